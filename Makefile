@@ -1,0 +1,79 @@
+# Each target does its own set-up; a repeated call repeats nothing that is up to date.
+#   make test PYTHON=python3.12        another interpreter (rebuilds .venv)
+#   make test ARGS="-m 'not slow'"     arguments for pytest, the examples or the benchmarks
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BENCH := .venv-bench
+PIP := -m pip --disable-pip-version-check install -qq
+# One marker per interpreter, so that naming another one rebuilds the environment.
+MADE := .made-with-$(subst /,-,$(PYTHON))
+
+# Pictures are written to files; a machine without a screen draws the same ones.
+export MPLBACKEND ?= Agg
+# The pinned version is meant: do not ask whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test lint format bench clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo    run the worked examples: a table of results and a folder of pictures"
+	@echo "make test    run every test"
+	@echo "make lint    check style and types"
+	@echo "make format  mend the style"
+	@echo "make bench   compare with other packages"
+	@echo "make clean   remove everything that was generated"
+
+demo: $(VENV)/.installed
+	@echo "examples"
+	@$(VENV)/bin/python -m examples $(ARGS)
+
+# In parallel here rather than in pyproject.toml: one test by hand starts faster without workers.
+test: $(VENV)/.installed
+	@echo "tests"
+	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal $(ARGS)
+
+lint: $(VENV)/.installed
+	@echo "ruff check"
+	@$(VENV)/bin/ruff check -q
+	@echo "ruff format"
+	@$(VENV)/bin/ruff format -q --check
+	@echo "pyright"
+	@$(VENV)/bin/pyright --pythonpath $(VENV)/bin/python
+
+format: $(VENV)/.installed
+	@$(VENV)/bin/ruff check -q --fix
+	@$(VENV)/bin/ruff format -q
+
+bench: $(BENCH)/.installed
+	@echo "benchmarks"
+	@$(BENCH)/bin/python -m benchmarks $(ARGS)
+
+clean:
+	@rm -rf $(VENV) $(BENCH) build dist gallery .pytest_cache .ruff_cache .hypothesis
+	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+%/$(MADE):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "$(PYTHON) is too old: stationary needs Python 3.11 or newer. Try: make PYTHON=python3.12")'
+	@echo "creating $*"
+	@$(PYTHON) -m venv --clear $*
+	@touch $@
+
+# The build backend comes first: without build isolation its version is pinned as well.
+$(VENV)/.installed: $(VENV)/$(MADE) pyproject.toml constraints.txt
+	@echo "installing into $(VENV)"
+	@$(VENV)/bin/python $(PIP) -c constraints.txt hatchling editables
+	@$(VENV)/bin/python $(PIP) -c constraints.txt --no-build-isolation -e '.[dev,tables]'
+	@touch $@
+
+$(BENCH)/.installed: $(BENCH)/$(MADE) pyproject.toml constraints.txt benchmarks/constraints.txt
+	@echo "installing into $(BENCH)"
+	@$(BENCH)/bin/python $(PIP) -c constraints.txt hatchling editables
+	@$(BENCH)/bin/python $(PIP) -c constraints.txt -c benchmarks/constraints.txt \
+	  --no-build-isolation -e '.[benchmarks]'
+	@touch $@
+
+.PRECIOUS: %/$(MADE)

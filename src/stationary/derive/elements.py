@@ -1,0 +1,187 @@
+"""A system as elements: each a small expression graph, and the rows to which it applies.
+
+What is stated plainly is one element with one row; what `each` states is one element with a table.
+Derivatives are taken once per element, on its own few coordinates, by automatic differentiation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from stationary.derive.from_sympy import Translator
+from stationary.model.arrays import Array
+from stationary.model.each import Each, Repeated, Slot, Table
+from stationary.model.layout import Layout
+from stationary.model.symbols import Coordinate, Velocity, t
+from stationary.model.system import System
+from stationary.model.terms import Drag, Load
+
+
+@dataclass
+class Statement:
+    """What one element contributes: energies and terms over the symbols of its table."""
+
+    table: Table | None = None
+    kinetic: sp.Expr = sp.S.Zero
+    potential: sp.Expr = sp.S.Zero
+    work: sp.Expr = sp.S.Zero
+    dissipation: sp.Expr = sp.S.Zero
+    loads: list[Load] = field(default_factory=list)
+    drags: list[Drag] = field(default_factory=list)
+
+    def expressions(self) -> Iterator[sp.Expr]:
+        """Every expression of the element."""
+        yield from (self.kinetic, self.potential, self.work, self.dissipation)
+        for term in (*self.loads, *self.drags):
+            yield from term.expressions()
+
+
+def statements(system: System) -> list[Statement]:
+    """Split a system into what is stated once and what repeats, tables that agree together."""
+    plain = Statement()
+    by_table: dict[Table | None, Statement] = {None: plain}
+    for kind in ("kinetic", "potential", "work", "dissipation"):
+        e = getattr(system, kind)
+        for repeated in e.atoms(Each):
+            share = by_table.setdefault(repeated.table, Statement(repeated.table))
+            scale = e.coeff(repeated)
+            setattr(share, kind, getattr(share, kind) + scale * repeated.expressions[0])
+            e = e.xreplace({repeated: sp.S.Zero})
+        setattr(plain, kind, e)
+    for kind in ("loads", "friction"):
+        for term in getattr(system, kind):
+            table, inner = (term.table, term.term) if isinstance(term, Repeated) else (None, term)
+            share = by_table.setdefault(table, Statement(table))
+            if isinstance(inner, Load):
+                share.loads.append(inner)
+            elif isinstance(inner, Drag):
+                share.drags.append(inner)
+    return list(by_table.values())
+
+
+class Element:
+    """One element lowered to a graph over its own coordinates.
+
+    Attributes
+    ----------
+    rows : int
+    index : ndarray of int, shape (coordinates of the element, rows)
+        Which entries of q the element's coordinates are, row by row.
+    data : ndarray, shape (columns, rows)
+        Numbers that differ from row to row.
+    """
+
+    def __init__(self, statement: Statement, layout: Layout):
+        self._columns: list[np.ndarray] = []
+        self._places: dict[bytes, int] = {}
+        system = layout.system
+        self.rows = statement.table.rows if statement.table else 1
+        self.t = ca.SX.sym("t")
+        self.p = ca.SX.sym("p", len(system.parameters))
+        self.u = ca.SX.sym("u", len(system.inputs))
+        self._symbols: dict[sp.Symbol, Any] = {t: self.t}
+        self._symbols |= {s: self.p[i] for i, s in enumerate(system.parameters)}
+        self._symbols |= {s: self.u[i] for i, s in enumerate(system.inputs)}
+
+        found = set().union(*(e.free_symbols for e in statement.expressions()))
+        local, numbers = self._local(found, statement.table, layout)
+        self.index = np.array(self._columns, dtype=int).reshape(len(self._columns), self.rows)
+        self.data = np.array(list(numbers.values()), dtype=float).reshape(len(numbers), self.rows)
+        self.z = ca.SX.sym("z", len(self._columns))
+        self.w = ca.SX.sym("w", len(self._columns))
+        self.d = ca.SX.sym("d", len(numbers))
+        self._symbols |= {s: (self.w if order else self.z)[k] for s, (k, order) in local.items()}
+        self._symbols |= {s: self.d[k] for k, s in enumerate(numbers)}
+        self._lower(statement)
+
+    def _local(self, found: set, table: Table | None, layout: Layout):
+        """Give the element's own coordinates a place, and list the numbers of its table."""
+        local: dict[sp.Symbol, tuple[int, int]] = {}
+        numbers: dict[sp.Symbol, np.ndarray] = {}
+        for s in sorted(found, key=lambda s: (layout_key(s, layout), str(s))):
+            if isinstance(s, Slot):
+                assert table is not None
+                column = table.columns[s]
+                if isinstance(column, Array):
+                    local[s] = self._number(layout.place(column)), column.order
+                else:
+                    numbers[s] = column
+            elif isinstance(s, (Coordinate, Velocity)):
+                coordinate = s.of if isinstance(s, Velocity) else s
+                column = np.full(self.rows, int(layout.place(coordinate)))
+                local[s] = self._number(column), int(isinstance(s, Velocity))
+        return local, numbers
+
+    def _number(self, column: np.ndarray) -> int:
+        key = np.ascontiguousarray(column, dtype=np.int64).tobytes()
+        if key not in self._places:
+            self._places[key] = len(self._columns)
+            self._columns.append(column)
+        return self._places[key]
+
+    def _lower(self, statement: Statement) -> None:
+        lower = Translator(self._symbols)
+        scalar = ca.SX.ones(1)
+        self.T, self.U, self.W = (
+            scalar * lower(e) for e in (statement.kinetic, statement.potential, statement.work)
+        )
+        D = scalar * lower(statement.dissipation)
+        for drag in statement.drags:
+            velocity = self.rate(ca.vertcat(*map(lower, drag.on)))
+            order = lower(drag.power) + 1
+            D += lower(drag.eta) * ca.power(ca.sumsqr(velocity), order / 2) / order
+        force = ca.SX(self.z.numel(), 1)
+        for load in statement.loads:
+            force += ca.jtimes(
+                ca.vertcat(*map(lower, load.on)), self.z, ca.vertcat(*map(lower, load.force)), True
+            )
+        self.momentum = ca.gradient(self.T, self.w)
+        #: What loads, W and dissipation push with: the forces that no energy of U accounts for.
+        self.applied = force + ca.gradient(self.W, self.z) - ca.gradient(D, self.w)
+
+    def rate(self, e: Any) -> Any:
+        """Differentiate with respect to time along the motion."""
+        return ca.jtimes(e, self.z, self.w) + ca.jacobian(e, self.t)
+
+    # -- what the assembled system is made of ---------------------------------------------------
+
+    @property
+    def mass(self) -> ca.SX:
+        """∂²T/∂w²."""
+        return ca.jacobian(self.momentum, self.w, {"symmetric": True})
+
+    @property
+    def force(self) -> ca.SX:
+        """What is left of the equation of motion when the acceleration is zero: M a = force."""
+        return ca.gradient(self.T - self.U, self.z) - self.rate(self.momentum) + self.applied
+
+    @property
+    def energies(self) -> ca.SX:
+        """T, U, the energy w·∂T/∂w − T + U, and the power that feeds it."""
+        energy = ca.dot(self.w, self.momentum) - self.T + self.U
+        power = ca.dot(self.w, self.applied) - ca.gradient(self.T - self.U, self.t)
+        return ca.vertcat(self.T, self.U, energy, power)
+
+    @property
+    def internal(self) -> ca.SX:
+        """U − W."""
+        return self.U - self.W
+
+    @cached_property
+    def arguments(self) -> list[ca.SX]:
+        """The symbols that the graph of the element depends on."""
+        return [self.t, self.z, self.w, self.u, self.p, self.d]
+
+
+def layout_key(s: sp.Symbol, layout: Layout) -> int:
+    """Sort key: the element's coordinates in the order of q, so that its matrices stay banded."""
+    if isinstance(s, (Coordinate, Velocity)):
+        return int(layout.place(s.of if isinstance(s, Velocity) else s))
+    return -1

@@ -1,0 +1,199 @@
+"""The derivation of Lagrange's equations as the blackboard shows it, in Markdown with LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import sympy as sp
+
+from stationary.derive.lagrange import Equations, conditions, force, still, virtual_work
+from stationary.derive.readable import (
+    Written,
+    block,
+    in_fractions,
+    slope,
+    terms,
+    tidy,
+    total,
+    write_sum,
+)
+from stationary.model.symbols import Coordinate, Input, rate, t
+from stationary.model.terms import Constraint
+
+#: A heading and the paragraphs below it; a step without paragraphs is left out.
+Step = tuple[str, list[str]]
+
+
+def explanation(eq: Equations) -> str:
+    """Return the derivation of the equations, step by step."""
+    board = _Blackboard(eq)
+    name = eq.system.name
+    lines = [
+        f"# Equations of motion{f' of {name}' if name else ''}",
+        f"Coordinates: $q = ({', '.join(map(sp.latex, eq.coordinates))})$.",
+    ]
+    steps = (
+        board.energies(),
+        board.derivatives(),
+        board.virtual_work(),
+        board.dissipation(),
+        board.velocity_constraints(),
+        board.collected(),
+        board.constraint_rates(),
+        board.matrices(),
+    )
+    for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
+        lines += [f"## {number}. {heading}", *body]
+    return "\n\n".join(lines)
+
+
+class _Blackboard:
+    """The steps, each a heading and its lines."""
+
+    def __init__(self, eq: Equations):
+        self.eq, self.q, self.stated = eq, eq.coordinates, eq.system
+        self.system, back = in_fractions(eq.system)
+        self.tidy: Callable[[Any], sp.Expr] = lambda e: back(tidy(e))
+        held = [(term, e) for term, e in conditions(self.system) if isinstance(term, Constraint)]
+        self.held = [(lam, R) for lam, (_, R) in zip(eq.lam, held)]
+
+    def energies(self) -> Step:
+        rows, name, parts = [], "", []
+        for letter, kind in (("T", "kinetic"), ("U", "potential"), ("W", "work")):
+            given, short = getattr(self.stated, kind), self.tidy(getattr(self.system, kind))
+            if given == 0 and letter != "T":
+                continue
+            shorter = short.count_ops() < given.count_ops()
+            rows.append(f"{letter} &= {sp.latex(given)}{f' = {sp.latex(short)}' * shorter}")
+            name += (" - " if letter == "U" else " + ") + letter
+            parts += terms(-short if letter == "U" else sp.expand_mul(short))
+        for k, (lam, R) in enumerate(self.held, 1):
+            rows.append(rf"R_{{{k}}} &= {sp.latex(R)} = 0")
+            name += rf" + {sp.latex(lam)} R_{{{k}}}"
+            parts.append((R, lam))
+        lagrangian = f"L &= {name.removeprefix(' + ')} = {write_sum(parts)}"
+        return "Energies and the Lagrangian", [block(*rows), block(lagrangian)]
+
+    def derivatives(self) -> Step:
+        return "Partial derivatives and their rates", [
+            self._derivatives_by(i, c) for i, c in enumerate(self.q)
+        ]
+
+    def _derivatives_by(self, i: int, c: Coordinate) -> str:
+        s, eq = self.system, self.eq
+        p = s.kinetic.diff(c.dot)
+        quadratic = not eq.M.free_symbols & set(eq.velocities)
+        flow = [(m, v) for m, v in zip(eq.M.row(i), eq.velocities) if quadratic]
+        momentum = [*flow, *terms(self.tidy(p - sp.nsimplify(total(flow), rational=True)))]
+        pulls = (s.kinetic.diff(c), -s.potential.diff(c), s.work.diff(c))
+        pushed = [term for e in pulls for term in terms(self.tidy(e))]
+        pushed += [(self.tidy(R.diff(c)), lam) for lam, R in self.held]
+        inertia = [*zip(eq.M.row(i), eq.accelerations), *terms(self.tidy(still(p, self.q)))]
+        along = slope("L", c.dot)
+        return block(
+            f"{slope('L', c)} &= {write_sum(pushed)}",
+            f"{along} &= {write_sum(momentum)}",
+            rf"\frac{{d}}{{dt}} {along} &= {write_sum(inertia)}",
+        )
+
+    def virtual_work(self) -> Step:
+        body, sums = [], [sp.S.Zero] * len(self.q)
+        for term in (*self.system.loads, *self.system.friction):
+            forces = virtual_work(term, self.q)
+            sums = [a + b for a, b in zip(sums, forces)]
+            pairs = zip(map(self.tidy, force(term)), term.on)
+            along = write_sum((f, _varied(on)) for f, on in pairs)
+            work = self._variation(map(self.tidy, forces))
+            body.append(block(rf"\delta W &= {along}{f' = {work}' * (work != along)}"))
+        if body:
+            letters = [Written(rf"\tau_{{{i}}}") for i in range(1, len(self.q) + 1)]
+            values = [f"{tau} &= {sp.latex(self.tidy(f))}" for tau, f in zip(letters, sums)]
+            body += [
+                "Collected by coordinate, this gives the generalized forces.",
+                block(rf"\delta W &= {self._variation(letters)}", *values),
+            ]
+        return "Virtual work", body
+
+    def _variation(self, forces: Iterable[sp.Expr]) -> str:
+        return write_sum(zip(forces, map(_varied, self.q)))
+
+    def dissipation(self) -> Step:
+        D = self.system.dissipation
+        rows = [f"-{slope('D', c.dot)} &= {sp.latex(self.tidy(-D.diff(c.dot)))}" for c in self.q]
+        shown = [block(f"D &= {sp.latex(self.stated.dissipation)}", *rows)] if D != 0 else []
+        return "Dissipation", shown
+
+    def velocity_constraints(self) -> Step:
+        body = []
+        for k, (term, e) in enumerate(conditions(self.stated)):
+            if not isinstance(term, Constraint):
+                work = self._variation(a * self.eq.lam[k] for a in self.eq.A.row(k))
+                body.append(block(f"{sp.latex(e)} &= 0", rf"\delta W &= {work}"))
+        return "Constraints on velocities and the virtual work of their forces", body
+
+    def _right_side(self, index: str) -> str:
+        """Write the generalized forces that Lagrange's equations have on the right."""
+        found = rf"\tau{index}" if self.system.loads or self.system.friction else ""
+        if self.system.dissipation != 0:
+            found += " - " + slope("D", rf"\dot{{q}}{index}")
+        return found.strip()
+
+    def collected(self) -> Step:
+        right = self._right_side("_i")
+        if self.stated.pfaffian:
+            right += r" + \left(A^{\mathsf{T}} \lambda\right)_i"
+        along = slope("L", r"\dot{q}_i")
+        left = rf"\frac{{d}}{{dt}} {along} - {slope('L', 'q_i')}"
+        law = f"{left} = {right.removeprefix(' + ') or 0}"
+        # The constraints themselves belong to the equations.
+        return "Lagrange's equations, collected", [block(law), self.eq._repr_latex_()]
+
+    def constraint_rates(self) -> Step:
+        body = []
+        for k, (term, e) in enumerate(conditions(self.system)):
+            if any(isinstance(s, Input) for s in e.free_symbols):
+                body.append(f"'{term.name}' holds an input, whose rates are not known here.")
+                continue
+            once, rule = _rate_rule(term, e, k + 1)
+            pull = zip(self.eq.A.row(k), self.eq.accelerations)
+            found = [*pull, *terms(self.tidy(still(once, self.q)))]
+            body.append(block(rule, f"&= {write_sum(found)} = 0"))
+        return "Rates of the constraints, which fix the multipliers", body
+
+    def matrices(self) -> Step:
+        eq, s = self.eq, self.system
+        exact = (sp.nsimplify(g, rational=True) for g in eq.G)
+        ordinary = all(tidy(g - s.potential.diff(c)) == 0 for g, c in zip(exact, self.q))
+        middle = slope("U", "q") if ordinary else "G"
+        forces = self._right_side("")
+        if s.work != 0:
+            forces += " + " + slope("W", "q")
+        right = forces.removeprefix(" + ") or ("" if eq.lam else "0")
+        right += r" + A^{\mathsf{T}} \lambda" if eq.lam else ""
+        body = [block(rf"M \ddot{{q}} + C \dot{{q}} + {middle} = {right.removeprefix(' + ')}")]
+        if eq.lam:
+            lam = sp.latex(sp.ImmutableMatrix(eq.lam))
+            body.append(block(rf"A &= {sp.latex(eq.A)},\quad \lambda = {lam}"))
+        if forces:
+            body.append(block(f"Q &= {forces.removeprefix(' + ')} = {sp.latex(eq.Q)}"))
+        body += [block(f"M &= {sp.latex(eq.M)}"), block(f"C &= {sp.latex(eq.C)}")]
+        body.append(block(f"G &= {f'{middle} = ' * ordinary}{sp.latex(eq.G)}"))
+        return "Matrix form", body
+
+
+def _varied(e: sp.Expr) -> sp.Symbol:
+    """Write δe."""
+    inside = sp.latex(e)
+    return Written(rf"\,\delta {inside}" if e.is_Symbol else rf"\,\delta\left({inside}\right)")
+
+
+def _rate_rule(term: Any, e: sp.Expr, number: int) -> tuple[sp.Expr, str]:
+    """Return what is differentiated once more, and the rule by which that is done."""
+    if not isinstance(term, Constraint):
+        rule = r"A \ddot{q} + \dot{A} \dot{q} + \dot{b}"
+        return e, rf"\frac{{d}}{{dt}} \left(A \dot{{q}} + b\right) &= {rule}"
+    rule = r"J \ddot{q} + \dot{q}^{\mathsf{T}} H \dot{q}"
+    if e.has(t):
+        rule += r" + 2 \frac{\partial J}{\partial t} \dot{q} + \frac{\partial^2 R}{\partial t^2}"
+    return rate(e), rf"\ddot{{R}}_{{{number}}} &= {rule}"

@@ -1,0 +1,128 @@
+"""SymPy expressions to CasADi, shared subexpressions staying shared."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import casadi as ca
+import sympy as sp
+
+from stationary.errors import CompileError, say
+
+# Largest power written as a product: its derivatives stay polynomial.
+_PRODUCTS_UP_TO = 4
+
+_FUNCTIONS: dict[type, Callable[..., Any]] = {
+    sp.sin: ca.sin,
+    sp.cos: ca.cos,
+    sp.tan: ca.tan,
+    sp.asin: ca.asin,
+    sp.acos: ca.acos,
+    sp.atan: ca.atan,
+    sp.atan2: ca.atan2,
+    sp.sinh: ca.sinh,
+    sp.cosh: ca.cosh,
+    sp.tanh: ca.tanh,
+    sp.asinh: ca.asinh,
+    sp.acosh: ca.acosh,
+    sp.atanh: ca.atanh,
+    sp.exp: ca.exp,
+    sp.log: lambda x, base=None: ca.log(x) if base is None else ca.log(x) / ca.log(base),
+    sp.Abs: ca.fabs,
+    sp.sign: ca.sign,
+    sp.erf: ca.erf,
+    sp.floor: ca.floor,
+    sp.ceiling: ca.ceil,
+    sp.Min: lambda *xs: functools.reduce(ca.fmin, xs),
+    sp.Max: lambda *xs: functools.reduce(ca.fmax, xs),
+    sp.Heaviside: lambda x, half=0.5: ca.if_else(x > 0, 1, ca.if_else(x < 0, 0, half)),
+    sp.cot: lambda x: 1 / ca.tan(x),
+    sp.sec: lambda x: 1 / ca.cos(x),
+    sp.csc: lambda x: 1 / ca.sin(x),
+    sp.sinc: lambda x: ca.if_else(x == 0, 1, ca.sin(x) / ca.if_else(x == 0, 1, x)),
+    sp.StrictGreaterThan: operator.gt,
+    sp.GreaterThan: operator.ge,
+    sp.StrictLessThan: operator.lt,
+    sp.LessThan: operator.le,
+    sp.Equality: operator.eq,
+    sp.Unequality: operator.ne,
+    sp.And: lambda *xs: functools.reduce(ca.logic_and, xs),
+    sp.Or: lambda *xs: functools.reduce(ca.logic_or, xs),
+    sp.Not: ca.logic_not,
+}
+
+
+class Translator:
+    """Translates expressions over one set of symbols; equal subexpressions become one node."""
+
+    def __init__(self, symbols: Mapping[sp.Symbol, Any]):
+        self._known: dict[sp.Basic, Any] = dict(symbols)
+
+    def __call__(self, e: sp.Basic) -> Any:
+        """Return the CasADi counterpart of a SymPy expression."""
+        done = self._known.get(e)
+        if done is None:
+            done = self._known[e] = self._translate(e)
+        return done
+
+    def _translate(self, e: Any) -> Any:
+        if e.is_Number or e.is_NumberSymbol:
+            return float(e)
+        if e.is_Add:
+            return functools.reduce(operator.add, map(self, e.args))
+        if e.is_Mul:
+            return self._product(e)
+        if e.is_Pow:
+            return self._power(self(e.base), e.exp)
+        if isinstance(e, sp.Piecewise):
+            return self._piecewise(e)
+        if e in (sp.true, sp.false):
+            return float(bool(e))
+        make = _FUNCTIONS.get(type(e))
+        if make is None:
+            raise CompileError(
+                say(
+                    f"'{e}' has no numerical counterpart.",
+                    f"Found {type(e).__name__}; known: "
+                    f"{', '.join(sorted(f.__name__ for f in _FUNCTIONS))}.",
+                    "Rewrite the expression with these functions.",
+                )
+            )
+        return make(*map(self, e.args))
+
+    def _product(self, e: sp.Mul) -> Any:
+        # Divisors are collected: x/y is one division, not a product with a power.
+        above, below = [], []
+        for factor in e.args:
+            if factor.is_Pow and factor.exp.is_Number and factor.exp.is_negative:
+                below.append(self(factor.base**-factor.exp))
+            else:
+                above.append(self(factor))
+        product = functools.reduce(operator.mul, above) if above else 1.0
+        return product / functools.reduce(operator.mul, below) if below else product
+
+    def _power(self, base: Any, exponent: sp.Expr) -> Any:
+        if exponent.is_Integer and 0 < int(exponent) <= _PRODUCTS_UP_TO:
+            squared = base * base
+            return {1: base, 2: squared, 3: squared * base, 4: squared * squared}[int(exponent)]
+        if exponent.is_Number and exponent.is_negative:
+            return 1 / self._power(base, -exponent)
+        if exponent == sp.S.Half:
+            return ca.sqrt(base)
+        if exponent.is_Rational and exponent.q == 2:
+            # x**(3/2) as x·√x: differentiable where a power is not.
+            whole = (int(exponent.p) - 1) // 2
+            return self._power(base, sp.Integer(whole)) * ca.sqrt(base)
+        return ca.power(base, self(exponent))
+
+    def _piecewise(self, e: sp.Piecewise) -> Any:
+        *pieces, (last, condition) = e.args
+        result = self(last) if condition == sp.true else float("nan")
+        if condition != sp.true:
+            pieces.append((last, condition))
+        for value, holds in reversed(pieces):
+            result = ca.if_else(self(holds), self(value), result)
+        return result

@@ -1,0 +1,359 @@
+"""Lagrange's equations to read: exact M, C, G, Q and A, in SymPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import sympy as sp
+
+from stationary.derive.readable import (
+    Term,
+    aligned,
+    column,
+    in_fractions,
+    terms,
+    tidy,
+    total,
+    write_sum,
+)
+from stationary.errors import DerivationError, say
+from stationary.model.arrays import Array
+from stationary.model.each import Each, Repeated
+from stationary.model.symbols import Acceleration, Coordinate, Input, Velocity, rate, t
+from stationary.model.system import System, written_out
+from stationary.model.terms import ENERGIES, TERMS, Constraint, Drag, Friction, Load
+
+#: Most coordinates of a system with repetitions that is written out to be read.
+READABLE = 40
+
+
+class Multiplier(sp.Symbol):
+    """The multiplier of a constraint: the size of its force along ∂R/∂q."""
+
+    def __new__(cls, name: str, **assumptions):
+        """Make the symbol; it is real whatever else is assumed."""
+        return super().__new__(cls, name, real=True)
+
+    def _latex(self, printer) -> str:
+        label = self.name.removeprefix("lambda_").replace("_", r"\ ")
+        return rf"\lambda_{{\mathrm{{{label}}}}}"
+
+
+@dataclass(frozen=True, repr=False)
+class Equations:
+    """The equations of motion ``M q̈ + C q̇ + G = Q + Aᵀλ`` of a system, to read.
+
+    Attributes
+    ----------
+    system : System
+        What they were derived from, repetitions written out.
+    coordinates : tuple of Coordinate
+    M : Matrix, n × n
+        ∂²T/∂q̇², the mass matrix; it depends on the velocities where T is not quadratic in them.
+    C : Matrix, n × n
+        Christoffel form, so that Ṁ − 2C is skew.
+    G : Matrix, n × 1
+        ∂U/∂q, and what else the left side has: terms of explicit time, gyroscopic terms, and the
+        velocity terms of a kinetic energy that is not quadratic.
+    Q : Matrix, n × 1
+        Generalized forces of loads, work, dissipation and drag.
+    A : Matrix, constraints × n
+        ∂R/∂q of every holonomic constraint, then the coefficients of every Pfaffian one.
+    lam : tuple of Multiplier
+        One per row of `A`, named after its constraint.
+    """
+
+    system: System
+    coordinates: tuple[Coordinate, ...]
+    M: sp.ImmutableMatrix
+    C: sp.ImmutableMatrix
+    G: sp.ImmutableMatrix
+    Q: sp.ImmutableMatrix
+    A: sp.ImmutableMatrix
+    lam: tuple[Multiplier, ...]
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        """The symbols q̇."""
+        return tuple(q.dot for q in self.coordinates)
+
+    @property
+    def accelerations(self) -> tuple[Acceleration, ...]:
+        """The symbols q̈."""
+        return tuple(q.ddot for q in self.coordinates)
+
+    @property
+    def residuals(self) -> sp.ImmutableMatrix:
+        """d/dt ∂L/∂q̇ − ∂L/∂q − Q − Aᵀλ, one expression per coordinate: they vanish in motion."""
+        rows = range(len(self.coordinates))
+        return column(total(self._left(i)) - total(self._right(i)) for i in rows)
+
+    def _left(self, i: int) -> list[Term]:
+        """Return the terms of M q̈ + C q̇ + G for one coordinate, in the order of reading."""
+        turning = tidy(sum(c * v for c, v in zip(self.C.row(i), self.velocities)))
+        return [*zip(self.M.row(i), self.accelerations), *terms(turning), *terms(self.G[i])]
+
+    def _right(self, i: int) -> list[Term]:
+        """Return the terms of Q + Aᵀλ for one coordinate."""
+        return [*terms(self.Q[i]), *zip(self.A.col(i), self.lam)]
+
+    def __str__(self) -> str:
+        lines = ["Equations of motion" + (f" of {self.system.name}" if self.system.name else "")]
+        width = max((len(q.name) for q in self.coordinates), default=0) + 1
+        for i, q in enumerate(self.coordinates):
+            sides = (write_sum(side, str) for side in (self._left(i), self._right(i)))
+            lines.append(f"  {q.name + ':':<{width}} {' = '.join(sides)}")
+        if self.lam:
+            conditions = (*self.system.constraints, *self.system.pfaffian)
+            lines += ["under", *(f"  {term}" for term in conditions)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """Return the equations, one row per coordinate, as an aligned block of LaTeX."""
+        rows = [
+            f"{write_sum(self._left(i))} &= {write_sum(self._right(i))}"
+            for i in range(len(self.coordinates))
+        ]
+        return aligned([*rows, *(f"{sp.latex(e)} &= 0" for _, e in conditions(self.system))])
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+    def explain(self) -> str:
+        r"""Return the derivation, step by step, as Markdown with LaTeX.
+
+        Examples
+        --------
+        >>> theta, (m, l, g) = st.coordinates("theta"), st.parameters("m l g")
+        >>> bob = st.particle(m, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
+        >>> text = st.equations(bob).explain()
+        >>> print(text.splitlines()[-1])
+        $$G = \frac{\partial U}{\partial q} = \left[\begin{matrix}g l m \sin{\left(\theta \right)}\end{matrix}\right]$$
+        """  # noqa: E501
+        # The derivation is built from these equations: it comes after them.
+        from stationary.derive.explain import explanation
+
+        return explanation(self)
+
+
+def equations(system: System) -> Equations:
+    """Derive the equations of motion of a system, exactly, to be read.
+
+    The equations are ``M q̈ + C q̇ + G = Q + Aᵀλ``; a multiplier is the force along ∂R/∂q, as in
+    L = T − U + W + λR.
+
+    Parameters
+    ----------
+    system : System
+        Repetitions (`each`) are written out if it has at most 40 coordinates.
+
+    Returns
+    -------
+    Equations
+
+    Raises
+    ------
+    DerivationError
+        For dry friction and contacts, whose forces are no expressions of the state; for an input
+        inside a momentum, whose rate is not known; for repetitions over many coordinates.
+
+    Examples
+    --------
+    >>> x, theta = st.coordinates("x theta")
+    >>> m1, m2, l, g = st.parameters("m1 m2 l g")
+    >>> F = st.inputs("F")
+    >>> X, Y = x + l * st.sin(theta), l * (1 - st.cos(theta))
+    >>> cart = st.particle(m1, at=x) + st.particle(m2, at=(X, Y), gravity=g)
+    >>> eq = st.equations(cart + st.System(loads=[st.Load(F, on=X)]))
+    >>> eq.M
+    Matrix([[m1 + m2, l*m2*cos(theta)], [l*m2*cos(theta), l**2*m2]])
+    >>> print(eq)
+    Equations of motion
+      x:     (m1 + m2)*x.ddot + l*m2*cos(theta)*theta.ddot - l*m2*theta.dot**2*sin(theta) = F
+      theta: l*m2*cos(theta)*x.ddot + l**2*m2*theta.ddot + g*l*m2*sin(theta) = F*l*cos(theta)
+    """
+    stated = readable(system)
+    _refuse_unsmooth(stated)
+    exact, back = in_fractions(stated)
+    q: tuple[Coordinate, ...] = exact.coordinates
+    momenta = [exact.kinetic.diff(c.dot) for c in q]
+    _refuse_driven(q, momenta)
+    M = _mass_matrix(momenta, q)
+    C = _christoffel(M, q)
+    rest = _rest_of_inertia(exact.kinetic, momenta, M, C, q)
+    rows = _constraint_rows(exact)
+    return Equations(
+        system=stated,
+        coordinates=q,
+        M=sp.ImmutableMatrix(M.applyfunc(back)),
+        C=sp.ImmutableMatrix(C.applyfunc(back)),
+        G=column(back(tidy(exact.potential.diff(c) + r)) for c, r in zip(q, rest)),
+        Q=column(back(tidy(f)) for f in generalized_forces(exact)),
+        A=sp.ImmutableMatrix(len(rows), len(q), [back(a) for _, row in rows for a in row]),
+        lam=tuple(lam for lam, _ in rows),
+    )
+
+
+# -- what can be read -------------------------------------------------------------------------
+
+
+def refuse(what: str, found: str, remedy: str) -> NoReturn:
+    """Say that no equations follow."""
+    raise DerivationError(say(what, found, remedy))
+
+
+def readable(system: System) -> System:
+    """Return the system with repetitions and arrays written out, or say that it is too large."""
+    repeats = any(getattr(system, kind).has(Each) for kind in ENERGIES) or any(
+        isinstance(term, Repeated) for kind in TERMS for term in getattr(system, kind)
+    )
+    if repeats and system.size > READABLE:
+        refuse(
+            f"{system.name or 'the system'} is too large to be read.",
+            f"Found repetitions over {system.size} coordinates, expected at most {READABLE}.",
+            "Use st.compile or st.simulate to run it, or state a smaller one to read.",
+        )
+    arrays = any(isinstance(c, Array) for c in system.coordinates)
+    return written_out(system) if repeats or arrays else system
+
+
+def _refuse_unsmooth(system: System) -> None:
+    dry = [("friction", f) for f in system.friction if isinstance(f, Friction)]
+    for kind, term in [*dry, *(("contact", c) for c in system.contacts)]:
+        refuse(
+            f"{kind} '{term.name}' has no place in Lagrange's equations.",
+            f"Found {str(term).removeprefix(f'{term.name}: ')}; its force is no expression of "
+            "coordinates, velocities and time.",
+            "State the system without it to read the rest, or use st.minimum_power or "
+            "st.quasistatics for dry friction.",
+        )
+
+
+def _refuse_driven(q: Sequence[Coordinate], momenta: list[sp.Expr]) -> None:
+    for c, p in zip(q, momenta):
+        for u in sorted((s for s in p.free_symbols if isinstance(s, Input)), key=str):
+            refuse(
+                f"the momentum of '{c.name}' depends on the input '{u}'.",
+                f"Found ∂T/∂{c.name}.dot = {p}; its rate needs that of '{u}', which is not known.",
+                f"Write '{u}' as an expression of st.t, or make it a coordinate.",
+            )
+
+
+# -- the parts of the equations -----------------------------------------------------------------
+
+
+def _mass_matrix(momenta: list[sp.Expr], q: Sequence[Coordinate]) -> sp.Matrix:
+    M = sp.zeros(len(q), len(q))
+    for i, p in enumerate(momenta):
+        for j in range(i, len(q)):
+            if q[j].dot in p.free_symbols:
+                M[i, j] = M[j, i] = tidy(p.diff(q[j].dot))
+    return M
+
+
+def _christoffel(M: sp.Matrix, q: Sequence[Coordinate]) -> sp.Matrix:
+    """Return C_ij = Σ_k ½(∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k."""
+    n, zero = len(q), sp.S.Zero
+    slope: dict[tuple[int, int, int], sp.Expr] = {}
+    for i, j, k in ((i, j, k) for i in range(n) for j in range(i, n) for k in range(n)):
+        if q[k] in M[i, j].free_symbols:
+            slope[i, j, k] = slope[j, i, k] = M[i, j].diff(q[k])
+    # An entry is zero unless one of its slopes is there: visit those alone.
+    touched = {pair for i, j, k in slope for pair in ((i, j), (i, k), (k, i))}
+    C = sp.zeros(n, n)
+    for i, j in touched:
+        for k in range(n):
+            twice = slope.get((i, j, k), zero) + slope.get((i, k, j), zero)
+            # Simplify symbol by symbol: most vanish, and each is small.
+            C[i, j] += tidy((twice - slope.get((j, k, i), zero)) / 2) * q[k].dot
+        C[i, j] = tidy(C[i, j])
+    return C
+
+
+def _rest_of_inertia(
+    T: sp.Expr, momenta: list[sp.Expr], M: sp.Matrix, C: sp.Matrix, q: Sequence[Coordinate]
+) -> list[sp.Expr]:
+    """Return d/dt ∂T/∂q̇ − ∂T/∂q − M q̈ − C q̇, which vanishes for T = ½ q̇ᵀM(q)q̇."""
+    v = [c.dot for c in q]
+    if M.free_symbols & set(v):
+        turning = C * sp.Matrix(v)
+        return [tidy(still(p, q) - T.diff(c) - e) for p, c, e in zip(momenta, q, turning)]
+    # T = ½ q̇ᵀMq̇ + bᵀq̇ + T₀: what C leaves out comes from b, T₀ and explicit time alone.
+    b, T0 = linear_and_constant(T, momenta, M, v)
+    return [
+        sum((M[i, j].diff(t) + b[i].diff(q[j]) - b[j].diff(c)) * v[j] for j in range(len(q)))
+        + b[i].diff(t)
+        - T0.diff(c)
+        for i, c in enumerate(q)
+    ]
+
+
+def linear_and_constant(
+    T: sp.Expr, momenta: Sequence[sp.Expr], M: Any, v: Sequence[Velocity]
+) -> tuple[list[sp.Expr], sp.Expr]:
+    """Return b and T₀ of T = ½ q̇ᵀMq̇ + bᵀq̇ + T₀."""
+    rest = dict.fromkeys(v, sp.S.Zero)
+    b, T0 = [p.subs(rest) for p in momenta], T.subs(rest)
+    if any(e.has(sp.nan, sp.zoo, sp.oo) for e in (*b, T0)):
+        # T is written with a quotient of velocities; take the known parts off instead.
+        p = M * sp.Matrix(v)
+        b = [tidy(full - part) for full, part in zip(momenta, p)]
+        T0 = tidy(T - sum((p[i] / 2 + b[i]) * u for i, u in enumerate(v)))
+    return b, T0
+
+
+def generalized_forces(system: System) -> list[sp.Expr]:
+    """Return Q: loads by virtual work, ∂W/∂q, −∂D/∂q̇ and drag."""
+    total = [system.work.diff(c) - system.dissipation.diff(c.dot) for c in system.coordinates]
+    for term in (*system.loads, *system.friction):
+        total = [a + b for a, b in zip(total, virtual_work(term, system.coordinates))]
+    return total
+
+
+def virtual_work(term: Load | Drag, q: Sequence[Coordinate]) -> list[sp.Expr]:
+    """Return the generalized forces of one term: δW = force · δ(on) = Σ Q_i δq_i."""
+    return [sp.Add(*(f * on.diff(c) for f, on in zip(force(term), term.on))) for c in q]
+
+
+def force(term: Load | Drag) -> Sequence[sp.Expr]:
+    """Return the force of a load, or of drag: −η|v|ⁿ⁻¹v."""
+    if isinstance(term, Load):
+        return term.force
+    # The slope of the dissipation potential, written so that it reads well.
+    velocity = [rate(x) for x in term.on]
+    speed = sp.sqrt(sp.Add(*(u**2 for u in velocity)))
+    return [-term.eta * speed ** (term.power - 1) * u for u in velocity]
+
+
+def conditions(system: System) -> list[tuple[Any, sp.Expr]]:
+    """Return every constraint, one expression at a time, holonomic ones first."""
+    found = [(c, R) for c in system.constraints for R in c.R]
+    return found + [(c, e) for c in system.pfaffian for e in c.expr]
+
+
+def _constraint_rows(system: System) -> list[tuple[Multiplier, list[sp.Expr]]]:
+    """Return the multiplier and the row of A of every constraint."""
+    rows: dict[Multiplier, list[sp.Expr]] = {}
+    for term in (*system.constraints, *system.pfaffian):
+        holonomic = isinstance(term, Constraint)
+        entries = term.R if holonomic else term.expr
+        for number, e in enumerate(entries):
+            index = f"[{number}]" if len(entries) > 1 else ""
+            lam = Multiplier("lambda_" + "_".join(term.name.split()) + index)
+            if lam in rows:
+                refuse(
+                    f"two constraints have the name '{term.name}'.",
+                    f"Found '{lam}' for two multipliers; each is named after its constraint.",
+                    "Rename one of them, with name=….",
+                )
+            rows[lam] = [tidy(e.diff(c if holonomic else c.dot)) for c in system.coordinates]
+    return list(rows.items())
+
+
+def still(e: sp.Expr, q: Sequence[Coordinate]) -> sp.Expr:
+    """Return the rate of an expression less its terms in the accelerations."""
+    return rate(e).xreplace({c.ddot: sp.S.Zero for c in q})

@@ -1,0 +1,193 @@
+"""Expressions that read well: simplified with bounded effort, written in the order of thought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import sympy as sp
+from sympy.simplify.fu import TR10i
+
+from stationary.model.system import System
+
+# Operations in an expression above which it is no longer factored, or no longer touched, and
+# terms above which a sum is not factored: the cost of reading a system must grow with its size
+# and not with its algebra.
+FACTOR_LIMIT, TIDY_LIMIT, MOST_TERMS = 300, 3000, 40
+
+#: A term of a sum in which one symbol is written last: (m1 + m2, x.ddot).
+Term = tuple[sp.Expr, sp.Expr]
+
+
+def tidy(e: Any) -> sp.Expr:
+    """Return an equal expression that reads better, at a cost bounded by its size.
+
+    Square roots and quotients are kept whole, sin² + cos² and products of sines and cosines of
+    two angles are collected, common factors are taken out. The shortest form wins.
+
+    Examples
+    --------
+    >>> m, l, (a, b) = *st.parameters("m l"), st.coordinates("a b")
+    >>> tidy(m * l * st.sin(a) * st.sin(b) + m * l * st.cos(a) * st.cos(b))
+    l*m*cos(a - b)
+    """
+    e = sp.S(e)
+    if e.is_Atom or (size := e.count_ops()) > TIDY_LIMIT:
+        return e
+    masked, back = _masked(e)
+    flat = _expanded(masked)
+    if flat.has(sp.sin, sp.cos):
+        flat = TR10i(_pythagorean(flat))
+    forms = [flat, sp.factor_terms(flat)]
+    if size <= FACTOR_LIMIT and len(summands(flat)) <= MOST_TERMS:
+        forms.insert(0, sp.factor(flat))
+        forms += _over_one_denominator(flat, back)
+    return min((*(form.xreplace(back) for form in forms), e), key=sp.count_ops)
+
+
+def _over_one_denominator(flat: sp.Expr, back: dict) -> list[sp.Expr]:
+    """Return the quotient, if there is a sum below the line for something to cancel with."""
+    above, below = sp.fraction(sp.together(flat))
+    if not below.free_symbols & back.keys():
+        return []
+    # Only now may the sums below meet those above: 1/√β + v²/c²β√β with β = 1 − v²/c².
+    return [tidy(above.xreplace(back)) / below]
+
+
+def _masked(e: sp.Expr) -> tuple[sp.Expr, dict]:
+    """Replace what must stay whole by placeholders; return the dictionary that undoes it."""
+    stand_in: dict[sp.Basic, sp.Basic] = {}
+    swap: dict[sp.Basic, sp.Basic] = {}
+    walk = sp.preorder_traversal(e)
+    for node in walk:
+        if isinstance(node, (sp.sin, sp.cos)):
+            # sin(2(a − b)) and sin(2a − 2b) must be one.
+            swap[node] = node.func(sp.expand_mul(node.args[0]))
+        elif (whole := _kept_whole(node)) is not None:
+            inside = tidy(whole) if whole.is_Add else _tidy_arguments(whole)
+            name = stand_in.setdefault(inside, sp.Dummy(f"d{len(stand_in)}", real=True))
+            swap[node] = name if whole is node else name**node.exp
+        else:
+            continue
+        walk.skip()
+    return e.xreplace(swap), {name: whole for whole, name in stand_in.items()}
+
+
+def _kept_whole(node: sp.Basic) -> sp.Basic | None:
+    """Return what of a node must not be taken apart: a function, a root, the sum below a line."""
+    if node.is_Pow:
+        if node.exp.is_Integer and (node.exp.is_positive or node.base.is_Symbol):
+            return None
+        return node.base if node.base.is_Add and node.exp.is_Rational else node
+    # Decimal numbers cancel exactly as placeholders and only nearly as numbers.
+    return node if node.is_Function or node.is_Float else None
+
+
+def _tidy_arguments(whole: sp.Basic) -> sp.Basic:
+    return whole.func(*(tidy(a) for a in whole.args)) if whole.args else whole
+
+
+def _expanded(e: sp.Expr) -> sp.Expr:
+    return e.expand(power_base=False, power_exp=False, log=False, basic=False)
+
+
+def _pythagorean(e: sp.Expr) -> sp.Expr:
+    """Use sin² + cos² = 1 for every angle where that leaves fewer terms, until none is left."""
+    before = None
+    while e != before:
+        before = e
+        for f in sorted(e.atoms(sp.sin, sp.cos), key=sp.default_sort_key):
+            other = (sp.cos if isinstance(f, sp.sin) else sp.sin)(f.args[0])
+            powers = [p for p in e.atoms(sp.Pow) if p.base == f and p.exp >= 2]
+            swap = {p: (1 - other**2) ** (p.exp // 2) * f ** (p.exp % 2) for p in powers}
+            e = min(e, _expanded(e.xreplace(swap)), key=lambda x: len(summands(x)))
+    return e
+
+
+def summands(e: sp.Expr) -> tuple[sp.Expr, ...]:
+    """Return the terms of a sum, or the expression alone."""
+    return sp.Add.make_args(e)
+
+
+# -- decimals -----------------------------------------------------------------------------------
+
+
+def in_fractions(system: System) -> tuple[System, Callable[[Any], sp.Expr]]:
+    """Return the system with decimals as fractions, and what writes them as decimals again.
+
+    Decimals round when they are multiplied, and 0.49 sin² + 0.49000000000000005 cos² is no 0.49.
+    """
+    if not any(e.has(sp.Float) for _, e in system.expressions()):
+        return system, lambda e: e
+    return System(**system.apply(lambda e: sp.nsimplify(e, rational=True))), _in_decimals
+
+
+def _in_decimals(e: Any) -> sp.Expr:
+    if e.is_Rational:
+        ends = set(sp.factorint(e.q)) <= {2, 5}
+        return sp.Float(float(e)) if ends and not e.is_Integer else e
+    if e.is_Pow:
+        return e.func(_in_decimals(e.base), e.exp)
+    return e.func(*(_in_decimals(a) for a in e.args)) if e.args else e
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def terms(e: sp.Expr) -> list[Term]:
+    """Return the terms of a sum, each with nothing to be written last."""
+    return [(part, sp.S.One) for part in summands(e)]
+
+
+def total(several: Iterable[Term]) -> sp.Expr:
+    """Return the sum that terms stand for."""
+    return sp.Add(*(coefficient * last for coefficient, last in several))
+
+
+def column(entries: Iterable[sp.Expr]) -> sp.ImmutableMatrix:
+    """Return a column of expressions."""
+    entries = list(entries)
+    return sp.ImmutableMatrix(len(entries), 1, entries)
+
+
+class Written(sp.Symbol):
+    """A piece of LaTeX that stands in a sum where a symbol would."""
+
+    def _latex(self, printer) -> str:
+        return self.name
+
+
+def write_sum(several: Iterable[Term], write: Callable[[Any], str] = sp.latex) -> str:
+    """Write a sum in the given order, as in ``(m1 + m2)*x.ddot - l*m2*theta.dot**2``."""
+    text = ""
+    for coefficient, last in several:
+        if coefficient == 0:
+            continue
+        minus = coefficient.could_extract_minus_sign()
+        text += (" - " if minus else " + ") if text else ("-" if minus else "")
+        text += _product(-coefficient if minus else coefficient, last, write)
+    return text or "0"
+
+
+def _product(coefficient: sp.Expr, last: sp.Expr, write: Callable[[Any], str]) -> str:
+    if last == 1 or coefficient == 1:
+        return write(coefficient * last)
+    first = write(coefficient)
+    if coefficient.is_Add:
+        first = f"({first})" if write is str else rf"\left({first}\right)"
+    return f"{first}{'*' if write is str else ' '}{write(last)}"
+
+
+def aligned(rows: Sequence[str]) -> str:
+    """Write rows of LaTeX below each other, aligned at their ``&``."""
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def block(*rows: str) -> str:
+    """Write rows of LaTeX as one display."""
+    return f"$${aligned(rows) if len(rows) > 1 else rows[0].replace('&', '', 1)}$$"
+
+
+def slope(of: str, by: Any) -> str:
+    """Write a partial derivative in LaTeX."""
+    return rf"\frac{{\partial {of}}}{{\partial {by if isinstance(by, str) else sp.latex(by)}}}"

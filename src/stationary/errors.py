@@ -1,0 +1,84 @@
+"""What can go wrong, and how it is said.
+
+Every message has three parts: what is wrong, in the user's own names; what was found and what was
+expected; what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+
+class StationaryError(Exception):
+    """The root of every error raised by stationary."""
+
+
+class StatementError(StationaryError, ValueError):
+    """The statement of a system, or of a question about it, contradicts itself."""
+
+
+class DerivationError(StationaryError, ValueError):
+    """No equations of the requested kind follow from the statement."""
+
+
+class CompileError(StationaryError, RuntimeError):
+    """An expression has no counterpart in the engine that should evaluate it."""
+
+
+class MissingExtra(StationaryError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class DidNotConverge(StationaryError, RuntimeError):
+    """A solver stopped before its goal; nothing that it found is lost.
+
+    Attributes
+    ----------
+    status : str
+        Why it stopped, in one word or two.
+    solution : object
+        What there is: the last good result, of the type that success would have returned.
+    """
+
+    def __init__(self, message: str, *, status: str = "", solution: Any = None):
+        super().__init__(message)
+        self.status = status
+        self.solution = solution
+
+
+def say(what: str, found: str = "", remedy: str = "") -> str:
+    """Compose a message from its three parts.
+
+    Examples
+    --------
+    >>> print(say("span is empty.", "Found (3, 3).", "Give it a later end."))
+    span is empty.
+      Found (3, 3).
+      Give it a later end.
+    """
+    return "\n  ".join(part for part in (what, found, remedy) if part)
+
+
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """Return ``" Did you mean 'theta1'?"`` for the nearest choice, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("theta2", ["theta1", "k"])
+    " Did you mean 'theta1'?"
+    """
+    near = get_close_matches(name, list(choices), n=1, cutoff=0.5)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def unknown(what: str, name: str, choices: Iterable[str]) -> str:
+    """Compose the message for a name that is not among the known ones."""
+    choices = list(choices)
+    listed = ", ".join(choices[:20]) + (", …" if len(choices) > 20 else "")
+    return say(
+        f"{what} '{name}' is not known.",
+        f"Known: {listed or 'none'}.",
+        did_you_mean(name, choices).strip(),
+    )

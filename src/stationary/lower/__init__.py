@@ -1,0 +1,1 @@
+"""From graph to engine: what a system becomes before it runs."""

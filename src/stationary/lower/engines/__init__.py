@@ -1,0 +1,1 @@
+"""Engines: one file each, all from the same graph."""

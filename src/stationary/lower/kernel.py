@@ -1,0 +1,227 @@
+"""A system ready to be evaluated: its graph, with inputs bound, as a first-order equation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+import sympy as sp
+
+from stationary.derive.graph import Graph
+from stationary.lower.engines import heyoka
+from stationary.lower.inputs import SLOTS, Signature, lowered, translate
+from stationary.model.layout import Layout
+from stationary.model.system import System
+
+# How many systems keep their graphs in memory.
+_KEPT = 128
+
+
+@lru_cache(maxsize=_KEPT)
+def graph_of(system: System) -> Graph:
+    """Return the graph of a system; equal statements share one."""
+    return Graph(system)
+
+
+@lru_cache(maxsize=_KEPT)
+def kernel_of(system: System, signature: Signature) -> Kernel:
+    """Return the kernel of a system under inputs of this kind; equal ones share one."""
+    return Kernel(graph_of(system), signature)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """The first-order equation ẏ = f(t, y, p) of a system.
+
+    The state y is (q, v) and, where loads or dissipation feed the energy, the work that they have
+    done as a last entry.
+
+    The vector p holds the parameters and then the run-time values of the inputs: a new value
+    never needs a new graph.
+    """
+
+    graph: Graph
+    signature: Signature
+
+    @property
+    def layout(self) -> Layout:
+        """Where every name stands in q, p and u."""
+        return self.graph.layout
+
+    @cached_property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return self.graph.system.size
+
+    @cached_property
+    def states(self) -> int:
+        """Number of entries of y."""
+        return 2 * self.size + int(self.graph.fed)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Number of parameters, without the run-time values of the inputs."""
+        return len(self.graph.system.parameters)
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any, Any]:
+        """Symbols t, y, p."""
+        kind = ca.SX if self.graph.scalar else ca.MX
+        slots = sum(SLOTS[k] for k, _ in self.signature)
+        return (
+            kind.sym("t"), kind.sym("y", self.states), kind.sym("p", self.parameters + slots)
+        )  # fmt: skip
+
+    def _split(self) -> tuple[Any, Any, Any, Any, Any]:
+        """Express the arguments (t, q, v, u, p) of the graph by t, y, p."""
+        t, y, p = self.arguments
+        n, m = self.size, self.parameters
+        q, v, values, slots = y[:n], y[n : 2 * n], p[:m], p[m:]
+        u = lowered(self.signature, self.layout, t, q, v, values, slots)
+        return t, q, v, u, values
+
+    @cached_property
+    def rhs(self) -> ca.Function:
+        """The function f(t, y, p)."""
+        inner = self._split()
+        rates = [inner[2], self.graph.acceleration(*inner)]
+        if self.graph.fed:
+            rates.append(self.graph.energies(*inner)[3])
+        options = {"cse": True} if self.graph.scalar else {}
+        return ca.Function(
+            "rhs", list(self.arguments), [ca.vertcat(*rates)], ["t", "y", "p"], ["dy"], options
+        )
+
+    @cached_property
+    def jacobian(self) -> ca.Function:
+        """∂f/∂y, sparse."""
+        t, y, p = self.arguments
+        return ca.Function("jacobian", [t, y, p], [ca.jacobian(self.rhs(t, y, p), y)])
+
+    @cached_property
+    def engine(self) -> heyoka.Engine:
+        """The Taylor integrators compiled from this kernel."""
+        return heyoka.Engine(self.rhs)
+
+    @cached_property
+    def kinks(self) -> list[str]:
+        """Operations that make a force jump or kink."""
+        return heyoka.kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
+
+    @cached_property
+    def inputs(self) -> ca.Function:
+        """The inputs u as a function of t, y, p."""
+        return ca.Function("inputs", list(self.arguments), [self._split()[3]])
+
+    def expression(self, e: sp.Expr, data: tuple[sp.Symbol, ...] = ()) -> ca.Function:
+        """Lower an expression to a function of t, y, the parameters and data given as columns."""
+        kind = type(self.arguments[0])
+        t, y, n = kind.sym("t"), kind.sym("y", self.states), self.size
+        p, d = kind.sym("p", self.parameters), kind.sym("d", len(data))
+        named = {s: d[i] for i, s in enumerate(data)}
+        made = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
+        return ca.Function("e", [t, y, p, d], [made])
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A system to be evaluated at given states: what `compile` returns.
+
+    Vectors q and v follow the order of ``system.coordinates``; ``params`` overrides defaults.
+
+    Examples
+    --------
+    >>> x, k = st.coordinates("x"), st.parameters(k=3.0)
+    >>> spring = st.compile(st.System(kinetic=x.dot**2 / 2, potential=k * x**2 / 2))
+    >>> spring.potential([2.0]), spring.gradient([2.0]), spring.acceleration([2.0], [0.0])
+    (6.0, array([6.]), array([-6.]))
+    """
+
+    system: System
+    params: Mapping[Any, float] | None = None
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph behind the numbers."""
+        return graph_of(self.system)
+
+    def _call(self, f: ca.Function, q: Any, v: Any, t: float, u: Any) -> Any:
+        n = self.system.size
+        v = np.zeros(n) if v is None else v
+        u = np.zeros(len(self.system.inputs)) if u is None else u
+        return f(t, q, v, u, self.graph.layout.values(self.params))
+
+    def kinetic(self, q: Any, v: Any, t: float = 0.0) -> float:
+        """Return T."""
+        return float(self._call(self.graph.energies, q, v, t, None)[0])
+
+    def potential(self, q: Any, t: float = 0.0) -> float:
+        """Return U."""
+        return float(self._call(self.graph.energies, q, None, t, None)[1])
+
+    def internal(self, q: Any, t: float = 0.0, u: Any = None) -> float:
+        """Return U − W."""
+        return float(self._call(self.graph.internal, q, None, t, u)[0])
+
+    def gradient(self, q: Any, t: float = 0.0, u: Any = None) -> np.ndarray:
+        """Return ∂(U − W)/∂q."""
+        return np.asarray(self._call(self.graph.internal, q, None, t, u)[1]).ravel()
+
+    def hessian(self, q: Any, t: float = 0.0, u: Any = None) -> sparse.csc_matrix:
+        """Return ∂²(U − W)/∂q², sparse."""
+        return self._call(self.graph.stiffness, q, None, t, u).sparse()
+
+    def mass(self, q: Any, v: Any = None, t: float = 0.0) -> sparse.csc_matrix:
+        """Return M, sparse."""
+        return self._call(self.graph.dynamics, q, v, t, None)[0].sparse()
+
+    def force(self, q: Any, v: Any = None, t: float = 0.0, u: Any = None) -> np.ndarray:
+        """Return the right-hand side of M a = force."""
+        return np.asarray(self._call(self.graph.dynamics, q, v, t, u)[1]).ravel()
+
+    def acceleration(self, q: Any, v: Any = None, t: float = 0.0, u: Any = None) -> np.ndarray:
+        """Return a."""
+        return np.asarray(self._call(self.graph.acceleration, q, v, t, u)).ravel()
+
+    def optimize(self) -> Compiled:
+        """Compile the equations of motion to optimized machine code now, and keep it on disk.
+
+        `simulate` does this by itself, in the background, for a system that is run repeatedly.
+        Inputs count as numbers; those given as expressions are compiled when they are run.
+        """
+        if heyoka.available():
+            signature = tuple(("number", None) for _ in self.system.inputs)
+            kernel_of(self.system, signature).engine.compile("optimized")
+        return self
+
+
+def compile(system: System, *, params: Mapping[Any, float] | None = None) -> Compiled:
+    """Return a system ready to be evaluated at given states.
+
+    Parameters
+    ----------
+    system : System
+    params : dict, optional
+        Values of parameters, by symbol or by name; the others have their defaults.
+
+    Returns
+    -------
+    Compiled
+        With methods ``kinetic``, ``potential``, ``gradient``, ``hessian``, ``mass``, ``force`` and
+        ``acceleration``; matrices are sparse.
+
+    Examples
+    --------
+    >>> r, k = st.coordinates("r", shape=(3, 1)), st.parameters(k=4.0)
+    >>> chain = st.System(potential=st.each(lambda a, b: k * (b[0] - a[0]) ** 2, r[:-1], r[1:]))
+    >>> st.compile(chain).hessian([0.0, 1.0, 2.0]).toarray()
+    array([[ 8., -8.,  0.],
+           [-8., 16., -8.],
+           [ 0., -8.,  8.]])
+    """
+    return Compiled(system, params)

@@ -1,0 +1,1 @@
+"""The statement: symbols, energies, terms, parts and the systems made of them."""

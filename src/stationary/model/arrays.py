@@ -1,0 +1,97 @@
+"""Arrays of coordinates: a thousand symbols under one name, indexed as in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array of coordinates (or, after ``.dot``, of their velocities), or a view of one.
+
+    Attributes
+    ----------
+    name : str
+        Name of the whole array.
+    base : tuple of int
+        Shape of the whole array.
+    index : ndarray of int
+        Which entries of the flattened whole this view shows, in the view's shape.
+    order : int
+        0 for coordinates, 1 for velocities.
+
+    Examples
+    --------
+    >>> r = st.coordinates("r", shape=(4, 2))
+    >>> r[1:].shape, r[2, 1], r.dot[0, 0]
+    ((3, 2), r[2,1], r[0,0].dot)
+    """
+
+    name: str
+    base: tuple[int, ...]
+    index: np.ndarray
+    order: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the view."""
+        return self.index.shape
+
+    @property
+    def size(self) -> int:
+        """Number of entries of the view."""
+        return self.index.size
+
+    @property
+    def dot(self) -> Array:
+        """The velocities of these coordinates."""
+        return Array(self.name, self.base, self.index, self.order + 1)
+
+    @property
+    def whole(self) -> Array:
+        """The array of coordinates that this is a view of."""
+        return Array(self.name, self.base, np.arange(int(np.prod(self.base))).reshape(self.base), 0)
+
+    def __getitem__(self, key: Any) -> Any:
+        picked = self.index[key]
+        if np.ndim(picked):
+            return Array(self.name, self.base, np.asarray(picked), self.order)
+        return self.symbol(int(picked))
+
+    def symbol(self, flat: int):
+        """Return the symbol of the entry at this flat position of the whole array."""
+        from stationary.model.symbols import Coordinate
+
+        place = ",".join(str(int(i)) for i in np.unravel_index(flat, self.base))
+        coordinate = Coordinate(f"{self.name}[{place}]")
+        return coordinate.dot if self.order else coordinate
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        symbols = np.empty(self.index.size, dtype=object)
+        symbols[:] = [self.symbol(int(flat)) for flat in self.index.ravel()]
+        return symbols.reshape(self.index.shape)
+
+    def _key(self) -> tuple:
+        return (self.name, self.base, self.order, self.index.shape, self.index.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Array) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        dots = ".dot" if self.order else ""
+        if self.index.size == np.prod(self.base) and self.shape == self.base:
+            return f"{self.name}{dots}"
+        return f"{self.name}[…]{dots} of shape {self.shape}"

@@ -1,0 +1,385 @@
+"""Checking a statement on construction, and bringing it into its normal form."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.model.arrays import Array
+from stationary.model.each import Each, Repeated, Slot
+from stationary.model.symbols import (
+    Acceleration,
+    Coordinate,
+    Input,
+    Parameter,
+    Velocity,
+    declaration_order,
+    from_dynamicsymbols,
+    t,
+)
+from stationary.model.terms import ENERGIES, TERMS, Constraint, Load, Pfaffian, changed, expression
+
+if TYPE_CHECKING:
+    from stationary.model.system import System
+
+#: Names given to unnamed terms: R1, R2, … for constraints.
+PREFIX = {"loads": "load", "friction": "friction", "constraints": "R", "pfaffian": "A",
+          "contacts": "contact"}  # fmt: skip
+
+
+def normalized(system: System) -> dict[str, Any]:
+    """Return the fields of a system in normal form, or say what is wrong with them."""
+    fields: dict[str, Any] = {
+        kind: expression(getattr(system, kind), f"the {kind} energy" if kind in
+                         ("kinetic", "potential") else f"the {kind}")
+        for kind in ENERGIES
+    }  # fmt: skip
+    for kind, allowed in TERMS.items():
+        fields[kind] = _numbered(kind, _terms(kind, getattr(system, kind), allowed))
+    given = system.coordinates
+    given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
+    change = _translation(fields, given)
+    if change is not None:
+        for kind in ENERGIES:
+            fields[kind] = changed(fields[kind], change)
+        for kind in TERMS:
+            fields[kind] = tuple(x.apply(lambda e: changed(e, change)) for x in fields[kind])
+    labelled = _labelled(fields)
+    symbols = {s: label for label, e in labelled for s in e.free_symbols}
+    _check_symbols(labelled, symbols)
+    fields["coordinates"] = _coordinates(given, fields, symbols)
+    _check_names(fields["coordinates"], symbols)
+    _check_physics(fields)
+    return fields
+
+
+def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
+    """Bring what was given for a list of terms into a list of terms."""
+    if isinstance(value, sp.Add) and all(isinstance(a, Each) for a in value.args):
+        value = list(value.args)
+    entries = list(value) if isinstance(value, (list, tuple)) else [value]
+    bare = {"constraints": Constraint, "pfaffian": Pfaffian}.get(kind)
+    made: list[Any] = []
+    for entry in entries:
+        if bare and isinstance(entry, Each):
+            entry = Repeated(bare(entry.expressions, entry.name), entry.table)
+        elif bare and isinstance(entry, (sp.Expr, tuple)):
+            entry = bare(entry)
+        inner = entry.term if isinstance(entry, Repeated) else entry
+        if not isinstance(inner, allowed):
+            kinds = " or ".join(f"st.{a.__name__}(…)" for a in allowed)
+            raise StatementError(
+                say(
+                    f"{kind} has an entry that is not one.",
+                    f"Found {str(entry)[:60]!r}, expected {kinds}"
+                    + (" or an expression." if bare else "."),
+                    "Pass a list of such terms.",
+                )
+            )
+        if not isinstance(entry, Repeated) and any(e.has(Each) for e in inner.expressions()):
+            raise StatementError(
+                say(
+                    f"{kind} has an entry in which a repetition stands inside an expression.",
+                    f"Found {str(entry)[:60]!r}.",
+                    "Give st.each(…) as an entry of its own.",
+                )
+            )
+        made.append(entry)
+    return made
+
+
+def is_numbered(kind: str, term: Any) -> bool:
+    """Tell whether the name of a term is one that was numbered for it."""
+    return bool(term.name and re.fullmatch(PREFIX[kind] + r"\d+", term.name))
+
+
+def _numbered(kind: str, terms: list[Any]) -> tuple:
+    """Give every unnamed term a name and refuse two of the same name."""
+    made, taken = [], set()
+    for number, term in enumerate(terms, 1):
+        inner = term.term if isinstance(term, Repeated) else term
+        name = inner.name or f"{PREFIX[kind]}{number}"
+        if name in taken:
+            raise StatementError(
+                say(
+                    f"two {kind} have the name '{name}'.",
+                    "Expected a name of its own for each.",
+                    "Rename one, with name=…, or leave the names out.",
+                )
+            )
+        taken.add(name)
+        inner = inner.named(name)
+        made.append(Repeated(inner, term.table) if isinstance(term, Repeated) else inner)
+    return tuple(made)
+
+
+def _labelled(fields: dict[str, Any]) -> list[tuple[str, sp.Expr]]:
+    found = [(f"{k} energy" if k in ENERGIES[:2] else k, fields[k]) for k in ENERGIES]
+    for kind in TERMS:
+        for term in fields[kind]:
+            inner = term.term if isinstance(term, Repeated) else term
+            found += [(f"{kind.removesuffix('s')} '{inner.name}'", e) for e in inner.expressions()]
+    return found
+
+
+def _translation(fields: dict[str, Any], given: tuple):
+    """Return the change that turns SymPy's dynamicsymbols and plain symbols into ours, if needed.
+
+    A statement written in dynamicsymbols follows SymPy's convention: its other symbols are
+    parameters, and functions of time that occur only as forces of loads are inputs.
+    """
+    labelled = _labelled(fields)
+    elements = [e for _, e in labelled]
+    elements += [x for e in elements for r in e.atoms(Each) for x in r.expressions]
+    functions = set().union(*(e.atoms(AppliedUndef) for e in elements)) if elements else set()
+    plain = {s for e in elements for s in e.free_symbols if type(s) is sp.Symbol and s != t}
+    swap: dict[sp.Basic, sp.Basic] = {}
+    if sp.Symbol("t") in plain:
+        swap[sp.Symbol("t")] = t
+    if not functions and not swap:
+        return _merging(elements)
+    if functions:
+        loads = [x.term if isinstance(x, Repeated) else x for x in fields["loads"]]
+        forces = {f for load in loads for e in load.force for f in e.atoms(AppliedUndef)}
+        elsewhere = [x for x in fields["loads"] for x in x.on] + [
+            e for label, e in labelled if not label.startswith("load ")
+        ]
+        other = set().union(*(e.atoms(AppliedUndef) for e in elsewhere)) if elsewhere else set()
+        moved = {d.expr for e in elements for d in e.atoms(sp.Derivative)}
+        listed = {str(getattr(c, "func", c)) for c in given}
+        controls = frozenset(
+            str(f.func) for f in forces - other - moved if str(f.func) not in listed
+        )
+        swap |= {s: Parameter(s.name) for s in plain if s.name != "t"}
+        return lambda e: from_dynamicsymbols(e, controls).xreplace(swap)
+    return lambda e: e.xreplace(swap)
+
+
+def _merging(elements: list[sp.Expr]):
+    """Return the change that gives every parameter of one name one default, if needed."""
+    found: dict[str, set[Parameter]] = {}
+    for e in elements:
+        for s in e.free_symbols:
+            if isinstance(s, Parameter):
+                found.setdefault(s.name, set()).add(s)
+    swap = {}
+    for name, several in found.items():
+        defaults = {p.default for p in several if p.default is not None}
+        if len(defaults) > 1:
+            raise StatementError(
+                say(
+                    f"parameter '{name}' has two defaults.",
+                    f"Found {' and '.join(map(str, sorted(defaults)))}.",
+                    "Declare it once, or give the two different names.",
+                )
+            )
+        if len(several) > 1:
+            swap |= {p: Parameter(name, defaults.pop()) for p in several if p.default is None}
+    return (lambda e: e.xreplace(swap)) if swap else None
+
+
+def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
+    known = (Coordinate, Velocity, Parameter, Input, Slot)
+    names = sorted(
+        {s.name.removesuffix(".dot") for s in symbols if isinstance(s, known)} | _arrays(labelled)
+    )
+    for symbol, label in sorted(symbols.items(), key=lambda pair: str(pair[0])):
+        if isinstance(symbol, Acceleration):
+            raise StatementError(
+                say(
+                    f"the {label} contains the acceleration '{symbol}'.",
+                    "Expected coordinates, velocities, parameters, inputs and st.t.",
+                    "Energies and loads depend on positions and velocities alone.",
+                )
+            )
+        if isinstance(symbol, known) or symbol == t:
+            continue
+        raise StatementError(
+            say(
+                f"{label} uses '{symbol}', which is not declared.",
+                f"Declared: {', '.join(names) or 'nothing'}.{did_you_mean(str(symbol), names)}",
+                f"Declare it: st.parameters('{symbol}') or st.coordinates('{symbol}').",
+            )
+        )
+
+
+def _arrays(labelled: list[tuple[str, sp.Expr]]) -> set[str]:
+    return {a.name for _, e in labelled for r in e.atoms(Each) for a in r.table.arrays}
+
+
+def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
+    """Return the coordinates in order: as given, or as declared."""
+    tables = [r.table for k in ENERGIES for r in fields[k].atoms(Each)]
+    tables += [x.table for k in TERMS for x in fields[k] if isinstance(x, Repeated)]
+    whole = {a.name: a for table in tables for a in table.arrays}
+    found: dict[str, Any] = {}
+    for s in symbols:
+        s = s.of if isinstance(s, Velocity) else s
+        if isinstance(s, Coordinate) and s.name.partition("[")[0] not in whole:
+            found[s.name] = s
+    found |= whole
+    if not given:
+        order = {name: declaration_order(sp.Symbol(name)) for name in found}
+        return tuple(found[name] for name in sorted(found, key=order.__getitem__))
+    listed: dict[str, Any] = {}
+    for c in given:
+        if isinstance(c, AppliedUndef):
+            c = from_dynamicsymbols(c)
+        if isinstance(c, np.ndarray) or not isinstance(c, (Coordinate, Array)):
+            raise StatementError(
+                say(
+                    f"'{c}' is listed among the coordinates and is not one.",
+                    "Expected symbols made by st.coordinates.",
+                    "Leave coordinates out to have them found.",
+                )
+            )
+        listed[c.name] = c.whole if isinstance(c, Array) else c
+    stems = {name.partition("[")[0] for name in listed}
+    missing = [n for n in found if n not in listed and n.partition("[")[0] not in stems]
+    if missing:
+        raise StatementError(
+            say(
+                f"coordinates leaves out '{missing[0]}', which the energies or terms use.",
+                f"Listed: {', '.join(listed)}.{did_you_mean(missing[0], listed)}",
+                "Add it, or leave coordinates out to have them found.",
+            )
+        )
+    return tuple(listed.values())
+
+
+def _check_names(coordinates: tuple, symbols: dict) -> None:
+    """Refuse one name for two things: results are asked for by name."""
+    owners: dict[str, str] = {c.name: "coordinate" for c in coordinates}
+    for s in symbols:
+        kind = {Parameter: "parameter", Input: "input"}.get(type(s))
+        if kind and owners.setdefault(s.name, kind) != kind:
+            raise StatementError(
+                say(
+                    f"'{s.name}' names two things.",
+                    f"Found a {owners[s.name]} and a {kind} of that name.",
+                    "Rename one of them.",
+                )
+            )
+
+
+def _check_physics(fields: dict[str, Any]) -> None:
+    for kind in ("kinetic", "potential"):
+        for e in [fields[kind], *(x for r in fields[kind].atoms(Each) for x in r.expressions)]:
+            controls = sorted(s.name for s in e.free_symbols if isinstance(s, Input))
+            if controls:
+                raise StatementError(
+                    say(
+                        f"the {kind} energy contains the input '{controls[0]}'.",
+                        f"Found {str(e)[:80]}; an energy cannot depend on what is decided later.",
+                        "Put the input into work or loads.",
+                    )
+                )
+    for kind in ("potential", "work"):
+        for e in [fields[kind], *(x for r in fields[kind].atoms(Each) for x in r.expressions)]:
+            moving = _velocities(e)
+            if moving:
+                raise StatementError(
+                    say(
+                        f"the {kind}{' energy' if kind == 'potential' else ''} contains the "
+                        f"velocity '{moving[0]}'.",
+                        f"Found {str(e)[:80]}; expected an expression of coordinates and st.t.",
+                        "Put what depends on velocities into kinetic, dissipation or loads.",
+                    )
+                )
+    for kind in ("kinetic", "potential", "work", "dissipation"):
+        for r in fields[kind].atoms(Each):
+            linear = fields[kind].coeff(r)
+            if len(r.expressions) != 1 or (fields[kind] - linear * r).expand().has(r):
+                raise StatementError(
+                    say(
+                        f"the {kind} takes a repetition that is not a plain sum.",
+                        "Expected one expression per row, added or scaled.",
+                        "Move the function or the power inside st.each.",
+                    )
+                )
+    for x in fields["loads"]:
+        load: Load = x.term if isinstance(x, Repeated) else x
+        for on in load.on:
+            if _velocities(on) or not _positions(on):
+                found = "a velocity" if _velocities(on) else "no coordinate"
+                raise StatementError(
+                    say(
+                        f"load '{load.name}' works on '{on}', which is not an expression of the "
+                        "coordinates.",
+                        f"Found {found} in it; expected a position or an angle, as in "
+                        "st.Load(F, on=x + l*st.sin(theta)).",
+                        "Say what moves when the load does work.",
+                    )
+                )
+    for x in fields["constraints"]:
+        constraint: Constraint = x.term if isinstance(x, Repeated) else x
+        for R in constraint.R:
+            _check_constraint(constraint, R)
+    for x in fields["pfaffian"]:
+        row: Pfaffian = x.term if isinstance(x, Repeated) else x
+        for e in row.expr:
+            _check_pfaffian(row, e)
+
+
+def _check_constraint(constraint: Constraint, R: sp.Expr) -> None:
+    if _velocities(R):
+        raise StatementError(
+            say(
+                f"constraint '{constraint.name}' depends on the velocity '{_velocities(R)[0]}'.",
+                "Expected R(q, t) = 0.",
+                "State it under pfaffian=[…] if it is linear in the velocities.",
+            )
+        )
+    if not _positions(R):
+        truth = "always true" if R.is_zero else "never true" if R.is_number else "free of them"
+        raise StatementError(
+            say(
+                f"constraint '{constraint.name}' contains no coordinate.",
+                f"Found {R} = 0, which is {truth}.",
+                "Remove it, or write it in terms of the coordinates.",
+            )
+        )
+
+
+def _check_pfaffian(row: Pfaffian, e: sp.Expr) -> None:
+    moving = _velocities(e)
+    if not moving:
+        raise StatementError(
+            say(
+                f"Pfaffian constraint '{row.name}' contains no velocity.",
+                f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
+                "State it under constraints=[…] if it restricts the coordinates.",
+            )
+        )
+    if any(e.diff(v, w) != 0 for v in moving for w in moving):
+        raise StatementError(
+            say(
+                f"Pfaffian constraint '{row.name}' is not linear in the velocities.",
+                f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
+                "Solve it for a linear condition first.",
+            )
+        )
+
+
+def _velocities(e: sp.Expr) -> list[sp.Symbol]:
+    return sorted(
+        (
+            s
+            for s in e.free_symbols
+            if isinstance(s, Velocity) or (isinstance(s, Slot) and s.name.endswith(".dot"))
+        ),
+        key=str,
+    )
+
+
+def _positions(e: sp.Expr) -> list[sp.Symbol]:
+    return [
+        s
+        for s in e.free_symbols
+        if isinstance(s, Coordinate) or (isinstance(s, Slot) and "[i" in s.name)
+    ]

@@ -1,0 +1,190 @@
+"""Where every coordinate, parameter and input stands in its vector, and what a user's key means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.model.arrays import Array
+from stationary.model.symbols import Coordinate, from_dynamicsymbols
+
+if TYPE_CHECKING:
+    from stationary.model.system import System
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The vectors q, p and u of a system: which entry belongs to which name."""
+
+    system: System
+
+    @cached_property
+    def offsets(self) -> dict[str, int]:
+        """First entry of every coordinate or array of coordinates in q."""
+        found, place = {}, 0
+        for c in self.system.coordinates:
+            found[c.name] = place
+            place += c.size if isinstance(c, Array) else 1
+        return found
+
+    @cached_property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays of coordinates, by name."""
+        return {c.name: c for c in self.system.coordinates if isinstance(c, Array)}
+
+    def place(self, coordinate: Coordinate | Array) -> np.ndarray:
+        """Return the entries of q that a coordinate, an entry of an array or a view stands for."""
+        if isinstance(coordinate, Array):
+            return self.offsets[coordinate.name] + coordinate.index
+        stem, _, index = coordinate.name.partition("[")
+        if not index:
+            return np.array(self.offsets[stem])
+        place = tuple(int(i) for i in index.rstrip("]").split(","))
+        flat = np.ravel_multi_index(place, self.arrays[stem].base)
+        return np.array(self.offsets[stem] + int(flat))
+
+    def name(self, entry: int) -> str:
+        """Return the name of entry `entry` of q."""
+        for c in self.system.coordinates:
+            start, size = self.offsets[c.name], c.size if isinstance(c, Array) else 1
+            if entry < start + size:
+                return c.symbol(entry - start).name if isinstance(c, Array) else c.name
+        raise IndexError(entry)
+
+    # -- what a key means ---------------------------------------------------------------------
+
+    def resolve(self, key: Any, what: str) -> tuple[np.ndarray, int]:
+        """Return the entries of q that a key names, and 0, 1 or 2 for q, q̇ or q̈."""
+        if isinstance(key, Array) and key.name in self.arrays:
+            return self.place(key), key.order
+        name = name_of(key)
+        stem, order = name, 0
+        for suffix, derivative in ((".ddot", 2), (".dot", 1)):
+            if name.endswith(suffix):
+                stem, order = name.removesuffix(suffix), derivative
+        base = stem.partition("[")[0]
+        if base in self.arrays:
+            if base == stem:
+                return self.place(self.arrays[base]), order
+            if re.fullmatch(r"\w+\[\d+(,\d+)*\]", stem):
+                try:
+                    return self.place(Coordinate(stem)), order
+                except ValueError:
+                    pass
+        elif stem in self.offsets:
+            return self.place(Coordinate(stem)), order
+        known = [n + d for n in self.offsets for d in ("", ".dot")]
+        raise StatementError(
+            say(
+                f"{what} names '{name}', which is not a coordinate or a velocity of this system.",
+                f"Coordinates: {', '.join(self.offsets) or 'none'}.{did_you_mean(name, known)}",
+                "The velocity of x is x.dot, or 'x.dot' by name.",
+            )
+        )
+
+    def values(self, params: Mapping[Any, float] | None) -> np.ndarray:
+        """Return the vector of parameters: what is given, else the defaults."""
+        known = {p.name: p for p in self.system.parameters}
+        given: dict[str, float] = {}
+        for key, value in (params or {}).items():
+            name = name_of(key)
+            if name not in known:
+                raise StatementError(
+                    say(
+                        f"params names '{name}', which is not a parameter of this system.",
+                        f"Parameters: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
+                        "Remove it, or use it in the statement.",
+                    )
+                )
+            given[name] = number(value, f"the value of parameter '{name}'")
+        missing = [n for n, p in known.items() if n not in given and p.default is None]
+        if missing:
+            raise StatementError(
+                say(
+                    f"parameter '{missing[0]}' has no value."
+                    if len(missing) == 1
+                    else f"parameters {', '.join(map(repr, missing))} have no value.",
+                    "Expected one, since no default was declared.",
+                    f"Pass params={{'{missing[0]}': …}}, or declare st.parameters({missing[0]}=…).",
+                )
+            )
+        return np.array([given.get(n, p.default) for n, p in known.items()], dtype=float)
+
+    def state(self, start: Mapping[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and q̇ at the start; what is left out is zero."""
+        vectors = np.zeros(self.system.size), np.zeros(self.system.size)
+        for key, value in (start or {}).items():
+            places, order = self.resolve(key, "start")
+            if order > 1:
+                raise StatementError(
+                    say(
+                        f"start gives the acceleration '{name_of(key)}'.",
+                        "Expected coordinates and velocities.",
+                        "Remove it: accelerations follow from the equations.",
+                    )
+                )
+            try:
+                entries = np.asarray(value, dtype=float)
+                entries = np.broadcast_to(entries, np.shape(places))
+            except (TypeError, ValueError):
+                raise StatementError(
+                    say(
+                        f"start of '{_shown(key)}' is not a number or an array of numbers.",
+                        f"Found {str(value)[:60]!r}, expected shape {np.shape(places)}.",
+                        "Give numbers, in SI units and radians.",
+                    )
+                ) from None
+            if not np.all(np.isfinite(entries)):
+                raise StatementError(
+                    say(
+                        f"start of '{_shown(key)}' is not finite.",
+                        f"Found {str(value)[:60]}.",
+                        "Give finite numbers.",
+                    )
+                )
+            vectors[order][places] = entries
+        return vectors
+
+
+def name_of(key: Any) -> str:
+    """Return the name that a user's key stands for: a symbol, a dynamicsymbol or a text."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, (AppliedUndef, sp.Derivative)):
+        key = from_dynamicsymbols(key)
+    if isinstance(key, Array):
+        return key.name + ".dot" * key.order
+    if isinstance(key, sp.Symbol):
+        return key.name
+    raise StatementError(
+        say(
+            f"{str(key)[:60]!r} cannot be used as a key.",
+            f"Found {type(key).__name__}, expected a symbol or a name.",
+            "Use the symbol itself, or its name as text.",
+        )
+    )
+
+
+def number(value: Any, what: str) -> float:
+    """Take a finite number; refuse anything else by name."""
+    try:
+        made = float(value)
+    except (TypeError, ValueError):
+        made = float("nan")
+    if not np.isfinite(made):
+        raise StatementError(
+            say(f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", "Give a number.")
+        )
+    return made
+
+
+def _shown(key: Any) -> str:
+    return repr(key) if isinstance(key, Array) else name_of(key)

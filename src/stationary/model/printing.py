@@ -1,0 +1,81 @@
+"""How a system reads: as text in a terminal, as LaTeX in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from stationary.model.arrays import Array
+from stationary.model.each import Repeated
+from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
+
+if TYPE_CHECKING:
+    from stationary.model.system import System
+
+SYMBOLS = {"kinetic": "T", "potential": "U", "work": "W", "dissipation": "D"}
+
+
+def as_text(system: System) -> str:
+    """Write the statement as a physicist would."""
+    count = system.size
+    names = ", ".join(
+        f"{c.name} {'×'.join(map(str, c.base))}" if isinstance(c, Array) else c.name
+        for c in system.coordinates
+    )
+    title = system.name or "System"
+    lines = [f"{title} of {count} coordinate{'' if count == 1 else 's'}: {names or 'none'}"]
+    lines += [f"  {SYMBOLS[k]} = {e}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
+        lines += [f"  {term}" for term in getattr(system, kind)]
+    if system.parameters:
+        values = (
+            p.name + (f" = {p.default:g}" if p.default is not None else "")
+            for p in system.parameters
+        )
+        lines.append("  with " + ", ".join(values))
+    if system.inputs:
+        lines.append("  driven by " + ", ".join(u.name for u in system.inputs))
+    return "\n".join(lines)
+
+
+def as_latex(system: System) -> str:
+    """Write the statement as one aligned block of LaTeX."""
+    rows = [rf"{SYMBOLS[k]} &= {sp.latex(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
+        rows += [_term(term) for term in getattr(system, kind)]
+    return r"$$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$$"
+
+
+def _term(term) -> str:
+    if isinstance(term, Repeated):
+        return _term(term.term) + rf",\quad i = 0,\dots,{term.table.rows - 1}"
+    if isinstance(term, Load):
+        return r"\delta W &= " + " + ".join(
+            rf"{_factor(f)}\,\delta\left({sp.latex(on)}\right)"
+            for f, on in zip(term.force, term.on)
+        )
+    if isinstance(term, Friction):
+        return rf"\text{{friction}} &\le {sp.latex(term.limit)}\ \text{{against}}\ {_rate(term.on)}"
+    if isinstance(term, Drag):
+        size = rf"{sp.latex(term.eta)}\,|v|^{{{sp.latex(term.power)}}}"
+        return rf"\text{{drag}} &= {size}\ \text{{against}}\ v = {_rate(term.on)}"
+    if isinstance(term, Constraint):
+        return rf"{_vector(term.R)} &= 0"
+    if isinstance(term, Pfaffian):
+        return rf"{_vector(term.expr)} &= 0"
+    assert isinstance(term, Contact)
+    return rf"{sp.latex(term.gap)} &\ge 0"
+
+
+def _factor(e: sp.Expr) -> str:
+    return rf"\left({sp.latex(e)}\right)" if e.is_Add else sp.latex(e)
+
+
+def _vector(entries: tuple[sp.Expr, ...]) -> str:
+    inside = r",\; ".join(sp.latex(e) for e in entries)
+    return inside if len(entries) == 1 else rf"\left({inside}\right)"
+
+
+def _rate(entries: tuple[sp.Expr, ...]) -> str:
+    return rf"\frac{{d}}{{dt}}\left({_vector(entries)}\right)"

@@ -1,0 +1,326 @@
+"""Coordinates, velocities, parameters, inputs and time, as SymPy symbols."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.printing.latex import translate
+
+from stationary.errors import StatementError, say
+from stationary.model.arrays import Array
+
+#: Time. Energies, loads and constraints may depend on it.
+t = sp.Symbol("t", real=True)
+
+# The order in which names were last declared; a system whose coordinates are found rather than
+# given keeps it, so that M and q come out in the order in which the user wrote them down.
+_declared: dict[str, int] = {}
+_serial = count()
+
+
+class _Real(sp.Symbol):
+    """A real symbol known by its class and name alone."""
+
+    def __new__(cls, name: str, **assumptions):
+        """Make the symbol; it is real whatever else is assumed."""
+        return super().__new__(cls, name, real=True)
+
+
+class Coordinate(_Real):
+    """A generalized coordinate; ``x.dot`` is its velocity, ``x.ddot`` its acceleration.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> x.dot**2 / 2
+    x.dot**2/2
+    """
+
+    @property
+    def dot(self) -> Velocity:
+        """The velocity."""
+        return Velocity(self.name + ".dot")
+
+    @property
+    def ddot(self) -> Acceleration:
+        """The acceleration."""
+        return Acceleration(self.name + ".ddot")
+
+    def _latex(self, printer) -> str:
+        return _latex_name(self.name)
+
+    def _pretty(self, printer):
+        return printer._print_Symbol(sp.Symbol(self.name))
+
+
+class Velocity(_Real):
+    """The velocity of a coordinate."""
+
+    @property
+    def of(self) -> Coordinate:
+        """The coordinate that moves with this velocity."""
+        return Coordinate(self.name.removesuffix(".dot"))
+
+    @property
+    def dot(self) -> Acceleration:
+        """The acceleration."""
+        return self.of.ddot
+
+    def _latex(self, printer) -> str:
+        return _latex_name(self.of.name, accent="dot")
+
+    def _pretty(self, printer):
+        return printer._print_Symbol(sp.Symbol(self.of.name + "dot"))
+
+
+class Acceleration(_Real):
+    """The acceleration of a coordinate."""
+
+    @property
+    def of(self) -> Coordinate:
+        """The coordinate that accelerates."""
+        return Coordinate(self.name.removesuffix(".ddot"))
+
+    def _latex(self, printer) -> str:
+        return _latex_name(self.of.name, accent="ddot")
+
+    def _pretty(self, printer):
+        return printer._print_Symbol(sp.Symbol(self.of.name + "ddot"))
+
+
+class Parameter(sp.Symbol):
+    """A constant of the system, with or without a default value.
+
+    The default is part of its identity: two systems may give one name different defaults.
+    """
+
+    default: float | None
+
+    def __new__(cls, name: str, default: float | None = None, **assumptions):
+        """Make the symbol; the default is part of its identity."""
+        parameter = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
+        parameter.default = default
+        return parameter
+
+    def _hashable_content(self):
+        return (*super()._hashable_content(), self.default)
+
+    def __getnewargs_ex__(self):
+        return (self.name, self.default), {}
+
+    def _latex(self, printer) -> str:
+        return _latex_name(self.name)
+
+
+class Input(_Real):
+    """A control: a force, torque or imposed motion whose value is given when the system runs."""
+
+    def _latex(self, printer) -> str:
+        return _latex_name(self.name)
+
+
+def _latex_name(name: str, accent: str = "") -> str:
+    r"""Write ``theta_1`` as ``\theta_{1}``, ``r[2,0]`` as ``r_{2,0}``; add an accent if asked."""
+    stem, _, index = name.partition("[")
+    if index:
+        subscripts = [index.rstrip("]")]
+    else:
+        stem, *subscripts = stem.split("_")
+        match = re.fullmatch(r"([A-Za-z]+)(\d+)", stem)
+        if match and not subscripts:
+            stem, subscripts = match[1], [match[2]]
+    text = translate(stem) if len(stem) > 1 else stem
+    if len(text) > 1 and "\\" not in text:
+        text = rf"\mathrm{{{text}}}"
+    if accent:
+        text = rf"\{accent}{{{text}}}"
+    if subscripts:
+        text += "_{" + ",".join(translate(s) if len(s) > 1 else s for s in subscripts) + "}"
+    return text
+
+
+def _symbols(names: str, kind: type) -> Any:
+    made = sp.symbols(names, cls=kind)
+    for symbol in made if isinstance(made, tuple) else (made,):
+        if symbol.name == "t" or not re.fullmatch(r"\w+", symbol.name):
+            raise StatementError(
+                say(
+                    f"'{symbol.name}' cannot name a {kind.__name__.lower()}.",
+                    "Names are letters, digits and underscores; 't' is time.",
+                    "Choose another name.",
+                )
+            )
+        _declared[symbol.name] = next(_serial)
+    return made
+
+
+def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> Any:
+    """Declare generalized coordinates.
+
+    Parameters
+    ----------
+    names : str
+        Names separated by spaces or commas. One name gives one symbol, several a tuple.
+    shape : int or tuple of int, optional
+        Make one array of coordinates of this shape instead; see `each`.
+
+    Returns
+    -------
+    Coordinate, tuple of Coordinate, or Array
+
+    Examples
+    --------
+    >>> x, theta = st.coordinates("x theta")
+    >>> theta.dot
+    theta.dot
+    >>> r = st.coordinates("r", shape=(1000, 2))
+    >>> r[3, 0], r[1:].shape
+    (r[3,0], (999, 2))
+    """
+    made = _symbols(names, Coordinate)
+    if shape is None:
+        return made
+    if isinstance(made, tuple):
+        raise StatementError(
+            say(
+                "an array of coordinates has one name.",
+                f"Found {len(made)} names: {names!r}.",
+                "Declare each array in a call of its own.",
+            )
+        )
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not shape or min(shape) < 1:
+        raise StatementError(
+            say(
+                f"the shape of '{names}' is empty.",
+                f"Found {shape}, expected positive whole numbers.",
+                "Give the number of rows first, as in shape=(1000, 2).",
+            )
+        )
+    return Array(made.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)
+
+
+def parameters(names: str = "", **defaults: float) -> Any:
+    """Declare constants of a system, by name alone or with default values.
+
+    Parameters
+    ----------
+    names : str, optional
+        Parameters without a default; a value must be given when the system runs.
+    **defaults : float
+        Parameters with a default.
+
+    Returns
+    -------
+    Parameter or tuple of Parameter
+
+    Examples
+    --------
+    >>> k = st.parameters("k")
+    >>> m, g = st.parameters(m=1.0, g=9.81)
+    >>> g.default
+    9.81
+    """
+    made = _symbols(names, Parameter) if names.strip(" ,") else ()
+    made = made if isinstance(made, tuple) else (made,)
+    for name, value in defaults.items():
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if not np.isfinite(number):
+            raise StatementError(
+                say(
+                    f"the default of parameter '{name}' is not a number.",
+                    f"Found {value!r}.",
+                    f"Give a finite number, or leave the default out: st.parameters('{name}').",
+                )
+            )
+        _symbols(name, Parameter)
+        made += (Parameter(name, number),)
+    return made[0] if len(made) == 1 else made
+
+
+def inputs(names: str) -> Any:
+    """Declare controls: quantities whose course is given when the system runs.
+
+    Examples
+    --------
+    >>> F = st.inputs("F")
+    >>> F
+    F
+    """
+    return _symbols(names, Input)
+
+
+def declaration_order(symbol: sp.Symbol) -> tuple:
+    """Sort key: symbols in the order of their declaration, undeclared ones by name."""
+    stem = symbol.name.partition("[")[0].removesuffix(".dot")
+    pieces = re.split(r"(\d+)", symbol.name)
+    natural = tuple(int(p) if p.isdigit() else p for p in pieces)
+    return (_declared.get(stem, float("inf")), natural)
+
+
+def from_dynamicsymbols(expression: sp.Basic, as_inputs: frozenset[str] = frozenset()) -> sp.Basic:
+    """Replace SymPy's functions of time by coordinates, velocities and accelerations.
+
+    ``x(t)`` becomes the coordinate ``x``, ``Derivative(x(t), t)`` its velocity. Functions named in
+    `as_inputs` become inputs.
+    """
+    if not expression.has(AppliedUndef):
+        return expression
+    swap: dict[sp.Basic, sp.Basic] = {}
+    for derivative in expression.atoms(sp.Derivative):
+        if isinstance(derivative.expr, AppliedUndef):
+            swap[derivative] = _time_function(derivative.expr, derivative.derivative_count)
+    for function in expression.atoms(AppliedUndef):
+        name = function.func.__name__
+        swap[function] = Input(name) if name in as_inputs else _time_function(function, 0)
+    swap[sp.Symbol("t")] = t
+    return expression.xreplace(swap)
+
+
+def _time_function(function: AppliedUndef, order: int) -> sp.Symbol:
+    argument = function.args[0]
+    if len(function.args) != 1 or str(argument) != "t" or order > 2:
+        raise StatementError(
+            say(
+                f"'{function}' is not a coordinate.",
+                "Expected a function of time alone and at most its second derivative.",
+                "Declare coordinates with st.coordinates or dynamicsymbols.",
+            )
+        )
+    coordinate = Coordinate(function.func.__name__)
+    return (coordinate, coordinate.dot, coordinate.ddot)[order]
+
+
+def rate(expression: Any) -> Any:
+    """Differentiate with respect to time, coordinates being functions of time.
+
+    Parameters
+    ----------
+    expression : expression, or tuple or list of them
+
+    Returns
+    -------
+    Expression of coordinates, velocities and, where velocities occur, accelerations.
+
+    Examples
+    --------
+    >>> theta, l = st.coordinates("theta"), st.parameters("l")
+    >>> st.rate(l * st.sin(theta))
+    l*theta.dot*cos(theta)
+    """
+    if isinstance(expression, (tuple, list, Array, np.ndarray)):
+        return tuple(rate(e) for e in expression)
+    expression = from_dynamicsymbols(sp.S(expression))
+    total = expression.diff(t)
+    for symbol in sorted(expression.free_symbols, key=declaration_order):
+        if isinstance(symbol, (Coordinate, Velocity)):
+            total += expression.diff(symbol) * symbol.dot
+    return total

@@ -1,0 +1,209 @@
+"""The statement of a mechanical system: immutable, checked, printable; systems add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from stationary.model.arrays import Array
+from stationary.model.checks import is_numbered, normalized
+from stationary.model.each import Each, Repeated
+from stationary.model.printing import as_latex, as_text
+from stationary.model.symbols import Coordinate, Input, Parameter, declaration_order
+from stationary.model.terms import ENERGIES, TERMS, changed, symbols_of
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a picture shows of a part: its kind and the points that it has."""
+
+    kind: str
+    points: tuple[tuple[sp.Expr, ...], ...]
+    angle: sp.Expr | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Uncoupled coordinates x = L(θ) of a mechanism and their diagonal inertia."""
+
+    x: tuple[sp.Expr, ...]
+    inertia: tuple[sp.Expr, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class System:
+    """A mechanical system, stated by its energies.
+
+    Every keyword is optional. Energies are expressions of coordinates, velocities, parameters,
+    inputs and `t`; `each` states sums over many alike elements.
+
+    Parameters
+    ----------
+    kinetic : expression
+        T(q, q̇, t).
+    potential : expression
+        U(q, t).
+    work : expression
+        W(q, t): its gradient is a force, as in I = U − W.
+    loads : list of Load
+        Forces stated by their virtual work.
+    dissipation : expression
+        D(q, q̇): the force is −∂D/∂q̇.
+    friction : list of Friction or Drag
+    constraints : list of Constraint or expression
+        R(q, t) = 0.
+    pfaffian : list of Pfaffian or expression
+        Expressions linear in the velocities that vanish.
+    contacts : list of Contact
+        gap(q, t) ≥ 0.
+    coordinates : tuple, optional
+        The coordinates in order; found from the expressions, in the order of their declaration,
+        when left out.
+    name : str, optional
+    parts : tuple of Part
+        What pictures show; filled in by `particle`, `spring` and the other parts.
+    mechanism : Mechanism, optional
+        Filled in by `mechanism`.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> m, k = st.parameters(m=2.0, k=8.0)
+    >>> oscillator = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2)
+    >>> print(oscillator)
+    System of 1 coordinate: x
+      T = m*x.dot**2/2
+      U = k*x**2/2
+      with m = 2, k = 8
+    """
+
+    kinetic: Any = sp.S.Zero
+    potential: Any = sp.S.Zero
+    work: Any = sp.S.Zero
+    loads: Any = ()
+    dissipation: Any = sp.S.Zero
+    friction: Any = ()
+    constraints: Any = ()
+    pfaffian: Any = ()
+    contacts: Any = ()
+    coordinates: Any = None
+    name: str = ""
+    parts: tuple[Part, ...] = ()
+    mechanism: Mechanism | None = None
+
+    def __post_init__(self):
+        for key, value in normalized(self).items():
+            object.__setattr__(self, key, value)
+
+    # -- what it is made of -----------------------------------------------------------------
+
+    def expressions(self) -> Iterable[tuple[str, sp.Expr]]:
+        """Every expression of the statement, with the words that name its place."""
+        for kind in ENERGIES:
+            yield kind, getattr(self, kind)
+        for kind in TERMS:
+            for number, term in enumerate(getattr(self, kind), 1):
+                inner = term.term if isinstance(term, Repeated) else term
+                label = f"{kind.removesuffix('s')} '{inner.name or number}'"
+                for e in inner.expressions():
+                    yield label, e
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that occur, in the order of their declaration."""
+        return self._symbols(Parameter)
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The inputs that occur, in the order of their declaration."""
+        return self._symbols(Input)
+
+    def _symbols(self, kind: type) -> tuple[Any, ...]:
+        found = {s for _, e in self.expressions() for s in symbols_of(e) if isinstance(s, kind)}
+        return tuple(sorted(found, key=declaration_order))
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates, entries of arrays counted."""
+        return sum(c.size if isinstance(c, Array) else 1 for c in self.coordinates)
+
+    def scalars(self) -> list[Coordinate]:
+        """Every coordinate as a symbol, arrays written out."""
+        found: list[Coordinate] = []
+        for c in self.coordinates:
+            found.extend(c.symbol(i) for i in range(c.size)) if isinstance(c, Array) else (
+                found.append(c)
+            )
+        return found
+
+    # -- what can be done with it -----------------------------------------------------------
+
+    def apply(self, change: Callable[[sp.Expr], sp.Expr]) -> dict[str, Any]:
+        """Return the keywords of this system with every expression changed."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self)}
+        kept |= {kind: changed(kept[kind], change) for kind in ENERGIES}
+        kept |= {
+            kind: tuple(t.apply(lambda e: changed(e, change)) for t in kept[kind]) for kind in TERMS
+        }
+        return kept
+
+    def __add__(self, other: System) -> System:
+        if not isinstance(other, System):
+            return NotImplemented
+        merged: dict[str, Any] = {k: getattr(self, k) + getattr(other, k) for k in ENERGIES}
+        merged |= {k: self._terms(k) + other._terms(k) for k in TERMS}
+        own = {c if isinstance(c, Coordinate) else c.name for c in self.coordinates}
+        new = (
+            c for c in other.coordinates if (c if isinstance(c, Coordinate) else c.name) not in own
+        )
+        merged["coordinates"] = (*self.coordinates, *new)
+        merged["name"] = " + ".join(n for n in (self.name, other.name) if n)
+        merged["parts"] = self.parts + other.parts
+        merged["mechanism"] = self.mechanism or other.mechanism
+        return System(**merged)
+
+    def __radd__(self, other: Any) -> System:
+        # sum([part, part, …]) begins with 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _terms(self, kind: str) -> tuple:
+        """Terms with the names that were numbered for them taken off again."""
+        return tuple(
+            term.named(None) if not isinstance(term, Repeated) and is_numbered(kind, term) else term
+            for term in getattr(self, kind)
+        )
+
+    # -- how it reads -----------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def _repr_latex_(self) -> str:
+        return as_latex(self)
+
+
+def written_out(system: System) -> System:
+    """Return the same system with every repetition written out, coordinate by coordinate."""
+    kept = {f.name: getattr(system, f.name) for f in fields(system)}
+    for kind in ENERGIES:
+        sums = kept[kind].atoms(Each)
+        kept[kind] = kept[kind].xreplace({r: r.doit() for r in sums})
+    for kind in TERMS:
+        terms: list[Any] = []
+        for term in kept[kind]:
+            if isinstance(term, Repeated):
+                rows = term.written_out()
+                terms += [r.named(f"{r.name}[{i}]") if r.name else r for i, r in enumerate(rows)]
+            else:
+                terms.append(term)
+        kept[kind] = tuple(terms)
+    kept["coordinates"] = tuple(system.scalars())
+    return System(**kept)

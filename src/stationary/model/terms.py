@@ -1,0 +1,283 @@
+"""The terms of a statement that are not energies: loads, friction, constraints, contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stationary.errors import StatementError, say
+from stationary.model.arrays import Array
+from stationary.model.each import Each
+from stationary.model.symbols import rate
+
+Vector = tuple[sp.Expr, ...]
+
+
+def expression(value: Any, what: str) -> sp.Expr:
+    """Take a SymPy expression or a number; refuse anything else by name."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (sp.Expr, int, float, np.integer, np.floating)
+    ):
+        raise StatementError(
+            say(
+                f"{what} is not an expression.",
+                f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
+                "coordinates, parameters, inputs and st.t.",
+                "Build it from st.coordinates and st.parameters; text is not evaluated.",
+            )
+        )
+    made = sp.S(value)
+    if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        raise StatementError(
+            say(f"{what} is not finite.", f"Found {made}.", "Check its constants.")
+        )
+    return made
+
+
+def vector(value: Any, what: str) -> Vector:
+    """Take one expression or several; return a tuple."""
+    if isinstance(value, (tuple, list, Array, np.ndarray, sp.MatrixBase)):
+        return tuple(expression(entry, what) for entry in value)
+    return (expression(value, what),)
+
+
+class _Term:
+    """What all terms share: expressions that can be changed as one, and a name."""
+
+    name: str | None
+
+    def apply(self, change: Callable[[sp.Expr], sp.Expr]):
+        """Return the term with every expression of it changed."""
+
+        def changed(value):
+            if isinstance(value, tuple):
+                return tuple(change(v) for v in value)
+            return change(value) if isinstance(value, sp.Expr) else value
+
+        return replace(self, **{f.name: changed(getattr(self, f.name)) for f in fields(self)})  # pyright: ignore[reportArgumentType]
+
+    def named(self, name: str):
+        """Return the term under another name."""
+        return replace(self, name=name)  # pyright: ignore[reportArgumentType]
+
+    def expressions(self) -> list[sp.Expr]:
+        """Every expression of the term."""
+        found: list[sp.Expr] = []
+        self.apply(lambda e: found.append(e) or e)
+        return found
+
+
+def _set(term: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(term, name, value)
+
+
+def _plain(entries: Vector) -> str:
+    return str(entries[0]) if len(entries) == 1 else f"({', '.join(map(str, entries))})"
+
+
+@dataclass(frozen=True)
+class Load(_Term):
+    """A force and what it works on: δW = force · δ(on).
+
+    Parameters
+    ----------
+    force : expression or tuple
+        May depend on coordinates, velocities, time, parameters and inputs.
+    on : expression or tuple
+        Expression of the coordinates whose variation the force works along; as many entries as
+        `force`. A torque works on an angle.
+    name : str, optional
+
+    Examples
+    --------
+    >>> x, theta = st.coordinates("x theta")
+    >>> F, l = st.inputs("F"), st.parameters("l")
+    >>> print(st.Load(F, on=x + l * st.sin(theta)))
+    δW = F δ(l*sin(theta) + x)
+    """
+
+    force: Any
+    on: Any
+    name: str | None = None
+
+    def __post_init__(self):
+        force = vector(self.force, "the force of a load")
+        on = vector(self.on, "what a load works on")
+        if len(force) != len(on):
+            raise StatementError(
+                say(
+                    "a load's force and what it works on must have the same number of entries.",
+                    f"Found {len(force)} and {len(on)}.",
+                    "Give both as expressions, or both as tuples of equal length.",
+                )
+            )
+        _set(self, force=force, on=on)
+
+    def __str__(self) -> str:
+        terms = (f"{f} δ({on})" for f, on in zip(self.force, self.on))
+        return "δW = " + " + ".join(terms)
+
+
+@dataclass(frozen=True)
+class Friction(_Term):
+    """Dry friction of size `limit` against the rate of `on`.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> print(st.Friction(2.5, on=(x, y), name="table"))
+    table: friction up to 2.50000000000000 against d/dt (x, y)
+    """
+
+    limit: Any
+    on: Any
+    name: str | None = None
+
+    def __post_init__(self):
+        _set(
+            self,
+            limit=expression(self.limit, "the limit of a friction term"),
+            on=vector(self.on, "what friction works on"),
+        )
+
+    def __str__(self) -> str:
+        prefix = f"{self.name}: " if self.name else ""
+        return f"{prefix}friction up to {self.limit} against d/dt {_plain(self.on)}"
+
+
+@dataclass(frozen=True)
+class Drag(_Term):
+    """A force η|v|ⁿ against the velocity v = d(on)/dt; n = 1 is viscous, n = 2 quadratic.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> print(st.Drag(0.1, 2, on=x))
+    drag 0.100000000000000 |v|**2 against v = d/dt x
+    """
+
+    eta: Any
+    power: Any
+    on: Any
+    name: str | None = None
+
+    def __post_init__(self):
+        _set(
+            self,
+            eta=expression(self.eta, "the coefficient of a drag term"),
+            power=expression(self.power, "the power of a drag term"),
+            on=vector(self.on, "what drag works on"),
+        )
+
+    @property
+    def potential(self) -> sp.Expr:
+        """The dissipation potential η|v|ⁿ⁺¹/(n+1), whose slope is the force."""
+        speed_squared = sp.Add(*(sp.S(rate(x)) ** 2 for x in self.on))
+        order = self.power + 1
+        return self.eta * speed_squared ** (order / 2) / order
+
+    def __str__(self) -> str:
+        prefix = f"{self.name}: " if self.name else ""
+        return f"{prefix}drag {self.eta} |v|**{self.power} against v = d/dt {_plain(self.on)}"
+
+
+@dataclass(frozen=True)
+class Constraint(_Term):
+    """A holonomic constraint R(q, t) = 0; a tuple states several under one name.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> print(st.Constraint(x**2 + y**2 - 1, name="circle"))
+    circle: x**2 + y**2 - 1 = 0
+    """
+
+    R: Any
+    name: str | None = None
+
+    def __post_init__(self):
+        _set(self, R=vector(self.R, "a constraint"))
+
+    def __str__(self) -> str:
+        prefix = f"{self.name}: " if self.name else ""
+        return f"{prefix}{_plain(self.R)} = 0"
+
+
+@dataclass(frozen=True)
+class Pfaffian(_Term):
+    """A constraint on velocities, A(q) q̇ + b(q, t) = 0, holonomic or not.
+
+    Examples
+    --------
+    >>> x, y, phi = st.coordinates("x y phi")
+    >>> print(st.Pfaffian(x.dot * st.sin(phi) - y.dot * st.cos(phi), name="no slip"))
+    no slip: x.dot*sin(phi) - y.dot*cos(phi) = 0
+    """
+
+    expr: Any
+    name: str | None = None
+
+    def __post_init__(self):
+        _set(self, expr=vector(self.expr, "a Pfaffian constraint"))
+
+    def __str__(self) -> str:
+        prefix = f"{self.name}: " if self.name else ""
+        return f"{prefix}{_plain(self.expr)} = 0"
+
+
+@dataclass(frozen=True)
+class Contact(_Term):
+    """A unilateral contact gap(q, t) ≥ 0 that only pushes, with friction μ along `slip`.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> print(st.Contact(y, friction=0.3, slip=x, name="floor"))
+    floor: y ≥ 0, friction 0.300000000000000 along x
+    """
+
+    gap: Any
+    friction: Any = 0
+    slip: Any = None
+    name: str | None = None
+
+    def __post_init__(self):
+        _set(
+            self,
+            gap=expression(self.gap, "the gap of a contact"),
+            friction=expression(self.friction, "the friction coefficient of a contact"),
+            slip=None if self.slip is None else vector(self.slip, "the slip of a contact"),
+        )
+
+    def __str__(self) -> str:
+        prefix = f"{self.name}: " if self.name else ""
+        along = f", friction {self.friction} along {_plain(self.slip)}" if self.slip else ""
+        return f"{prefix}{self.gap} ≥ 0{along}"
+
+
+ENERGIES = ("kinetic", "potential", "work", "dissipation")
+TERMS: dict[str, tuple[type, ...]] = {
+    "loads": (Load,),
+    "friction": (Friction, Drag),
+    "constraints": (Constraint,),
+    "pfaffian": (Pfaffian,),
+    "contacts": (Contact,),
+}
+
+
+def changed(e: sp.Expr, change: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
+    """Change an expression, and the elements of the repetitions in it."""
+    repetitions = e.atoms(Each)
+    if repetitions:
+        e = e.xreplace({r: r.apply(change) for r in repetitions})
+    return change(e)
+
+
+def symbols_of(e: sp.Expr) -> set[sp.Symbol]:
+    """Return the symbols of an expression; those of arrays inside repetitions are not listed."""
+    return {s for s in e.free_symbols if isinstance(s, sp.Symbol)}

@@ -1,0 +1,1 @@
+"""What comes back: results that carry their own evidence."""

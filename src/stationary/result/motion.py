@@ -1,0 +1,325 @@
+"""A motion: states over time, whatever can be computed from them, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from stationary.errors import MissingExtra, StatementError, did_you_mean, say
+from stationary.lower.inputs import Drives
+from stationary.lower.kernel import Kernel
+from stationary.model.arrays import Array
+from stationary.model.symbols import (
+    Acceleration,
+    Coordinate,
+    Input,
+    Parameter,
+    Velocity,
+    from_dynamicsymbols,
+)
+from stationary.model.symbols import t as time
+from stationary.model.system import System
+from stationary.result.status import Status
+from stationary.result.views import show
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion:
+    """The motion of a system.
+
+    ``motion[x]``, ``motion[x.dot]``, ``motion["x"]`` and ``motion[expression]`` are arrays over
+    ``motion.t``; an array of coordinates gives shape (times, …).
+
+    Attributes
+    ----------
+    system : System
+    t : ndarray, shape (times,)
+    status : Status
+        "done", "event", "interrupted" or "blow-up"; ``status.message`` says it in a sentence.
+    steps : int
+        Steps that the integrator took.
+    method : str
+        What integrated it.
+    events : tuple of ndarray
+        Times at which each event happened, in the order in which the events were given.
+    repaired : float
+        By how much a start was moved to satisfy the constraints.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> motion = st.simulate(
+    ...     st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2), span=(0, 3.141592653589793),
+    ...     start={x: 1.0}, points=3,
+    ... )
+    >>> motion[x].round(12) + 0.0
+    array([ 1.,  0., -1.])
+    """
+
+    system: System
+    t: np.ndarray
+    y: np.ndarray
+    params: np.ndarray
+    kernel: Kernel
+    drives: Drives
+    status: Status
+    steps: int = 0
+    method: str = ""
+    events: tuple[np.ndarray, ...] = ()
+    repaired: float = 0.0
+    dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None)
+
+    # -- states ---------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates, shape (times, coordinates)."""
+        return self.y[:, : self.kernel.size]
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities, shape (times, coordinates)."""
+        return self.y[:, self.kernel.size : 2 * self.kernel.size]
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """Accelerations, shape (times, coordinates), from the equations of motion."""
+        return self._evaluate(self.kernel.graph.acceleration)
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers, shape (times, constraints); a free system has none."""
+        return np.zeros((len(self.t), 0))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
+            return self._named(key)
+        if isinstance(key, (tuple, list)):
+            return np.stack([self[k] for k in key], axis=-1)
+        if isinstance(key, (sp.Expr, int, float)):
+            return self._expression(from_dynamicsymbols(sp.S(key)))
+        raise StatementError(
+            say(
+                f"{str(key)[:60]!r} cannot be looked up in a motion.",
+                f"Found {type(key).__name__}.",
+                "Ask for a coordinate, a velocity, a name or an expression of them.",
+            )
+        )
+
+    def _named(self, key: Any) -> np.ndarray:
+        names = {s.name: s for s in (*self.system.inputs, *self.system.parameters)}
+        if isinstance(key, str) and key in names:
+            return self._expression(names[key])
+        places, order = self.kernel.layout.resolve(key, "the key")
+        return (self.q, self.v, self.a if order == 2 else None)[order][:, places]  # pyright: ignore[reportOptionalSubscript]
+
+    def _expression(self, e: sp.Expr) -> np.ndarray:
+        """Evaluate an expression at all times."""
+        known = {s.name: s for s in self.system.parameters}
+        inputs = {s.name: i for i, s in enumerate(self.system.inputs)}
+        swap: dict[sp.Basic, sp.Basic] = {sp.Symbol("t"): time}
+        extra: dict[sp.Symbol, np.ndarray] = {}
+        for s in sorted(e.free_symbols, key=str):
+            if isinstance(s, Acceleration):
+                extra[s] = self._named(s)
+            elif isinstance(s, Input) and s.name in inputs:
+                extra[s] = self.u[:, inputs[s.name]]
+            elif isinstance(s, (Coordinate, Velocity)):
+                self.kernel.layout.resolve(s, "the expression")
+            elif isinstance(s, (Parameter, sp.Symbol)) and s.name in known:
+                swap[s] = known[s.name]
+            elif str(s) != "t":
+                choices = [*known, *self.kernel.layout.offsets, *inputs]
+                raise StatementError(
+                    say(
+                        f"the expression uses '{s}', which this motion does not know.",
+                        f"Known: {', '.join(choices)}.{did_you_mean(str(s), choices)}",
+                        "Use coordinates, velocities, parameters and inputs of the system.",
+                    )
+                )
+        # Accelerations and inputs are known at the times of the motion alone: they enter as data.
+        f = self.kernel.expression(e.xreplace(swap), tuple(extra))
+        data = np.array([extra[s] for s in extra]).reshape(len(extra), len(self.t))
+        values = f(self.t[None, :], self.y.T, self.params, data)
+        return np.broadcast_to(np.asarray(values).ravel(), (len(self.t),)).copy()
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """Inputs, shape (times, inputs)."""
+        count = len(self.system.inputs)
+        if count == 0:
+            return np.zeros((len(self.t), 0))
+        p = np.array([[*self.params, *self.drives.slots(t)] for t in self.t]).T
+        return np.asarray(self.kernel.inputs(self.t[None, :], self.y.T, p)).reshape(count, -1).T
+
+    def _evaluate(self, f: ca.Function) -> np.ndarray:
+        """Evaluate a function of the graph at all times; shape (times, entries)."""
+        made = f(self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
+        return np.asarray(made).reshape(f.numel_out(0), len(self.t)).T
+
+    # -- energy and evidence --------------------------------------------------------------------
+
+    @cached_property
+    def _energies(self) -> np.ndarray:
+        return self._evaluate(self.kernel.graph.energies)
+
+    @property
+    def kinetic(self) -> np.ndarray:
+        """T over time."""
+        return self._energies[:, 0]
+
+    @property
+    def potential(self) -> np.ndarray:
+        """U over time."""
+        return self._energies[:, 1]
+
+    @property
+    def energy(self) -> np.ndarray:
+        """The energy q̇·∂T/∂q̇ − T + U over time; it is T + U where T is quadratic in q̇."""
+        return self._energies[:, 2]
+
+    @property
+    def power(self) -> np.ndarray:
+        """What loads, W, dissipation and explicit time feed into the energy, over time."""
+        return self._energies[:, 3]
+
+    @property
+    def work(self) -> np.ndarray:
+        """The time integral of `power`, integrated together with the motion."""
+        return self.y[:, -1] if self.kernel.graph.fed else np.zeros(len(self.t))
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Change of energy minus work done: zero, but for the error of the integration."""
+        return self.energy - self.energy[0] - (self.work - self.work[0])
+
+    @property
+    def residual(self) -> dict[str, float]:
+        """The evidence: largest violation of the energy balance, |R| and |Ṙ| along the motion."""
+        return {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
+
+    @property
+    def success(self) -> bool:
+        """Whether the run ended as asked: at the end of the span or at a terminal event."""
+        return self.status in ("done", "event")
+
+    # -- other times ----------------------------------------------------------------------------
+
+    def at(self, t: Any) -> Motion | Instant:
+        """Return the motion at other times: `motion.at(3.2)[theta]` is a number.
+
+        Parameters
+        ----------
+        t : float or array
+            Times inside the motion's span.
+        """
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        first, last = self.t[0], self.t[-1]
+        if times.ndim != 1 or not np.all((times >= first) & (times <= last)):
+            raise StatementError(
+                say(
+                    "the motion is not known at that time.",
+                    f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
+                    "Simulate a longer span.",
+                )
+            )
+        assert self.dense is not None
+        order = np.argsort(times, kind="stable")
+        states = np.empty((len(times), self.y.shape[1]))
+        states[order] = self.dense(times[order])
+        part = replace(self, t=times, y=states, events=())
+        return part if np.ndim(t) else Instant(part)
+
+    # -- other forms ----------------------------------------------------------------------------
+
+    def to_xarray(self):
+        """Return an `xarray.Dataset` with one variable per coordinate and velocity."""
+        try:
+            import xarray
+        except ImportError:
+            raise MissingExtra(_missing("to_xarray", "xarray")) from None
+        variables: dict[str, Any] = {}
+        for c in self.system.coordinates:
+            axes = [f"{c.name}_{k}" for k in range(len(c.base))] if isinstance(c, Array) else []
+            variables[c.name] = (("t", *axes), self[c])
+            variables[c.name + ".dot"] = (("t", *axes), self[c.dot])
+        for name in ("kinetic", "potential", "energy", "balance"):
+            variables[name] = ("t", getattr(self, name))
+        facts = {"system": self.system.name, "status": str(self.status), "method": self.method}
+        facts |= {p.name: v for p, v in zip(self.system.parameters, self.params.tolist())}
+        return xarray.Dataset(variables, coords={"t": self.t}, attrs=facts)
+
+    def to_dataframe(self):
+        """Return a `pandas.DataFrame` indexed by time, one column per coordinate and velocity."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra(_missing("to_dataframe", "pandas")) from None
+        names = [self.kernel.layout.name(i) for i in range(self.kernel.size)]
+        columns = names + [n + ".dot" for n in names]
+        frame = pandas.DataFrame(
+            self.y[:, : 2 * self.kernel.size], columns=columns, index=pandas.Index(self.t, name="t")
+        )
+        frame["energy"] = self.energy
+        return frame
+
+    def plot(self, *expressions: Any):
+        """Draw the motion over time: all coordinates and the energy, or the given expressions.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("motion", "plot")(self, *expressions)
+
+    def animate(self, path: Any = None, *, fps: int = 25):
+        """Draw the parts of the system moving; save as GIF or HTML if a path is given.
+
+        Returns
+        -------
+        matplotlib.animation.FuncAnimation
+        """
+        return show("motion", "animate")(self, path, fps=fps)
+
+    def __repr__(self) -> str:
+        scale = max(float(np.max(np.abs(self._energies[:, :2]))), 1e-300)
+        drift = self.residual["energy"]
+        return (
+            f"Motion of {self.system.name or 'a system'}: t = {self.t[0]:g} … {self.t[-1]:g}, "
+            f"{len(self.t)} times, {self.method}, {self.steps} steps\n"
+            f"  status          {self.status}: {self.status.message}\n"
+            f"  energy balance  {drift:.1e} ({drift / scale:.1e} of the largest T or U)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """A motion at one time: the same keys, numbers instead of arrays over time."""
+
+    motion: Motion
+
+    @property
+    def t(self) -> float:
+        """The time."""
+        return float(self.motion.t[0])
+
+    @property
+    def energy(self) -> float:
+        """The energy at this time."""
+        return float(self.motion.energy[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.motion[key][0]
+        return float(value) if np.ndim(value) == 0 else value
+
+
+def _missing(what: str, package: str) -> str:
+    return say(
+        f"{what} needs {package}.", "It is not installed.", "Run: pip install 'stationary[tables]'"
+    )

@@ -1,0 +1,1 @@
+"""Solvers: they see graphs and numbers, never a SymPy expression."""

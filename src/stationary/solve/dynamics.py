@@ -1,0 +1,448 @@
+"""How it moves: Lagrange's equations integrated over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from stationary.errors import DerivationError, DidNotConverge, StatementError, did_you_mean, say
+from stationary.lower.engines import heyoka
+from stationary.lower.inputs import Drives, drives
+from stationary.lower.kernel import Kernel, graph_of, kernel_of
+from stationary.model.each import Repeated
+from stationary.model.layout import Layout
+from stationary.model.system import System
+from stationary.model.terms import Drag
+from stationary.result.motion import Motion
+from stationary.result.status import Status
+from stationary.solve.events import Event, Watch
+from stationary.solve.integrators import BDF, Runge, Taylor
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.progress import Progress
+
+DONE = Status("done", "reached the end of the span")
+EVENT = Status("event", "stopped at a terminal event")
+INTERRUPTED = Status("interrupted", "stopped from the keyboard; what there is was kept")
+
+# Compiling a larger graph than this takes longer than interpreting it for a typical run.
+_COMPILE_UP_TO = 20_000
+
+# A run that would take more steps than this is examined for stiffness.
+_MANY_STEPS = 100_000
+
+# Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
+_EXAMINE_UP_TO = 500
+
+# The energy is balanced at this many times, to this many tolerances: errors add up along the way,
+# and what exceeds even that is no error of integration but a failure.
+_LOOKS = 16
+_BALANCE = 1e5
+
+# How many steps times states are kept for `Motion.at`; beyond it the motion is integrated again.
+_DENSE_UP_TO = 1_000_000
+
+
+def simulate(
+    system: System,
+    *,
+    span: tuple[float, float],
+    start: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    points: int = 1001,
+    events: Sequence[Event] = (),
+    method: Any = "auto",
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    throw: bool = True,
+) -> Motion:
+    """Find how a system moves.
+
+    Integrates d/dt ∂L/∂q̇ − ∂L/∂q = Q with L = T − U + W.
+
+    Parameters
+    ----------
+    system : System
+    span : pair of float
+        First and last time.
+    start : dict, optional
+        Coordinates and velocities at the first time, by symbol or by name (``"theta.dot"``); what
+        is left out is zero.
+    params : dict, optional
+        Values of parameters, by symbol or by name; the others have their defaults.
+    inputs : dict, optional
+        For every input a number, an expression of `t`, coordinates and velocities, or samples:
+        ``(times, values)``, interpolated linearly.
+    points : int
+        Number of evenly spaced output times.
+    events : list of Event, optional
+        Expressions whose zeros are located; a terminal one ends the motion.
+    method : "auto" or integrator
+        `Taylor`, `BDF`, `Runge`. ``"auto"`` takes Taylor series where forces are smooth, changes to
+        BDF where the steps turn out to be limited by stability, and takes Runge–Kutta otherwise.
+    rtol, atol : float
+        Tolerances; Taylor series always work to rounding.
+    throw : bool
+        If false, a motion that ends early is returned with its status instead of raised.
+
+    Returns
+    -------
+    Motion
+
+    Raises
+    ------
+    DidNotConverge
+        When the motion blows up; the motion up to then is ``error.solution``.
+
+    Examples
+    --------
+    >>> theta = st.coordinates("theta")
+    >>> m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)
+    >>> pendulum = st.System(
+    ...     kinetic=m * l**2 * theta.dot**2 / 2, potential=-m * g * l * st.cos(theta)
+    ... )
+    >>> motion = st.simulate(pendulum, span=(0, 10), start={theta: 0.5})
+    >>> motion.status
+    'done'
+    """
+    _refuse(system)
+    first, last = _span(span)
+    points = _points(points)
+    layout = graph_of(system).layout
+    values = layout.values(params)
+    driven = drives(layout, inputs, (first, last))
+    kernel = kernel_of(system, driven.signature)
+    q, v = layout.state(start)
+    _check_inertia(kernel, values, first, q, v)
+    y = np.zeros(kernel.states)
+    y[: kernel.size], y[kernel.size : 2 * kernel.size] = q, v
+    run = _Run(
+        kernel=kernel,
+        params=values,
+        drives=driven,
+        grid=np.linspace(first, last, points),
+        watch=Watch(list(events), kernel, values),
+        integrator=_choose(method, kernel),
+        may_change=method == "auto",
+        tolerances=(rtol, atol),
+    )
+    motion = _with_evidence(run.motion(y), rtol)
+    if throw and not motion.success and motion.status != "interrupted":
+        raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
+    return motion
+
+
+def _failure(motion: Motion, last: float) -> str:
+    found = motion.status.message[0].upper() + motion.status.message[1:]
+    if motion.status == "inaccurate":
+        return say(
+            "the motion cannot be trusted.",
+            f"{found}; the motion is error.solution.",
+            "Tighten rtol and atol, or take another method; throw=False returns it as it is.",
+        )
+    return say(
+        f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+        f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+        "Check the signs of the energies, or ask for a shorter span; throw=False returns what "
+        "there is.",
+    )
+
+
+@dataclass
+class _Run:
+    """One integration: from pieces of an integrator to a motion on a grid."""
+
+    kernel: Kernel
+    params: np.ndarray
+    drives: Drives
+    grid: np.ndarray
+    watch: Watch
+    integrator: AbstractIntegrator
+    may_change: bool
+    tolerances: tuple[float, float]
+    pieces: list[Piece] = field(default_factory=list)
+    last: Piece | None = None
+    held: int = 0
+    steps: int = 0
+    used: list[str] = field(default_factory=list)
+
+    def motion(self, y: np.ndarray) -> Motion:
+        """Integrate over the whole grid and wrap up what came out."""
+        progress = Progress(self.kernel.graph.system.name or "simulate")
+        times, states = [self.grid[:1]], [y[None, :]]
+        status = DONE
+        try:
+            for piece in self._solution(y):
+                end = self.watch.look(piece)
+                inside = self._inside(piece, end)
+                if len(inside):
+                    times.append(inside)
+                    states.append(piece.evaluate(inside))
+                self._hold(piece)
+                progress.show((piece.t[-1] - self.grid[0]) / (self.grid[-1] - self.grid[0]))
+                if end is not None:
+                    status = EVENT
+                    break
+        except KeyboardInterrupt:
+            status = INTERRUPTED
+        except BlowUp as end:
+            message = f"the motion leaves every bound near t = {end.at:.6g}"
+            status = Status("blow-up", message)
+        finally:
+            progress.close()
+        t, y_all = np.concatenate(times), np.concatenate(states)
+        return self._wrapped(t, y_all, status)
+
+    def _wrapped(self, t: np.ndarray, y_all: np.ndarray, status: Status) -> Motion:
+        last = self.last
+        if status in ("interrupted", "blow-up") and last is not None and last.t[-1] > t[-1]:
+            # The last good state is worth having even between two output times.
+            t, y_all = np.append(t, last.t[-1]), np.vstack([y_all, last.end])
+        return Motion(
+            system=self.kernel.graph.system,
+            t=t,
+            y=y_all,
+            params=self.params,
+            kernel=self.kernel,
+            drives=self.drives,
+            status=status,
+            steps=self.steps,
+            method=" then ".join(self.used),
+            events=tuple(np.array(times) for times in self.watch.times),
+            dense=self._dense(t, y_all),
+        )
+
+    def _solution(self, y: np.ndarray):
+        """Yield pieces from the first time to the last, changing inputs and integrator between."""
+        first, last = self.grid[0], self.grid[-1]
+        knots = self.drives.knots(first, last)
+        t = first
+        for end in (*knots, last):
+            while t < end:
+                grid = self.grid[(self.grid > t) & (self.grid <= end)]
+                for piece in self._segment(t, y, end, grid):
+                    self.steps += piece.steps
+                    t, y = piece.t[-1], piece.end
+                    yield piece
+                    if self.may_change and self._stiff(t, y):
+                        self.integrator, self.may_change = BDF(), False
+                        break
+
+    def _segment(self, t: float, y: np.ndarray, end: float, grid: np.ndarray):
+        name = type(self.integrator).__name__
+        if not self.used or self.used[-1] != name:
+            self.used.append(name)
+        p = np.concatenate([self.params, self.drives.slots(t)])
+        ode = Ode(self.kernel, p, *self.tolerances)
+        return self.integrator.pieces(ode, t, y, end, grid=grid, dense=self.watch.awake)
+
+    def _inside(self, piece: Piece, end: float | None) -> np.ndarray:
+        """Output times of a piece: those of the grid, and the end of the motion if it is here."""
+        until = piece.t[-1] if end is None else end
+        low = np.searchsorted(self.grid, piece.t[0], "right")
+        inside = self.grid[low : np.searchsorted(self.grid, until, "right")]
+        if end is not None and (not len(inside) or inside[-1] < end):
+            inside = np.append(inside, end)
+        return inside
+
+    def _stiff(self, t: float, y: np.ndarray) -> bool:
+        """Tell whether steps are limited by stability: far shorter than the motion asks for."""
+        done = (t - self.grid[0]) / (self.grid[-1] - self.grid[0])
+        if self.steps < 500 or self.steps < _MANY_STEPS * done:
+            return False
+        if self.kernel.states > 2 * _EXAMINE_UP_TO:
+            return True
+        p = np.concatenate([self.params, self.drives.slots(t)])
+        rates = np.linalg.eigvals(np.asarray(self.kernel.jacobian(t, y, p)))
+        fastest = rates[np.argmin(rates.real)]
+        step = (t - self.grid[0]) / self.steps
+        return -fastest.real * step > 1.0 and -fastest.real > abs(fastest.imag)
+
+    # -- states between output times ------------------------------------------------------------
+
+    def _hold(self, piece: Piece) -> None:
+        self.held += piece.steps * self.kernel.states
+        if piece.dense and self.held < _DENSE_UP_TO:
+            self.pieces.append(piece)
+        self.last = piece
+
+    def _dense(self, t: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function that gives states at any sorted times of the motion."""
+
+        def states(times: np.ndarray) -> np.ndarray:
+            made = np.empty((len(times), y.shape[1]))
+            before = np.searchsorted(t, times, "right") - 1
+            for k in np.unique(before):
+                here = before == k
+                made[here] = self._after(t[k], y[k], times[here])
+            return made
+
+        return states
+
+    def _after(self, t: float, y: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return the states at sorted times shortly after a known state."""
+        for piece in self.pieces:
+            if piece.t[0] <= t and times[-1] <= piece.t[-1]:
+                return piece.evaluate(times)
+        found = [y[None, :]] * int(np.sum(times == t))
+        ahead = times[times > t]
+        for end in (*self.drives.knots(t, times[-1]), times[-1]):
+            grid = ahead[(ahead > t) & (ahead <= end)]
+            for piece in self._segment(t, y, end, grid) if t < end else ():
+                inside = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
+                if len(inside):
+                    found.append(piece.evaluate(inside))
+                t, y = piece.t[-1], piece.end
+        return np.concatenate(found)
+
+
+def _with_evidence(motion: Motion, rtol: float) -> Motion:
+    """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
+    if motion.status not in ("done", "event"):
+        return motion
+    few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
+    sampled = replace(motion, t=motion.t[few], y=motion.y[few])
+    scale = max(float(np.max(np.abs([sampled.kinetic, sampled.potential, sampled.work]))), 1e-300)
+    worst = float(np.max(np.abs(sampled.balance))) / scale
+    if worst <= max(_BALANCE * rtol, 1e-9):
+        return motion
+    message = f"the energy balance is violated by {worst:.1e} of the largest energy"
+    return replace(motion, status=Status("inaccurate", message))
+
+
+# -- what is asked for ----------------------------------------------------------------------------
+
+
+def _refuse(system: System) -> None:
+    """Refuse, by name, what cannot be honoured: a force left out is a wrong answer."""
+    reasons = {
+        "constraints": "holds the motion by forces that simulate does not find yet",
+        "pfaffian": "holds the motion by forces that simulate does not find yet",
+        "contacts": "opens and closes, which simulate does not follow yet",
+        "friction": "is dry friction, which sticks and slips; simulate does not follow that yet",
+    }
+    for kind, reason in reasons.items():
+        for entry in getattr(system, kind):
+            term = entry.term if isinstance(entry, Repeated) else entry
+            if isinstance(term, Drag):
+                if (term.power - 1).is_negative is not True:
+                    continue
+                reason = "grows infinitely steep at rest (power below 1), as dry friction does"
+            raise DerivationError(
+                say(
+                    f"simulate cannot honour {kind.removesuffix('s')} '{term.name}'.",
+                    f"It {reason}: {term}.",
+                    "Choose coordinates that need no such term, or leave it out knowingly.",
+                )
+            )
+
+
+def _span(span: Any) -> tuple[float, float]:
+    try:
+        first, last = (float(x) for x in span)
+    except (TypeError, ValueError):
+        raise StatementError(
+            say(
+                "span is not a pair of times.",
+                f"Found {span!r}.",
+                "Give the first and the last time, as in span=(0, 10).",
+            )
+        ) from None
+    if not (np.isfinite(first) and np.isfinite(last)) or first >= last:
+        kind = "reversed" if first > last else "empty" if first == last else "not finite"
+        raise StatementError(
+            say(
+                f"span is {kind}.",
+                f"Found ({first:g}, {last:g}), expected a first time before a last one.",
+                "Give them in order, as in span=(0, 10).",
+            )
+        )
+    return first, last
+
+
+def _points(points: Any) -> int:
+    if not isinstance(points, (int, np.integer)) or points < 2:
+        raise StatementError(
+            say(
+                "points is not a number of output times.",
+                f"Found {points!r}, expected a whole number, 2 or more.",
+                "Give how many evenly spaced times to return, as in points=1001.",
+            )
+        )
+    return int(points)
+
+
+def _choose(method: Any, kernel: Kernel) -> AbstractIntegrator:
+    if isinstance(method, AbstractIntegrator):
+        return method
+    if method != "auto":
+        names = ["auto", "Taylor()", "BDF()", "Runge()"]
+        raise StatementError(
+            say(
+                f"method must be 'auto', Taylor(), BDF() or Runge(); got {str(method)!r}.",
+                did_you_mean(str(method).capitalize() + "()", names).strip(),
+                "Pass 'auto' or an integrator, as in method=st.BDF().",
+            )
+        )
+    smooth = kernel.graph.scalar and not kernel.kinks
+    small = kernel.graph.scalar and kernel.rhs.n_instructions() <= _COMPILE_UP_TO
+    return Taylor() if heyoka.available() and smooth and small else Runge()
+
+
+def _check_inertia(
+    kernel: Kernel, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray
+) -> None:
+    """Refuse a kinetic energy that is not convex in the velocities at the start."""
+    kernel.graph.require_inertia()
+    if kernel.size > _EXAMINE_UP_TO:
+        return
+    u = np.zeros(len(kernel.signature))
+    M = np.asarray(kernel.graph.dynamics(t, q, v, u, params)[0])
+    if not np.all(np.isfinite(M)):
+        raise DerivationError(
+            say(
+                "the kinetic energy is not finite at the start.",
+                f"Found a mass matrix with entries {M[~np.isfinite(M)][:3]}.",
+                "Start elsewhere, or check the parameters.",
+            )
+        )
+    try:
+        np.linalg.cholesky(M)
+        scale = np.sqrt(np.diag(M))
+        least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
+        if least > len(M) * np.finfo(float).eps:
+            return
+    except np.linalg.LinAlgError:
+        pass
+    _say_not_convex(M, kernel.layout)
+
+
+def _say_not_convex(M: np.ndarray, layout: Layout) -> None:
+    values, vectors = eigh(M)
+    direction = vectors[:, 0]
+    largest = np.argsort(-np.abs(direction))[:3]
+    named = ", ".join(
+        f"{layout.name(int(i))} {direction[i]:+.2g}" for i in largest if abs(direction[i]) > 1e-6
+    )
+    worst = layout.name(int(largest[0]))
+    if values[0] < -1e-12 * max(values[-1], 1e-300):
+        raise DerivationError(
+            say(
+                f"the kinetic energy is not convex in the velocities: moving '{worst}' lowers it.",
+                f"Found the mass {values[0]:.3g} along ({named}) at the start, expected all "
+                "positive.",
+                "Check the signs of T and the values of the masses.",
+            )
+        )
+    raise DerivationError(
+        say(
+            f"the mass matrix is singular at the start: '{worst}' has no inertia there.",
+            f"Found the mass {values[0]:.3g} along ({named}), expected all positive.",
+            f"Start elsewhere, choose other coordinates, give '{worst}' a mass, or use "
+            "quasistatics().",
+        )
+    )

@@ -1,0 +1,7 @@
+"""Integrators: one file each."""
+
+from stationary.solve.integrators.bdf import BDF
+from stationary.solve.integrators.runge import Runge
+from stationary.solve.integrators.taylor import Taylor
+
+__all__ = ["BDF", "Runge", "Taylor"]

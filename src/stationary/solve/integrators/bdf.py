@@ -1,0 +1,119 @@
+"""Backward differentiation formulas from SUNDIALS, through CasADi: for stiff systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import BPoly
+
+from stationary.lower.kernel import Kernel
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+
+# Output times between two looks at the clock and the keyboard.
+_CHUNK = 100
+
+# SUNDIALS gives up after this many steps between two output times.
+_MOST_STEPS = 100_000
+
+
+@dataclass(frozen=True)
+class BDF(AbstractIntegrator):
+    """Variable-order backward differentiation (CVODES) with exact Jacobians.
+
+    Steps follow the motion, not the fastest decaying mode. Between output times the motion is
+    interpolated by polynomials that match positions, velocities and accelerations.
+
+    References
+    ----------
+    A. C. Hindmarsh et al., SUNDIALS, ACM Trans. Math. Softw. 31 (2005) 363, section 2.1.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> stiff = st.System(kinetic=x.dot**2 / 2, dissipation=500 * x.dot**2, potential=x**2 / 2)
+    >>> st.simulate(stiff, span=(0, 1), start={x: 1.0}, method=st.BDF())[x][-1].round(6)
+    np.float64(0.999001)
+    """
+
+    def pieces(
+        self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
+    ) -> Iterator[Piece]:
+        """Integrate; see `AbstractIntegrator`."""
+        nodes = np.unique(np.append(grid, end))
+        while len(nodes):
+            ahead, nodes = nodes[:_CHUNK], nodes[_CHUNK:]
+            times = np.append(t, ahead)
+            states, good = _advance(ode, times, y)
+            if good > 1:
+                yield _piece(ode, times[:good], states[:good])
+            if good < len(times):
+                raise BlowUp(times[good])
+            t, y = times[-1], states[-1]
+
+
+def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the states at these times and how many of them are good."""
+    fractions = (times - times[0]) / (times[-1] - times[0])
+    # Rounded, so that chunks of an even grid share one integrator.
+    states = _run(ode, tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y)
+    if states is not None:
+        return np.vstack([y, states]), len(times)
+    found = [y]
+    for start, end in zip(times[:-1], times[1:]):
+        states = _run(ode, (0.0, 1.0), start, end - start, found[-1])
+        if states is None:
+            break
+        found.append(states[-1])
+    return np.array(found), len(found)
+
+
+def _run(ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray):
+    solver = _integrator(ode.kernel, fractions, ode.rtol, ode.atol)
+    try:
+        made = solver(x0=y, p=np.concatenate([ode.p, [start, length]]))
+    except RuntimeError:
+        return None
+    states = np.asarray(made["xf"]).T
+    return states if np.all(np.isfinite(states)) else None
+
+
+@lru_cache(maxsize=32)
+def _integrator(kernel: Kernel, fractions: tuple, rtol: float, atol: float) -> ca.Function:
+    """Return CVODES on a scaled time from 0 to 1: start and length are values at run time."""
+    kind = type(kernel.arguments[0])
+    tau, y = kind.sym("tau"), kind.sym("y", kernel.states)
+    p = kind.sym("p", kernel.rhs.numel_in(2) + 2)
+    start, length = p[-2], p[-1]
+    rate = length * kernel.rhs(start + length * tau, y, p[:-2])
+    options = {
+        "reltol": rtol,
+        "abstol": atol,
+        "max_num_steps": _MOST_STEPS,
+        "disable_internal_warnings": True,
+        "show_eval_warnings": False,
+    }
+    dae = {"t": tau, "x": y, "p": p, "ode": rate}
+    return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
+
+
+def _piece(ode: Ode, times: np.ndarray, states: np.ndarray) -> Piece:
+    n = ode.kernel.size
+    rates = np.array([ode.f(t, y) for t, y in zip(times, states)])
+    q, v, a = states[:, :n], states[:, n : 2 * n], rates[:, n : 2 * n]
+    position = BPoly.from_derivatives(times, np.stack([q, v, a], axis=1))
+    work = BPoly.from_derivatives(times, np.stack([states[:, 2 * n :], rates[:, 2 * n :]], axis=1))
+    velocity = position.derivative()
+
+    def evaluate(ts: np.ndarray) -> np.ndarray:
+        made = np.hstack([position(ts), velocity(ts), work(ts)])
+        # At the nodes the solution itself, not its interpolation.
+        at = np.minimum(np.searchsorted(times, ts), len(times) - 1)
+        exact = times[at] == ts
+        made[exact] = states[at[exact]]
+        return made
+
+    return Piece(times, evaluate, states[-1], len(times) - 1)

@@ -1,0 +1,62 @@
+"""Runge–Kutta of order 8 from SciPy: the reference, and the choice for forces with kinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import DOP853, OdeSolution
+
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+
+# Steps between two looks at the clock and the keyboard.
+_CHUNK = 100
+
+# SciPy takes no smaller relative tolerance.
+_SMALLEST_RTOL = 2.3e-14
+
+
+@dataclass(frozen=True)
+class Runge(AbstractIntegrator):
+    """Runge–Kutta of order 8 with adaptive steps, interpreted: no compiling, any force.
+
+    References
+    ----------
+    E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, section II.10.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> free = st.System(kinetic=x.dot**2 / 2)
+    >>> st.simulate(free, span=(0, 2), start={x.dot: 3.0}, method=st.Runge())[x][-1].round(12)
+    np.float64(6.0)
+    """
+
+    def pieces(
+        self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
+    ) -> Iterator[Piece]:
+        """Integrate; see `AbstractIntegrator`."""
+        rtol = max(ode.rtol, _SMALLEST_RTOL)
+        with np.errstate(all="ignore"):
+            solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol)
+        while solver.status == "running":
+            times, inner, state = [solver.t], [], solver.y
+            while solver.status == "running" and len(inner) < _CHUNK:
+                with np.errstate(all="ignore"):
+                    solver.step()
+                if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                    break
+                times.append(solver.t)
+                inner.append(solver.dense_output())
+                state = solver.y
+            if inner:
+                solution = OdeSolution(times, inner)
+                evaluate = _transposed(solution)
+                yield Piece(np.array(times), evaluate, state.copy(), len(inner))
+            if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                raise BlowUp(solver.t)
+
+
+def _transposed(solution: OdeSolution) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: solution(times).T

@@ -1,0 +1,72 @@
+"""What an integrator is given, and what it gives back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stationary.lower.engines.casadi import caller
+from stationary.lower.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Ode:
+    """The initial value problem ẏ = f(t, y, p) between two changes of its inputs."""
+
+    kernel: Kernel
+    p: np.ndarray
+    rtol: float
+    atol: float
+
+    @cached_property
+    def f(self) -> Callable[[float, np.ndarray], np.ndarray]:
+        """The right-hand side as a function of time and state."""
+        return caller(self.kernel.rhs, self.p)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of the solution.
+
+    Attributes
+    ----------
+    t : ndarray
+        Its first and last time and, where `evaluate` knows states in between, all steps'.
+    evaluate : callable
+        States at sorted times of the stretch: at any, or at those of the output grid alone.
+    end : ndarray
+        The state at the last time.
+    steps : int
+    """
+
+    t: np.ndarray
+    evaluate: Callable[[np.ndarray], np.ndarray]
+    end: np.ndarray
+    steps: int
+    dense: bool = True
+
+
+class BlowUp(Exception):
+    """Raised by an integrator that can go no further; its last piece is good to the end."""
+
+    def __init__(self, at: float):
+        self.at = at
+
+
+class AbstractIntegrator(ABC):
+    """A way to integrate. A new one is a new file with a frozen dataclass that yields pieces."""
+
+    @abstractmethod
+    def pieces(
+        self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
+    ) -> Iterator[Piece]:
+        """Integrate from (t, y) to `end`, a stretch at a time.
+
+        `grid` holds the output times in (t, end]; where `dense` is false, states at other times
+        will not be asked for. Raises `BlowUp` after the last good piece when the solution ends
+        early.
+        """

@@ -1,0 +1,129 @@
+"""Imports point one way, and files stay short enough to read."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "stationary"
+
+# From the bottom up: a module imports from its own row and from the rows above it.
+LAYERS = [
+    {"errors"},
+    {"model"},
+    {"derive"},
+    {"lower"},
+    {"result"},
+    {"solve"},
+    {"io", "plot"},
+    # The public list. Whatever it lists must not import it in turn; the applications below may.
+    {""},
+    {"cli", "report", "studio", "__main__"},
+]
+RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+
+LONGEST = 600
+COEFFICIENT_TABLES: set[str] = set()  # the only files that may be longer, as paths from the root
+
+
+def module_name(path: Path, package: Path) -> str:
+    """Return the dotted name of a file; a package is named without ``__init__``."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules(package: Path) -> dict[str, Path]:
+    return {module_name(path, package): path for path in sorted(package.rglob("*.py"))}
+
+
+def imports(source: str, name: str, is_package: bool, known: set[str]) -> set[tuple[int, str]]:
+    """Find every import of our own modules, wherever it stands, as (line, dotted name)."""
+    home = name.split(".") if is_package else name.split(".")[:-1]
+    found: set[tuple[int, str]] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {(node.lineno, alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            stem = home[: len(home) - node.level + 1] if node.level else []
+            base = ".".join([*stem, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # ``from package import thing``: a module if there is one, else part of the package.
+                full = f"{base}.{alias.name}"
+                found.add((node.lineno, full if full in known else base))
+        elif isinstance(node, ast.Call):
+            called = node.func
+            function = getattr(called, "attr", None) or getattr(called, "id", None)
+            first = node.args[0] if node.args else None
+            if function in {"import_module", "__import__"} and isinstance(first, ast.Constant):
+                found.add((node.lineno, str(first.value)))
+    root = name.split(".")[0]
+    return {(line, target) for line, target in found if target.split(".")[0] == root}
+
+
+def part(name: str) -> str:
+    """Return the part of the package that holds a module: ``stationary.model.x`` → ``model``."""
+    return (name.split(".") + [""])[1]
+
+
+def violations(package: Path) -> list[str]:
+    """Name every import that points from an earlier layer to a later one."""
+    files = modules(package)
+    wrong = []
+    for name, path in files.items():
+        if part(name) == "":
+            continue  # the public list imports everything
+        source = path.read_text(encoding="utf-8")
+        for line, target in sorted(imports(source, name, path.name == "__init__.py", set(files))):
+            if RANK[part(target)] > RANK[part(name)]:
+                wrong.append(f"{path.relative_to(package.parent)}:{line} imports {target}")
+    return wrong
+
+
+def test_every_part_of_the_package_has_a_layer():
+    assert {part(name) for name in modules(PACKAGE)} <= RANK.keys()
+
+
+def test_imports_point_one_way():
+    assert violations(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import stationary.solve.statics",
+        "import stationary.solve.statics as s",
+        "from stationary.solve.statics import statics",
+        "from stationary.solve import statics",
+        "from stationary import solve",
+        "from ..solve import statics",
+        "from .. import solve",
+        "import stationary",
+        "from stationary import System",
+        "def f():\n    from stationary.solve.statics import statics",
+        "import importlib\nimportlib.import_module('stationary.solve.statics')",
+    ],
+)
+def test_a_backward_import_is_found_in_every_spelling(tmp_path, statement):
+    package = tmp_path / "stationary"
+    for folder in (package, package / "model", package / "solve"):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("", encoding="utf-8")
+    (package / "solve" / "statics.py").write_text("import stationary.model.terms\n", "utf-8")
+    (package / "model" / "terms.py").write_text("import sympy\nfrom . import system\n", "utf-8")
+    (package / "model" / "system.py").write_text("", encoding="utf-8")
+    assert violations(package) == []
+
+    (package / "model" / "system.py").write_text(statement, encoding="utf-8")
+    assert len(violations(package)) == 1
+
+
+def test_no_python_file_is_longer_than_it_should_be():
+    folders = ("src", "tests", "examples", "benchmarks", "docs")
+    files = [*ROOT.glob("*.py"), *(p for folder in folders for p in (ROOT / folder).rglob("*.py"))]
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in files
+    }
+    too_long = {path: lines for path, lines in lengths.items() if lines > LONGEST}
+    assert too_long.keys() <= COEFFICIENT_TABLES, too_long

@@ -1,0 +1,223 @@
+"""What users type: documented, with examples that run, in one vocabulary."""
+
+import doctest
+import enum
+import inspect
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import stationary
+
+# One word for one thing: the name of every argument in the public surface, and what it stands for.
+GLOSSARY = {
+    # states
+    "t": "time",
+    "q": "coordinates",
+    "v": "velocities",
+    "a": "accelerations",
+    "lam": "multipliers: the forces of constraint",
+    "p": "values of the parameters",
+    # symbols
+    "names": "names of new symbols, separated by spaces",
+    "shape": "shape of an array of coordinates",
+    "defaults": "a parameter's name and its default value",
+    # statement of a system
+    "system": "the system that the question is about",
+    "kinetic": "T, the kinetic energy",
+    "potential": "U, the potential energy",
+    "work": "W, whose gradient is a force",
+    "loads": "terms that do virtual work",
+    "dissipation": "D, whose gradient by velocity opposes the motion",
+    "friction": "terms of friction, or the coefficient of friction of a contact",
+    "constraints": "expressions R(q, t) that vanish",
+    "pfaffian": "expressions linear in the velocities that vanish",
+    "contacts": "gaps that never close beyond zero",
+    "coordinates": "the coordinates, in order",
+    "name": "what to call a system or a term",
+    # terms
+    "force": "a generalised force",
+    "on": "the expression whose variation the force works on",
+    "limit": "the greatest force of dry friction",
+    "eta": "the coefficient of drag",
+    "power": "the power of the speed in a law of drag",
+    "R": "the expression of a constraint",
+    "expr": "an expression of coordinates, velocities, parameters and time",
+    "gap": "distance between two surfaces",
+    "slip": "displacement along a contact",
+    # parts
+    "m": "mass",
+    "inertia": "moment of inertia, or the inertia of each displacement",
+    "at": "where or when: a place, an instant or a state",
+    "angle": "orientation of a body",
+    "gravity": "acceleration of gravity",
+    "k": "stiffness",
+    "c": "coefficient of viscous damping",
+    "between": "the two points that a part joins",
+    "rest": "length of a spring without force",
+    "P": "the first point",
+    "Q": "the second point",
+    "length": "distance between two points",
+    "x": "displacements of a mechanism as functions of its coordinates",
+    "weights": "friction limit of each point",
+    "outline": "the polygon around a part",
+    # repetition
+    "function": "what is done with each row",
+    "tables": "arrays whose rows are visited together",
+    # questions
+    "start": "initial state or first guess",
+    "span": "first and last time, or range of a parameter",
+    "params": "values of parameters",
+    "inputs": "values of inputs",
+    "points": "how many instants to report, or the points of a rigid part",
+    "method": "the algorithm, as an object with its settings",
+    "rtol": "relative tolerance",
+    "atol": "absolute tolerance",
+    "throw": "whether a failure raises or is reported in the status",
+    "events": "expressions whose zeros are recorded",
+    "terminal": "whether an event ends the motion",
+    "direction": "the sign of the crossing that counts as an event",
+    "kind": "which equilibria to accept",
+    "within": "range of each coordinate to search",
+    "parameter": "the parameter that is freed",
+    "load": "the load that is scaled",
+    "repair": "whether an inconsistent start is mended or refused",
+    "stabilize": "how constraints are kept",
+    "alpha": "decay rate of a constraint's violation",
+    "step": "size of a time step",
+    "count": "how many to find",
+    # continua
+    "over": "position and its range",
+    "fixed": "prescribed values of a field",
+    "parts": "systems coupled to a continuum",
+    "elements": "number of elements along a field",
+    "degree": "degree of the polynomials in an element",
+    "u": "a field",
+    # failures
+    "message": "what is wrong, what was found, what to do",
+    "status": "why a solver stopped",
+    "solution": "what a solver had found when it stopped",
+}
+
+# The names themselves are the user's here, so they cannot be listed.
+OPEN_ENDED = {("parameters", "defaults")}
+
+Parameter = inspect.Parameter
+
+
+def is_ours(thing: object) -> bool:
+    """Tell what is defined here from what is re-exported, such as SymPy's ``sin`` and ``pi``."""
+    return getattr(thing, "__module__", "").split(".")[0] == "stationary"
+
+
+PUBLIC = {name: getattr(stationary, name) for name in stationary.__all__}
+DEFINED = {
+    name: thing
+    for name, thing in PUBLIC.items()
+    if is_ours(thing) and (inspect.isclass(thing) or inspect.isroutine(thing))
+}
+
+
+def constructor(cls: type) -> Callable | None:
+    """Return what takes the arguments of ``cls(...)``, unless a library defines it."""
+    if issubclass(cls, enum.Enum):
+        return None  # the argument is a member's value, by Python's own rules
+    for base in cls.__mro__:
+        for name in ("__init__", "__new__"):
+            if name in vars(base):
+                return vars(base)[name] if is_ours(base) else None
+    return None
+
+
+def methods(cls: type) -> Iterator[tuple[str, Callable]]:
+    """Yield the public methods of a class, including those of its bases that are ours."""
+    for base in filter(is_ours, cls.__mro__):
+        for name, member in vars(base).items():
+            member = getattr(member, "__func__", member)  # inside class and static methods
+            if inspect.isfunction(member) and (name == "__call__" or not name.startswith("_")):
+                yield name, member
+
+
+def callables() -> Iterator[tuple[str, Callable]]:
+    """Yield everything public that takes arguments, with the name to report it by."""
+    for name, thing in DEFINED.items():
+        if not inspect.isclass(thing):
+            yield name, thing
+            continue
+        make = constructor(thing)
+        if make is not None:
+            yield name, make
+        for method, function in methods(thing):
+            yield f"{name}.{method}", function
+
+
+# A method that several classes inherit is reported once.
+CALLABLES = sorted({function: name for name, function in callables()}.items(), key=lambda p: p[1])
+each_callable = pytest.mark.parametrize(
+    ("function", "name"), CALLABLES, ids=[name for _, name in CALLABLES]
+)
+
+
+def arguments(function: Callable) -> list[Parameter]:
+    # Dunder and underscored names are not for users: a dataclass's own, say.
+    found = inspect.signature(inspect.unwrap(function)).parameters.values()
+    return [p for p in found if p.name not in {"self", "cls"} and not p.name.startswith("_")]
+
+
+def test_the_public_list_has_no_name_twice_and_is_complete():
+    listed = stationary.__all__
+    assert len(listed) == len(set(listed))
+    missing = {
+        name
+        for name, thing in vars(stationary).items()
+        if not name.startswith("_") and not inspect.ismodule(thing) and name not in listed
+    }
+    assert not missing, f"imported by stationary/__init__.py but not in __all__: {missing}"
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_has_a_docstring(name):
+    doc = inspect.getdoc(PUBLIC[name])
+    assert doc and doc.strip()
+
+
+@pytest.mark.parametrize("name", sorted(DEFINED))
+def test_every_public_name_has_an_example_that_runs(name):
+    thing = DEFINED[name]
+    doc = inspect.cleandoc(thing.__doc__ or "")
+    assert re.search(r"^Examples\n-{8}$", doc, re.MULTILINE), f"{name} has no Examples section"
+    assert doctest.DocTestParser().get_examples(doc), f"the Examples of {name} show no call"
+
+    # The finder descends into a class: its methods have examples of their own.
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    said: list[str] = []
+    for example in doctest.DocTestFinder().find(thing, name, globs={"st": stationary}):
+        runner.run(example, out=said.append)
+    assert runner.failures == 0, "".join(said)
+
+
+def test_no_two_words_of_the_glossary_mean_the_same():
+    assert len(set(GLOSSARY.values())) == len(GLOSSARY)
+
+
+@each_callable
+def test_every_argument_name_is_in_the_glossary(function, name):
+    unknown = [p.name for p in arguments(function) if p.name not in GLOSSARY]
+    assert not unknown, f"{name} has arguments outside the glossary: {unknown}"
+
+
+@each_callable
+def test_unknown_keywords_are_refused(function, name):
+    loose = [p.name for p in arguments(function) if p.kind is Parameter.VAR_KEYWORD]
+    assert all((name, word) in OPEN_ENDED for word in loose), f"{name} takes **{loose[0]}"
+
+
+@pytest.mark.parametrize("name", sorted(DEFINED))
+def test_verbs_take_keywords_only_after_the_system(name):
+    thing = DEFINED[name]
+    found = [] if inspect.isclass(thing) else arguments(thing)
+    if not found or found[0].name != "system":
+        return
+    loose = [p.name for p in found[1:] if p.kind is not Parameter.KEYWORD_ONLY]
+    assert not loose, f"{name}: make keyword-only: {loose}"
