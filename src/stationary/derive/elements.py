@@ -18,9 +18,8 @@ import sympy as sp
 from stationary.derive.from_sympy import Translator
 from stationary.model.arrays import Array
 from stationary.model.each import Each, Repeated, Slot, Table
-from stationary.model.layout import Layout
+from stationary.model.layout import Layout, Rows
 from stationary.model.symbols import Coordinate, Velocity, t
-from stationary.model.system import System
 from stationary.model.terms import Drag, Load
 
 
@@ -35,16 +34,21 @@ class Statement:
     dissipation: sp.Expr = sp.S.Zero
     loads: list[Load] = field(default_factory=list)
     drags: list[Drag] = field(default_factory=list)
+    constraints: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
+    pfaffian: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
 
     def expressions(self) -> Iterator[sp.Expr]:
         """Every expression of the element."""
         yield from (self.kinetic, self.potential, self.work, self.dissipation)
         for term in (*self.loads, *self.drags):
             yield from term.expressions()
+        for _, rows in (*self.constraints, *self.pfaffian):
+            yield from rows
 
 
-def statements(system: System) -> list[Statement]:
+def statements(layout: Layout) -> list[Statement]:
     """Split a system into what is stated once and what repeats, tables that agree together."""
+    system = layout.system
     plain = Statement()
     by_table: dict[Table | None, Statement] = {None: plain}
     for kind in ("kinetic", "potential", "work", "dissipation"):
@@ -63,6 +67,13 @@ def statements(system: System) -> list[Statement]:
                 share.loads.append(inner)
             elif isinstance(inner, Drag):
                 share.drags.append(inner)
+    for rows, entry in zip(layout.rows, (*system.constraints, *system.pfaffian)):
+        table, inner = (entry.table, entry.term) if isinstance(entry, Repeated) else (None, entry)
+        share = by_table.setdefault(table, Statement(table))
+        if rows.holonomic:
+            share.constraints.append((rows, inner.R))
+        else:
+            share.pfaffian.append((rows, inner.expr))
     return list(by_table.values())
 
 
@@ -143,6 +154,23 @@ class Element:
                 ca.vertcat(*map(lower, load.on)), self.z, ca.vertcat(*map(lower, load.force)), True
             )
         self.momentum = ca.gradient(self.T, self.w)
+        #: R(q, t) of the constraints, and zero for Pfaffian rows, which have no R.
+        held = ca.vertcat(*(lower(e) for _, rows in statement.constraints for e in rows))
+        rolled = ca.vertcat(*(lower(e) for _, rows in statement.pfaffian for e in rows))
+        held, rolled = (ca.SX(x) if x.numel() else ca.SX(0, 1) for x in (held, rolled))
+        self.R = ca.vertcat(held, ca.SX(rolled.numel(), 1))
+        self.Rdot = ca.vertcat(self.rate(held), rolled)
+        self.A = ca.vertcat(ca.jacobian(held, self.z), ca.jacobian(rolled, self.w))
+        #: What drives the rows: Ṙ = A w + drive.
+        self.drive = ca.vertcat(
+            ca.jacobian(held, self.t), ca.substitute(rolled, self.w, ca.SX.zeros(self.w.numel()))
+        )
+        places = [
+            rows.places.reshape(self.rows, -1)
+            for rows, _ in (*statement.constraints, *statement.pfaffian)
+        ]
+        #: Which rows of A these are, shape (rows of the element, rows of the table).
+        self.row_index = np.hstack(places).T if places else np.zeros((0, self.rows), dtype=np.int64)
         #: What loads, W and dissipation push with: the forces that no energy of U accounts for.
         self.applied = force + ca.gradient(self.W, self.z) - ca.gradient(D, self.w)
 
@@ -161,6 +189,11 @@ class Element:
     def force(self) -> ca.SX:
         """What is left of the equation of motion when the acceleration is zero: M a = force."""
         return ca.gradient(self.T - self.U, self.z) - self.rate(self.momentum) + self.applied
+
+    @property
+    def gamma(self) -> ca.SX:
+        """What is left of R̈ when the acceleration is zero: R̈ = A a + gamma."""
+        return self.rate(self.Rdot)
 
     @property
     def energies(self) -> ca.SX:

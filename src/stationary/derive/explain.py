@@ -98,6 +98,7 @@ class _Blackboard:
         )
 
     def virtual_work(self) -> Step:
+        intro = "A force works along the variation of what it acts on, at a fixed time."
         body, sums = [], [sp.S.Zero] * len(self.q)
         for term in (*self.system.loads, *self.system.friction):
             forces = virtual_work(term, self.q)
@@ -109,6 +110,7 @@ class _Blackboard:
         if body:
             letters = [Written(rf"\tau_{{{i}}}") for i in range(1, len(self.q) + 1)]
             values = [f"{tau} &= {sp.latex(self.tidy(f))}" for tau, f in zip(letters, sums)]
+            body = [intro, *body]
             body += [
                 "Collected by coordinate, this gives the generalized forces.",
                 block(rf"\delta W &= {self._variation(letters)}", *values),
@@ -172,13 +174,13 @@ class _Blackboard:
         right = forces.removeprefix(" + ") or ("" if eq.lam else "0")
         right += r" + A^{\mathsf{T}} \lambda" if eq.lam else ""
         body = [block(rf"M \ddot{{q}} + C \dot{{q}} + {middle} = {right.removeprefix(' + ')}")]
+        body += [block(f"M &= {sp.latex(eq.M)}"), block(f"C &= {sp.latex(eq.C)}")]
+        body.append(block(f"G &= {f'{middle} = ' * ordinary}{sp.latex(eq.G)}"))
+        if forces:
+            body.append(block(f"Q &= {forces.removeprefix(' + ')} = {sp.latex(eq.Q)}"))
         if eq.lam:
             lam = sp.latex(sp.ImmutableMatrix(eq.lam))
             body.append(block(rf"A &= {sp.latex(eq.A)},\quad \lambda = {lam}"))
-        if forces:
-            body.append(block(f"Q &= {forces.removeprefix(' + ')} = {sp.latex(eq.Q)}"))
-        body += [block(f"M &= {sp.latex(eq.M)}"), block(f"C &= {sp.latex(eq.C)}")]
-        body.append(block(f"G &= {f'{middle} = ' * ordinary}{sp.latex(eq.G)}"))
         return "Matrix form", body
 
 

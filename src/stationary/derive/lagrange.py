@@ -13,6 +13,7 @@ from stationary.derive.readable import (
     aligned,
     column,
     in_fractions,
+    plain,
     terms,
     tidy,
     total,
@@ -103,7 +104,7 @@ class Equations:
         lines = ["Equations of motion" + (f" of {self.system.name}" if self.system.name else "")]
         width = max((len(q.name) for q in self.coordinates), default=0) + 1
         for i, q in enumerate(self.coordinates):
-            sides = (write_sum(side, str) for side in (self._left(i), self._right(i)))
+            sides = (write_sum(side, plain) for side in (self._left(i), self._right(i)))
             lines.append(f"  {q.name + ':':<{width}} {' = '.join(sides)}")
         if self.lam:
             conditions = (*self.system.constraints, *self.system.pfaffian)

@@ -8,12 +8,16 @@ from typing import Any
 import sympy as sp
 from sympy.simplify.fu import TR10i
 
+from stationary.model.symbols import Parameter
 from stationary.model.system import System
 
 # Operations in an expression above which it is no longer factored, or no longer touched, and
 # terms above which a sum is not factored: the cost of reading a system must grow with its size
 # and not with its algebra.
-FACTOR_LIMIT, TIDY_LIMIT, MOST_TERMS = 300, 3000, 40
+FACTOR_LIMIT, TIDY_LIMIT, MOST_TERMS = 300, 3000, 60
+
+# How much longer a sum of terms may be than a nest of factors and still read better.
+MUCH_LONGER = 1.4
 
 #: A term of a sum in which one symbol is written last: (m1 + m2, x.ddot).
 Term = tuple[sp.Expr, sp.Expr]
@@ -22,8 +26,9 @@ Term = tuple[sp.Expr, sp.Expr]
 def tidy(e: Any) -> sp.Expr:
     """Return an equal expression that reads better, at a cost bounded by its size.
 
-    Square roots and quotients are kept whole, sin² + cos² and products of sines and cosines of
-    two angles are collected, common factors are taken out. The shortest form wins.
+    Square roots and quotients are kept whole; sin² + cos² and products of sines and cosines of
+    two angles are collected. The sum over what moves, each with its constants in front, wins
+    unless another form is much shorter.
 
     Examples
     --------
@@ -38,11 +43,34 @@ def tidy(e: Any) -> sp.Expr:
     flat = _expanded(masked)
     if flat.has(sp.sin, sp.cos):
         flat = TR10i(_pythagorean(flat))
-    forms = [flat, sp.factor_terms(flat)]
+    best = _by_what_moves(flat, back)
+    others = [e, flat.xreplace(back)]
     if size <= FACTOR_LIMIT and len(summands(flat)) <= MOST_TERMS:
-        forms.insert(0, sp.factor(flat))
-        forms += _over_one_denominator(flat, back)
-    return min((*(form.xreplace(back) for form in forms), e), key=sp.count_ops)
+        forms = [sp.factor(flat), *_over_one_denominator(flat, back)]
+        others += [form.xreplace(back) for form in forms]
+    shortest = min(others, key=sp.count_ops)
+    return shortest if best.count_ops() > MUCH_LONGER * shortest.count_ops() else best
+
+
+def _by_what_moves(flat: sp.Expr, back: dict) -> sp.Expr:
+    """Collect the terms of a sum that move alike; factor the constants in front of them."""
+    moving = [
+        s
+        for s in flat.free_symbols
+        if not all(isinstance(x, Parameter) for x in back.get(s, s).free_symbols)
+    ]
+    constants: dict[sp.Expr, sp.Expr] = {}
+    for term in summands(flat):
+        constant, motion = term.as_independent(*moving, as_Add=False)
+        constants[motion] = constants.get(motion, sp.S.Zero) + constant
+    shorter = ((motion, _factored(c)) for motion, c in constants.items())
+    return sp.Add(*((c * motion).xreplace(back) for motion, c in shorter))
+
+
+def _factored(constant: sp.Expr) -> sp.Expr:
+    if not 1 < len(summands(constant)) <= MOST_TERMS:
+        return constant
+    return min(sp.factor(constant), constant, key=sp.count_ops)
 
 
 def _over_one_denominator(flat: sp.Expr, back: dict) -> list[sp.Expr]:
@@ -136,7 +164,7 @@ def _in_decimals(e: Any) -> sp.Expr:
 
 def terms(e: sp.Expr) -> list[Term]:
     """Return the terms of a sum, each with nothing to be written last."""
-    return [(part, sp.S.One) for part in summands(e)]
+    return [(part, sp.S.One) for part in e.as_ordered_terms()]
 
 
 def total(several: Iterable[Term]) -> sp.Expr:
@@ -157,13 +185,18 @@ class Written(sp.Symbol):
         return self.name
 
 
+def plain(e: Any) -> str:
+    """Write an expression as text."""
+    return sp.sstr(e, full_prec=False)
+
+
 def write_sum(several: Iterable[Term], write: Callable[[Any], str] = sp.latex) -> str:
     """Write a sum in the given order, as in ``(m1 + m2)*x.ddot - l*m2*theta.dot**2``."""
     text = ""
     for coefficient, last in several:
         if coefficient == 0:
             continue
-        minus = coefficient.could_extract_minus_sign()
+        minus = not coefficient.is_Add and coefficient.could_extract_minus_sign()
         text += (" - " if minus else " + ") if text else ("-" if minus else "")
         text += _product(-coefficient if minus else coefficient, last, write)
     return text or "0"
@@ -174,8 +207,8 @@ def _product(coefficient: sp.Expr, last: sp.Expr, write: Callable[[Any], str]) -
         return write(coefficient * last)
     first = write(coefficient)
     if coefficient.is_Add:
-        first = f"({first})" if write is str else rf"\left({first}\right)"
-    return f"{first}{'*' if write is str else ' '}{write(last)}"
+        first = f"({first})" if write is plain else rf"\left({first}\right)"
+    return f"{first}{'*' if write is plain else ' '}{write(last)}"
 
 
 def aligned(rows: Sequence[str]) -> str:

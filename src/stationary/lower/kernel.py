@@ -29,9 +29,9 @@ def graph_of(system: System) -> Graph:
 
 
 @lru_cache(maxsize=_KEPT)
-def kernel_of(system: System, signature: Signature) -> Kernel:
+def kernel_of(system: System, signature: Signature, rows: tuple[int, ...] = ()) -> Kernel:
     """Return the kernel of a system under inputs of this kind; equal ones share one."""
-    return Kernel(graph_of(system), signature)
+    return Kernel(graph_of(system), signature, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,16 @@ class Kernel:
     The state y is (q, v) and, where loads or dissipation feed the energy, the work that they have
     done as a last entry.
 
-    The vector p holds the parameters and then the run-time values of the inputs: a new value
-    never needs a new graph.
+    The vector p holds the parameters, the run-time values of the inputs and, for a constrained
+    system, the rate α at which violations of the constraints decay: a new value never needs a new
+    graph.
+
+    `rows` are the rows of A that hold the motion; redundant ones are left out.
     """
 
     graph: Graph
     signature: Signature
+    rows: tuple[int, ...] = ()
 
     @property
     def layout(self) -> Layout:
@@ -72,10 +76,8 @@ class Kernel:
     def arguments(self) -> tuple[Any, Any, Any]:
         """Symbols t, y, p."""
         kind = ca.SX if self.graph.scalar else ca.MX
-        slots = sum(SLOTS[k] for k, _ in self.signature)
-        return (
-            kind.sym("t"), kind.sym("y", self.states), kind.sym("p", self.parameters + slots)
-        )  # fmt: skip
+        values = self.parameters + sum(SLOTS[k] for k, _ in self.signature) + bool(self.rows)
+        return kind.sym("t"), kind.sym("y", self.states), kind.sym("p", values)
 
     def _split(self) -> tuple[Any, Any, Any, Any, Any]:
         """Express the arguments (t, q, v, u, p) of the graph by t, y, p."""
@@ -89,13 +91,22 @@ class Kernel:
     def rhs(self) -> ca.Function:
         """The function f(t, y, p)."""
         inner = self._split()
-        rates = [inner[2], self.graph.acceleration(*inner)]
-        if self.graph.fed:
-            rates.append(self.graph.energies(*inner)[3])
+        power = self.graph.energies(*inner)[3]
+        if self.rows:
+            acceleration, _, supplied = self.held(*inner, self.arguments[2][-1])
+            power += supplied
+        else:
+            acceleration = self.graph.acceleration(*inner)
+        rates = [inner[2], acceleration, *([power] if self.graph.fed else [])]
         options = {"cse": True} if self.graph.scalar else {}
         return ca.Function(
             "rhs", list(self.arguments), [ca.vertcat(*rates)], ["t", "y", "p"], ["dy"], options
         )
+
+    @cached_property
+    def held(self) -> ca.Function:
+        """a, λ and the power of moving constraints, as a function of t, q, v, u, p and α."""
+        return self.graph.held(self.rows)
 
     @cached_property
     def jacobian(self) -> ca.Function:

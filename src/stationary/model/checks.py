@@ -48,7 +48,7 @@ def normalized(system: System) -> dict[str, Any]:
         for kind in ENERGIES:
             fields[kind] = changed(fields[kind], change)
         for kind in TERMS:
-            fields[kind] = tuple(x.apply(lambda e: changed(e, change)) for x in fields[kind])
+            fields[kind] = tuple(x.apply(change) for x in fields[kind])
     labelled = _labelled(fields)
     symbols = {s: label for label, e in labelled for s in e.free_symbols}
     _check_symbols(labelled, symbols)

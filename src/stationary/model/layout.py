@@ -14,10 +14,29 @@ from sympy.core.function import AppliedUndef
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
+from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 
 if TYPE_CHECKING:
     from stationary.model.system import System
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The multipliers of one constraint: where they stand in λ, and in which shape they are read.
+
+    A repeated constraint has one row per row of its table.
+    """
+
+    name: str
+    first: int
+    shape: tuple[int, ...]
+    holonomic: bool
+
+    @property
+    def places(self) -> np.ndarray:
+        """Entries of λ, in the shape in which they are read."""
+        return self.first + np.arange(int(np.prod(self.shape))).reshape(self.shape)
 
 
 @dataclass(frozen=True)
@@ -58,6 +77,34 @@ class Layout:
             if entry < start + size:
                 return c.symbol(entry - start).name if isinstance(c, Array) else c.name
         raise IndexError(entry)
+
+    @cached_property
+    def rows(self) -> tuple[Rows, ...]:
+        """The rows of A and entries of λ, constraint by constraint."""
+        found, first = [], 0
+        for kind in ("constraints", "pfaffian"):
+            for entry in getattr(self.system, kind):
+                term = entry.term if isinstance(entry, Repeated) else entry
+                components = len(term.R if kind == "constraints" else term.expr)
+                shape = (components,) if components > 1 else ()
+                if isinstance(entry, Repeated):
+                    shape = (entry.table.rows, *shape)
+                found.append(Rows(term.name, first, shape, kind == "constraints"))
+                first += int(np.prod(shape))
+        return tuple(found)
+
+    @cached_property
+    def multipliers(self) -> int:
+        """Number of rows of A."""
+        return sum(r.places.size for r in self.rows)
+
+    def row_name(self, row: int) -> str:
+        """Return the name of row `row` of A: the constraint's, with its place if it has several."""
+        for r in self.rows:
+            if row < r.first + r.places.size:
+                place = np.unravel_index(row - r.first, r.shape) if r.shape else ()
+                return r.name + "".join(f"[{int(i)}]" for i in place)
+        raise IndexError(row)
 
     # -- what a key means ---------------------------------------------------------------------
 

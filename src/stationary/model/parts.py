@@ -40,7 +40,6 @@ def particle(m: Any, *, at: Any, gravity: Any = 0, name: str = "") -> System:
         kinetic=expression(m, "the mass of a particle") * _speed_squared(place) / 2,
         potential=m * expression(gravity, "gravity") * place[-1],
         parts=(Part("particle", (place,), name=name or None),),
-        name=name,
     )
 
 
@@ -75,7 +74,6 @@ def body(m: Any, *, inertia: Any, at: Any, angle: Any, gravity: Any = 0, name: s
         kinetic=sp.expand_mul(point.kinetic + spin),
         potential=point.potential,
         parts=(drawn,),
-        name=name,
     )
 
 
@@ -109,7 +107,6 @@ def spring(k: Any, *, between: Any, rest: Any = 0, name: str = "") -> System:
     return System(
         potential=expression(k, "the stiffness of a spring") * stretch_squared / 2,
         parts=(Part("spring", (P, Q), name=name or None),),
-        name=name,
     )
 
 
@@ -127,7 +124,6 @@ def damper(c: Any, *, between: Any, name: str = "") -> System:
     return System(
         dissipation=expression(c, "the coefficient of a damper") * rate(elongation) ** 2 / 2,
         parts=(Part("damper", (P, Q), name=name or None),),
-        name=name,
     )
 
 
@@ -145,7 +141,6 @@ def rod(P: Any, Q: Any, length: Any, *, name: str = "") -> System:
     return System(
         constraints=[Constraint(gap, name=name or None)],
         parts=(Part("rod", (P, Q), name=name or None),),
-        name=name,
     )
 
 

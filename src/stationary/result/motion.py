@@ -11,10 +11,11 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import MissingExtra, StatementError, did_you_mean, say
+from stationary.errors import MissingExtra, StatementError, did_you_mean, say, unknown
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import Kernel
 from stationary.model.arrays import Array
+from stationary.model.layout import Layout
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -25,6 +26,7 @@ from stationary.model.symbols import (
 )
 from stationary.model.symbols import t as time
 from stationary.model.system import System
+from stationary.model.terms import vector
 from stationary.result.status import Status
 from stationary.result.views import show
 
@@ -49,7 +51,9 @@ class Motion:
     events : tuple of ndarray
         Times at which each event happened, in the order in which the events were given.
     repaired : float
-        By how much a start was moved to satisfy the constraints.
+        By how much a start was moved to satisfy the constraints, in the metric of the masses.
+    redundant : tuple of str
+        Rows of constraints that say nothing new; they are monitored, not enforced.
 
     Examples
     --------
@@ -72,7 +76,9 @@ class Motion:
     steps: int = 0
     method: str = ""
     events: tuple[np.ndarray, ...] = ()
+    alpha: float = 0.0
     repaired: float = 0.0
+    redundant: tuple[str, ...] = ()
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None)
 
     # -- states ---------------------------------------------------------------------------------
@@ -90,12 +96,97 @@ class Motion:
     @cached_property
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates), from the equations of motion."""
-        return self._evaluate(self.kernel.graph.acceleration)
+        if not self.kernel.rows:
+            return self._evaluate(self.kernel.graph.acceleration)
+        return self._held[0]
 
-    @property
-    def lam(self) -> np.ndarray:
-        """Multipliers, shape (times, constraints); a free system has none."""
-        return np.zeros((len(self.t), 0))
+    # -- forces of constraint -------------------------------------------------------------------
+
+    @cached_property
+    def _held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations, multipliers of the enforced rows, and the power that these supply."""
+        arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params, self.alpha)
+        a, lam, power = self.kernel.held(*arguments)
+        return self._columns(a), self._columns(lam), self._columns(power)
+
+    def _columns(self, values: ca.DM) -> np.ndarray:
+        """Turn one column per time into one row per time."""
+        return np.asarray(values).reshape(-1, len(self.t)).T
+
+    @cached_property
+    def _constraints(self) -> tuple[np.ndarray, np.ndarray]:
+        """R and Ṙ of all rows, shape (times, rows)."""
+        arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
+        R, Rdot, *_ = self.kernel.graph.constraints(*arguments)
+        return self._columns(R), self._columns(Rdot)
+
+    def _rows(self, k: int) -> np.ndarray:
+        """Return A at one time."""
+        arguments = (self.t[k], self.q[k], self.v[k], self.u[k], self.params)
+        return self.kernel.graph.constraints(*arguments)[2].sparse()
+
+    @cached_property
+    def lam(self) -> Multipliers:
+        """Multipliers, shape (times, rows): the forces along ∂R/∂q.
+
+        ``motion.lam["rod"]`` are those of one constraint. Where constraints are redundant these
+        are the smallest that do the same.
+        """
+        layout = self.kernel.layout
+        full = np.zeros((len(self.t), layout.multipliers))
+        if self.kernel.rows:
+            full[:, list(self.kernel.rows)] = self._held[1]
+        if self.redundant:
+            for k in range(len(self.t)):
+                A = self._rows(k).toarray()
+                full[k] = np.linalg.lstsq(A.T, A.T @ full[k], rcond=1e-9)[0]
+        return Multipliers.of(full, layout)
+
+    def force(self, name: str, *, on: Any = None) -> np.ndarray:
+        """Return the force of one constraint.
+
+        Parameters
+        ----------
+        name : str
+            Name of the constraint.
+        on : tuple of expressions, optional
+            A point: the force as a vector there, for a constraint that acts on this point alone.
+
+        Returns
+        -------
+        ndarray
+            Generalized forces, shape (times, coordinates), or vectors, shape (times, entries).
+        """
+        places = self.lam.places(name).ravel()
+        forces = np.array(
+            [self._rows(k)[places].T @ self.lam[k, places] for k in range(len(self.t))]
+        )
+        if on is None:
+            return forces
+        point = vector(on, "the point of a force")
+        found = np.empty((len(self.t), len(point)))
+        slopes = self._slopes(point)
+        for k in range(len(self.t)):
+            found[k], *_ = np.linalg.lstsq(slopes[k].T, forces[k], rcond=1e-12)
+            left = np.abs(slopes[k].T @ found[k] - forces[k]).max()
+            if left > 1e-9 * max(1.0, np.abs(forces[k]).max()):
+                raise StatementError(
+                    say(
+                        f"the force of '{name}' does not act on that point alone.",
+                        f"Found a generalized force that no force at {tuple(map(str, point))} has.",
+                        "Leave `on` out to get the generalized force.",
+                    )
+                )
+        return found
+
+    def _slopes(self, point: tuple[sp.Expr, ...]) -> np.ndarray:
+        """∂point/∂q at all times, shape (times, entries, coordinates)."""
+        made = np.zeros((len(self.t), len(point), self.kernel.size))
+        for i, e in enumerate(point):
+            for s in e.free_symbols:
+                if isinstance(s, Coordinate):
+                    made[:, i, int(self.kernel.layout.place(s))] = self[e.diff(s)]
+        return made
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
@@ -155,13 +246,13 @@ class Motion:
         count = len(self.system.inputs)
         if count == 0:
             return np.zeros((len(self.t), 0))
-        p = np.array([[*self.params, *self.drives.slots(t)] for t in self.t]).T
+        last = [self.alpha] if self.kernel.rows else []
+        p = np.array([[*self.params, *self.drives.slots(t), *last] for t in self.t]).T
         return np.asarray(self.kernel.inputs(self.t[None, :], self.y.T, p)).reshape(count, -1).T
 
     def _evaluate(self, f: ca.Function) -> np.ndarray:
         """Evaluate a function of the graph at all times; shape (times, entries)."""
-        made = f(self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
-        return np.asarray(made).reshape(f.numel_out(0), len(self.t)).T
+        return self._columns(f(self.t[None, :], self.q.T, self.v.T, self.u.T, self.params))
 
     # -- energy and evidence --------------------------------------------------------------------
 
@@ -187,7 +278,8 @@ class Motion:
     @property
     def power(self) -> np.ndarray:
         """What loads, W, dissipation and explicit time feed into the energy, over time."""
-        return self._energies[:, 3]
+        supplied = self._held[2][:, 0] if self.kernel.rows else 0.0
+        return self._energies[:, 3] + supplied
 
     @property
     def work(self) -> np.ndarray:
@@ -202,7 +294,11 @@ class Motion:
     @property
     def residual(self) -> dict[str, float]:
         """The evidence: largest violation of the energy balance, |R| and |Ṙ| along the motion."""
-        return {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
+        found = {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
+        if self.kernel.layout.multipliers:
+            R, Rdot = self._constraints
+            found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
+        return found
 
     @property
     def success(self) -> bool:
@@ -295,7 +391,20 @@ class Motion:
             f"{len(self.t)} times, {self.method}, {self.steps} steps\n"
             f"  status          {self.status}: {self.status.message}\n"
             f"  energy balance  {drift:.1e} ({drift / scale:.1e} of the largest T or U)"
+            + self._constraints_text()
         )
+
+    def _constraints_text(self) -> str:
+        if not self.kernel.layout.multipliers:
+            return ""
+        text = (
+            f"\n  constraints     |R| ≤ {self.residual['R']:.1e}, |Ṙ| ≤ {self.residual['Rdot']:.1e}"
+        )
+        if self.repaired > 1e-12:
+            text += f"; the start was moved by {self.repaired:.2g}"
+        if self.redundant:
+            text += f"\n  redundant       {', '.join(self.redundant)}"
+        return text
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +426,34 @@ class Instant:
     def __getitem__(self, key: Any) -> Any:
         value = self.motion[key][0]
         return float(value) if np.ndim(value) == 0 else value
+
+
+class Multipliers(np.ndarray):
+    """Multipliers as an array (…, rows) that also takes names of constraints as keys."""
+
+    layout: Layout
+
+    @classmethod
+    def of(cls, values: np.ndarray, layout: Layout) -> Multipliers:
+        """Wrap an array whose last axis runs over the rows of A."""
+        made = np.asarray(values).view(cls)
+        made.layout = layout
+        return made
+
+    def __array_finalize__(self, other):
+        self.layout = getattr(other, "layout", None)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def places(self, name: str) -> np.ndarray:
+        """Return the rows of a constraint."""
+        for rows in self.layout.rows:
+            if rows.name == name:
+                return rows.places
+        raise StatementError(unknown("constraint", name, [r.name for r in self.layout.rows]))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return np.asarray(self)[..., self.places(key)]
+        return np.asarray(self)[key]
 
 
 def _missing(what: str, package: str) -> str:

@@ -22,5 +22,5 @@ class Status(str):
         made.message = message
         return made
 
-    def __getnewargs__(self):
-        return (str(self), self.message)
+    def __reduce__(self):
+        return (Status, (str(self), self.message))

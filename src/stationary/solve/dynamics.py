@@ -7,22 +7,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, did_you_mean, say
 from stationary.lower.engines import heyoka
 from stationary.lower.inputs import Drives, drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Repeated
-from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.motion import Motion
 from stationary.result.status import Status
+from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.events import Event, Watch
+from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.progress import Progress
+from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
 DONE = Status("done", "reached the end of the span")
 EVENT = Status("event", "stopped at a terminal event")
@@ -33,9 +34,6 @@ _COMPILE_UP_TO = 20_000
 
 # A run that would take more steps than this is examined for stiffness.
 _MANY_STEPS = 100_000
-
-# Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
-_EXAMINE_UP_TO = 500
 
 # The energy is balanced at this many times, to this many tolerances: errors add up along the way,
 # and what exceeds even that is no error of integration but a failure.
@@ -56,13 +54,16 @@ def simulate(
     points: int = 1001,
     events: Sequence[Event] = (),
     method: Any = "auto",
+    stabilize: Baumgarte | Projection | None = None,
+    repair: bool = True,
     rtol: float = 1e-10,
     atol: float = 1e-12,
     throw: bool = True,
 ) -> Motion:
-    """Find how a system moves.
+    """Find how a system moves, and the forces that hold it to its constraints.
 
-    Integrates d/dt ∂L/∂q̇ − ∂L/∂q = Q with L = T − U + W.
+    Integrates d/dt ∂L/∂q̇ − ∂L/∂q = Q + Aᵀλ with L = T − U + W, under R(q, t) = 0 and
+    A(q) q̇ + b(q, t) = 0.
 
     Parameters
     ----------
@@ -84,6 +85,12 @@ def simulate(
     method : "auto" or integrator
         `Taylor`, `BDF`, `Runge`. ``"auto"`` takes Taylor series where forces are smooth, changes to
         BDF where the steps turn out to be limited by stability, and takes Runge–Kutta otherwise.
+    stabilize : Baumgarte or Projection, optional
+        How the motion is kept on its constraints. Left out, violations decay at the system's own
+        rate, which keeps them near rounding.
+    repair : bool
+        Whether a start that violates a constraint is moved, by as little as possible; if false it
+        is refused. ``motion.repaired`` says by how much.
     rtol, atol : float
         Tolerances; Taylor series always work to rounding.
     throw : bool
@@ -115,15 +122,18 @@ def simulate(
     layout = graph_of(system).layout
     values = layout.values(params)
     driven = drives(layout, inputs, (first, last))
-    kernel = kernel_of(system, driven.signature)
-    q, v = layout.state(start)
-    _check_inertia(kernel, values, first, q, v)
+    graph = graph_of(system)
+    state = repaired(graph, values, first, *layout.state(start), repair=repair)
+    check_inertia(graph, values, first, state.q, state.v)
+    kernel = kernel_of(system, driven.signature, state.rows)
     y = np.zeros(kernel.states)
-    y[: kernel.size], y[kernel.size : 2 * kernel.size] = q, v
+    y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
     run = _Run(
         kernel=kernel,
         params=values,
         drives=driven,
+        state=state,
+        stabilize=stabilize or Baumgarte(),
         grid=np.linspace(first, last, points),
         watch=Watch(list(events), kernel, values),
         integrator=_choose(method, kernel),
@@ -159,6 +169,8 @@ class _Run:
     kernel: Kernel
     params: np.ndarray
     drives: Drives
+    state: State
+    stabilize: Baumgarte | Projection
     grid: np.ndarray
     watch: Watch
     integrator: AbstractIntegrator
@@ -169,9 +181,11 @@ class _Run:
     held: int = 0
     steps: int = 0
     used: list[str] = field(default_factory=list)
+    alpha: float = 0.0
 
     def motion(self, y: np.ndarray) -> Motion:
         """Integrate over the whole grid and wrap up what came out."""
+        self.alpha = self._rate(y)
         progress = Progress(self.kernel.graph.system.name or "simulate")
         times, states = [self.grid[:1]], [y[None, :]]
         status = DONE
@@ -213,32 +227,75 @@ class _Run:
             steps=self.steps,
             method=" then ".join(self.used),
             events=tuple(np.array(times) for times in self.watch.times),
+            alpha=self.alpha,
+            repaired=self.state.moved,
+            redundant=self.state.redundant,
             dense=self._dense(t, y_all),
         )
+
+    def _rate(self, y: np.ndarray) -> float:
+        """Return the rate at which violations of the constraints shall decay."""
+        if not self.kernel.rows or isinstance(self.stabilize, Projection):
+            return 0.0
+        if self.stabilize.alpha is not None:
+            return self.stabilize.alpha
+        first, last = self.grid[0], self.grid[-1]
+        return natural_rate(self._ode(first), first, y, last - first)
+
+    def _loose(self) -> bool:
+        """Whether states are to be put onto the constraints that the integrator leaves."""
+        chosen = isinstance(self.stabilize, Baumgarte) and self.stabilize.alpha is None
+        return chosen and bool(self.kernel.rows) and not isinstance(self.integrator, Taylor)
+
+    def _values(self, t: float) -> np.ndarray:
+        """Return the vector p from time t on."""
+        last = [self.alpha] if self.kernel.rows else []
+        return np.concatenate([self.params, self.drives.slots(t), last])
+
+    def _ode(self, t: float) -> Ode:
+        return Ode(self.kernel, self._values(t), *self.tolerances)
 
     def _solution(self, y: np.ndarray):
         """Yield pieces from the first time to the last, changing inputs and integrator between."""
         first, last = self.grid[0], self.grid[-1]
-        knots = self.drives.knots(first, last)
+        stops = np.append(self.drives.knots(first, last), last)
+        by_projection = bool(self.kernel.rows) and isinstance(self.stabilize, Projection)
+        if by_projection:
+            stops = np.union1d(stops, self.grid[1:])
         t = first
-        for end in (*knots, last):
+        for end in stops:
             while t < end:
                 grid = self.grid[(self.grid > t) & (self.grid <= end)]
                 for piece in self._segment(t, y, end, grid):
                     self.steps += piece.steps
                     t, y = piece.t[-1], piece.end
-                    yield piece
+                    if by_projection and t == end:
+                        y = self._projected(t, y)
+                        piece = _ending(piece, y)
+                    yield self._settled(piece) if self._loose() else piece
                     if self.may_change and self._stiff(t, y):
                         self.integrator, self.may_change = BDF(), False
                         break
+
+    def _projected(self, t: float, y: np.ndarray) -> np.ndarray:
+        n = self.kernel.size
+        q, v = projected(self.kernel.graph, self.params, t, y[:n], y[n : 2 * n])
+        return np.concatenate([q, v, y[2 * n :]])
+
+    def _settled(self, piece: Piece) -> Piece:
+        """Return a piece whose states lie on the constraints, whatever the tolerance."""
+
+        def evaluate(times: np.ndarray) -> np.ndarray:
+            pairs = zip(times, piece.evaluate(times))
+            return np.array([self._projected(t, y) for t, y in pairs]).reshape(len(times), -1)
+
+        return replace(piece, evaluate=evaluate)
 
     def _segment(self, t: float, y: np.ndarray, end: float, grid: np.ndarray):
         name = type(self.integrator).__name__
         if not self.used or self.used[-1] != name:
             self.used.append(name)
-        p = np.concatenate([self.params, self.drives.slots(t)])
-        ode = Ode(self.kernel, p, *self.tolerances)
-        return self.integrator.pieces(ode, t, y, end, grid=grid, dense=self.watch.awake)
+        return self.integrator.pieces(self._ode(t), t, y, end, grid=grid, dense=self.watch.awake)
 
     def _inside(self, piece: Piece, end: float | None) -> np.ndarray:
         """Output times of a piece: those of the grid, and the end of the motion if it is here."""
@@ -254,10 +311,9 @@ class _Run:
         done = (t - self.grid[0]) / (self.grid[-1] - self.grid[0])
         if self.steps < 500 or self.steps < _MANY_STEPS * done:
             return False
-        if self.kernel.states > 2 * _EXAMINE_UP_TO:
+        if self.kernel.states > 2 * EXAMINE_UP_TO:
             return True
-        p = np.concatenate([self.params, self.drives.slots(t)])
-        rates = np.linalg.eigvals(np.asarray(self.kernel.jacobian(t, y, p)))
+        rates = np.linalg.eigvals(np.asarray(self.kernel.jacobian(t, y, self._values(t))))
         fastest = rates[np.argmin(rates.real)]
         step = (t - self.grid[0]) / self.steps
         return -fastest.real * step > 1.0 and -fastest.real > abs(fastest.imag)
@@ -278,7 +334,7 @@ class _Run:
             before = np.searchsorted(t, times, "right") - 1
             for k in np.unique(before):
                 here = before == k
-                made[here] = self._after(t[k], y[k], times[here])
+                made[here] = self._after(float(t[k]), y[k], times[here])
             return made
 
         return states
@@ -298,6 +354,17 @@ class _Run:
                     found.append(piece.evaluate(inside))
                 t, y = piece.t[-1], piece.end
         return np.concatenate(found)
+
+
+def _ending(piece: Piece, y: np.ndarray) -> Piece:
+    """Return a piece whose last state is another one."""
+
+    def evaluate(times: np.ndarray) -> np.ndarray:
+        states = piece.evaluate(times)
+        states[times == piece.t[-1]] = y
+        return states
+
+    return replace(piece, evaluate=evaluate, end=y)
 
 
 def _with_evidence(motion: Motion, rtol: float) -> Motion:
@@ -320,8 +387,6 @@ def _with_evidence(motion: Motion, rtol: float) -> Motion:
 def _refuse(system: System) -> None:
     """Refuse, by name, what cannot be honoured: a force left out is a wrong answer."""
     reasons = {
-        "constraints": "holds the motion by forces that simulate does not find yet",
-        "pfaffian": "holds the motion by forces that simulate does not find yet",
         "contacts": "opens and closes, which simulate does not follow yet",
         "friction": "is dry friction, which sticks and slips; simulate does not follow that yet",
     }
@@ -391,58 +456,3 @@ def _choose(method: Any, kernel: Kernel) -> AbstractIntegrator:
     smooth = kernel.graph.scalar and not kernel.kinks
     small = kernel.graph.scalar and kernel.rhs.n_instructions() <= _COMPILE_UP_TO
     return Taylor() if heyoka.available() and smooth and small else Runge()
-
-
-def _check_inertia(
-    kernel: Kernel, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray
-) -> None:
-    """Refuse a kinetic energy that is not convex in the velocities at the start."""
-    kernel.graph.require_inertia()
-    if kernel.size > _EXAMINE_UP_TO:
-        return
-    u = np.zeros(len(kernel.signature))
-    M = np.asarray(kernel.graph.dynamics(t, q, v, u, params)[0])
-    if not np.all(np.isfinite(M)):
-        raise DerivationError(
-            say(
-                "the kinetic energy is not finite at the start.",
-                f"Found a mass matrix with entries {M[~np.isfinite(M)][:3]}.",
-                "Start elsewhere, or check the parameters.",
-            )
-        )
-    try:
-        np.linalg.cholesky(M)
-        scale = np.sqrt(np.diag(M))
-        least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
-        if least > len(M) * np.finfo(float).eps:
-            return
-    except np.linalg.LinAlgError:
-        pass
-    _say_not_convex(M, kernel.layout)
-
-
-def _say_not_convex(M: np.ndarray, layout: Layout) -> None:
-    values, vectors = eigh(M)
-    direction = vectors[:, 0]
-    largest = np.argsort(-np.abs(direction))[:3]
-    named = ", ".join(
-        f"{layout.name(int(i))} {direction[i]:+.2g}" for i in largest if abs(direction[i]) > 1e-6
-    )
-    worst = layout.name(int(largest[0]))
-    if values[0] < -1e-12 * max(values[-1], 1e-300):
-        raise DerivationError(
-            say(
-                f"the kinetic energy is not convex in the velocities: moving '{worst}' lowers it.",
-                f"Found the mass {values[0]:.3g} along ({named}) at the start, expected all "
-                "positive.",
-                "Check the signs of T and the values of the masses.",
-            )
-        )
-    raise DerivationError(
-        say(
-            f"the mass matrix is singular at the start: '{worst}' has no inertia there.",
-            f"Found the mass {values[0]:.3g} along ({named}), expected all positive.",
-            f"Start elsewhere, choose other coordinates, give '{worst}' a mass, or use "
-            "quasistatics().",
-        )
-    )

@@ -17,8 +17,8 @@ def caller(rhs: ca.Function, p: np.ndarray) -> Callable[[float, np.ndarray], np.
     time, state, values = np.zeros(1), np.zeros(rhs.numel_in(1)), np.array(p, dtype=float)
     result = np.zeros(rhs.numel_out(0))
     for k, array in enumerate((time, state, values)):
-        buffer.set_arg(k, memoryview(array))
-    buffer.set_res(0, memoryview(result))
+        buffer.set_arg(k, array.data)  # pyright: ignore[reportCallIssue]  # wrongly declared
+    buffer.set_res(0, result.data)  # pyright: ignore[reportCallIssue]  # wrongly declared
 
     # The buffer holds addresses only: what it points to must live as long as the function.
     alive = (buffer, values)

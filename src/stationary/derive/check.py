@@ -1,0 +1,389 @@
+"""Checking a statement: M must be a mass matrix, G a gradient; what the motion conserves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy as sp
+
+from stationary.derive.lagrange import (
+    Equations,
+    equations,
+    generalized_forces,
+    linear_and_constant,
+    readable,
+    virtual_work,
+)
+from stationary.derive.readable import in_fractions, plain, summands, tidy
+from stationary.errors import StatementError, unknown
+from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
+from stationary.model.system import System
+from stationary.model.terms import Drag
+
+#: States at which an expression is evaluated where SymPy cannot decide.
+STATES = 20
+
+#: Most coupled coordinates whose minors of M are decided exactly.
+MOST_MINORS = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked; true if it holds.
+
+    Attributes
+    ----------
+    name : str
+    passed : bool
+    text : str
+        What was found, in words.
+    how : str
+        ``"exact"``, or at how many states it was sampled.
+    value : object
+        What belongs to it: the conserved momenta by coordinate, the expression of the energy.
+    required : bool
+        False for a property that a sound system may lack, such as a conserved energy.
+    """
+
+    name: str
+    passed: bool
+    text: str
+    how: str = "exact"
+    value: Any = None
+    required: bool = True
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        mark = "✓" if self.passed else "✗" if self.required else "·"
+        return f"{mark} {self.name}: {self.text} ({self.how})"
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What `check` found: ``report.passed``, ``report["skew"]``, and a text to print."""
+
+    name: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True if everything holds that must hold."""
+        return all(f.passed for f in self.findings if f.required)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, name: str) -> Finding:
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        raise StatementError(unknown("finding", name, [f.name for f in self.findings]))
+
+    def __str__(self) -> str:
+        title = f"Check of {self.name or 'the system'}: {'passed' if self.passed else 'failed'}"
+        return "\n".join([title, *(f"  {finding}" for finding in self.findings)])
+
+    __repr__ = __str__
+
+
+def check(system: System) -> Report:
+    """Check the mass matrix of a system and find what its motion conserves.
+
+    Everything is decided exactly where SymPy can, with parameters taken as positive, and at
+    random states where it cannot; each finding says which.
+
+    Parameters
+    ----------
+    system : System
+
+    Returns
+    -------
+    Report
+        Findings ``"symmetric"``, ``"positive definite"``, ``"skew"`` (Ṁ − 2C), ``"gradient"``,
+        ``"equations"``, ``"cyclic"``, ``"energy"``, and ``"constraints"`` where there are some.
+
+    Examples
+    --------
+    >>> r, phi, (m, k) = *st.coordinates("r phi"), st.parameters("m k")
+    >>> planet = st.System(kinetic=m * (r.dot**2 + r**2 * phi.dot**2) / 2, potential=-k / r)
+    >>> report = st.check(planet)
+    >>> report.passed
+    True
+    >>> report["cyclic"].value
+    {phi: m*r**2*phi.dot}
+    """
+    whole, _ = in_fractions(readable(system))
+    smooth = replace(
+        whole, friction=tuple(f for f in whole.friction if isinstance(f, Drag)), contacts=()
+    )
+    eq = equations(smooth)
+    findings = [
+        _symmetric(eq),
+        _positive_definite(eq),
+        _skew(eq),
+        _gradient(eq),
+        _equations(eq),
+        _cyclic(eq, whole),
+        _energy(eq, whole),
+    ]
+    if eq.lam:
+        findings.append(_constraints(eq))
+    return Report(system.name, tuple(findings))
+
+
+# -- deciding -----------------------------------------------------------------------------------
+
+
+def sampled(expressions: Sequence[sp.Expr], count: int = STATES) -> Iterator[list[Any]]:
+    """Evaluate expressions at random states, where they are real; what vanishes is exactly 0.
+
+    Parameters take their defaults, or random positive values.
+    """
+    symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
+    function = sp.lambdify(symbols, list(expressions), "mpmath", cse=True)
+    random = np.random.default_rng(1)
+    for _ in range(5 * count):
+        state = [_random_value(s, random) for s in symbols]
+        values = _evaluated(function, state)
+        if values is not None:
+            yield values
+            count -= 1
+        if count == 0:
+            return
+
+
+def _evaluated(function: Callable[..., list], state: list[float]) -> list[Any] | None:
+    """Evaluate to 30 and to 60 digits: a number that is zero shrinks, every other one stays."""
+    try:
+        with mpmath.workdps(30):
+            coarse = [mpmath.mpmathify(value) for value in function(*map(mpmath.mpf, state))]
+        with mpmath.workdps(60):
+            fine = [mpmath.mpmathify(value) for value in function(*map(mpmath.mpf, state))]
+    except (ZeroDivisionError, ValueError):
+        return None
+    if not all(mpmath.isfinite(value) and mpmath.im(value) == 0 for value in fine):
+        return None
+    return [value if abs(value - rough) < 1e-6 * abs(value) else mpmath.mpf(0)
+            for value, rough in zip(fine, coarse)]  # fmt: skip
+
+
+def _random_value(symbol: sp.Basic, random: np.random.Generator) -> float:
+    if isinstance(symbol, Parameter) or symbol.is_positive:
+        given = getattr(symbol, "default", None)
+        return random.uniform(1, 2) if given is None else given
+    # Small velocities keep a particle with a limiting speed below it.
+    size = 0.5 if isinstance(symbol, Velocity) else 2.0
+    return random.uniform(-size, size)
+
+
+def vanish(expressions: Iterable[sp.Expr]) -> tuple[bool, str]:
+    """Tell whether all expressions are zero for every state, and how that was found out."""
+    left = [e for e in expressions if e != 0]
+    # One state where they do not vanish is cheaper than a proof that they do.
+    if left and any(any(values) for values in sampled(left, 1)):
+        return False, "sampled at 1 state"
+    left = [e for e in map(tidy, left) if e != 0]
+    if not left:
+        return True, "exact"
+    states = list(sampled(left))
+    return len(states) > 0 and not any(map(any, states)), f"sampled at {_states(len(states))}"
+
+
+def _states(count: int) -> str:
+    return f"{count} state{'' if count == 1 else 's'}"
+
+
+# -- the mass matrix ------------------------------------------------------------------------------
+
+
+def _symmetric(eq: Equations) -> Finding:
+    passed, how = vanish(eq.M - eq.M.T)
+    return Finding("symmetric", passed, "M = Mᵀ" if passed else "M differs from Mᵀ", how)
+
+
+def _positive_definite(eq: Equations) -> Finding:
+    name = "positive definite"
+    still = [c.name for c, row in zip(eq.coordinates, eq.M.tolist()) if not any(row)]
+    if still:
+        which = ", ".join(f"'{c}'" for c in still)
+        text = f"M is singular: no kinetic energy involves the velocity of {which}"
+        return Finding(name, False, text)
+    blocks = eq.M.connected_components()
+    if max(map(len, blocks), default=0) > MOST_MINORS:
+        return _sampled_eigenvalues(eq)
+    # Sylvester: a block is positive definite if all its leading minors are positive.
+    zeros = []
+    for b in blocks:
+        minors = [tidy(eq.M.extract(b[:k], b[:k]).det()) for k in range(1, len(b) + 1)]
+        signs = [_sign(minor) for minor in minors]
+        if minors[-1] == 0:
+            which = ", ".join(f"'{eq.coordinates[i]}'" for i in b)
+            return Finding(name, False, f"M is singular: T does not see every motion of {which}")
+        if "not positive" in signs:
+            minor = plain(minors[signs.index("not positive")])
+            return Finding(name, False, f"M has the leading minor {minor}, for positive parameters")
+        if "unknown" in signs:
+            return _sampled_eigenvalues(eq)
+        # Where the last minor is positive and M the limit of positive matrices, so are the others.
+        zeros += [plain(minors[-1])] if signs[-1] == "not negative" else []
+    where = f", except where {' or '.join(zeros)} vanishes" if zeros else ""
+    return Finding(name, True, f"M is positive definite for positive parameters{where}")
+
+
+def _sign(e: sp.Expr) -> str:
+    """Return the sign of an expression at all states, parameters being positive."""
+    positive = {s: sp.Dummy(s.name, positive=True) for s in e.atoms(Parameter)}
+    e = e.xreplace(positive)
+    for form in (e, sp.factor(e)):
+        if form.is_positive:
+            return "positive"
+        if form.is_nonpositive:
+            return "not positive"
+        if form.is_nonnegative:
+            return "not negative"
+    return "unknown"
+
+
+def _sampled_eigenvalues(eq: Equations) -> Finding:
+    n, lowest, seen = len(eq.coordinates), np.inf, 0
+    for values in sampled(list(eq.M)):
+        seen += 1
+        M = np.array([float(v) for v in values]).reshape(n, n)
+        # Scale to a unit diagonal: metres and radians share this matrix.
+        size = np.sqrt(np.abs(np.diag(M)))
+        scale = np.outer(size, size)
+        lowest = min(lowest, np.linalg.eigvalsh(M / np.where(scale > 0, scale, 1))[0])
+    passed = seen > 0 and lowest > 1e-12
+    text = f"the least eigenvalue of M, scaled to a unit diagonal, is {lowest:.3g}"
+    return Finding("positive definite", bool(passed), text, f"sampled at {_states(seen)}")
+
+
+def _skew(eq: Equations) -> Finding:
+    M_dot = sum((eq.M.diff(c) * c.dot for c in eq.coordinates), sp.zeros(*eq.M.shape))
+    N = M_dot - 2 * eq.C
+    passed, how = vanish(N + N.T)
+    text = "Ṁ − 2C is skew" if passed else "Ṁ − 2C is not skew"
+    others = [name for name, there in (("time", eq.M.has(t)), ("velocities", eq.M.has(Velocity)))
+              if there]  # fmt: skip
+    if others:
+        text += f", Ṁ along q alone; M depends on {' and '.join(others)} too, and G carries that"
+    return Finding("skew", passed, text, how)
+
+
+def _gradient(eq: Equations) -> Finding:
+    """Check G against U: its curl vanishes, and what it has besides ∂U/∂q is named."""
+    q = eq.coordinates
+    rest = dict.fromkeys(eq.velocities, sp.S.Zero)
+    at_rest = [g.subs(rest) for g in eq.G]
+    pairs = [(i, j) for i in range(len(q)) for j in range(i)]
+    passed, how = vanish(at_rest[i].diff(q[j]) - at_rest[j].diff(q[i]) for i, j in pairs)
+    extra = {c: tidy(g - eq.system.potential.diff(c)) for c, g in zip(q, eq.G)}
+    more = "; ".join(f"{plain(e)} for '{c}'" for c, e in extra.items() if e != 0)
+    text = "G = ∂U/∂q, free of curl" if passed else "G at rest is not a gradient"
+    if more:
+        start = "G at rest is free of curl" if passed else text
+        text = f"{start}; besides ∂U/∂q it has {more}"
+    # A frame that is driven in time may push around a loop: that is physics and not a mistake.
+    return Finding("gradient", passed, text, how, required=not eq.system.kinetic.has(t))
+
+
+def _equations(eq: Equations) -> Finding:
+    """Compare the matrices, simplified on the way, with d/dt ∂L/∂q̇ − ∂L/∂q taken literally."""
+    s = eq.system
+    a, v = sp.Matrix(eq.accelerations), sp.Matrix(eq.velocities)
+    read = eq.M * a + eq.C * v + eq.G
+    literal = [rate(s.kinetic.diff(c.dot)) - (s.kinetic - s.potential).diff(c)
+               for c in eq.coordinates]  # fmt: skip
+    states = list(sampled([a - b for a, b in zip(read, literal)], count=5))
+    passed = len(states) > 0 and not any(map(any, states))
+    text = f"M q̈ + C q̇ + G {'equals' if passed else 'differs from'} d/dt ∂L/∂q̇ − ∂L/∂q"
+    return Finding("equations", passed, text, f"sampled at {_states(len(states))}")
+
+
+# -- what is conserved ----------------------------------------------------------------------------
+
+
+def _cyclic(eq: Equations, whole: System) -> Finding:
+    L = whole.kinetic - whole.potential
+    Q, found, ways = generalized_forces(eq.system), {}, set()
+    rough = [on for f in whole.friction if not isinstance(f, Drag) for on in f.on]
+    rough += [e for c in whole.contacts for e in (c.gap, *(c.slip or ()))]
+    for i, c in enumerate(eq.coordinates):
+        moves = any(eq.M.row(i))
+        held = any(eq.A.col(i)) or any(e.has(c) for e in rough)
+        absent, how = vanish((L.diff(c), Q[i])) if moves and not held else (False, "exact")
+        if absent:
+            found[c] = tidy(whole.kinetic.diff(c.dot))
+            ways.add(how)
+    text = "; ".join(f"'{c}' with conserved momentum {plain(p)}" for c, p in found.items())
+    how = next((way for way in ways if way != "exact"), "exact")
+    return Finding(
+        "cyclic", bool(found), text or "no coordinate is cyclic", how, found, required=False
+    )
+
+
+def _energy(eq: Equations, whole: System) -> Finding:
+    """Check dh/dt = −∂L/∂t + q̇·Q − λ·(A q̇), with W on the side of the energy."""
+    T, v = whole.kinetic, eq.velocities
+    L = T - whole.potential + whole.work
+    momenta = [T.diff(u) for u in v]
+    natural = False
+    if eq.M.has(Velocity):
+        h = tidy(sum(u * p for u, p in zip(v, momenta)) - L)
+    else:
+        b, T0 = linear_and_constant(T, momenta, eq.M, v)
+        natural = not any(map(tidy, (*b, T0)))
+        pairs = [(i, j) for i in range(len(v)) for j in range(i + 1)]
+        half = {True: sp.Rational(1, 2), False: sp.S.One}
+        moving = sum(sp.Mul(half[i == j], eq.M[i, j], v[i], v[j]) for i, j in pairs)
+        h = moving + tidy(whole.potential - whole.work - T0)
+    reasons, how = _reasons_for_loss(eq, whole, L)
+    name = ("T + U − W" if whole.work != 0 else "T + U") if natural else "q̇·∂T/∂q̇ − L"
+    text = f"{name} = {plain(h)} is {'not ' if reasons else ''}conserved"
+    if not natural and not reasons:
+        text += ": the Jacobi integral"
+    text += f": {'; '.join(reasons)}" if reasons else ""
+    return Finding("energy", not reasons, text, how, h, required=False)
+
+
+def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr) -> tuple[list[str], str]:
+    q = eq.coordinates
+    steady, how = vanish((L.diff(t),))
+    reasons = [] if steady else ["an energy depends on time"]
+    driven = sorted({u.name for e in (L,) for u in e.atoms(Input)})
+    reasons += [f"an energy depends on the input '{u}'" for u in driven]
+    power = {f"load '{x.name}' does work": _power(virtual_work(x, q), q) for x in s.loads}
+    drags = [f for f in s.friction if isinstance(f, Drag)]
+    power |= {f"drag '{x.name}' takes energy": _power(virtual_work(x, q), q) for x in drags}
+    power["dissipation takes energy"] = sum(s.dissipation.diff(c.dot) * c.dot for c in q)
+    reasons += [text for text, p in power.items() if not vanish((sp.S(p),))[0]]
+    reasons += [f"friction '{f.name}' takes energy" for f in s.friction if f not in drags]
+    reasons += [f"contact '{c.name}' may take energy in impacts" for c in s.contacts]
+    moved = [(c, R.diff(t) != 0 or R.has(Input)) for c in s.constraints for R in c.R]
+    still = {c.dot: sp.S.Zero for c in q}
+    moved += [(c, e.xreplace(still) != 0 or e.has(Input)) for c in s.pfaffian for e in c.expr]
+    reasons += [f"constraint '{c.name}' moves" for c, moves in moved if moves]
+    return reasons, how
+
+
+def _power(forces: Sequence[sp.Expr], q: Sequence[Coordinate]) -> sp.Expr:
+    return sp.Add(*(f * c.dot for f, c in zip(forces, q)))
+
+
+def _constraints(eq: Equations) -> Finding:
+    n, total = len(eq.coordinates), len(eq.lam)
+    rolling = sum(len(c.expr) for c in eq.system.pfaffian)
+    text = (
+        f"{total - rolling} on coordinates and {rolling} on velocities, for {n} coordinates; "
+        "whether they are independent is not checked"
+    )
+    return Finding("constraints", True, text, value=total, required=False)

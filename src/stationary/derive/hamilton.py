@@ -1,0 +1,463 @@
+"""Hamilton's equations to read: momenta, Legendre transform, and a mechanism's two coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from stationary.derive.check import sampled
+from stationary.derive.lagrange import Equations, equations, linear_and_constant, refuse
+from stationary.derive.readable import (
+    aligned,
+    block,
+    column,
+    in_fractions,
+    plain,
+    slope,
+    terms,
+    tidy,
+    write_sum,
+)
+from stationary.model.symbols import Coordinate, Parameter, Velocity
+from stationary.model.system import System
+
+#: Most coordinates coupled by a mass matrix of symbols that is inverted to be read.
+MOST_COUPLED = 4
+
+
+class Momentum(sp.Symbol):
+    """The momentum conjugate to a coordinate; ``p.dot`` is its rate, ``p.of`` the coordinate."""
+
+    def __new__(cls, name: str, **assumptions):
+        """Make the symbol; it is real whatever else is assumed."""
+        return super().__new__(cls, name, real=True)
+
+    @classmethod
+    def class_key(cls):
+        """Sort behind parameters: momenta are written after constants, as velocities are."""
+        return 2, 0, "Z4"
+
+    @property
+    def of(self) -> Coordinate:
+        """The coordinate."""
+        return Coordinate(self.name.partition("_")[2].removesuffix(".dot"))
+
+    @property
+    def dot(self) -> Momentum:
+        """Its rate."""
+        return Momentum(self.name + ".dot")
+
+    def _latex(self, printer) -> str:
+        letter = r"\eta" if self.name.startswith("eta") else "p"
+        if self.name.endswith(".dot"):
+            letter = rf"\dot{{{letter}}}"
+        return f"{letter}_{{{sp.latex(self.of)}}}"
+
+
+class ByCoordinate(tuple):
+    """Expressions in the order of the coordinates, asked for by place, coordinate or name."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, coordinates: Iterable[Coordinate], entries: Iterable[Any]):
+        """Keep the entries with the names of their coordinates."""
+        made = super().__new__(cls, entries)
+        made.names = tuple(c.name for c in coordinates)
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (Coordinate, str)):
+            key = self.names.index(str(key))
+        return super().__getitem__(key)
+
+    def __getnewargs__(self):
+        return tuple(map(Coordinate, self.names)), tuple(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Hamilton:
+    """Hamilton's equations of a system, to read.
+
+    Attributes
+    ----------
+    system : System
+    coordinates : tuple of Coordinate
+    p : tuple of Momentum
+        The symbols of the momenta: ``p_theta``, or ``eta_theta`` for a mechanism.
+    momenta : tuple of expressions
+        ∂T/∂q̇ of every coordinate, as expressions of q, q̇ and t; ``h.momenta[theta]``,
+        ``h.momenta["theta"]`` and ``h.momenta[0]`` all work.
+    velocities : tuple of expressions
+        q̇ as expressions of q, p and t; asked for in the same ways.
+    hamiltonian : expression
+        H(q, p, t) = p·q̇ − T + U.
+    forces : tuple of expressions
+        Q + Aᵀλ as expressions of q, p and t.
+    """
+
+    system: System
+    coordinates: tuple[Coordinate, ...]
+    p: tuple[Momentum, ...]
+    momenta: ByCoordinate
+    velocities: ByCoordinate
+    hamiltonian: sp.Expr
+    forces: ByCoordinate
+
+    @cached_property
+    def rates(self) -> dict[sp.Symbol, sp.Expr]:
+        """The rate of every coordinate, then of every momentum: ∂H/∂p and −∂H/∂q + Q."""
+        H = self.hamiltonian
+        flow = {q: _shorter(v, tidy(H.diff(p))) for q, p, v in self._rows(self.velocities)}
+        push = {p: tidy(-H.diff(q)) + f for q, p, f in self._rows(self.forces)}
+        return flow | push
+
+    def _rows(self, third: Sequence[sp.Expr]) -> Iterable[tuple[Coordinate, Momentum, sp.Expr]]:
+        return zip(self.coordinates, self.p, third)
+
+    @property
+    def equations(self) -> tuple[sp.Eq, ...]:
+        """The canonical equations: q̇ = ∂H/∂p for every coordinate, then ṗ = −∂H/∂q + Q."""
+        return tuple(sp.Eq(s.dot, e, evaluate=False) for s, e in self.rates.items())  # pyright: ignore[reportAttributeAccessIssue]
+
+    # -- a mechanism in its two coordinates ----------------------------------------------------
+
+    @cached_property
+    def J(self) -> sp.ImmutableMatrix:  # noqa: N802
+        """The Jacobian ∂L/∂θ of a mechanism's x = L(θ): v = J ω."""
+        places = self._mechanism.x
+        return sp.ImmutableMatrix(
+            len(places), len(self.coordinates),
+            [tidy(x.diff(c)) for x in places for c in self.coordinates],
+        )  # fmt: skip
+
+    @cached_property
+    def inertia(self) -> sp.ImmutableMatrix:
+        """The inertia I(θ) = JᵀMJ of a mechanism."""
+        M = sp.diag(*self._mechanism.inertia)
+        return sp.ImmutableMatrix((self.J.T * M * self.J).applyfunc(tidy))
+
+    @property
+    def effort(self) -> sp.Eq:
+        """The relation τ = Jᵀf between the forces on a mechanism's two sides, as an equation."""
+        tau = column(sp.Symbol(f"tau_{c.name}", real=True) for c in self.coordinates)
+        return sp.Eq(tau, self.J.T * _numbered("f", len(self._mechanism.x)), evaluate=False)
+
+    @property
+    def _mechanism(self):
+        if self.system.mechanism is None:
+            refuse(
+                f"{self.system.name or 'the system'} is no mechanism.",
+                "Found energies without uncoupled coordinates x = L(θ).",
+                "State its members with st.mechanism(x=…, inertia=…).",
+            )
+        return self.system.mechanism
+
+    def table(self) -> str:
+        r"""Return a mechanism in inertial and in generalized coordinates, as a Markdown table.
+
+        Examples
+        --------
+        >>> theta, (m, l) = st.coordinates("theta"), st.parameters("m l")
+        >>> crank = st.mechanism(x=[l * st.cos(theta)], inertia=[m])
+        >>> print(st.hamilton(crank).table().splitlines()[4])
+        | flow | $v$ | $v = J \omega,\; J = \left[\begin{matrix}- l \sin{\left(\theta \right)}\end{matrix}\right]$ | $\omega = \left[\begin{matrix}\dot{\theta}\end{matrix}\right]$ |
+        """  # noqa: E501
+        return _table(self)
+
+    # -- how it reads --------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        lines = [f"Hamilton's equations{f' of {self.system.name}' if self.system.name else ''}"]
+        lines += [f"  {p} = {plain(e)}" for _, p, e in self._rows(self.momenta)]
+        lines.append(f"  H = {plain(self.hamiltonian)}")
+        lines += [f"  {e.lhs} = {plain(e.rhs)}" for e in self.equations]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """Return H and the canonical equations as an aligned block of LaTeX."""
+        rows = [f"H &= {write_sum(terms(self.hamiltonian))}"]
+        rows += [f"{sp.latex(e.lhs)} &= {write_sum(terms(e.rhs))}" for e in self.equations]
+        return aligned(rows)
+
+    def _repr_markdown_(self) -> str:
+        return self.table() if self.system.mechanism else f"$${self.latex()}$$"
+
+    def explain(self) -> str:
+        """Return the way from T to the canonical equations, as Markdown with LaTeX."""
+        return _explanation(self)
+
+
+def hamilton(system: System) -> Hamilton:
+    """Derive Hamilton's canonical equations of a system, exactly, to be read.
+
+    The momenta are p = ∂T/∂q̇, the Hamiltonian is H = p·q̇ − T + U, and
+    ``q̇ = ∂H/∂p``, ``ṗ = −∂H/∂q + Q + Aᵀλ``: loads, work, dissipation and constraints push.
+    For a kinetic energy that is not quadratic, constants are taken as positive.
+
+    Parameters
+    ----------
+    system : System
+        For one made by `mechanism`, the result has also its Jacobian, its inertia I(θ) = JᵀMJ,
+        the relation τ = Jᵀf, and the table of both coordinates.
+
+    Returns
+    -------
+    Hamilton
+
+    Raises
+    ------
+    DerivationError
+        For a singular mass matrix; for velocities that SymPy cannot express by momenta.
+
+    Examples
+    --------
+    >>> theta, (m, l, g) = st.coordinates("theta"), st.parameters("m l g")
+    >>> bob = st.particle(m, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
+    >>> h = st.hamilton(bob)
+    >>> h.momenta[theta]
+    l**2*m*theta.dot
+    >>> h.hamiltonian
+    -g*l*m*cos(theta) + p_theta**2/(2*l**2*m)
+    >>> h.equations[1]
+    Eq(p_theta.dot, -g*l*m*sin(theta))
+    """
+    eq = equations(system)
+    exact, back = in_fractions(eq.system)
+    letter = "eta" if exact.mechanism else "p"
+    p = tuple(Momentum(f"{letter}_{c.name}") for c in eq.coordinates)
+    momenta = [exact.kinetic.diff(v) for v in eq.velocities]
+    M = eq.M.applyfunc(lambda e: sp.nsimplify(e, rational=True))
+    _refuse_singular(eq, M)
+    by = _quadratic if not M.free_symbols & set(eq.velocities) else _by_solving
+    velocities, energy = by(exact.kinetic, momenta, M, eq.velocities, p)
+    # Forces that depend on velocities are forces of momenta from here on.
+    swap = dict(zip(eq.velocities, velocities))
+    forces = [tidy(e.subs(swap)) for e in eq.Q + eq.A.T * sp.Matrix(len(eq.lam), 1, eq.lam)]
+    return Hamilton(
+        system=eq.system,
+        coordinates=eq.coordinates,
+        p=p,
+        momenta=ByCoordinate(eq.coordinates, (back(tidy(e)) for e in momenta)),
+        velocities=ByCoordinate(eq.coordinates, map(back, velocities)),
+        hamiltonian=back(energy + tidy(exact.potential)),
+        forces=ByCoordinate(eq.coordinates, forces),
+    )
+
+
+def _refuse_singular(eq: Equations, M: sp.Matrix) -> None:
+    for c, row in zip(eq.coordinates, M.tolist()):
+        if not any(row):
+            refuse(
+                "the mass matrix is singular: no kinetic energy involves the velocity of "
+                f"'{c.name}'.",
+                f"Found T = {eq.system.kinetic}.",
+                f"Give '{c.name}' a mass, constrain it, or use quasistatics().",
+            )
+
+
+# -- from velocities to momenta ---------------------------------------------------------------
+
+
+def _quadratic(
+    T: sp.Expr, momenta: list[sp.Expr], M: sp.Matrix, v: Sequence[Velocity], p: Sequence[Momentum]
+) -> tuple[list[sp.Expr], sp.Expr]:
+    """Return q̇ = M⁻¹(p − b) and ½(p − b)ᵀM⁻¹(p − b) − T₀, block by block."""
+    b, T0 = linear_and_constant(T, momenta, M, v)
+    velocities: dict[int, sp.Expr] = {}
+    energy = tidy(-T0)
+    for members in M.connected_components():
+        part = M.extract(members, members)
+        if len(members) > MOST_COUPLED and part.free_symbols:
+            refuse(
+                "the Hamiltonian is too long to be read.",
+                f"Found {len(members)} coordinates coupled by the mass matrix, expected at most "
+                f"{MOST_COUPLED}: {', '.join(v[i].of.name for i in members)}.",
+                "Read st.equations instead; st.simulate needs no Hamiltonian.",
+            )
+        determinant = tidy(part.det(method="berkowitz"))
+        if determinant == 0:
+            names = ", ".join(f"'{v[i].of.name}'" for i in members)
+            refuse(
+                f"the mass matrix is singular: T does not see every motion of {names}.",
+                f"Found M = {part.tolist()} with determinant 0.",
+                "Give each coordinate a mass of its own, constrain it, or use quasistatics().",
+            )
+        adjugate = part.adjugate(method="berkowitz").applyfunc(tidy)
+        rest = sp.Matrix([p[i] - b[i] for i in members])
+        for i, above in zip(members, adjugate * rest):
+            velocities[i] = _quotient(above, determinant)
+        energy += _quotient((rest.T * adjugate * rest)[0], 2 * determinant)
+    return [velocities[i] for i in range(len(v))], energy
+
+
+def _quotient(above: sp.Expr, below: sp.Expr) -> sp.Expr:
+    """Return the quotient with common factors cancelled, over one denominator."""
+    above = tidy(above)
+    if above.count_ops() + below.count_ops() > 100:
+        return above / below
+    numerator, denominator = sp.fraction(sp.cancel(above / below))
+    return _shorter(tidy(numerator) / sp.factor(tidy(denominator)), above / below)
+
+
+def _shorter(*forms: sp.Expr) -> sp.Expr:
+    return min(forms, key=sp.count_ops)
+
+
+def _by_solving(
+    T: sp.Expr, momenta: list[sp.Expr], M: sp.Matrix, v: Sequence[Velocity], p: Sequence[Momentum]
+) -> tuple[list[sp.Expr], sp.Expr]:
+    """Solve p = ∂T/∂q̇ for q̇; return it and p·q̇ − T."""
+    positive = {s: sp.Dummy(s.name, positive=True) for s in T.atoms(Parameter)}
+    back = {dummy: s for s, dummy in positive.items()}
+    T, M = T.xreplace(positive), M.xreplace(positive)
+    found: dict[Velocity, sp.Expr] = {}
+    for members in M.connected_components():
+        mine = [v[i] for i in members]
+        answer = _inverse(T, M.extract(members, members), mine, [p[i] for i in members])
+        if answer is None:
+            refuse(
+                f"the momentum of '{mine[0].of.name}' cannot be solved for its velocity.",
+                f"Found ∂T/∂{mine[0]} = {momenta[members[0]]}; SymPy has no closed form.",
+                "Read st.equations instead; st.simulate needs no Hamiltonian.",
+            )
+        found |= answer
+    H = sp.Add(*(a * found[u] for a, u in zip(p, v))) - T.subs(found)
+    H = _shorter(sp.simplify(H) if H.count_ops() < 200 else H, H)
+    return [found[u].xreplace(back) for u in v], H.xreplace(back)
+
+
+def _inverse(
+    T: sp.Expr, M: sp.Matrix, v: Sequence[Velocity], p: Sequence[Momentum]
+) -> dict[Velocity, sp.Expr] | None:
+    """Return velocities that belong to momenta, by the first way that survives a trial."""
+    for way in (_by_speed, _directly):
+        for answer in way(T, M, v, p):
+            if _holds(T, answer, v, p):
+                return answer
+    return None
+
+
+def _by_speed(T, M, v, p) -> Iterable[dict]:
+    """Solve for s = q̇ᵀKq̇ where T is a function f(s) alone: p = 2f′Kq̇, pᵀK⁻¹p = 4f′²s."""
+    K = M.subs(dict.fromkeys(v, sp.S.Zero))
+    if K.has(sp.nan, sp.zoo) or not K.is_symmetric() or K.det() == 0:
+        return
+    s = sp.Dummy("s", positive=True)
+    f = T.subs(dict.fromkeys(v[1:], sp.S.Zero)).subs(v[0], sp.sqrt(s / K[0, 0]))
+    momenta, inverse = sp.Matrix(p), K.inv()
+    speed = sp.Dummy("P", positive=True)
+    for root in _solutions(4 * f.diff(s) ** 2 * s - speed, s):
+        scale = 1 / (2 * f.diff(s).subs(s, root))
+        scale = sp.simplify(scale).subs(speed, (momenta.T * inverse * momenta)[0])
+        yield {u: sp.simplify(scale * e) for u, e in zip(v, inverse * momenta)}
+
+
+def _directly(T, M, v, p) -> Iterable[dict]:
+    if len(v) == 1:
+        yield from ({v[0]: root} for root in _solutions(T.diff(v[0]) - p[0], v[0]))
+
+
+def _solutions(equation: sp.Expr, unknown: sp.Symbol) -> list[sp.Expr]:
+    try:
+        return sp.solve(equation, unknown) if equation.count_ops() < 100 else []
+    except NotImplementedError:
+        return []
+
+
+def _holds(T: sp.Expr, answer: dict, v: Sequence[Velocity], p: Sequence[Momentum]) -> bool:
+    """Go from random velocities to momenta and back: roots have branches, only one is right."""
+    there = {a: T.diff(u) for a, u in zip(p, v)}
+    gaps = [answer[u].subs(there) - u for u in v]
+    states = list(sampled(gaps, count=5))
+    return len(states) > 0 and not any(map(any, states))
+
+
+# -- the table and the explanation --------------------------------------------------------------
+
+
+def _numbered(letter: str, count: int) -> sp.ImmutableMatrix:
+    return column(sp.Symbol(f"{letter}_{i}", real=True) for i in range(1, count + 1))
+
+
+def _table(h: Hamilton) -> str:
+    mechanism, J, I, E = h._mechanism, h.J, h.inertia, h.system.kinetic  # noqa: E741
+    n = len(mechanism.x)
+    omega = column(c.dot for c in h.coordinates)
+    if any(tidy(e - own) != 0 for e, own in zip(h.momenta, I * omega)):
+        refuse(
+            "the table is of a mechanism alone.",
+            "Found kinetic energy besides that of st.mechanism(x=…, inertia=…).",
+            "State all members in one st.mechanism, or read h.momenta and h.equations.",
+        )
+    M, v, f, p = sp.diag(*mechanism.inertia), *(_numbered(letter, n) for letter in "vfp")
+    rate = [sp.Symbol(f"tau_{c.name}", real=True) + tidy(E.diff(c)) for c in h.coordinates]
+    energy = sp.Add(*(m * u**2 for m, u in zip(mechanism.inertia, v))) / 2
+    tex: Callable[[Any], str] = sp.latex
+    rows = [
+        ("displacement", "x", rf"x = L(\theta) = {tex(column(mechanism.x))}",
+         rf"\theta = {tex(column(h.coordinates))}"),
+        ("flow", "v", rf"v = J \omega,\; J = {tex(J)}", rf"\omega = {tex(omega)}"),
+        ("effort", "f", rf"\tau = J^{{\mathsf{{T}}}} f = {tex(J.T * f)}", r"\tau"),
+        ("momentum", "p", rf"\eta = J^{{\mathsf{{T}}}} p = {tex(J.T * p)}", r"\eta"),
+        ("inertia", f"M = {tex(M)}", r"I = J^{\mathsf{T}} M J", f"I = {tex(I)}"),
+        ("constitutive equation", f"p = M v = {tex(M * v)}", "",
+         rf"\eta = I \omega = {tex(column(h.momenta))}"),
+        ("kinetic co-energy", rf"E^* = \tfrac{{1}}{{2}} v^{{\mathsf{{T}}}} M v = {tex(energy)}", "",
+         rf"E^* = \tfrac{{1}}{{2}} \omega^{{\mathsf{{T}}}} I \omega = {tex(tidy(E))}"),
+        ("", r"\frac{dx}{dt} = v", "", r"\frac{d\theta}{dt} = \omega"),
+        ("", r"\frac{dp}{dt} = f", "", r"\frac{d\eta}{dt} = \tau + " + slope("E^*", r"\theta")
+         + f" = {tex(column(rate))}"),
+    ]  # fmt: skip
+    lines = ["| | inertial coordinates | relation | generalized coordinates |", "|---|---|---|---|"]
+    for name, *cells in rows:
+        written = (f"${_without_bars(cell)}$" if cell else "" for cell in cells)
+        lines.append(f"| {name} | {' | '.join(written)} |")
+    return "\n".join(lines)
+
+
+def _without_bars(cell: str) -> str:
+    # A bar would end the cell of a Markdown table.
+    return cell.replace(r"\left|", r"\left\lvert ").replace(r"\right|", r"\right\rvert ")
+
+
+def _explanation(h: Hamilton) -> str:
+    s, letter = h.system, r"\eta" if h.system.mechanism else "p"
+    momenta = [
+        rf"{sp.latex(p)} &= {slope('T', c.dot)} = {write_sum(terms(e))}"
+        for c, p, e in h._rows(h.momenta)
+    ]
+    solved = [rf"{sp.latex(c.dot)} &= {sp.latex(e)}" for c, _, e in h._rows(h.velocities)]
+    balance = [
+        rf"{sp.latex(p.dot)} &= {slope('T', c)} - {slope('U', c)} + Q_{{{sp.latex(c)}}} = "
+        + write_sum([*terms(tidy(s.kinetic.diff(c))), *terms(tidy(-s.potential.diff(c))),
+                     *terms(sp.S(f))])
+        for c, p, f in h._rows(h.forces)
+    ]  # fmt: skip
+    canonical = [f"{sp.latex(e.lhs)} &= {write_sum(terms(e.rhs))}" for e in h.equations]
+    lines = [
+        f"# Hamilton's equations{f' of {s.name}' if s.name else ''}",
+        "## 1. Momenta",
+        block(*momenta),
+        "## 2. The rate of a momentum is not the generalized force",
+        block(rf"\frac{{d{letter}}}{{dt}} &= \tau + {slope('T', 'q')}"),
+        "The kinetic energy depends on the coordinates and adds its slope to the forces "
+        rf"$\tau = Q - {slope('U', 'q')}$.",
+        block(*balance),
+        "## 3. Velocities by momenta",
+        block(*solved),
+        "## 4. Legendre transform",
+        block(rf"H &= {letter} \cdot \dot{{q}} - T + U = {write_sum(terms(h.hamiltonian))}"),
+        "## 5. Canonical equations",
+        block(rf"\dot{{q}} = {slope('H', letter)},\qquad \dot{{{letter}}} = "
+              rf"-{slope('H', 'q')} + Q"),
+        block(*canonical),
+    ]  # fmt: skip
+    if s.mechanism:
+        lines += ["## 6. Inertial and generalized coordinates", h.table()]
+    return "\n\n".join(lines)

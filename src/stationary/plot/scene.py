@@ -1,0 +1,283 @@
+"""What the parts of a system look like, at all times of a motion at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
+
+from stationary.errors import StatementError, say
+from stationary.model.arrays import Array
+from stationary.model.symbols import Coordinate, t
+from stationary.model.system import Part
+from stationary.plot.style import COLORS
+from stationary.result.motion import Motion
+
+_INK = "0.3"
+_NAN = (np.nan, np.nan)
+
+# How a link is drawn from its first point to its second: the share of its length along it, and
+# the distance to its side in units of its width. A line is broken at nan.
+_TEETH = 12
+_LINKS = {
+    "rod": np.array([(0, 0), (1, 0)]),
+    "spring": np.array(
+        [
+            (0, 0),
+            (0.12, 0),
+            *((0.12 + 0.76 * (k + 0.5) / _TEETH, (-1) ** k) for k in range(_TEETH)),
+            (0.88, 0),
+            (1, 0),
+        ]
+    ),
+    "damper": np.array(
+        [
+            *((0, 0), (0.3, 0), _NAN),
+            *((0.68, 1), (0.3, 1), (0.3, -1), (0.68, -1), _NAN),
+            *((0.52, 0.75), (0.52, -0.75), _NAN),
+            *((0.52, 0), (1, 0)),
+        ]
+    ),
+}
+
+# Beyond so many, springs are drawn as lines and particles in one colour, without trails.
+_MANY = 20
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A line, a set of dots or a filled outline over time; path has shape (times, points, 2|3)."""
+
+    path: np.ndarray
+    style: dict[str, Any] = field(default_factory=dict)
+    filled: bool = False
+    trail: bool = False
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything there is to draw of a motion, and the box around it."""
+
+    t: np.ndarray
+    strokes: tuple[Stroke, ...]
+    low: np.ndarray
+    high: np.ndarray
+    flat: bool
+
+    @property
+    def dimension(self) -> int:
+        """2 for a picture in the plane (a line included), 3 for one in space."""
+        return len(self.low)
+
+
+def scene(motion: Motion) -> Scene:
+    """Find where the parts of a system are and what they look like."""
+    parts = [p for p in motion.system.parts if p.points and _is_placed(p, motion.system.parts)]
+    if not parts:
+        raise StatementError(
+            say(
+                f"there is nothing to draw of {motion.system.name or 'the system'}.",
+                "Found no part with a position; energies alone do not say where things are.",
+                "Build it from st.particle, st.body, st.spring and st.damper, or add what is to "
+                "be seen: st.System(…, parts=(Part('particle', ((X, Y),)),)).",
+            )
+        )
+    dimension = max(2, *(_width(point) for part in parts for point in part.points))
+    where = [[_positions(motion, point, dimension) for point in part.points] for part in parts]
+    everywhere = np.concatenate([w.reshape(-1, dimension) for points in where for w in points])
+    low, high = np.nanmin(everywhere, axis=0), np.nanmax(everywhere, axis=0)
+    size = float(np.max(high - low)) or 1.0
+    strokes = [
+        *_links(parts, where, size),
+        *_bodies(motion, parts, where, size),
+        *_supports(parts, where),
+        *_particles(parts, where),
+    ]
+    flat = all(_width(point) == 1 for part in parts for point in part.points)
+    return Scene(motion.t, tuple(strokes), low - 0.08 * size, high + 0.08 * size, flat)
+
+
+# -- where things are -----------------------------------------------------------------------------
+
+
+def _width(point: Any) -> int:
+    return point.shape[-1] if isinstance(point, Array) else len(point)
+
+
+def _positions(motion: Motion, point: Any, dimension: int) -> np.ndarray:
+    """Return shape (times, points, dimension); the rows of an array are points."""
+    found = motion[point] if isinstance(point, Array) else motion[tuple(point)]
+    found = np.asarray(found, dtype=float).reshape(len(motion.t), -1, _width(point))
+    return np.pad(found, ((0, 0), (0, 0), (0, dimension - found.shape[-1])))
+
+
+def _is_placed(part: Part, parts: tuple[Part, ...]) -> bool:
+    """Tell a position from an angle: a spring may join two angles, which are nowhere."""
+    if any(isinstance(p, Array) or len(p) > 1 for p in part.points):
+        return True
+    turning = {s for p in parts if p.angle is not None for s in p.angle.free_symbols}
+    for other in parts:
+        for e in (e for p in other.points if not isinstance(p, Array) for e in p):
+            turning |= {s for f in e.atoms(TrigonometricFunction) for s in f.free_symbols}
+    blind = sp.Dummy()
+    for (e,) in part.points:
+        bare = e.replace(lambda f: isinstance(f, TrigonometricFunction), lambda f: blind)
+        if any(isinstance(s, Coordinate) and s in turning for s in bare.free_symbols):
+            return False
+    return True
+
+
+# -- what they look like --------------------------------------------------------------------------
+
+
+def _links(parts: list[Part], where: list[list[np.ndarray]], size: float) -> list[Stroke]:
+    strokes = []
+    alike = Counter(part.points for part in parts if part.kind in _LINKS)
+    seen: Counter[Any] = Counter()
+    for part, points in zip(parts, where):
+        if part.kind not in _LINKS:
+            continue
+        P, Q = points
+        shape = _LINKS["rod" if P.shape[1] > _MANY else part.kind]
+        # Links between the same two points stand side by side.
+        aside = 3.2 * (seen[part.points] - (alike[part.points] - 1) / 2)
+        seen[part.points] += 1
+        if aside:
+            shape = np.array([(0, 0), *(shape + (0, aside)), (1, 0)])
+        thick = 2.0 if part.kind == "rod" else 1.2
+        style = {"color": _INK, "lw": thick, "ls": "-", "solid_joinstyle": "round", "zorder": 2}
+        strokes.append(Stroke(_along(shape, P, Q, 0.025 * size), style))
+    return strokes
+
+
+def _along(shape: np.ndarray, P: np.ndarray, Q: np.ndarray, width: float) -> np.ndarray:
+    """Lay a shape along every line from P to Q, both of shape (times, links, dimension)."""
+    axis = Q - P
+    length = np.linalg.norm(axis, axis=-1, keepdims=True)
+    unit = np.divide(axis, length, out=np.zeros_like(axis), where=length > 0)
+    if axis.shape[-1] == 2:
+        side = np.stack([-unit[..., 1], unit[..., 0]], axis=-1)
+    else:
+        # Any direction across will do; take a level one unless the link stands upright.
+        level = np.cross(unit, (0.0, 0.0, 1.0))
+        upright = np.linalg.norm(level, axis=-1, keepdims=True) < 1e-6
+        side = np.where(upright, (1.0, 0.0, 0.0), level)
+        side = side / np.linalg.norm(side, axis=-1, keepdims=True)
+    shape = np.vstack([shape, _NAN])
+    share, offset = shape[:, :1], width * shape[:, 1:]
+    paths = P[:, :, None] + share * axis[:, :, None] + offset * side[:, :, None]
+    return paths.reshape(len(P), -1, axis.shape[-1])
+
+
+def _bodies(
+    motion: Motion, parts: list[Part], where: list[list[np.ndarray]], size: float
+) -> list[Stroke]:
+    strokes = []
+    corners = np.array([(-1, -0.6), (1, -0.6), (1, 0.6), (-1, 0.6), (-1, -0.6)]) * 0.07 * size
+    for part, (centre, *_) in zip(parts, where):
+        if part.kind != "body":
+            continue
+        angle = motion[part.angle] if part.angle is not None else np.zeros(len(motion.t))
+        c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
+        outline = np.zeros((len(motion.t), len(corners), centre.shape[-1]))
+        # The plane of a body is that of its first and last axis: gravity pulls along the last.
+        outline[..., 0] = c * corners[:, 0] - s * corners[:, 1]
+        outline[..., -1] = s * corners[:, 0] + c * corners[:, 1]
+        color = COLORS[len(strokes) % len(COLORS)]
+        style = {"facecolor": color, "edgecolor": "black", "lw": 1.0, "alpha": 0.85, "zorder": 3}
+        strokes.append(Stroke(centre + outline, style, filled=True))
+    return strokes
+
+
+def _supports(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]:
+    """Mark the ends of links that are fixed in space."""
+    fixed = [
+        w
+        for part, points in zip(parts, where)
+        for point, w in zip(part.points, points)
+        if part.kind in _LINKS and not isinstance(point, Array) and _is_fixed(point)
+    ]
+    if not fixed:
+        return []
+    style = {"color": "black", "marker": "s", "ms": 6, "ls": "none", "zorder": 4}
+    return [Stroke(np.concatenate(fixed, axis=1), style)]
+
+
+def _is_fixed(point: tuple[sp.Expr, ...]) -> bool:
+    return not any(isinstance(s, Coordinate) or s == t for e in point for s in e.free_symbols)
+
+
+def _particles(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]:
+    found = [points[0] for part, points in zip(parts, where) if part.kind == "particle"]
+    if not found:
+        return []
+    dots = np.concatenate(found, axis=1)
+    style: dict[str, Any] = {"ls": "none", "marker": "o", "zorder": 5}
+    if dots.shape[1] > _MANY:
+        return [Stroke(dots, style | {"color": COLORS[0], "ms": 4})]
+    style |= {"ms": 11, "mec": "black", "mew": 0.8}
+    return [
+        Stroke(dots[:, [k]], style | {"color": COLORS[k % len(COLORS)]}, trail=True)
+        for k in range(dots.shape[1])
+    ]
+
+
+# -- putting it on a page -------------------------------------------------------------------------
+
+
+def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
+    """Make axes that hold the whole scene, with equal scales."""
+    if drawn.dimension == 3:
+        axes = figure.add_subplot(place, projection="3d", proj_type="ortho")
+        axes.set_box_aspect(drawn.high - drawn.low)
+        axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), zlim=_pair(drawn, 2))
+        axes.set(xlabel="$x$ (m)", ylabel="$y$ (m)", zlabel="$z$ (m)")
+        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+            axis.set_major_locator(_few_ticks())
+        return axes
+    axes = figure.add_subplot(place)
+    axes.set_aspect("equal")
+    axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), xlabel="$x$ (m)", ylabel="$y$ (m)")
+    if drawn.flat:
+        # Positions on a line: there is no second axis to read.
+        axes.set(yticks=[], ylabel="")
+        axes.spines["left"].set_visible(False)
+    return axes
+
+
+def _pair(drawn: Scene, axis: int) -> tuple[float, float]:
+    return float(drawn.low[axis]), float(drawn.high[axis])
+
+
+def _few_ticks() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4)
+
+
+def ink(axes: Any, stroke: Stroke, **changes: Any) -> Any:
+    """Make the artist of a stroke, without a place yet."""
+    style = stroke.style | changes
+    if stroke.filled and not hasattr(axes, "zaxis"):
+        (artist,) = axes.fill([0], [0], **style)
+    elif stroke.filled:
+        edge = {"color": style["facecolor"], "lw": 2.0, "ls": "-"}
+        (artist,) = axes.plot([], [], [], **edge)
+    else:
+        nothing: list[list[float]] = [[]] * (3 if hasattr(axes, "zaxis") else 2)
+        (artist,) = axes.plot(*nothing, **style)
+    return artist
+
+
+def move(artist: Any, path: np.ndarray) -> None:
+    """Put an artist where a stroke is at one time."""
+    if hasattr(artist, "set_xy"):
+        artist.set_xy(path)
+    elif hasattr(artist, "set_data_3d"):
+        artist.set_data_3d(*path.T)
+    else:
+        artist.set_data(*path.T)

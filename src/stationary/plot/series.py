@@ -1,0 +1,196 @@
+"""Time series: coordinates, velocities, energies, and the balance of energy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stationary.plot.style import label, legend, look
+from stationary.result.motion import Motion
+from stationary.result.views import view
+
+#: A line of a panel: what it is called, and its values over time.
+Line = tuple[str, np.ndarray]
+
+# A panel with more lines than this is no longer read.
+_MANY = 7
+# How many rows of a large array, or how many of many coordinates, stand for all of them.
+_FEW = 3
+# Lines whose sizes differ by more than this do not share an axis, unless panels run out.
+_APART = 20.0
+_PANELS = 3
+
+
+@view("motion", "plot")
+def plot(motion: Motion, *expressions: Any) -> Any:
+    """Draw a motion over time.
+
+    Parameters
+    ----------
+    motion : Motion
+    *expressions : coordinates, velocities, arrays, names or expressions
+        What to draw; when left out, coordinates, velocities, energies and the energy balance.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    with look():
+        return _given(motion, expressions) if expressions else _overview(motion)
+
+
+def _given(motion: Motion, expressions: tuple[Any, ...]) -> Any:
+    import matplotlib.pyplot as plt
+
+    lines: list[Line] = []
+    notes: list[str] = []
+    for e in expressions:
+        made, note = _lines_of(motion, e)
+        lines += made
+        notes += [note] if note else []
+    groups = _by_size(lines)
+    figure = plt.figure(figsize=(7, 1.2 + 2.3 * len(groups)))
+    column = figure.add_gridspec(1, 1)[0]
+    _stack(figure, column, motion.t, groups, "" if len(lines) > 1 else lines[0][0])
+    _title(figure, motion, notes)
+    return figure
+
+
+def _overview(motion: Motion) -> Any:
+    import matplotlib.pyplot as plt
+
+    entries, note = _representatives(motion)
+    names = [motion.kernel.layout.name(i) for i in entries]
+    places = _by_size([(label(n), motion.q[:, i]) for n, i in zip(names, entries)])
+    speeds = _by_size([(label(f"{n}.dot"), motion.v[:, i]) for n, i in zip(names, entries)])
+    figure = plt.figure(figsize=(12, 1.0 + 1.7 * max(2, len(places), len(speeds))))
+    columns = figure.add_gridspec(1, 3)
+    _stack(figure, columns[0], motion.t, places, "coordinates (SI)")
+    _stack(figure, columns[1], motion.t, speeds, "velocities (SI)")
+    _energy(figure, columns[2], motion)
+    _title(figure, motion, [note] if note else [])
+    return figure
+
+
+# -- what is shown --------------------------------------------------------------------------------
+
+
+def _lines_of(motion: Motion, e: Any) -> tuple[list[Line], str]:
+    """Return the lines of one thing that was asked for, and what was left out."""
+    if isinstance(e, (tuple, list)):
+        return [(label(x), motion[x]) for x in e], ""
+    values = motion[e]
+    if values.ndim == 1:
+        return [(label(e), values)], ""
+    places, order = motion.kernel.layout.resolve(e, "the plot")
+    entries, note = _pick(places, f"entries of {label(e)}")
+    columns = dict(zip(places.ravel().tolist(), values.reshape(len(values), -1).T))
+    suffix = ("", ".dot", ".ddot")[order]
+    return [(label(motion.kernel.layout.name(i) + suffix), columns[i]) for i in entries], note
+
+
+def _representatives(motion: Motion) -> tuple[list[int], str]:
+    """Choose the entries of q to draw; return them with a note when they are not all."""
+    layout = motion.kernel.layout
+    if motion.kernel.size <= _MANY:
+        return list(range(motion.kernel.size)), ""
+    if len(layout.offsets) == len(layout.arrays) == 1:
+        return _pick(next(iter(layout.arrays.values())).index, "coordinates")
+    return _pick(np.arange(motion.kernel.size), "coordinates")
+
+
+def _pick(index: np.ndarray, what: str) -> tuple[list[int], str]:
+    """Take all entries of an array if they are few, else the first, middle and last rows."""
+    if index.size <= _MANY:
+        return index.ravel().tolist(), ""
+    rows = index.reshape(len(index), -1) if index.ndim > 1 else index[:, None]
+    if rows.shape[1] > 3:
+        rows = index.reshape(-1, 1)
+    few = np.unique(np.linspace(0, len(rows) - 1, _FEW).round().astype(int))
+    shown = rows[few].ravel().tolist()
+    return shown, f"{len(shown)} of {index.size} {what} shown"
+
+
+def _by_size(lines: list[Line]) -> list[list[Line]]:
+    """Put lines of like size together: a panel has one scale."""
+    groups: list[list[Line]] = []
+    scales: list[float] = []
+    for name, values in lines:
+        finite = values[np.isfinite(values)]
+        size = float(np.max(np.abs(finite), initial=0.0))
+        ratios = [_ratio(size, scale) for scale in scales]
+        near = int(np.argmin(ratios)) if ratios else -1
+        if ratios and (ratios[near] <= _APART or len(groups) == _PANELS):
+            groups[near].append((name, values))
+        else:
+            groups.append([(name, values)])
+            scales.append(size)
+    return groups
+
+
+def _ratio(a: float, b: float) -> float:
+    # A line that stays at zero fits everywhere.
+    return max(a, b) / min(a, b) if min(a, b) > 0 else 1.0
+
+
+# -- how it is drawn ------------------------------------------------------------------------------
+
+
+def _stack(figure: Any, place: Any, t: np.ndarray, groups: list[list[Line]], what: str) -> None:
+    """Draw panels under each other, with one axis of time."""
+    cells = place.subgridspec(len(groups), 1)
+    first = None
+    for k, lines in enumerate(groups):
+        axes = figure.add_subplot(cells[k], sharex=first)
+        first = first or axes
+        for name, values in lines:
+            axes.plot(t, values, label=name)
+        axes.set_ylabel(what)
+        if len(lines) > 1 or what != lines[0][0]:
+            legend(axes)
+        _time(axes, k == len(groups) - 1)
+
+
+def _energy(figure: Any, place: Any, motion: Motion) -> None:
+    cells = place.subgridspec(2, 1)
+    upper = figure.add_subplot(cells[0])
+    upper.plot(motion.t, motion.kinetic, label="$T$")
+    upper.plot(motion.t, motion.potential, label="$U$")
+    upper.plot(motion.t, motion.energy, label="$E$")
+    if motion.kernel.graph.fed:
+        upper.plot(motion.t, motion.work, label="work")
+    upper.set_ylabel("energy (J)")
+    legend(upper)
+    _time(upper, False)
+    balance(figure.add_subplot(cells[1], sharex=upper), motion)
+
+
+def balance(axes: Any, motion: Motion) -> None:
+    """Draw how far the energy is from balancing, beside what rounding alone would do."""
+    error = np.abs(motion.balance)
+    sizes = [motion.kinetic, motion.potential, motion.work]
+    rounding = float(np.finfo(float).eps * np.max(np.abs(sizes)))
+    # An exact zero has no logarithm; it stands at the foot of the panel.
+    foot = max(rounding, np.finfo(float).tiny) / 10
+    axes.semilogy(motion.t, np.maximum(error, foot), lw=0.9, label=r"$|\Delta E - \mathrm{work}|$")
+    axes.axhline(max(rounding, foot), color="0.45", ls=(0, (1, 1.5)), label="rounding")
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, foot), max(high, 100 * rounding))
+    axes.set_ylabel("energy balance (J)")
+    legend(axes)
+    _time(axes, True)
+
+
+def _time(axes: Any, last: bool) -> None:
+    if last:
+        axes.set_xlabel("$t$ (s)")
+    else:
+        axes.tick_params(labelbottom=False)
+
+
+def _title(figure: Any, motion: Motion, notes: list[str]) -> None:
+    text = " · ".join(part for part in (motion.system.name, *notes) if part)
+    if text:
+        figure.suptitle(text, fontsize=11)
+    figure.align_ylabels()

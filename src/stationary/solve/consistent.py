@@ -1,0 +1,281 @@
+"""States that satisfy the constraints: found, repaired, or refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
+
+from stationary.derive.graph import Graph
+from stationary.errors import StatementError, say
+from stationary.lower.kernel import graph_of
+from stationary.model.system import System
+
+# Largest number of unknowns for which dense least squares are used, which see lost rank.
+_DENSE_UP_TO = 600
+
+# Newton steps towards the constraints before giving up.
+_MOST_STEPS = 60
+
+# A state this close to its constraints is on them; few steps lead there from nearby.
+_ROUNDING = 4e-16
+_FEW_STEPS = 3
+
+# A row whose part that is independent of the rows before it is smaller than this adds nothing.
+_RANK = 1e-9
+
+# Residuals, in the units of the coordinates, below which a start counts as consistent.
+_CONSISTENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class State(Mapping):
+    """A state that satisfies the constraints; it can be passed on as ``start=``.
+
+    Attributes
+    ----------
+    q, v : ndarray
+    moved : float
+        How far the start was moved: the root of ½ Δqᵀ M Δq + ½ Δvᵀ M Δv.
+    rows : tuple of int
+        Rows of A that are independent.
+    redundant : tuple of str
+        Names of the rows that say nothing new.
+    """
+
+    graph: Graph
+    q: np.ndarray
+    v: np.ndarray
+    moved: float
+    rows: tuple[int, ...]
+    redundant: tuple[str, ...]
+
+    @cached_property
+    def _names(self) -> dict[str, float]:
+        layout, found = self.graph.layout, {}
+        for suffix, vector in (("", self.q), (".dot", self.v)):
+            found |= {layout.name(i) + suffix: float(x) for i, x in enumerate(vector)}
+        return found
+
+    def __getitem__(self, key: Any) -> Any:
+        places, order = self.graph.layout.resolve(key, "the key")
+        value = (self.q, self.v)[order][places]
+        return float(value) if np.ndim(value) == 0 else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k} = {v:.6g}" for k, v in list(self._names.items())[:8])
+        return f"State({shown}; moved by {self.moved:.2g})"
+
+
+def consistent(
+    system: System,
+    start: Mapping[Any, Any] | None = None,
+    *,
+    params: Mapping[Any, float] | None = None,
+    t: float = 0.0,
+    repair: bool = True,
+) -> State:
+    """Return the state nearest to a start that satisfies R = 0 and Ṙ = 0.
+
+    Nearest in the metric of the masses: of all small changes the one with the smallest Δqᵀ M Δq.
+
+    Parameters
+    ----------
+    system : System
+    start : dict, optional
+        Coordinates and velocities; what is left out is zero.
+    params : dict, optional
+        Values of parameters; the others have their defaults.
+    t : float
+        Time, for constraints that move.
+    repair : bool
+        If false, refuse a start that violates a constraint instead of moving it.
+
+    Returns
+    -------
+    State
+        A mapping that can be passed on as ``start=``.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> bob = st.particle(1.0, at=(x, y)) + st.rod((0, 0), (x, y), 1.0)
+    >>> st.consistent(bob, {x: 1.1, y: 0.0, "y.dot": 2.0})
+    State(x = 1, y = 0, x.dot = 0, y.dot = 2; moved by 0.071)
+    """
+    graph = graph_of(system)
+    q, v = graph.layout.state(start)
+    return repaired(graph, graph.layout.values(params), float(t), q, v, repair=repair)
+
+
+def repaired(
+    graph: Graph, p: np.ndarray, t: float, q: np.ndarray, v: np.ndarray, *, repair: bool
+) -> State:
+    """Move a state onto the constraints, and find out which of them are independent."""
+    if not graph.layout.multipliers:
+        return State(graph, q, v, 0.0, (), ())
+    place = _Place(graph, p, t)
+    R, Rdot = place.violation(q, v)
+    if not repair and max(np.abs(R).max(), np.abs(Rdot).max()) > _CONSISTENT:
+        raise StatementError(_violated(graph, R, Rdot, "Pass repair=True to have it mended."))
+    new_q = place.position(q)
+    R, _ = place.violation(new_q, v)
+    if np.abs(R).max() > _CONSISTENT * max(1.0, np.abs(new_q).max()):
+        raise StatementError(
+            _violated(
+                graph,
+                R,
+                np.zeros_like(R),
+                "No state near the start satisfies all of them: they contradict each other, or "
+                "the start is too far away. Remove one, or start closer.",
+            )
+        )
+    new_v = place.velocity(new_q, v)
+    _, Rdot = place.violation(new_q, new_v)
+    if np.abs(Rdot).max() > _CONSISTENT * max(1.0, np.abs(new_v).max()):
+        raise StatementError(
+            _violated(graph, np.zeros_like(R), Rdot, "These velocities contradict each other.")
+        )
+    rows = place.independent(new_q, new_v)
+    dropped = sorted(set(range(graph.layout.multipliers)) - set(rows))
+    M = place.mass(new_q, new_v)
+    dq, dv = new_q - q, new_v - v
+    moved = float(np.sqrt(max(0.0, (dq @ (M @ dq) + dv @ (M @ dv)) / 2)))
+    names = tuple(graph.layout.row_name(r) for r in dropped)
+    return State(graph, new_q, new_v, moved, rows, names)
+
+
+def projected(graph: Graph, p: np.ndarray, t: float, q: np.ndarray, v: np.ndarray):
+    """Return a state close to the constraints moved onto them, in the metric of the masses."""
+    place = _Place(graph, p, t)
+    M, A = place.mass(q, v), place.rows(q, v)
+    for _ in range(_FEW_STEPS):
+        R, _ = place.violation(q, v)
+        if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+            break
+        # One A serves all steps: they are tiny.
+        q = q + place.step(M, A, np.zeros_like(q), R)
+    _, Rdot = place.violation(q, v)
+    if np.abs(Rdot).max() > _ROUNDING * max(1.0, np.abs(v).max()):
+        v = v + place.step(M, A, np.zeros_like(v), Rdot)
+    return q, v
+
+
+class _Place:
+    """The constraints of a system at one time, as numbers."""
+
+    def __init__(self, graph: Graph, p: np.ndarray, t: float):
+        self.graph, self.p, self.t = graph, p, t
+        self.u = np.zeros(len(graph.system.inputs))
+        self.dense = graph.system.size + graph.layout.multipliers <= _DENSE_UP_TO
+
+    def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return R and Ṙ."""
+        R, Rdot, *_ = self.graph.constraints(self.t, q, v, self.u, self.p)
+        return np.asarray(R).ravel(), np.asarray(Rdot).ravel()
+
+    def rows(self, q: np.ndarray, v: np.ndarray) -> Any:
+        """Return A."""
+        return self.graph.constraints(self.t, q, v, self.u, self.p)[2].sparse().tocsc()
+
+    def mass(self, q: np.ndarray, v: np.ndarray) -> Any:
+        """Return M, with unit masses where there are none: a metric needs them all."""
+        M = self.graph.dynamics(self.t, q, v, self.u, self.p)[0].sparse().tocsc()
+        diagonal = M.diagonal()
+        scale = np.mean(diagonal[diagonal > 0]) if np.any(diagonal > 0) else 1.0
+        return M + sparse.diags(np.where(diagonal > 1e-12 * scale, 0.0, scale), format="csc")
+
+    def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one."""
+        if self.dense:
+            root = np.linalg.cholesky(M.toarray())
+            B = np.linalg.solve(root, A.toarray().T).T
+            short = np.linalg.lstsq(B, -(R + A @ pull), rcond=_RANK)[0]
+            return pull + np.linalg.solve(root.T, short)
+        m = A.shape[0]
+        # A trace of −ε on the diagonal keeps redundant rows from making the matrix singular.
+        trace = 1e-13 * sparse.eye(m) * abs(M.diagonal()).mean()
+        K = sparse.bmat([[M, A.T], [A, -trace]], format="csc")
+        known = np.concatenate([np.zeros(A.shape[1]), -(R + A @ pull)])
+        return pull + splu(K).solve(known)[: A.shape[1]]
+
+    def position(self, start: np.ndarray) -> np.ndarray:
+        """Return the nearest q with R = 0, or the best that there is."""
+        q, v = start.copy(), np.zeros_like(start)
+        R, _ = self.violation(q, v)
+        if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+            return q
+        size = np.linalg.norm(R)
+        for count in range(_MOST_STEPS):
+            M, A = self.mass(q, v), self.rows(q, v)
+            # The pull back towards the start makes the result the nearest; the last steps do
+            # without it and reach rounding.
+            pull = start - q if count < _MOST_STEPS // 2 else np.zeros_like(q)
+            move = self.step(M, A, pull, R)
+            scale, better = 1.0, False
+            while scale > 1e-4:
+                trial = q + scale * move
+                new, _ = self.violation(trial, v)
+                if np.all(np.isfinite(new)) and np.linalg.norm(new) <= max(size, 1e-13) * (
+                    1 - 0.1 * scale if size > 1e-8 else 1 + 1e-3
+                ):
+                    better = True
+                    break
+                scale /= 2
+            if not better:
+                trial = q + self.step(M, A, np.zeros_like(q), R)
+                new, _ = self.violation(trial, v)
+                if not np.linalg.norm(new) < size:
+                    return q
+            change = np.abs(trial - q).max()
+            q, R, size = trial, new, np.linalg.norm(new)
+            if change <= 4 * np.finfo(float).eps * max(1.0, np.abs(q).max()):
+                return q
+        return q
+
+    def velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the nearest v with Ṙ = 0, or the best that there is."""
+        M, A = self.mass(q, v), self.rows(q, v)
+        for _ in range(2):
+            _, Rdot = self.violation(q, v)
+            v = v + self.step(M, A, np.zeros_like(v), Rdot)
+        return v
+
+    def independent(self, q: np.ndarray, v: np.ndarray) -> tuple[int, ...]:
+        """Return rows of A that are independent; of dependent ones the first stated are kept."""
+        A, M = self.rows(q, v), self.mass(q, v)
+        if not self.dense:
+            return tuple(range(A.shape[0]))
+        B = np.linalg.solve(np.linalg.cholesky(M.toarray()), A.toarray().T).T
+        kept: list[int] = []
+        basis = np.zeros((0, B.shape[1]))
+        for i, row in enumerate(B):
+            rest = row.copy()
+            for _ in range(2):
+                rest -= basis.T @ (basis @ rest)
+            if np.linalg.norm(rest) > _RANK * np.linalg.norm(row):
+                kept.append(i)
+                basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+        return tuple(kept)
+
+
+def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str:
+    worst = np.argsort(-np.maximum(np.abs(R), np.abs(Rdot)))[:4]
+    bad = [i for i in worst if max(abs(R[i]), abs(Rdot[i])) > _CONSISTENT]
+    found = "; ".join(
+        f"'{graph.layout.row_name(int(i))}' has "
+        + (f"R = {R[i]:.3g}" if abs(R[i]) > _CONSISTENT else f"Ṙ = {Rdot[i]:.3g}")
+        for i in bad
+    )
+    return say("the start violates constraints.", f"Found: {found}; expected zero.", remedy)

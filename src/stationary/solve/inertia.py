@@ -1,0 +1,75 @@
+"""Whether the kinetic energy is convex in the velocities, where a motion starts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh, null_space
+
+from stationary.derive.graph import Graph
+from stationary.errors import DerivationError, say
+from stationary.model.layout import Layout
+
+# Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
+EXAMINE_UP_TO = 500
+
+# A mass this many times smaller than the largest is none.
+_LEAST = 1e-12
+
+
+def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> None:
+    """Refuse a kinetic energy that is not convex in the velocities that the constraints allow."""
+    graph.require_inertia()
+    if graph.system.size > EXAMINE_UP_TO:
+        return
+    arguments = (t, q, v, np.zeros(len(graph.system.inputs)), params)
+    M = np.asarray(graph.dynamics(*arguments)[0])
+    if not np.all(np.isfinite(M)):
+        raise DerivationError(
+            say(
+                "the kinetic energy is not finite at the start.",
+                f"Found a mass matrix with entries {M[~np.isfinite(M)][:3]}.",
+                "Start elsewhere, or check the parameters.",
+            )
+        )
+    try:
+        np.linalg.cholesky(M)
+        scale = np.sqrt(np.diag(M))
+        least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
+        if least > len(M) * np.finfo(float).eps:
+            return
+    except np.linalg.LinAlgError:
+        pass
+    free = np.eye(len(M))
+    if graph.layout.multipliers:
+        free = null_space(np.asarray(graph.constraints(*arguments)[2]))
+        tangent = free.T @ M @ free
+        if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
+            return
+    _say_not_convex(M, free, graph.layout)
+
+
+def _say_not_convex(M: np.ndarray, free: np.ndarray, layout: Layout) -> None:
+    values, vectors = eigh(free.T @ M @ free)
+    direction = free @ vectors[:, 0]
+    largest = np.argsort(-np.abs(direction))[:3]
+    named = ", ".join(
+        f"{layout.name(int(i))} {direction[i]:+.2g}" for i in largest if abs(direction[i]) > 1e-6
+    )
+    worst = layout.name(int(largest[0]))
+    if values[0] < -1e-12 * max(values[-1], 1e-300):
+        raise DerivationError(
+            say(
+                f"the kinetic energy is not convex in the velocities: moving '{worst}' lowers it.",
+                f"Found the mass {values[0]:.3g} along ({named}) at the start, expected all "
+                "positive.",
+                "Check the signs of T and the values of the masses.",
+            )
+        )
+    raise DerivationError(
+        say(
+            f"the mass matrix is singular at the start: '{worst}' has no inertia there.",
+            f"Found the mass {values[0]:.3g} along ({named}), expected all positive.",
+            f"Start elsewhere, choose other coordinates, give '{worst}' a mass, or use "
+            "quasistatics().",
+        )
+    )

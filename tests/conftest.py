@@ -1,0 +1,24 @@
+"""Every test run draws on no screen, compiles in the foreground, and keeps its own cache."""
+
+import os
+import tempfile
+
+import pytest
+
+# Before stationary is imported: it reads them when it is first used.
+os.environ["MPLBACKEND"] = "Agg"
+os.environ["STATIONARY_OPTIMIZE"] = "off"
+
+_cache = pytest.StashKey[tempfile.TemporaryDirectory]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Workers of xdist inherit the folder of the process that started them.
+    if not hasattr(config, "workerinput"):
+        config.stash[_cache] = tempfile.TemporaryDirectory(prefix="stationary-tests-")
+        os.environ["STATIONARY_CACHE"] = config.stash[_cache].name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _cache in config.stash:
+        config.stash[_cache].cleanup()
