@@ -63,7 +63,7 @@ from stationary.result.motion import Motion
 from stationary.solve.consistent import State, consistent
 from stationary.solve.dynamics import simulate
 from stationary.solve.events import Event
-from stationary.solve.integrators import BDF, Runge, Taylor
+from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.stabilize import Baumgarte, Projection
 
 __version__ = "0.1.0"
@@ -98,6 +98,7 @@ __all__ = [
     "StationaryError",
     "System",
     "Taylor",
+    "Variational",
     "Velocity",
     "acos",
     "asin",

@@ -18,7 +18,7 @@ from stationary.derive.lagrange import (
     readable,
     virtual_work,
 )
-from stationary.derive.readable import in_fractions, plain, summands, tidy
+from stationary.derive.readable import in_fractions, plain, tidy
 from stationary.errors import StatementError, unknown
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System

@@ -87,6 +87,12 @@ class Graph:
         outputs = [self._rows("R"), self._rows("Rdot"), A, self._rows("gamma"), self._rows("drive")]
         return self._function("constraints", outputs)
 
+    @cached_property
+    def momenta(self) -> ca.Function:
+        """∂T/∂v, and what pushes: ∂(T − U)/∂q + applied forces."""
+        pushes = self._vector_of(lambda e: ca.gradient(e.T - e.U, e.z) + e.applied)
+        return self._function("momenta", [self._vector("momentum"), pushes])
+
     def held(self, rows: tuple[int, ...]) -> ca.Function:
         """Return a and λ of M a = force + Aᵀλ, R̈ + 2αṘ + α²R = 0, for some of the rows of A.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.derive.check import sampled
+from stationary.derive.check import sampled, vanish
 from stationary.derive.lagrange import Equations, equations, linear_and_constant, refuse
 from stationary.derive.readable import (
     aligned,
@@ -110,10 +110,14 @@ class Hamilton:
     @cached_property
     def rates(self) -> dict[sp.Symbol, sp.Expr]:
         """The rate of every coordinate, then of every momentum: ∂H/∂p and −∂H/∂q + Q."""
-        H = self.hamiltonian
-        flow = {q: _shorter(v, tidy(H.diff(p))) for q, p, v in self._rows(self.velocities)}
-        push = {p: tidy(-H.diff(q)) + f for q, p, f in self._rows(self.forces)}
-        return flow | push
+        exact, back = in_fractions(self.system)
+        flow = {q.dot: v for q, v in zip(self.coordinates, self.velocities)}
+        found: dict[sp.Symbol, sp.Expr] = dict(zip(self.coordinates, self.velocities))
+        for q, p, force in self._rows(self.forces):
+            # −∂H/∂q at fixed p is ∂L/∂q at fixed q̇, which is shorter.
+            slope_of_T = _brief(back(tidy(exact.kinetic.diff(q))).subs(flow))
+            found[p] = slope_of_T - back(tidy(exact.potential.diff(q))) + force
+        return found
 
     def _rows(self, third: Sequence[sp.Expr]) -> Iterable[tuple[Coordinate, Momentum, sp.Expr]]:
         return zip(self.coordinates, self.p, third)
@@ -237,8 +241,8 @@ def hamilton(system: System) -> Hamilton:
     by = _quadratic if not M.free_symbols & set(eq.velocities) else _by_solving
     velocities, energy = by(exact.kinetic, momenta, M, eq.velocities, p)
     # Forces that depend on velocities are forces of momenta from here on.
-    swap = dict(zip(eq.velocities, velocities))
-    forces = [tidy(e.subs(swap)) for e in eq.Q + eq.A.T * sp.Matrix(len(eq.lam), 1, eq.lam)]
+    swap = dict(zip(eq.velocities, map(back, velocities)))
+    pushed = eq.Q + eq.A.T * sp.Matrix(len(eq.lam), 1, eq.lam)
     return Hamilton(
         system=eq.system,
         coordinates=eq.coordinates,
@@ -246,7 +250,7 @@ def hamilton(system: System) -> Hamilton:
         momenta=ByCoordinate(eq.coordinates, (back(tidy(e)) for e in momenta)),
         velocities=ByCoordinate(eq.coordinates, map(back, velocities)),
         hamiltonian=back(energy + tidy(exact.potential)),
-        forces=ByCoordinate(eq.coordinates, forces),
+        forces=ByCoordinate(eq.coordinates, (_brief(e.subs(swap)) for e in pushed)),
     )
 
 
@@ -281,7 +285,7 @@ def _quadratic(
                 "Read st.equations instead; st.simulate needs no Hamiltonian.",
             )
         determinant = tidy(part.det(method="berkowitz"))
-        if determinant == 0:
+        if vanish((determinant,))[0]:
             names = ", ".join(f"'{v[i].of.name}'" for i in members)
             refuse(
                 f"the mass matrix is singular: T does not see every motion of {names}.",
@@ -298,69 +302,70 @@ def _quadratic(
 
 def _quotient(above: sp.Expr, below: sp.Expr) -> sp.Expr:
     """Return the quotient with common factors cancelled, over one denominator."""
-    above = tidy(above)
+    plain_form, above = above / below, tidy(above)
     if above.count_ops() + below.count_ops() > 100:
         return above / below
     numerator, denominator = sp.fraction(sp.cancel(above / below))
-    return _shorter(tidy(numerator) / sp.factor(tidy(denominator)), above / below)
+    return _shorter(plain_form, above / below, tidy(numerator) / sp.factor(tidy(denominator)))
 
 
 def _shorter(*forms: sp.Expr) -> sp.Expr:
     return min(forms, key=sp.count_ops)
 
 
+def _brief(e: sp.Expr) -> sp.Expr:
+    return _shorter(e, tidy(e)) if e.count_ops() < 100 else e
+
+
 def _by_solving(
     T: sp.Expr, momenta: list[sp.Expr], M: sp.Matrix, v: Sequence[Velocity], p: Sequence[Momentum]
 ) -> tuple[list[sp.Expr], sp.Expr]:
-    """Solve p = ∂T/∂q̇ for q̇; return it and p·q̇ − T."""
+    """Solve p = ∂T/∂q̇ for q̇, block by block; return it and p·q̇ − T."""
     positive = {s: sp.Dummy(s.name, positive=True) for s in T.atoms(Parameter)}
     back = {dummy: s for s, dummy in positive.items()}
     T, M = T.xreplace(positive), M.xreplace(positive)
-    found: dict[Velocity, sp.Expr] = {}
+    at_rest = T.subs(dict.fromkeys(v, sp.S.Zero))
+    found, energy = {}, -at_rest
     for members in M.connected_components():
         mine = [v[i] for i in members]
-        answer = _inverse(T, M.extract(members, members), mine, [p[i] for i in members])
-        if answer is None:
+        # T is a sum over the blocks: the others add nothing but their value at rest.
+        own = T.subs({u: sp.S.Zero for u in v if u not in mine}) - at_rest
+        for way in (_by_itself, _by_speed):
+            for answer, H in way(own, M.extract(members, members), mine, [p[i] for i in members]):
+                if mine[0] not in found and _holds(own, answer, mine, [p[i] for i in members]):
+                    found |= answer
+                    energy += H
+        if mine[0] not in found:
             refuse(
                 f"the momentum of '{mine[0].of.name}' cannot be solved for its velocity.",
                 f"Found ∂T/∂{mine[0]} = {momenta[members[0]]}; SymPy has no closed form.",
                 "Read st.equations instead; st.simulate needs no Hamiltonian.",
             )
-        found |= answer
-    H = sp.Add(*(a * found[u] for a, u in zip(p, v))) - T.subs(found)
-    H = _shorter(sp.simplify(H) if H.count_ops() < 200 else H, H)
-    return [found[u].xreplace(back) for u in v], H.xreplace(back)
+    return [found[u].xreplace(back) for u in v], energy.xreplace(back)
 
 
-def _inverse(
-    T: sp.Expr, M: sp.Matrix, v: Sequence[Velocity], p: Sequence[Momentum]
-) -> dict[Velocity, sp.Expr] | None:
-    """Return velocities that belong to momenta, by the first way that survives a trial."""
-    for way in (_by_speed, _directly):
-        for answer in way(T, M, v, p):
-            if _holds(T, answer, v, p):
-                return answer
-    return None
+def _by_itself(T, M, v, p) -> Iterable[tuple[dict, sp.Expr]]:
+    """Solve one momentum for one velocity."""
+    for root in _solutions(T.diff(v[0]) - p[0], v[0]) if len(v) == 1 else []:
+        H = p[0] * root - T.subs(v[0], root)
+        yield {v[0]: root}, _shorter(H, sp.simplify(H) if H.count_ops() < 60 else H)
 
 
-def _by_speed(T, M, v, p) -> Iterable[dict]:
+def _by_speed(T, M, v, p) -> Iterable[tuple[dict, sp.Expr]]:
     """Solve for s = q̇ᵀKq̇ where T is a function f(s) alone: p = 2f′Kq̇, pᵀK⁻¹p = 4f′²s."""
     K = M.subs(dict.fromkeys(v, sp.S.Zero))
-    if K.has(sp.nan, sp.zoo) or not K.is_symmetric() or K.det() == 0:
+    if len(v) == 1 or K.has(sp.nan, sp.zoo) or K.det() == 0:
         return
-    s = sp.Dummy("s", positive=True)
+    s, square = sp.symbols("s P", positive=True)
     f = T.subs(dict.fromkeys(v[1:], sp.S.Zero)).subs(v[0], sp.sqrt(s / K[0, 0]))
-    momenta, inverse = sp.Matrix(p), K.inv()
-    speed = sp.Dummy("P", positive=True)
-    for root in _solutions(4 * f.diff(s) ** 2 * s - speed, s):
-        scale = 1 / (2 * f.diff(s).subs(s, root))
-        scale = sp.simplify(scale).subs(speed, (momenta.T * inverse * momenta)[0])
-        yield {u: sp.simplify(scale * e) for u, e in zip(v, inverse * momenta)}
-
-
-def _directly(T, M, v, p) -> Iterable[dict]:
-    if len(v) == 1:
-        yield from ({v[0]: root} for root in _solutions(T.diff(v[0]) - p[0], v[0]))
+    raised = K.inv() * sp.Matrix(p)
+    for root in _solutions(4 * f.diff(s) ** 2 * s - square, s):
+        # Simplify while the square of the momentum is one symbol, and put it in afterwards.
+        slope_of_f = f.diff(s)
+        parts = (1 / (2 * slope_of_f), 2 * s * slope_of_f - f)
+        scale, H = (sp.simplify(e.subs(s, root)) for e in parts)
+        whole = {square: tidy(sp.Matrix(p).dot(raised))}
+        yield {u: (scale * e).subs(whole) for u, e in zip(v, raised)}, H.subs(whole)
 
 
 def _solutions(equation: sp.Expr, unknown: sp.Symbol) -> list[sp.Expr]:
@@ -389,7 +394,7 @@ def _table(h: Hamilton) -> str:
     mechanism, J, I, E = h._mechanism, h.J, h.inertia, h.system.kinetic  # noqa: E741
     n = len(mechanism.x)
     omega = column(c.dot for c in h.coordinates)
-    if any(tidy(e - own) != 0 for e, own in zip(h.momenta, I * omega)):
+    if not vanish(e - own for e, own in zip(h.momenta, I * omega))[0]:
         refuse(
             "the table is of a mechanism alone.",
             "Found kinetic energy besides that of st.mechanism(x=…, inertia=…).",

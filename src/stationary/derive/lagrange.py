@@ -37,6 +37,11 @@ class Multiplier(sp.Symbol):
         """Make the symbol; it is real whatever else is assumed."""
         return super().__new__(cls, name, real=True)
 
+    @classmethod
+    def class_key(cls):
+        """Sort behind everything that it multiplies."""
+        return 2, 0, "Z5"
+
     def _latex(self, printer) -> str:
         label = self.name.removeprefix("lambda_").replace("_", r"\ ")
         return rf"\lambda_{{\mathrm{{{label}}}}}"

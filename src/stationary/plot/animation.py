@@ -156,8 +156,6 @@ def _page(film: Any, name: str, fps: float) -> str:
     with mpl.rc_context({"animation.embed_limit": 200.0, "savefig.dpi": 90}):
         player = film.to_jshtml(fps=fps, embed_frames=True, default_mode="loop")
     player = re.sub(r"<link[^>]*>", "", player)
-    player = re.sub(
-        r'<i class="fa fa-([^"]*)"></i>', lambda m: _ICONS.get(m[1], m[1]), player
-    )
+    player = re.sub(r'<i class="fa fa-([^"]*)"></i>', lambda m: _ICONS.get(m[1], m[1]), player)
     head = f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{name}</title></head>'
     return f"{head}\n<body>{player}</body></html>\n"

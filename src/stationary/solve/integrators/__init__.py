@@ -3,5 +3,6 @@
 from stationary.solve.integrators.bdf import BDF
 from stationary.solve.integrators.runge import Runge
 from stationary.solve.integrators.taylor import Taylor
+from stationary.solve.integrators.variational import Variational
 
-__all__ = ["BDF", "Runge", "Taylor"]
+__all__ = ["BDF", "Runge", "Taylor", "Variational"]
