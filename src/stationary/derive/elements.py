@@ -36,13 +36,14 @@ class Statement:
     drags: list[Drag] = field(default_factory=list)
     constraints: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
     pfaffian: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
+    contacts: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
 
     def expressions(self) -> Iterator[sp.Expr]:
         """Every expression of the element."""
         yield from (self.kinetic, self.potential, self.work, self.dissipation)
         for term in (*self.loads, *self.drags):
             yield from term.expressions()
-        for _, rows in (*self.constraints, *self.pfaffian):
+        for _, rows in (*self.constraints, *self.pfaffian, *self.contacts):
             yield from rows
 
 
@@ -74,6 +75,9 @@ def statements(layout: Layout) -> list[Statement]:
             share.constraints.append((rows, inner.R))
         else:
             share.pfaffian.append((rows, inner.expr))
+    for rows, entry in zip(layout.gaps, system.contacts):
+        table, inner = (entry.table, entry.term) if isinstance(entry, Repeated) else (None, entry)
+        by_table.setdefault(table, Statement(table)).contacts.append((rows, (inner.gap,)))
     return list(by_table.values())
 
 
@@ -149,7 +153,10 @@ class Element:
             order = lower(drag.power) + 1
             D += lower(drag.eta) * ca.power(ca.sumsqr(velocity), order / 2) / order
         force = ca.SX(self.z.numel(), 1)
+        #: Σ force · on: the potential of the loads, where their forces are constant.
+        self.load_work = ca.SX(1, 1)
         for load in statement.loads:
+            self.load_work += sum(lower(f * on) for f, on in zip(load.force, load.on))
             force += ca.jtimes(
                 ca.vertcat(*map(lower, load.on)), self.z, ca.vertcat(*map(lower, load.force)), True
             )
@@ -165,14 +172,18 @@ class Element:
         self.drive = ca.vertcat(
             ca.jacobian(held, self.t), ca.substitute(rolled, self.w, ca.SX.zeros(self.w.numel()))
         )
-        places = [
-            rows.places.reshape(self.rows, -1)
-            for rows, _ in (*statement.constraints, *statement.pfaffian)
-        ]
         #: Which rows of A these are, shape (rows of the element, rows of the table).
-        self.row_index = np.hstack(places).T if places else np.zeros((0, self.rows), dtype=np.int64)
+        self.row_index = self._places_of([*statement.constraints, *statement.pfaffian])
+        self.gap = ca.SX(ca.vertcat(*(lower(e) for _, rows in statement.contacts for e in rows)))
+        self.gap_index = self._places_of(statement.contacts)
+        #: Multipliers of these rows and of these contacts, for what bends with them.
+        self.lam, self.mu = ca.SX.sym("lam", self.R.numel()), ca.SX.sym("mu", self.gap.numel())
         #: What loads, W and dissipation push with: the forces that no energy of U accounts for.
         self.applied = force + ca.gradient(self.W, self.z) - ca.gradient(D, self.w)
+
+    def _places_of(self, terms: list) -> np.ndarray:
+        places = [rows.places.reshape(self.rows, -1) for rows, _ in terms]
+        return np.hstack(places).T if places else np.zeros((0, self.rows), dtype=np.int64)
 
     def rate(self, e: Any) -> Any:
         """Differentiate with respect to time along the motion."""

@@ -6,7 +6,6 @@ parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,17 +15,10 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from stationary.derive.elements import Element, statements
+from stationary.derive.assembly import Assembly, Output
 from stationary.errors import DerivationError, say
 from stationary.model.layout import Layout
 from stationary.model.system import System
-
-Output = Callable[[Element], Any]
-Index = Callable[[Element], np.ndarray]
-
-# Up to this many instructions a graph is expanded to scalar operations, which engines can walk and
-# compile; beyond it, elements stay functions that are mapped over their rows.
-_EXPAND_UP_TO = 200_000
 
 
 @dataclass(frozen=True)
@@ -41,19 +33,14 @@ class Graph:
         return Layout(self.system)
 
     @cached_property
-    def elements(self) -> list[Element]:
-        """The elements with something in them."""
-        made = (Element(s, self.layout) for s in statements(self.layout))
-        return [e for e in made if e.index.size or e.rows == 1]
+    def whole(self) -> Assembly:
+        """The elements, and how they add up."""
+        return Assembly(self.layout)
 
-    @cached_property
-    def arguments(self) -> list[Any]:
-        """Symbols t, q, v, u, p of the assembled graph."""
-        n = self.system.size
-        sizes = {"t": 1, "q": n, "v": n, "u": len(self.system.inputs)}
-        sizes["p"] = len(self.system.parameters)
-        kind = ca.SX if all(e.rows == 1 for e in self.elements) else ca.MX
-        return [kind.sym(name, size) for name, size in sizes.items()]
+    @property
+    def scalar(self) -> bool:
+        """Whether functions are expanded to scalar operations, which engines can compile."""
+        return self.whole.scalar
 
     # -- functions ------------------------------------------------------------------------------
 
@@ -61,7 +48,7 @@ class Graph:
     def dynamics(self) -> ca.Function:
         """M and the force of M a = force."""
         return self._function(
-            "dynamics", [self._matrix_of(lambda e: e.mass), self._vector("force")]
+            "dynamics", [self.whole.matrix(lambda e: e.mass), self.whole.vector(lambda e: e.force)]
         )
 
     @cached_property
@@ -70,9 +57,9 @@ class Graph:
         self.require_inertia()
         names = list("tqvup")
         if not self.scalar:
-            M, force = self.dynamics.call(self.arguments)
+            M, force = self.dynamics.call(self.whole.arguments)
             solved = ca.solve(M, force, "ldl")
-            return ca.Function("acceleration", self.arguments, [solved], names, ["a"])
+            return ca.Function("acceleration", self.whole.arguments, [solved], names, ["a"])
         arguments = self.dynamics.sx_in()
         M, force = self.dynamics.call(arguments)
         diagonal, lower, order = ca.ldl(M)
@@ -83,15 +70,16 @@ class Graph:
     def constraints(self) -> ca.Function:
         """R, Ṙ, A, γ of R̈ = A a + γ and b of Ṙ = A v + b; R is zero for Pfaffian rows."""
         count = self.layout.multipliers
-        A = self._matrix_of(lambda e: e.A, lambda e: e.row_index, count)
-        outputs = [self._rows("R"), self._rows("Rdot"), A, self._rows("gamma"), self._rows("drive")]
-        return self._function("constraints", outputs)
+        A = self.whole.matrix(lambda e: e.A, lambda e: e.row_index, count)
+        R, Rdot = self._rows(lambda e: e.R), self._rows(lambda e: e.Rdot)
+        gamma, drive = self._rows(lambda e: e.gamma), self._rows(lambda e: e.drive)
+        return self._function("constraints", [R, Rdot, A, gamma, drive])
 
     @cached_property
     def momenta(self) -> ca.Function:
         """∂T/∂v, and what pushes: ∂(T − U)/∂q + applied forces."""
-        pushes = self._vector_of(lambda e: ca.gradient(e.T - e.U, e.z) + e.applied)
-        return self._function("momenta", [self._vector("momentum"), pushes])
+        pushes = self.whole.vector(lambda e: ca.gradient(e.T - e.U, e.z) + e.applied)
+        return self._function("momenta", [self.whole.vector(lambda e: e.momentum), pushes])
 
     def held(self, rows: tuple[int, ...]) -> ca.Function:
         """Return a and λ of M a = force + Aᵀλ, R̈ + 2αṘ + α²R = 0, for some of the rows of A.
@@ -100,7 +88,7 @@ class Graph:
         third output.
         """
         scalar = self.scalar
-        arguments = self.dynamics.sx_in() if scalar else self.arguments
+        arguments = self.dynamics.sx_in() if scalar else self.whole.arguments
         alpha = type(arguments[0]).sym("alpha")
         M, force = self.dynamics.call(arguments)
         kept = list(rows)
@@ -130,104 +118,36 @@ class Graph:
     @cached_property
     def energies(self) -> ca.Function:
         """T, U, the energy v·∂T/∂v − T + U, and the power of all that is not in U."""
-        return self._function("energies", [self._sum("energies")])
+        return self._function("energies", [self.whole.total(lambda e: e.energies)])
 
     @cached_property
     def internal(self) -> ca.Function:
         """U − W and its gradient."""
-        value = self._sum("internal")
-        slope = self._vector_of(lambda e: ca.gradient(e.internal, e.z))
+        value = self.whole.total(lambda e: e.internal)
+        slope = self.whole.vector(lambda e: ca.gradient(e.internal, e.z))
         return self._function("internal", [value, slope])
 
     @cached_property
     def stiffness(self) -> ca.Function:
         """The second derivative of U − W."""
-        return self._function(
-            "stiffness", [self._matrix_of(lambda e: ca.hessian(e.internal, e.z)[0])]
-        )
+        tangent = self.whole.matrix(lambda e: ca.hessian(e.internal, e.z)[0])
+        return self._function("stiffness", [tangent])
 
     @cached_property
     def fed(self) -> bool:
         """Whether anything but U changes the energy: a load, dissipation, explicit time."""
-        return self.driven or any(not e.energies[3].is_zero() for e in self.elements)
+        return self.driven or any(not e.energies[3].is_zero() for e in self.whole.elements)
 
     @cached_property
     def driven(self) -> bool:
         """Whether a constraint moves by itself, and so does work."""
-        return any(e.drive.nnz() and not e.drive.is_zero() for e in self.elements)
-
-    # -- assembly -------------------------------------------------------------------------------
-
-    @cached_property
-    def scalar(self) -> bool:
-        """Whether the graph is small enough to be expanded to scalar operations."""
-        work = (e.rows * ca.Function("e", e.arguments, [e.force]).n_nodes() for e in self.elements)
-        return sum(work) < _EXPAND_UP_TO
+        return any(e.drive.nnz() and not e.drive.is_zero() for e in self.whole.elements)
 
     def _function(self, name: str, outputs: list[Any]) -> ca.Function:
-        made = ca.Function(name, self.arguments, outputs, list("tqvup"), _names(len(outputs)))
-        return made.expand() if self.scalar and not made.is_a("SXFunction") else made
+        return self.whole.function(name, self.whole.arguments, outputs)
 
-    def _call(self, element: Element, output: Any, reduce: bool) -> Any:
-        """Apply an element to all its rows; sum over the rows, or line their results up."""
-        t, q, v, u, p = self.arguments
-        f = ca.Function("element", element.arguments, [output])
-        places = element.index.ravel(order="F").tolist()
-        shape = element.index.shape
-        z, w = (ca.reshape(x[places], *shape) for x in (q, v))
-        d = ca.DM(element.data)
-        if element.rows == 1:
-            return f(t, z, w, u, p, d)
-        # Time, inputs and parameters are the same in every row.
-        mapped = f.map("rows", "serial", element.rows, [0, 3, 4], [0] if reduce else [])
-        return mapped(t, z, w, u, p, d)
-
-    def _sum(self, name: str) -> Any:
-        return sum(
-            (self._call(e, getattr(e, name), True) for e in self.elements),
-            type(self.arguments[0])(0),
-        )
-
-    def _vector(self, name: str) -> Any:
-        return self._vector_of(lambda e: getattr(e, name))
-
-    def _vector_of(self, output: Output) -> Any:
-        return self._scattered(output, lambda e: e.index, self.system.size)
-
-    def _rows(self, name: str) -> Any:
-        count = self.layout.multipliers
-        return self._scattered(lambda e: getattr(e, name), lambda e: e.row_index, count)
-
-    def _scattered(self, output: Output, index: Index, size: int) -> Any:
-        """Add the vectors of the elements into one."""
-        total = type(self.arguments[0]).zeros(size)
-        for e in self.elements:
-            if not index(e).size:
-                continue
-            values = ca.vec(self._call(e, ca.densify(output(e)), False))
-            total += ca.mtimes(_scatter(index(e).ravel(order="F"), size), values)
-        return total
-
-    def _matrix_of(self, output: Output, row_index: Index | None = None, rows: int = 0) -> Any:
-        """Assemble a sparse matrix from those of the elements; symmetric unless rows are given."""
-        index = row_index or (lambda e: e.index)
-        n = self.system.size
-        rows = rows if row_index else n
-        places, values = [], []
-        for e in self.elements:
-            block = output(e)
-            if not block.nnz():
-                continue
-            i, j = (np.array(x, dtype=np.int64) for x in block.sparsity().get_triplet())
-            values.append(ca.vec(self._call(e, ca.vertcat(*block.nonzeros()), False)))
-            places.append((e.index[j] * rows + index(e)[i]).ravel(order="F"))
-        kind = type(self.arguments[0])
-        if not places:
-            return kind(rows, n)
-        keys, where = np.unique(np.concatenate(places), return_inverse=True)
-        pattern = ca.Sparsity.triplet(rows, n, (keys % rows).tolist(), (keys // rows).tolist())
-        nonzeros = ca.mtimes(_scatter(where, len(keys)), ca.vertcat(*values))
-        return kind(pattern, nonzeros)
+    def _rows(self, output: Output) -> Any:
+        return self.whole.vector(output, lambda e: e.row_index, self.layout.multipliers)
 
     # -- what can be known before any number ------------------------------------------------------
 
@@ -276,14 +196,3 @@ def kkt_order(M: ca.Sparsity, A: ca.Sparsity) -> list[int]:
 def _pattern(pattern: ca.Sparsity) -> sparse.csc_matrix:
     ones = np.ones(pattern.nnz())
     return sparse.csc_matrix((ones, pattern.row(), pattern.colind()), shape=pattern.shape)
-
-
-def _scatter(places: np.ndarray, size: int) -> ca.DM:
-    """Return the matrix that adds entry k of a vector to entry places[k] of another."""
-    count = len(places)
-    made = sparse.csc_matrix((np.ones(count), (places, np.arange(count))), shape=(size, count))
-    return ca.DM(made)
-
-
-def _names(count: int) -> list[str]:
-    return [f"o{i}" for i in range(count)]

@@ -114,9 +114,12 @@ class Hamilton:
         flow = {q.dot: v for q, v in zip(self.coordinates, self.velocities)}
         found: dict[sp.Symbol, sp.Expr] = dict(zip(self.coordinates, self.velocities))
         for q, p, force in self._rows(self.forces):
-            # −∂H/∂q at fixed p is ∂L/∂q at fixed q̇, which is shorter.
-            slope_of_T = _brief(back(tidy(exact.kinetic.diff(q))).subs(flow))
-            found[p] = slope_of_T - back(tidy(exact.potential.diff(q))) + force
+            # −∂H/∂q at fixed p is ∂L/∂q at fixed q̇, which is often shorter.
+            push = _brief(back(tidy(exact.kinetic.diff(q))).subs(flow))
+            push -= back(tidy(exact.potential.diff(q)))
+            if self.hamiltonian.count_ops() < 80:
+                push = _shorter(push, tidy(-self.hamiltonian.diff(q)))
+            found[p] = push + force
         return found
 
     def _rows(self, third: Sequence[sp.Expr]) -> Iterable[tuple[Coordinate, Momentum, sp.Expr]]:
@@ -236,13 +239,13 @@ def hamilton(system: System) -> Hamilton:
     letter = "eta" if exact.mechanism else "p"
     p = tuple(Momentum(f"{letter}_{c.name}") for c in eq.coordinates)
     momenta = [exact.kinetic.diff(v) for v in eq.velocities]
-    M = eq.M.applyfunc(lambda e: sp.nsimplify(e, rational=True))
+    M = eq.M.applyfunc(_in_fractions)
     _refuse_singular(eq, M)
     by = _quadratic if not M.free_symbols & set(eq.velocities) else _by_solving
     velocities, energy = by(exact.kinetic, momenta, M, eq.velocities, p)
     # Forces that depend on velocities are forces of momenta from here on.
-    swap = dict(zip(eq.velocities, map(back, velocities)))
-    pushed = eq.Q + eq.A.T * sp.Matrix(len(eq.lam), 1, eq.lam)
+    swap = dict(zip(eq.velocities, velocities))
+    pushed = (eq.Q + eq.A.T * sp.Matrix(len(eq.lam), 1, eq.lam)).applyfunc(_in_fractions)
     return Hamilton(
         system=eq.system,
         coordinates=eq.coordinates,
@@ -250,8 +253,12 @@ def hamilton(system: System) -> Hamilton:
         momenta=ByCoordinate(eq.coordinates, (back(tidy(e)) for e in momenta)),
         velocities=ByCoordinate(eq.coordinates, map(back, velocities)),
         hamiltonian=back(energy + tidy(exact.potential)),
-        forces=ByCoordinate(eq.coordinates, (_brief(e.subs(swap)) for e in pushed)),
+        forces=ByCoordinate(eq.coordinates, (back(_brief(e.subs(swap))) for e in pushed)),
     )
+
+
+def _in_fractions(e: sp.Expr) -> sp.Expr:
+    return sp.nsimplify(e, rational=True)
 
 
 def _refuse_singular(eq: Equations, M: sp.Matrix) -> None:
@@ -325,14 +332,15 @@ def _by_solving(
     back = {dummy: s for s, dummy in positive.items()}
     T, M = T.xreplace(positive), M.xreplace(positive)
     at_rest = T.subs(dict.fromkeys(v, sp.S.Zero))
-    found, energy = {}, -at_rest
-    for members in M.connected_components():
-        mine = [v[i] for i in members]
-        # T is a sum over the blocks: the others add nothing but their value at rest.
-        own = T.subs({u: sp.S.Zero for u in v if u not in mine}) - at_rest
+    blocks = M.connected_components()
+    # T is a sum over the blocks; each carries the value at rest, which must count once.
+    found, energy = {}, (len(blocks) - 1) * at_rest
+    for members in blocks:
+        mine, push = [v[i] for i in members], [p[i] for i in members]
+        own = T.subs({u: sp.S.Zero for u in v if u not in mine})
         for way in (_by_itself, _by_speed):
-            for answer, H in way(own, M.extract(members, members), mine, [p[i] for i in members]):
-                if mine[0] not in found and _holds(own, answer, mine, [p[i] for i in members]):
+            for answer, H in way(own, M.extract(members, members), mine, push):
+                if mine[0] not in found and _holds(own, answer, mine, push):
                     found |= answer
                     energy += H
         if mine[0] not in found:
@@ -341,7 +349,7 @@ def _by_solving(
                 f"Found ∂T/∂{mine[0]} = {momenta[members[0]]}; SymPy has no closed form.",
                 "Read st.equations instead; st.simulate needs no Hamiltonian.",
             )
-    return [found[u].xreplace(back) for u in v], energy.xreplace(back)
+    return [found[u].xreplace(back) for u in v], _brief(energy).xreplace(back)
 
 
 def _by_itself(T, M, v, p) -> Iterable[tuple[dict, sp.Expr]]:
@@ -352,17 +360,18 @@ def _by_itself(T, M, v, p) -> Iterable[tuple[dict, sp.Expr]]:
 
 
 def _by_speed(T, M, v, p) -> Iterable[tuple[dict, sp.Expr]]:
-    """Solve for s = q̇ᵀKq̇ where T is a function f(s) alone: p = 2f′Kq̇, pᵀK⁻¹p = 4f′²s."""
+    """Solve for s where T = f(s) alone, s = q̇ᵀKq̇/K_aa: p = 2f′Kq̇/K_aa, K_aa pᵀK⁻¹p = 4f′²s."""
     K = M.subs(dict.fromkeys(v, sp.S.Zero))
     if len(v) == 1 or K.has(sp.nan, sp.zoo) or K.det() == 0:
         return
+    # A constant K_aa, where there is one, keeps coordinates out of the square root.
+    a = next((i for i in range(len(v)) if K[i, i].is_positive), 0)
     s, square = sp.symbols("s P", positive=True)
-    f = T.subs(dict.fromkeys(v[1:], sp.S.Zero)).subs(v[0], sp.sqrt(s / K[0, 0]))
-    raised = K.inv() * sp.Matrix(p)
+    f = T.subs({u: sp.S.Zero for u in v if u != v[a]}).subs(v[a], sp.sqrt(s))
+    raised = (K[a, a] * K.inv() * sp.Matrix(p)).applyfunc(tidy)
     for root in _solutions(4 * f.diff(s) ** 2 * s - square, s):
         # Simplify while the square of the momentum is one symbol, and put it in afterwards.
-        slope_of_f = f.diff(s)
-        parts = (1 / (2 * slope_of_f), 2 * s * slope_of_f - f)
+        parts = (1 / (2 * f.diff(s)), 2 * s * f.diff(s) - f)
         scale, H = (sp.simplify(e.subs(s, root)) for e in parts)
         whole = {square: tidy(sp.Matrix(p).dot(raised))}
         yield {u: (scale * e).subs(whole) for u, e in zip(v, raised)}, H.subs(whole)

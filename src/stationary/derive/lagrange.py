@@ -22,7 +22,7 @@ from stationary.derive.readable import (
 from stationary.errors import DerivationError, say
 from stationary.model.arrays import Array
 from stationary.model.each import Each, Repeated
-from stationary.model.symbols import Acceleration, Coordinate, Input, Velocity, rate, t
+from stationary.model.symbols import Acceleration, Coordinate, Velocity, rate, t
 from stationary.model.system import System, written_out
 from stationary.model.terms import ENERGIES, TERMS, Constraint, Drag, Friction, Load
 
@@ -164,8 +164,8 @@ def equations(system: System) -> Equations:
     Raises
     ------
     DerivationError
-        For dry friction and contacts, whose forces are no expressions of the state; for an input
-        inside a momentum, whose rate is not known; for repetitions over many coordinates.
+        For dry friction and contacts, whose forces are no expressions of the state; for
+        repetitions over many coordinates.
 
     Examples
     --------
@@ -187,7 +187,6 @@ def equations(system: System) -> Equations:
     exact, back = in_fractions(stated)
     q: tuple[Coordinate, ...] = exact.coordinates
     momenta = [exact.kinetic.diff(c.dot) for c in q]
-    _refuse_driven(q, momenta)
     M = _mass_matrix(momenta, q)
     C = _christoffel(M, q)
     rest = _rest_of_inertia(exact.kinetic, momenta, M, C, q)
@@ -214,6 +213,12 @@ def refuse(what: str, found: str, remedy: str) -> NoReturn:
 
 def readable(system: System) -> System:
     """Return the system with repetitions and arrays written out, or say that it is too large."""
+    if system.size == 0:
+        refuse(
+            f"{system.name or 'the system'} has no equations of motion.",
+            "Found no coordinate in its energies and terms.",
+            "State them with st.coordinates.",
+        )
     repeats = any(getattr(system, kind).has(Each) for kind in ENERGIES) or any(
         isinstance(term, Repeated) for kind in TERMS for term in getattr(system, kind)
     )
@@ -237,16 +242,6 @@ def _refuse_unsmooth(system: System) -> None:
             "State the system without it to read the rest, or use st.minimum_power or "
             "st.quasistatics for dry friction.",
         )
-
-
-def _refuse_driven(q: Sequence[Coordinate], momenta: list[sp.Expr]) -> None:
-    for c, p in zip(q, momenta):
-        for u in sorted((s for s in p.free_symbols if isinstance(s, Input)), key=str):
-            refuse(
-                f"the momentum of '{c.name}' depends on the input '{u}'.",
-                f"Found ∂T/∂{c.name}.dot = {p}; its rate needs that of '{u}', which is not known.",
-                f"Write '{u}' as an expression of st.t, or make it a coordinate.",
-            )
 
 
 # -- the parts of the equations -----------------------------------------------------------------

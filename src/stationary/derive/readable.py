@@ -112,7 +112,9 @@ def _kept_whole(node: sp.Basic) -> sp.Basic | None:
 
 
 def _tidy_arguments(whole: sp.Basic) -> sp.Basic:
-    return whole.func(*(tidy(a) for a in whole.args)) if whole.args else whole
+    if not whole.args or not all(isinstance(a, sp.Expr) for a in whole.args):
+        return whole
+    return whole.func(*map(tidy, whole.args))
 
 
 def _expanded(e: sp.Expr) -> sp.Expr:

@@ -94,6 +94,17 @@ class Layout:
         return tuple(found)
 
     @cached_property
+    def gaps(self) -> tuple[Rows, ...]:
+        """The contacts: where their gaps and forces stand, counted from zero."""
+        found, first = [], 0
+        for entry in self.system.contacts:
+            term = entry.term if isinstance(entry, Repeated) else entry
+            shape = (entry.table.rows,) if isinstance(entry, Repeated) else ()
+            found.append(Rows(term.name, first, shape, True))
+            first += int(np.prod(shape))
+        return tuple(found)
+
+    @cached_property
     def multipliers(self) -> int:
         """Number of rows of A."""
         return sum(r.places.size for r in self.rows)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import io
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.plot.scene import Scene, Stroke, ink, move, scene, stage
+from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.style import look
 from stationary.result.motion import Motion
 from stationary.result.views import view
@@ -19,19 +23,6 @@ _SHORTEST, _LONGEST = 2.0, 20.0
 
 # A trail is as long as the last second of the film, and fades in so many pieces.
 _TRAIL, _PIECES = 1.0, 6
-
-# What matplotlib takes from another server, as characters that every browser has.
-_ICONS = {
-    "minus": "−",
-    "fast-backward": "⏮",
-    "step-backward": "◂",
-    "play fa-flip-horizontal": "◀",
-    "pause": "⏸",
-    "play": "▶",
-    "step-forward": "▸",
-    "fast-forward": "⏭",
-    "plus": "+",
-}
 
 
 @view("motion", "animate")
@@ -46,7 +37,7 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
     ----------
     motion : Motion
     path : str or Path, optional
-        Where to save it; ``.gif`` or ``.html`` (one file that needs no other).
+        Where to save it: ``.gif``, or ``.html`` (one file that needs no other).
     fps : int
         Frames per second.
 
@@ -54,35 +45,16 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
     -------
     matplotlib.animation.FuncAnimation
     """
-    ending = _ending(path)
-    times, speed = _frames(motion, fps)
+    save = _saver(path)
+    times, speed = _times(motion, fps)
     drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
     film = _film(drawn, motion.system.name, speed, fps)
-    if ending == ".gif":
-        from matplotlib.animation import PillowWriter
-
-        film.save(path, writer=PillowWriter(fps=fps), dpi=90)
-    elif ending == ".html":
-        Path(path).write_text(_page(film, motion.system.name or "motion", fps), encoding="utf-8")
-    return film
+    if save is not None:
+        Path(path).write_bytes(save(film, fps))
+    return _playing(film, fps)
 
 
-def _ending(path: Any) -> str:
-    if path is None:
-        return ""
-    ending = Path(path).suffix.lower()
-    if ending in (".gif", ".html"):
-        return ending
-    raise StatementError(
-        say(
-            f"an animation cannot be saved as '{Path(path).name}'.",
-            f"Found the ending '{ending}', expected '.gif' or '.html'.",
-            "Rename the file, or call save() of the animation that animate() returns.",
-        )
-    )
-
-
-def _frames(motion: Motion, fps: float) -> tuple[np.ndarray, float]:
+def _times(motion: Motion, fps: float) -> tuple[np.ndarray, float]:
     """Return evenly spaced times, and how much faster than the motion the film runs."""
     if not fps > 0:
         raise StatementError(
@@ -97,65 +69,172 @@ def _frames(motion: Motion, fps: float) -> tuple[np.ndarray, float]:
     return np.linspace(first, last, round(length * fps) + 1), (last - first) / length
 
 
-def _film(drawn: Scene, name: str, speed: float, fps: float) -> Any:
+# -- the film -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Film:
+    """A figure, what moves in it, and the function that moves it to a frame."""
+
+    figure: Any
+    artists: list[Any]
+    show: Callable[[int], list[Any]]
+    frames: int
+    name: str
+
+
+def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
     import matplotlib.pyplot as plt
-    from matplotlib.animation import FuncAnimation
 
     with look():
-        figure = plt.figure(figsize=_paper(drawn))
+        figure = plt.figure(figsize=paper(drawn))
         axes = stage(figure, drawn)
-        trails = [_trail(axes, s, fps) for s in drawn.strokes if s.trail]
-        artists = [(ink(axes, s), s.path) for s in drawn.strokes]
-        digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
-        pace = "" if np.isclose(speed, 1) else f"  (×{speed:.3g})"
-        title = figure.suptitle("", fontsize=10, family="monospace")
+        title = figure.suptitle("", fontsize=10)
+        trails = [_Trail.behind(axes, s, fps) for s in drawn.strokes if s.trail]
+        strokes = [(ink(axes, s), s.path) for s in drawn.strokes]
+    digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
+    pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
+    moving = [*(p for trail in trails for p in trail.pieces), *(a for a, _ in strokes), title]
 
     def show(k: int) -> list[Any]:
-        for artist, path in artists:
+        for artist, path in strokes:
             move(artist, path[k])
         for trail in trails:
-            trail(k)
+            trail.show(k)
         clock = f"t = {drawn.t[k]:.{digits}f} s{pace}"
         title.set_text(f"{name}\n{clock}" if name else clock)
-        return [artist for artist, _ in artists]
+        return moving
 
-    film = FuncAnimation(figure, show, frames=len(drawn.t), interval=1000 / fps)  # pyright: ignore[reportArgumentType]
-    # The film lives as long as its figure, and shows itself in a notebook.
-    setattr(figure, "film", film)
-    setattr(film, "_repr_html_", lambda: _page(film, name, fps))
-    return film
-
-
-def _paper(drawn: Scene) -> tuple[float, float]:
-    """Return a size of the figure that suits the shape of the scene."""
-    if drawn.dimension == 3:
-        return 5.0, 5.0
-    wide, high = drawn.high - drawn.low
-    return 5.5, float(np.clip(5.0 * high / wide, 1.2, 5.5)) + 1.0
+    # Find places for everything once; frames that each did so would shake, and take long.
+    show(0)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return _Film(figure, moving, show, len(drawn.t), name)
 
 
-def _trail(axes: Any, stroke: Stroke, fps: float) -> Any:
-    """Return a function that draws the recent past of a particle."""
-    lasts = max(2, round(_TRAIL * fps))
-    edges = np.linspace(0, lasts, _PIECES + 1).round().astype(int)
-    color, past = stroke.style["color"], stroke.path[:, 0]
-    line = Stroke(stroke.path, {"color": color, "lw": 1.6, "ls": "-", "zorder": 1})
-    pieces = [ink(axes, line, alpha=0.8 * (1 - k / _PIECES)) for k in range(_PIECES)]
+@dataclass(frozen=True)
+class _Trail:
+    """The recent past of a particle, in pieces that fade."""
 
-    def show(k: int) -> None:
-        for piece, young, old in zip(pieces, edges[:-1], edges[1:]):
-            move(piece, past[max(0, k - old) : max(0, k - young) + 1])
+    past: np.ndarray
+    pieces: list[Any]
+    edges: np.ndarray
 
-    return show
+    @classmethod
+    def behind(cls, axes: Any, stroke: Stroke, fps: float) -> _Trail:
+        line = Stroke(
+            stroke.path, {"color": stroke.style["color"], "lw": 1.6, "ls": "-", "zorder": 1}
+        )
+        pieces = [ink(axes, line, alpha=0.8 * (1 - k / _PIECES)) for k in range(_PIECES)]
+        edges = np.linspace(0, max(_PIECES, _TRAIL * fps), _PIECES + 1).round().astype(int)
+        return cls(stroke.path[:, 0], pieces, edges)
+
+    def show(self, k: int) -> None:
+        for piece, young, old in zip(self.pieces, self.edges[:-1], self.edges[1:]):
+            move(piece, self.past[max(0, k - old) : max(0, k - young) + 1])
 
 
-def _page(film: Any, name: str, fps: float) -> str:
-    """Write one file that plays the film, without a server."""
-    import matplotlib as mpl
+def _playing(film: _Film, fps: float) -> Any:
+    """Return the film as an animation that plays in a window and in a notebook."""
+    from matplotlib.animation import FuncAnimation
 
-    with mpl.rc_context({"animation.embed_limit": 200.0, "savefig.dpi": 90}):
-        player = film.to_jshtml(fps=fps, embed_frames=True, default_mode="loop")
-    player = re.sub(r"<link[^>]*>", "", player)
-    player = re.sub(r'<i class="fa fa-([^"]*)"></i>', lambda m: _ICONS.get(m[1], m[1]), player)
-    head = f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{name}</title></head>'
-    return f"{head}\n<body>{player}</body></html>\n"
+    made = FuncAnimation(film.figure, film.show, frames=film.frames, interval=1000 / fps)  # pyright: ignore[reportArgumentType]
+    # It lives as long as its figure, whether or not the caller keeps it.
+    setattr(film.figure, "film", made)
+    setattr(made, "_repr_html_", lambda: _html(film, fps).decode())
+    film.figure.canvas.draw()
+    return made
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def _saver(path: Any) -> Callable[[_Film, float], bytes] | None:
+    """Return the function that writes a film in the format of a file's ending."""
+    if path is None:
+        return None
+    ending = Path(path).suffix.lower()
+    savers = {".gif": _gif, ".html": _html}
+    if ending not in savers:
+        raise StatementError(
+            say(
+                f"an animation cannot be saved as '{Path(path).name}'.",
+                f"Found the ending '{ending}', expected {' or '.join(map(repr, savers))}.",
+                "Rename the file, or call save() of the animation that animate() returns.",
+            )
+        )
+    return savers[ending]
+
+
+def _images(film: _Film) -> list[Any]:
+    """Draw all frames: what stands still once, what moves on top of it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    figure, window = film.figure, film.figure.canvas
+    canvas = FigureCanvasAgg(figure)
+    for artist in film.artists:
+        artist.set_animated(True)
+    canvas.draw()
+    still = canvas.copy_from_bbox(figure.bbox)
+    images = []
+    for k in range(film.frames):
+        canvas.restore_region(still)
+        for artist in sorted(film.show(k), key=lambda artist: artist.get_zorder()):
+            figure.draw_artist(artist)
+        images.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]))
+    for artist in film.artists:
+        artist.set_animated(False)
+    figure.set_canvas(window)
+    # All frames share the colours of the last, in which every trail has its full length.
+    palette = images[-1].quantize(256)
+    return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+
+
+def _gif(film: _Film, fps: float) -> bytes:
+    first, *others = _images(film)
+    data = io.BytesIO()
+    first.save(
+        data, "GIF", save_all=True, append_images=others, duration=1000 / fps, loop=0, disposal=1
+    )
+    return data.getvalue()
+
+
+def _html(film: _Film, fps: float) -> bytes:
+    """Write a page that plays the film by itself."""
+    frames = []
+    for image in _images(film):
+        data = io.BytesIO()
+        image.save(data, "PNG")
+        frames.append("data:image/png;base64," + b64encode(data.getvalue()).decode())
+    sources = ",\n".join(f'"{frame}"' for frame in frames)
+    page = _PAGE.replace("TITLE", escape(film.name or "motion"))
+    return page.replace("INTERVAL", f"{1000 / fps:g}").replace("FRAMES", sources).encode()
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>TITLE</title>
+<style>
+figure.film { font: 14px sans-serif; margin: 1em auto; max-width: 600px; text-align: center; }
+figure.film img { max-width: 100%; }
+figure.film input { vertical-align: middle; width: 70%; }
+</style></head>
+<body><figure class="film">
+<img alt="TITLE"><br>
+<button type="button" aria-label="play or pause">⏸</button>
+<input type="range" min="0" value="0" aria-label="frame">
+<script>
+(function (film) {
+  const frames = [FRAMES];
+  const [image, button, slider] = ["img", "button", "input"].map(n => film.querySelector(n));
+  let playing = true;
+  const show = k => { image.src = frames[k]; slider.value = k; };
+  slider.max = frames.length - 1;
+  slider.oninput = () => { playing = false; button.textContent = "▶"; show(+slider.value); };
+  button.onclick = () => { playing = !playing; button.textContent = playing ? "⏸" : "▶"; };
+  setInterval(() => { if (playing) show((+slider.value + 1) % frames.length); }, INTERVAL);
+  show(0);
+})(document.currentScript.parentElement);
+</script>
+</figure></body></html>
+"""

@@ -229,6 +229,15 @@ def _particles(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]
 # -- putting it on a page -------------------------------------------------------------------------
 
 
+def paper(drawn: Scene) -> tuple[float, float]:
+    """Return a size of the figure, in inches, that suits the shape of the scene."""
+    if drawn.dimension == 3:
+        return 5.0, 5.0
+    wide, high = drawn.high - drawn.low
+    share = float(high / wide)
+    return (5.5, max(0.8, 4.8 * share) + 1.2) if share < 1 else (max(2.4, 4.8 / share) + 0.9, 6.0)
+
+
 def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
     """Make axes that hold the whole scene, with equal scales."""
     if drawn.dimension == 3:

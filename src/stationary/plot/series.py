@@ -193,4 +193,3 @@ def _title(figure: Any, motion: Motion, notes: list[str]) -> None:
     text = " · ".join(part for part in (motion.system.name, *notes) if part)
     if text:
         figure.suptitle(text, fontsize=11)
-    figure.align_ylabels()

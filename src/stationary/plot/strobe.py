@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.scene import ink, move, scene, stage
+from stationary.plot.scene import ink, move, paper, scene, stage
 from stationary.plot.style import look
 from stationary.result.motion import Motion
 from stationary.result.views import view
@@ -35,7 +35,7 @@ def strobe(motion: Motion, count: int = 12, axes: Any = None) -> Any:
     drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
     with look():
         if axes is None:
-            axes = stage(plt.figure(figsize=(5.5, 5.5)), drawn)
+            axes = stage(plt.figure(figsize=paper(drawn)), drawn)
             axes.set_title(motion.system.name, fontsize=11)
         for stroke in drawn.strokes:
             if stroke.trail:

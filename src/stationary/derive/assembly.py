@@ -1,0 +1,130 @@
+"""From elements to the whole: applied to all their rows, added into vectors and sparse matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.derive.elements import Element, statements
+from stationary.model.layout import Layout
+
+#: What an element contributes, as a graph over its own symbols.
+Output = Callable[[Element], Any]
+#: Which entries of the whole an element's entries are, shape (entries, rows of the table).
+Index = Callable[[Element], np.ndarray]
+
+# Up to this many instructions a graph is expanded to scalar operations, which engines can walk and
+# compile; beyond it, elements stay functions that are mapped over their rows.
+_EXPAND_UP_TO = 200_000
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The elements of a system over the symbols t, q, v, u, p of the whole."""
+
+    layout: Layout
+
+    @cached_property
+    def elements(self) -> list[Element]:
+        """The elements with something in them."""
+        made = (Element(s, self.layout) for s in statements(self.layout))
+        return [e for e in made if e.index.size or e.rows == 1]
+
+    @cached_property
+    def kind(self) -> type:
+        """Scalar symbols where no element repeats, else matrix symbols."""
+        return ca.SX if all(e.rows == 1 for e in self.elements) else ca.MX
+
+    @cached_property
+    def arguments(self) -> list[Any]:
+        """Symbols t, q, v, u, p."""
+        system = self.layout.system
+        sizes = {"t": 1, "q": system.size, "v": system.size, "u": len(system.inputs)}
+        sizes["p"] = len(system.parameters)
+        return [self.kind.sym(name, size) for name, size in sizes.items()]
+
+    @cached_property
+    def scalar(self) -> bool:
+        """Whether the whole is small enough to be expanded to scalar operations."""
+        work = (e.rows * ca.Function("e", e.arguments, [e.force]).n_nodes() for e in self.elements)
+        return sum(work) < _EXPAND_UP_TO
+
+    def function(self, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
+        """Return a function, expanded to scalar operations if that is small enough."""
+        made = ca.Function(name, inputs, outputs)
+        return made.expand() if self.scalar and not made.is_a("SXFunction") else made
+
+    # -- the whole from its elements ------------------------------------------------------------
+
+    def total(self, output: Output) -> Any:
+        """Add what all elements contribute."""
+        return sum((self._apply(e, output(e), True) for e in self.elements), self.kind(0))
+
+    def vector(self, output: Output, index: Index | None = None, size: int | None = None) -> Any:
+        """Add the vectors of the elements into one, over the coordinates unless said otherwise."""
+        index = index or (lambda e: e.index)
+        size = self.layout.system.size if size is None else size
+        total = self.kind.zeros(size)
+        for e in self.elements:
+            if index(e).size:
+                values = ca.vec(self._apply(e, ca.densify(output(e)), False))
+                total += ca.mtimes(_scatter(index(e).ravel(order="F"), size), values)
+        return total
+
+    def matrix(
+        self, output: Output, index: Index | None = None, rows: int | None = None, weights: Any = ()
+    ) -> Any:
+        """Assemble a sparse matrix; columns are coordinates, rows too unless said otherwise.
+
+        `weights` are pairs of a symbol of the elements and a vector of the whole, by name:
+        ``("lam", vector, index)`` hands every element its own entries of the vector.
+        """
+        index = index or (lambda e: e.index)
+        n = self.layout.system.size
+        rows = n if rows is None else rows
+        places, values = [], []
+        for e in self.elements:
+            block = output(e)
+            if not block.nnz():
+                continue
+            i, j = (np.array(x, dtype=np.int64) for x in block.sparsity().get_triplet())
+            entries = ca.vertcat(*block.nonzeros())
+            values.append(ca.vec(self._apply(e, entries, False, weights)))
+            places.append((e.index[j] * rows + index(e)[i]).ravel(order="F"))
+        if not places:
+            return self.kind(rows, n)
+        keys, where = np.unique(np.concatenate(places), return_inverse=True)
+        pattern = ca.Sparsity.triplet(rows, n, (keys % rows).tolist(), (keys // rows).tolist())
+        nonzeros = ca.mtimes(_scatter(where, len(keys)), ca.vertcat(*values))
+        return self.kind(pattern, nonzeros)
+
+    def _apply(self, element: Element, output: Any, reduce: bool, weights: Any = ()) -> Any:
+        """Apply an element to all its rows; sum over the rows, or line their results up."""
+        t, q, v, u, p = self.arguments
+        inputs = [*element.arguments, *(getattr(element, name) for name, _, _ in weights)]
+        f = ca.Function("element", inputs, [output])
+        shared = [_gather(x, element.index) for x in (q, v)]
+        more = [_gather(x, index(element)) for _, x, index in weights]
+        arguments = (t, *shared, u, p, ca.DM(element.data), *more)
+        if element.rows == 1:
+            return f(*arguments)
+        # Time, inputs and parameters are the same in every row.
+        mapped = f.map("rows", "serial", element.rows, [0, 3, 4], [0] if reduce else [])
+        return mapped(*arguments)
+
+
+def _gather(vector: Any, index: np.ndarray) -> Any:
+    return ca.reshape(vector[index.ravel(order="F").tolist()], *index.shape)
+
+
+def _scatter(places: np.ndarray, size: int) -> ca.DM:
+    """Return the matrix that adds entry k of a vector to entry places[k] of another."""
+    count = len(places)
+    made = sparse.csc_matrix((np.ones(count), (places, np.arange(count))), shape=(size, count))
+    return ca.DM(made)

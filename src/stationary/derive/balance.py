@@ -1,0 +1,85 @@
+"""Rest to run: the balance of forces, its tangent, and how constraints bend, as a CasADi graph.
+
+At rest v = a = 0. What is left of Lagrange's equation is g(q) = Aᵀλ + ∂gap/∂qᵀ μ, where g is the
+gradient of U − W − T₀ minus the loads. Functions have the arguments ``(t, q, u, p)``; those that
+hold multipliers take ``lam``, of constraints and then of contacts, as a fifth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from stationary.derive.elements import Element
+from stationary.derive.graph import Graph
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The graph of a system at rest."""
+
+    graph: Graph
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of constraint rows."""
+        return self.graph.layout.multipliers
+
+    @cached_property
+    def gaps(self) -> int:
+        """Number of contacts."""
+        return sum(r.places.size for r in self.graph.layout.gaps)
+
+    @cached_property
+    def forces(self) -> ca.Function:
+        """g, and the energy U − W − T₀, to which constant loads add their own."""
+        whole = self.graph.whole
+        g = whole.vector(lambda e: -e.force)
+        energy = whole.total(lambda e: e.U - e.W - e.T - e.load_work)
+        return self._function("forces", [g, energy])
+
+    @cached_property
+    def tangent(self) -> ca.Function:
+        """∂g/∂q; not symmetric where a load follows the motion."""
+        K = self.graph.whole.matrix(lambda e: ca.jacobian(-_at_rest(e, e.force), e.z))
+        return self._function("tangent", [K])
+
+    @cached_property
+    def limits(self) -> ca.Function:
+        """R and gap, and their gradients, rows of contacts last."""
+        whole = self.graph.whole
+        R = whole.vector(lambda e: e.R, lambda e: e.row_index, self.rows)
+        A = whole.matrix(lambda e: _at_rest(e, e.A), lambda e: e.row_index, self.rows)
+        gap = whole.vector(lambda e: e.gap, lambda e: e.gap_index, self.gaps)
+        B = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), lambda e: e.gap_index, self.gaps)
+        return self._function("limits", [ca.vertcat(R, gap), ca.vertcat(A, B)])
+
+    @cached_property
+    def curvature(self) -> ca.Function:
+        """Σ λ ∂²R/∂q² + Σ μ ∂²gap/∂q², with the multipliers as a fifth argument."""
+        whole = self.graph.whole
+        both = whole.kind.sym("lam", self.rows + self.gaps)
+        weights = [
+            ("lam", both[: self.rows], lambda e: e.row_index),
+            ("mu", both[self.rows :], lambda e: e.gap_index),
+        ]
+        bend = whole.matrix(_bend, weights=weights)
+        return self._function("curvature", [bend], [both])
+
+    def _function(self, name: str, outputs: list[Any], more: list[Any] | None = None):
+        t, q, v, u, p = self.graph.whole.arguments
+        still = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
+        return self.graph.whole.function(name, [t, q, u, p, *(more or [])], still)
+
+
+def _at_rest(element: Element, e: Any) -> Any:
+    return ca.substitute(e, element.w, ca.SX.zeros(element.w.numel()))
+
+
+def _bend(element: Element) -> Any:
+    """Second derivative of λ·R + μ·gap over the element's own coordinates."""
+    total = ca.dot(element.lam, element.R) + ca.dot(element.mu, element.gap)
+    return ca.hessian(total, element.z)[0]
