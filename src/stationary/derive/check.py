@@ -15,6 +15,7 @@ from stationary.derive.lagrange import (
     equations,
     generalized_forces,
     linear_and_constant,
+    quadratic_form,
     readable,
     virtual_work,
 )
@@ -342,9 +343,7 @@ def _energy(eq: Equations, whole: System) -> Finding:
     else:
         b, T0 = linear_and_constant(T, momenta, eq.M, v)
         natural = not any(map(tidy, (*b, T0)))
-        pairs = [(i, j) for i in range(len(v)) for j in range(i + 1)]
-        half = {True: sp.Rational(1, 2), False: sp.S.One}
-        moving = sum(sp.Mul(half[i == j], eq.M[i, j], v[i], v[j]) for i, j in pairs)
+        moving = quadratic_form(eq.M, v)
         h = moving + tidy(whole.potential - whole.work - T0)
     reasons, how = _reasons_for_loss(eq, whole, L)
     name = ("T + U − W" if whole.work != 0 else "T + U") if natural else "q̇·∂T/∂q̇ − L"

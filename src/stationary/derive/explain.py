@@ -7,7 +7,15 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.derive.lagrange import Equations, conditions, force, still, virtual_work
+from stationary.derive.lagrange import (
+    Equations,
+    conditions,
+    force,
+    linear_and_constant,
+    quadratic_form,
+    still,
+    virtual_work,
+)
 from stationary.derive.readable import (
     Written,
     block,
@@ -54,20 +62,32 @@ class _Blackboard:
     def __init__(self, eq: Equations):
         self.eq, self.q, self.stated = eq, eq.coordinates, eq.system
         self.system, back = in_fractions(eq.system)
+        self.back = back
         self.tidy: Callable[[Any], sp.Expr] = lambda e: back(tidy(e))
         held = [(term, e) for term, e in conditions(self.system) if isinstance(term, Constraint)]
         self.held = [(lam, R) for lam, (_, R) in zip(eq.lam, held)]
+        self.T = self._kinetic()
+
+    def _kinetic(self) -> sp.Expr:
+        """Return T by the entries of M, which are tidy: what is derived from it is nearly so."""
+        T, v = self.system.kinetic, self.eq.velocities
+        M = self.eq.M.applyfunc(lambda e: sp.nsimplify(e, rational=True))
+        if M.free_symbols & set(v):
+            return T
+        b, T0 = linear_and_constant(T, [T.diff(u) for u in v], M, v)
+        return quadratic_form(M, v) + sp.Add(*(tidy(e) * u for e, u in zip(b, v))) + tidy(T0)
 
     def energies(self) -> Step:
         rows, name, parts = [], "", []
         for letter, kind in (("T", "kinetic"), ("U", "potential"), ("W", "work")):
-            given, short = getattr(self.stated, kind), self.tidy(getattr(self.system, kind))
+            given, exact = getattr(self.stated, kind), getattr(self.system, kind)
+            short = self.back(self.T) if letter == "T" else self.tidy(exact)
             if given == 0 and letter != "T":
                 continue
             shorter = short.count_ops() < given.count_ops()
             rows.append(f"{letter} &= {sp.latex(given)}{f' = {sp.latex(short)}' * shorter}")
             name += (" - " if letter == "U" else " + ") + letter
-            parts += terms(-short if letter == "U" else sp.expand_mul(short))
+            parts += terms(-short if letter == "U" else short)
         for k, (lam, R) in enumerate(self.held, 1):
             rows.append(rf"R_{{{k}}} &= {sp.latex(R)} = 0")
             name += rf" + {sp.latex(lam)} R_{{{k}}}"
@@ -82,11 +102,11 @@ class _Blackboard:
 
     def _derivatives_by(self, i: int, c: Coordinate) -> str:
         s, eq = self.system, self.eq
-        p = s.kinetic.diff(c.dot)
+        p = self.T.diff(c.dot)
         quadratic = not eq.M.free_symbols & set(eq.velocities)
         flow = [(m, v) for m, v in zip(eq.M.row(i), eq.velocities) if quadratic]
         momentum = [*flow, *terms(self.tidy(p - sp.nsimplify(total(flow), rational=True)))]
-        pulls = (s.kinetic.diff(c), -s.potential.diff(c), s.work.diff(c))
+        pulls = (self.T.diff(c), -s.potential.diff(c), s.work.diff(c))
         pushed = [term for e in pulls for term in terms(self.tidy(e))]
         pushed += [(self.tidy(R.diff(c)), lam) for lam, R in self.held]
         inertia = [*zip(eq.M.row(i), eq.accelerations), *terms(self.tidy(still(p, self.q)))]

@@ -13,9 +13,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from stationary.derive.assembly import Assembly, Output
+from stationary.derive.order import saddle_order
 from stationary.errors import DerivationError, say
 from stationary.model.layout import Layout
 from stationary.model.system import System
@@ -101,7 +101,7 @@ class Graph:
             M, force = M + ca.mtimes(A.T, A), force + ca.mtimes(A.T, wanted)
         n, m = M.shape[0], len(kept)
         K = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
-        order = kkt_order(M.sparsity(), A.sparsity())
+        order = saddle_order(_pattern(M.sparsity()), _pattern(A.sparsity())).tolist()
         back = np.argsort(order).tolist()
         K, known = K[order, order], ca.vertcat(force, wanted)[order]
         if scalar:
@@ -174,23 +174,6 @@ class Graph:
                     f"Give '{missing[0]}' a mass, constrain it, or use quasistatics().",
                 )
             )
-
-
-def kkt_order(M: ca.Sparsity, A: ca.Sparsity) -> list[int]:
-    """Order the unknowns (a, λ) so that a chain's factors stay banded.
-
-    Reverse Cuthill–McKee on the whole pattern; then every multiplier is moved behind the last of
-    its coordinates, where its pivot −A M⁻¹Aᵀ cannot vanish.
-    """
-    n, m = A.size2(), A.size1()
-    mass, rows = (sparse.csc_matrix(_pattern(s)) for s in (M, A))
-    whole = sparse.csr_matrix(sparse.bmat([[mass, rows.T], [rows, sparse.eye(m)]]))
-    rank = np.argsort(reverse_cuthill_mckee(whole, symmetric_mode=True)).astype(float)
-    if m:
-        # The same place as the coordinate, and a little later.
-        later = rows.multiply(rank[:n][None, :]).tocsr().max(axis=1).toarray().ravel()
-        rank[n:] = np.maximum(rank[n:], later + 0.5)
-    return np.argsort(rank, kind="stable").tolist()
 
 
 def _pattern(pattern: ca.Sparsity) -> sparse.csc_matrix:

@@ -307,6 +307,13 @@ def linear_and_constant(
     return b, T0
 
 
+def quadratic_form(M: Any, v: Sequence[Velocity]) -> sp.Expr:
+    """Return ½ q̇ᵀMq̇ as a sum with one term for every entry of M, which is already tidy."""
+    half = {True: sp.Rational(1, 2), False: sp.S.One}
+    pairs = ((i, j) for i in range(len(v)) for j in range(i + 1))
+    return sp.Add(*(sp.Mul(half[i == j], M[i, j], v[i], v[j]) for i, j in pairs))
+
+
 def generalized_forces(system: System) -> list[sp.Expr]:
     """Return Q: loads by virtual work, ∂W/∂q, −∂D/∂q̇ and drag."""
     total = [system.work.diff(c) - system.dissipation.diff(c.dot) for c in system.coordinates]

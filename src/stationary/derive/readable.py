@@ -42,11 +42,16 @@ def tidy(e: Any) -> sp.Expr:
     masked, back = _masked(e)
     flat = _expanded(masked)
     if flat.has(sp.sin, sp.cos):
-        flat = TR10i(_pythagorean(flat))
+        flat = _pythagorean(flat)
+        if any(len(term.atoms(sp.sin, sp.cos)) > 1 for term in summands(flat)):
+            flat = TR10i(flat)
     best = _by_what_moves(flat, back)
     others = [e, flat.xreplace(back)]
     if size <= FACTOR_LIMIT and len(summands(flat)) <= MOST_TERMS:
-        forms = [sp.factor(flat), *_over_one_denominator(flat, back)]
+        # Many terms that move differently hardly ever have a common factor but a constant.
+        few = len(summands(best)) <= 6
+        forms = [sp.factor(flat) if few else sp.factor_terms(flat)]
+        forms += _over_one_denominator(flat, back)
         others += [form.xreplace(back) for form in forms]
     shortest = min(others, key=sp.count_ops)
     return shortest if best.count_ops() > MUCH_LONGER * shortest.count_ops() else best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,8 @@ class Scene:
 
 def scene(motion: Motion) -> Scene:
     """Find where the parts of a system are and what they look like."""
-    parts = [p for p in motion.system.parts if p.points and _is_placed(p, motion.system.parts)]
+    stated = [replace(p, points=tuple(map(_exact, p.points))) for p in motion.system.parts]
+    parts = [part for part in stated if part.points and _is_placed(part, stated)]
     if not parts:
         raise StatementError(
             say(
@@ -104,6 +105,10 @@ def scene(motion: Motion) -> Scene:
 # -- where things are -----------------------------------------------------------------------------
 
 
+def _exact(point: Any) -> Any:
+    return point if isinstance(point, Array) else tuple(map(sp.S, point))
+
+
 def _width(point: Any) -> int:
     return point.shape[-1] if isinstance(point, Array) else len(point)
 
@@ -115,7 +120,7 @@ def _positions(motion: Motion, point: Any, dimension: int) -> np.ndarray:
     return np.pad(found, ((0, 0), (0, 0), (0, dimension - found.shape[-1])))
 
 
-def _is_placed(part: Part, parts: tuple[Part, ...]) -> bool:
+def _is_placed(part: Part, parts: list[Part]) -> bool:
     """Tell a position from an angle: a spring may join two angles, which are nowhere."""
     if any(isinstance(p, Array) or len(p) > 1 for p in part.points):
         return True

@@ -11,11 +11,10 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import MissingExtra, StatementError, did_you_mean, say, unknown
+from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import Kernel
 from stationary.model.arrays import Array
-from stationary.model.layout import Layout
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -27,6 +26,7 @@ from stationary.model.symbols import (
 from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import vector
+from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import show
 
@@ -426,34 +426,6 @@ class Instant:
     def __getitem__(self, key: Any) -> Any:
         value = self.motion[key][0]
         return float(value) if np.ndim(value) == 0 else value
-
-
-class Multipliers(np.ndarray):
-    """Multipliers as an array (…, rows) that also takes names of constraints as keys."""
-
-    layout: Layout
-
-    @classmethod
-    def of(cls, values: np.ndarray, layout: Layout) -> Multipliers:
-        """Wrap an array whose last axis runs over the rows of A."""
-        made = np.asarray(values).view(cls)
-        made.layout = layout
-        return made
-
-    def __array_finalize__(self, other):
-        self.layout = getattr(other, "layout", None)  # pyright: ignore[reportAttributeAccessIssue]
-
-    def places(self, name: str) -> np.ndarray:
-        """Return the rows of a constraint."""
-        for rows in self.layout.rows:
-            if rows.name == name:
-                return rows.places
-        raise StatementError(unknown("constraint", name, [r.name for r in self.layout.rows]))
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            return np.asarray(self)[..., self.places(key)]
-        return np.asarray(self)[key]
 
 
 def _missing(what: str, package: str) -> str:

@@ -15,6 +15,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of
 from stationary.model.system import System
+from stationary.solve.saddle import independent_rows
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
 _DENSE_UP_TO = 600
@@ -26,7 +27,7 @@ _MOST_STEPS = 60
 _ROUNDING = 4e-16
 _FEW_STEPS = 3
 
-# A row whose part that is independent of the rows before it is smaller than this adds nothing.
+# Singular values this many times smaller than the largest count as zero.
 _RANK = 1e-9
 
 # Residuals, in the units of the coordinates, below which a start counts as consistent.
@@ -258,16 +259,7 @@ class _Place:
         if not self.dense:
             return tuple(range(A.shape[0]))
         B = np.linalg.solve(np.linalg.cholesky(M.toarray()), A.toarray().T).T
-        kept: list[int] = []
-        basis = np.zeros((0, B.shape[1]))
-        for i, row in enumerate(B):
-            rest = row.copy()
-            for _ in range(2):
-                rest -= basis.T @ (basis @ rest)
-            if np.linalg.norm(rest) > _RANK * np.linalg.norm(row):
-                kept.append(i)
-                basis = np.vstack([basis, rest / np.linalg.norm(rest)])
-        return tuple(kept)
+        return tuple(independent_rows(B).tolist())
 
 
 def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str:

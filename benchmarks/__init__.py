@@ -1,0 +1,1 @@
+"""Other packages beside ours on the same problems: ``python -m benchmarks``."""

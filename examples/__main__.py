@@ -1,0 +1,70 @@
+"""Run the examples: ``python -m examples``, or ``python -m examples pendulum rope``."""
+
+import re
+import sys
+import textwrap
+import time
+import unicodedata
+from pathlib import Path
+
+from examples import Row, load, names
+
+HEAD = ("example", "quantity", "published or exact", "computed", "difference")
+WIDTH = (22, 30, 26, 26, 10)
+GREEK = {"theta": "θ", "phi": "φ", "tau": "τ"}
+GALLERY = Path("gallery")
+
+
+def written(value: object) -> str:
+    """Write a number to twelve digits, and an expression as on paper: ``l² m θ̇``."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return f"{float(value):.12g}"
+    text = str(value).replace("**2", "²").replace("*", " ")
+    for name, letter in GREEK.items():
+        text = text.replace(name, letter)
+    return re.sub(r"(\w)(\d*)\.dot", "\\1\u0307\\2", text)
+
+
+def padded(cell: str, width: int) -> str:
+    # An accent takes no room of its own.
+    return cell + " " * (width - sum(not unicodedata.combining(c) for c in cell))
+
+
+def line(cells: tuple[str, ...]) -> str:
+    """Set one row of the table; what is too long for its column goes on below."""
+    columns = [textwrap.wrap(cell, width) or [""] for cell, width in zip(cells, WIDTH)]
+    height = max(map(len, columns))
+    rows = zip(*(column + [""] * (height - len(column)) for column in columns))
+    return "\n".join("  ".join(map(padded, row, WIDTH)).rstrip() for row in rows)
+
+
+def cells(name: str, row: Row) -> tuple[str, ...]:
+    difference = f"{row.difference:.1e}" if row.difference else "0"
+    mark = "" if row.agrees else " (!)"
+    return (name, row.quantity, written(row.expected), written(row.computed), difference + mark)
+
+
+def main(chosen: list[str]) -> int:
+    unknown = [name for name in chosen if name not in names()]
+    if unknown:
+        print(f"There is no example '{unknown[0]}'. Examples: {', '.join(names())}.")
+        return 2
+    began, wrong = time.perf_counter(), 0
+    GALLERY.mkdir(exist_ok=True)
+    print(line(HEAD))
+    for name in chosen or names():
+        print("  ".join("-" * width for width in WIDTH))
+        example = load(name)
+        for number, row in enumerate(example.results()):
+            print(line(cells("" if number else name.replace("_", " "), row)), flush=True)
+            wrong += not row.agrees
+        example.pictures(GALLERY)
+    print(f"\n{wrong or 'No'} row{'s' * (wrong != 1)} outside tolerance; ", end="")
+    print(f"{time.perf_counter() - began:.0f} s. Pictures are in {GALLERY.resolve()}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

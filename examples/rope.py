@@ -1,0 +1,67 @@
+"""A rope of fifty particles and springs that swings down: repetition stated once.
+
+Not from the documents. One particle and one spring are stated, `each` repeats them. Inner forces
+cancel in pairs, so that the whole obeys Newton's law under its weight and the pull of the support.
+"""
+
+import numpy as np
+
+import stationary as st
+from examples import Row, film, save
+from stationary.model.system import Part
+
+COUNT, LENGTH = 50, 1.0
+
+r = st.coordinates("r", shape=(COUNT, 2))
+m, g, k, h = st.parameters(m=0.01, g=9.81, k=500.0, h=LENGTH / COUNT)
+
+
+def stretched(a, b):
+    """Return the energy of one spring."""
+    return k * (st.norm(b - a) - h) ** 2 / 2
+
+
+def system():
+    first = r[0]
+    return st.System(
+        kinetic=st.each(lambda v: m * (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: m * g * p[1], r)
+        + st.each(stretched, r[:-1], r[1:])
+        + stretched(np.zeros(2), np.array([first[0], first[1]])),
+        parts=(
+            Part("rod", ((0, 0), (first[0], first[1]))),
+            Part("rod", (r[:-1], r[1:])),
+            Part("particle", (r,)),
+        ),
+        name="rope",
+    )
+
+
+def swing(end=3.0):
+    """Let it go from a slack, nearly level line."""
+    along = np.arange(1, COUNT + 1) * LENGTH / COUNT
+    start = np.stack([along * np.cos(0.3), along * np.sin(0.3)], axis=1)
+    return st.simulate(system(), span=(0, end), start={r: start})
+
+
+def results():
+    moved = swing()
+    scale = np.max(np.abs(moved.kinetic))
+    # Newton's law of the whole at the last instant: Σ m a = pull of the support + weight.
+    inertia = 0.01 * moved[r.dot.dot][-1].sum(axis=0)
+    first = moved[r][-1, 0]
+    distance = np.hypot(*first)
+    pull = -500.0 * (distance - LENGTH / COUNT) * first / distance
+    weight = np.array([0, -0.01 * 9.81 * COUNT])
+    gap = np.max(np.abs(inertia - pull - weight))
+    relative = moved.residual["energy"] / scale
+    return [
+        Row("Σ m a − pull − weight (N)", 0, gap, "Newton's law of the whole", 1e-10),
+        Row("energy balance, relative", 0, relative, "conservation", 1e-12),
+    ]
+
+
+def pictures(folder):
+    moved = swing(4.0)
+    save(moved.plot(), folder / "rope.png")
+    film(moved, folder / "rope.gif")

@@ -1,0 +1,115 @@
+"""An equilibrium: where a system rests, what holds it there, and whether it stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from stationary.derive.graph import Graph
+from stationary.lower.inputs import translate
+from stationary.model.symbols import Coordinate, from_dynamicsymbols
+from stationary.model.system import System
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium:
+    """A state of rest.
+
+    ``rest[x]`` is a coordinate, ``rest[expression]`` any expression of coordinates and parameters.
+
+    Attributes
+    ----------
+    system : System
+    q : ndarray
+    lam : Multipliers
+        Multipliers of constraints and contacts, by name: the forces along ∂R/∂q and ∂gap/∂q.
+    energy : float or None
+        U − W, loads of constant force included; None where the loads have no potential.
+    eigenvalues : ndarray
+        Of the Hessian on the tangent space of the constraints, in ascending order; for large
+        systems the smallest few.
+    inertia : tuple of int
+        Positive, negative and zero eigenvalues of that Hessian.
+    stable : bool
+        Whether it is a minimum: all eigenvalues positive, free directions of a family aside.
+    free : ndarray
+        Directions in which the system can be moved and still rests, one per row.
+    residual : dict
+        Largest unbalanced force, violation of constraints and of contacts.
+    redundant : tuple of str
+        Constraints that say nothing new.
+    status : Status
+    steps : int
+    """
+
+    system: System
+    graph: Graph
+    q: np.ndarray
+    params: np.ndarray
+    u: np.ndarray
+    t: float
+    lam: Multipliers
+    energy: float | None
+    eigenvalues: np.ndarray
+    inertia: tuple[int, int, int]
+    stable: bool
+    free: np.ndarray
+    residual: dict[str, float]
+    redundant: tuple[str, ...]
+    status: Status
+    steps: int
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
+            return self._expression(from_dynamicsymbols(key))
+        places, order = self.graph.layout.resolve(key, "the key")
+        if order:
+            return 0.0 if np.ndim(places) == 0 else np.zeros(np.shape(places))
+        value = self.q[places]
+        return float(value) if np.ndim(value) == 0 else value
+
+    def _expression(self, e: sp.Basic) -> float:
+        known = {p.name: p for p in self.system.parameters}
+        swap = {s: known[s.name] for s in e.free_symbols if s.name in known}  # pyright: ignore[reportAttributeAccessIssue]
+        for s in e.free_symbols:
+            if isinstance(s, Coordinate):
+                self.graph.layout.resolve(s, "the expression")
+        zero = np.zeros_like(self.q)
+        made = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, zero, self.params)
+        return float(ca.DM(made))
+
+    def as_start(self) -> dict[str, float]:
+        """Return the coordinates by name, to be passed on as ``start=``."""
+        return {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
+
+    def __repr__(self) -> str:
+        layout = self.graph.layout
+        names = [f"{layout.name(i)} = {x:.6g}" for i, x in enumerate(self.q[:8])]
+        more = " …" if len(self.q) > 8 else ""
+        kind = "stable" if self.stable else "unstable"
+        energy = (
+            "none: the loads have no potential" if self.energy is None else f"{self.energy:.6g}"
+        )
+        lines = [
+            f"Equilibrium of {self.system.name or 'a system'}, {kind}: {', '.join(names)}{more}",
+            f"  status       {self.status}: {self.status.message}",
+            f"  energy       {energy}",
+            "  eigenvalues  " + ", ".join(f"{x:.4g}" for x in self.eigenvalues[:6]),
+        ]
+        if self.lam.size:
+            lines.append(f"  forces       {self.lam.text()}")
+        if len(self.free):
+            lines.append(f"  free         {len(self.free)} direction(s): a family of equilibria")
+        if self.redundant:
+            lines.append(f"  redundant    {', '.join(self.redundant)}")
+        lines.append(
+            "  residual     "
+            + ", ".join(f"{name} {value:.1e}" for name, value in self.residual.items())
+        )
+        return "\n".join(lines)

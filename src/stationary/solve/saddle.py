@@ -1,0 +1,150 @@
+"""Linear algebra of saddle points: factor, solve, count signs, find eigenvalues on the tangent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.linalg import null_space
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+from stationary.derive.order import saddle_order
+
+# Up to this many unknowns dense factorizations are faster and see lost rank.
+DENSE_UP_TO = 300
+
+# A row whose part that is independent of the rows before it is smaller than this adds nothing.
+_RANK = 1e-9
+
+# Eigenvalues found for systems too large for all of them.
+_FEW = 6
+
+
+@dataclass(frozen=True)
+class Saddle:
+    """The matrix [[H, Aᵀ], [A, 0]] at one point."""
+
+    H: Any
+    A: Any
+    order: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return self.H.shape[0]
+
+    @property
+    def m(self) -> int:
+        """Number of rows of A."""
+        return self.A.shape[0]
+
+    @property
+    def dense(self) -> bool:
+        """Whether dense factorizations are used."""
+        return self.n + self.m <= DENSE_UP_TO
+
+    def shifted(self, by: float) -> Saddle:
+        """Return the same with H + by·I."""
+        return Saddle(self.H + by * sparse.eye(self.n, format="csc"), self.A, self.order)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The whole matrix."""
+        return sparse.bmat([[self.H, self.A.T], [self.A, None]], format="csc")
+
+    @cached_property
+    def _factors(self) -> Any:
+        """Factors in an order that keeps a band, without pivoting where that is possible."""
+        order = saddle_order(self.H, self.A) if self.order is None else self.order
+        K = self.matrix[order][:, order].tocsc()
+        options = {"SymmetricMode": True}
+        return order, splu(K, permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
+
+    def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Solve H x + Aᵀ y = force, A x = gap."""
+        known = np.concatenate([force, gap])
+        if self.dense:
+            K = self.matrix.toarray()
+            try:
+                made = np.linalg.solve(K, known)
+                if not np.all(np.isfinite(made)):
+                    raise np.linalg.LinAlgError
+            except np.linalg.LinAlgError:
+                made = np.linalg.lstsq(K, known, rcond=1e-12)[0]
+        else:
+            order, factors = self._factors
+            made = np.empty_like(known)
+            made[order] = factors.solve(known[order])
+            # One refinement: without pivoting a few digits can be lost.
+            left = known - self.matrix @ made
+            made[order] += factors.solve(left[order])
+        return made[: self.n], made[self.n :]
+
+    @cached_property
+    def signs(self) -> tuple[int, int, int]:
+        """Number of positive, negative and zero eigenvalues of H on the tangent space."""
+        if self.dense:
+            values = self.tangent_eigenvalues[0]
+            if not len(values):
+                return 0, 0, 0
+            tiny = 1e-11 * max(1.0, np.abs(values).max())
+            zero = int(np.sum(np.abs(values) <= tiny))
+            negative = int(np.sum(values < -tiny))
+            return len(values) - zero - negative, negative, zero
+        # Sylvester: the pivots of the whole have the signs of H on the tangent space, and one
+        # positive and one negative for every row of A.
+        _, factors = self._factors
+        pivots = factors.U.diagonal()
+        swapped = not np.array_equal(factors.perm_r, np.arange(len(pivots)))
+        if swapped or not np.all(np.isfinite(pivots)):
+            return self._signs_by_blocks()
+        zero = int(np.sum(pivots == 0))
+        negative = int(np.sum(pivots < 0)) - self.m
+        return self.n - self.m - negative - zero, negative, zero
+
+    def _signs_by_blocks(self) -> tuple[int, int, int]:
+        values = self.smallest()
+        negative = int(np.sum(values < 0))
+        return self.n - self.m - negative, negative, 0
+
+    @cached_property
+    def tangent_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues and vectors of H on the null space of A, dense."""
+        Z = null_space(self.A.toarray(), rcond=1e-10) if self.m else np.eye(self.n)
+        if not Z.shape[1]:
+            return np.empty(0), np.empty((self.n, 0))
+        H = self.H.toarray() if sparse.issparse(self.H) else self.H
+        reduced = Z.T @ H @ Z
+        values, vectors = np.linalg.eigh((reduced + reduced.T) / 2)
+        return values, Z @ vectors
+
+    def smallest(self) -> np.ndarray:
+        """Return the eigenvalues of H on the tangent space that are smallest in size."""
+        if self.dense:
+            return self.tangent_eigenvalues[0]
+        nothing = np.zeros(self.m)
+        inverse = LinearOperator(
+            (self.n, self.n), matvec=lambda b: self.solve(np.ravel(b), nothing)[0]
+        )
+        count = min(_FEW, self.n - self.m - 1)
+        start = np.random.default_rng(0).standard_normal(self.n)
+        found = eigsh(inverse, k=count, which="LM", return_eigenvectors=False, v0=start, tol=1e-6)
+        return np.sort(1 / found)
+
+
+def independent_rows(A: Any) -> np.ndarray:
+    """Return rows that are independent; of dependent ones the first are kept."""
+    dense = A.toarray() if sparse.issparse(A) else np.asarray(A)
+    kept: list[int] = []
+    basis = np.zeros((0, dense.shape[1]))
+    for i, row in enumerate(dense):
+        rest = row.copy()
+        for _ in range(2):
+            rest -= basis.T @ (basis @ rest)
+        if np.linalg.norm(rest) > _RANK * max(np.linalg.norm(row), 1e-300):
+            kept.append(i)
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+    return np.array(kept, dtype=int)
