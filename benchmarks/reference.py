@@ -56,12 +56,10 @@ def _kept() -> dict[str, dict]:
 def reference(n: int) -> Reference:
     """Return the reference for n links."""
     kept = _kept()[str(n)]
-    return Reference(
-        np.array([float(x) for x in kept["end"]]), kept["uncertainty"], kept["growth"]
-    )
+    return Reference(np.array([float(x) for x in kept["end"]]), kept["uncertainty"], kept["growth"])
 
 
-# -- how it is computed -----------------------------------------------------------------------------
+# -- how it is computed ----------------------------------------------------------------------------
 
 
 def _accelerations(angles: list, speeds: list, length, g) -> list:

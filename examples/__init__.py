@@ -48,7 +48,7 @@ def save(figure: Any, path: Any) -> None:
     """Write a figure to a file and let go of it."""
     import matplotlib.pyplot as plt
 
-    figure.savefig(path)
+    figure.savefig(path, dpi=140)
     plt.close(figure)
 
 

@@ -20,7 +20,7 @@ def written(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):
-        return f"{float(value):.12g}"
+        return f"{value:.12g}" if abs(value) > 1e-9 else f"{value:.1e}" if value else "0"
     text = str(value).replace("**2", "²").replace("*", " ")
     for name, letter in GREEK.items():
         text = text.replace(name, letter)

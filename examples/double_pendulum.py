@@ -12,7 +12,7 @@ from stationary.model.system import Part
 from stationary.plot.scene import scene, stage
 from stationary.plot.series import balance
 from stationary.plot.strobe import strobe
-from stationary.plot.style import look
+from stationary.plot.style import legend, look
 
 # How much a change of the start has grown by then, and the state.
 PRECISE = {
@@ -57,19 +57,20 @@ def results():
 def pictures(folder):
     import matplotlib.pyplot as plt
 
-    moved = motion(2.4, (2.2, 2.6))
+    start = (2.5, 1.5)
+    short, long = motion(2.4, start), motion(20, start)
     with look():
-        figure = plt.figure(figsize=(10, 4.6))
-        left, right = figure.add_gridspec(1, 2, width_ratios=(1, 1.1))
-        strobe(moved, 25, stage(figure, scene(moved), left))
+        figure = plt.figure(figsize=(10, 4.4))
+        left, right = figure.add_gridspec(1, 2, width_ratios=(1, 1.15))
+        axes = strobe(short, 41, stage(figure, scene(short), left)).axes[0]
+        axes.set_title("the first 2.4 seconds", fontsize=10)
         upper, lower = right.subgridspec(2, 1)
-        long = motion(20, (2.2, 2.6))
         axes = figure.add_subplot(upper)
         axes.plot(long.t, long[theta1], label=r"$\theta_1$")
         axes.plot(long.t, long[theta2], label=r"$\theta_2$")
         axes.set_ylabel("angle (rad)")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
         axes.tick_params(labelbottom=False)
+        legend(axes)
         balance(figure.add_subplot(lower, sharex=axes), long)
     save(figure, folder / "double_pendulum.png")
-    film(motion(8, (2.2, 2.6)), folder / "double_pendulum.gif", fps=20)
+    film(motion(8, start), folder / "double_pendulum.gif", fps=20)

@@ -31,7 +31,7 @@ def results():
     energy = system().kinetic
     motion = coasting()
     eta = h.momenta[0]
-    change = motion[st.rate(eta)][-1]
+    change = motion[st.rate(eta)][0]
     # Without torque the slider keeps its speed, so that θ = arcsin(x/r) is known.
     speed = 0.5 * np.cos(1.0)
     angle = np.arcsin((0.5 * np.sin(-1.0) + speed * 1.5) / 0.5)
@@ -42,7 +42,7 @@ def results():
         Row("∂E*/∂θ = m J ω² ∂J/∂θ", m * J * theta.dot**2 * J.diff(theta),
             energy.diff(theta), NOTE),
         Row("θ(1.5), τ = 0", angle, motion[theta][-1], "uniform motion of the mass", 1e-13),
-        Row("dη/dt at 1.5 s, where τ = 0", motion[energy.diff(theta)][-1], change, NOTE, 1e-14),
+        Row("dη/dt at the start, τ = 0", motion[energy.diff(theta)][0], change, NOTE, 1e-14),
     ]  # fmt: skip
 
 

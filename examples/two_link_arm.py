@@ -5,6 +5,7 @@ inertia M, and what becomes of them at the joints: J, I(θ) = JᵀMJ, η = I(θ)
 """
 
 import numpy as np
+import sympy as sp
 
 import stationary as st
 from examples import Row, film, save
@@ -50,6 +51,7 @@ def motion():
 
 def results():
     h = hamilton(system())
+    energy = system().kinetic
     reach = m2 * l1 * l2 * st.cos(theta2) / 2
     elbow = I2 + m2 * l2**2 / 4
     shoulder = I1 + m1 * l1**2 / 4 + m2 * l1**2 + elbow
@@ -61,8 +63,8 @@ def results():
         Row("I[1,2]", elbow + reach, h.inertia[0, 1], NOTE),
         Row("I[2,2]", elbow, h.inertia[1, 1], NOTE),
         Row("η of the elbow", (elbow + reach) * omega1 + elbow * omega2, h.momenta[1], NOTE),
-        Row("∂E*/∂θ of the shoulder", 0, system().kinetic.diff(theta1), NOTE),
-        Row("∂E*/∂θ of the elbow", push, system().kinetic.diff(theta2), NOTE),
+        Row("∂E*/∂θ of the shoulder", 0, sp.simplify(energy.diff(theta1)), NOTE),
+        Row("∂E*/∂θ of the elbow", push, sp.simplify(energy.diff(theta2)), NOTE),
     ]
     driven = motion()
     t = driven.t[-1]

@@ -33,7 +33,11 @@ from sympy import (
     tanh,
 )
 
+import stationary.plot  # registers the views that results show
+from stationary.derive.check import check
+from stationary.derive.hamilton import hamilton
 from stationary.derive.lagrange import equations
+from stationary.derive.potential import potential_of
 from stationary.errors import (
     CompileError,
     DerivationError,
@@ -59,18 +63,25 @@ from stationary.model.symbols import (
 )
 from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
+from stationary.result.diagram import Diagram
+from stationary.result.equilibrium import Equilibrium
 from stationary.result.motion import Motion
+from stationary.result.statespace import StateSpace
 from stationary.solve.consistent import State, consistent
+from stationary.solve.continuation import continuation
 from stationary.solve.dynamics import simulate
+from stationary.solve.equilibria import equilibria
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.stability import linearize
 from stationary.solve.stabilize import Baumgarte, Projection
+from stationary.solve.statics import statics
 
 __version__ = "0.1.0"
 __all__ = [
-    "BDF",
     "Abs",
     "Array",
+    "BDF",
     "Baumgarte",
     "CompileError",
     "Compiled",
@@ -78,8 +89,10 @@ __all__ = [
     "Contact",
     "Coordinate",
     "DerivationError",
+    "Diagram",
     "DidNotConverge",
     "Drag",
+    "Equilibrium",
     "Event",
     "Friction",
     "Input",
@@ -94,6 +107,7 @@ __all__ = [
     "Projection",
     "Runge",
     "State",
+    "StateSpace",
     "StatementError",
     "StationaryError",
     "System",
@@ -105,22 +119,28 @@ __all__ = [
     "atan",
     "atan2",
     "body",
+    "check",
     "compile",
     "consistent",
+    "continuation",
     "coordinates",
     "cos",
     "cosh",
     "damper",
     "each",
     "equations",
+    "equilibria",
     "exp",
+    "hamilton",
     "inputs",
+    "linearize",
     "log",
     "mechanism",
     "norm",
     "parameters",
     "particle",
     "pi",
+    "potential_of",
     "rate",
     "rod",
     "sign",
@@ -129,6 +149,7 @@ __all__ = [
     "sinh",
     "spring",
     "sqrt",
+    "statics",
     "t",
     "tan",
     "tanh",

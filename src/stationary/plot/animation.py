@@ -21,8 +21,9 @@ from stationary.result.views import view
 # A film runs in real time if it is neither shorter nor longer than this, in seconds.
 _SHORTEST, _LONGEST = 2.0, 20.0
 
-# A trail is as long as the last second of the film, and fades in so many pieces.
-_TRAIL, _PIECES = 1.0, 6
+# A trail is as long as the last second of the film, fades in so many pieces, and is sampled more
+# finely than the frames so that a fast one is round.
+_TRAIL, _PIECES, _FINE = 1.0, 6, 4
 
 
 @view("motion", "animate")
@@ -46,7 +47,7 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
     matplotlib.animation.FuncAnimation
     """
     save = _saver(path)
-    times, speed = _times(motion, fps)
+    times, speed = _times(motion, fps * _FINE)
     drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
     film = _film(drawn, motion.system.name, speed, fps)
     if save is not None:
@@ -54,19 +55,21 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
     return _playing(film, fps)
 
 
-def _times(motion: Motion, fps: float) -> tuple[np.ndarray, float]:
+def _times(motion: Motion, rate: float) -> tuple[np.ndarray, float]:
     """Return evenly spaced times, and how much faster than the motion the film runs."""
-    if not fps > 0:
+    if not rate > 0:
         raise StatementError(
             say(
                 "fps is not a number of frames per second.",
-                f"Found {fps!r}, expected a positive number.",
+                f"Found {rate / _FINE:g}, expected a positive number.",
                 "Give it as in animate(fps=25).",
             )
         )
     first, last = float(motion.t[0]), float(motion.t[-1])
     length = float(np.clip(last - first, _SHORTEST, _LONGEST))
-    return np.linspace(first, last, round(length * fps) + 1), (last - first) / length
+    return np.linspace(first, last, _FINE * round(length * rate / _FINE) + 1), (
+        last - first
+    ) / length
 
 
 # -- the film -------------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
         figure = plt.figure(figsize=paper(drawn))
         axes = stage(figure, drawn)
         title = figure.suptitle("", fontsize=10)
-        trails = [_Trail.behind(axes, s, fps) for s in drawn.strokes if s.trail]
+        trails = [_Trail.behind(axes, s, fps * _FINE) for s in drawn.strokes if s.trail]
         strokes = [(ink(axes, s), s.path) for s in drawn.strokes]
     digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
     pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
@@ -98,10 +101,10 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
 
     def show(k: int) -> list[Any]:
         for artist, path in strokes:
-            move(artist, path[k])
+            move(artist, path[_FINE * k])
         for trail in trails:
-            trail.show(k)
-        clock = f"t = {drawn.t[k]:.{digits}f} s{pace}"
+            trail.show(_FINE * k)
+        clock = f"t = {drawn.t[_FINE * k]:.{digits}f} s{pace}"
         title.set_text(f"{name}\n{clock}" if name else clock)
         return moving
 
@@ -109,7 +112,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
     show(0)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return _Film(figure, moving, show, len(drawn.t), name)
+    return _Film(figure, moving, show, len(drawn.t[::_FINE]), name)
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,12 @@ class _Trail:
     edges: np.ndarray
 
     @classmethod
-    def behind(cls, axes: Any, stroke: Stroke, fps: float) -> _Trail:
+    def behind(cls, axes: Any, stroke: Stroke, rate: float) -> _Trail:
         line = Stroke(
             stroke.path, {"color": stroke.style["color"], "lw": 1.6, "ls": "-", "zorder": 1}
         )
         pieces = [ink(axes, line, alpha=0.8 * (1 - k / _PIECES)) for k in range(_PIECES)]
-        edges = np.linspace(0, max(_PIECES, _TRAIL * fps), _PIECES + 1).round().astype(int)
+        edges = np.linspace(0, max(_PIECES, _TRAIL * rate), _PIECES + 1).round().astype(int)
         return cls(stroke.path[:, 0], pieces, edges)
 
     def show(self, k: int) -> None:
@@ -188,6 +191,9 @@ def _images(film: _Film) -> list[Any]:
     figure.set_canvas(window)
     # All frames share the colours of the last, in which every trail has its full length.
     palette = images[-1].quantize(256)
+    colors = np.reshape(palette.getpalette(), (-1, 3))
+    colors[np.argmax(colors.sum(axis=1))] = 255  # averaging makes paper grey
+    palette.putpalette(colors.ravel().tolist())
     return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
 
 

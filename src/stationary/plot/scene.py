@@ -154,7 +154,7 @@ def _links(parts: list[Part], where: list[list[np.ndarray]], size: float) -> lis
         if aside:
             shape = np.array([(0, 0), *(shape + (0, aside)), (1, 0)])
         thick = 2.0 if part.kind == "rod" else 1.2
-        style = {"color": _INK, "lw": thick, "ls": "-", "solid_joinstyle": "round", "zorder": 2}
+        style = {"color": _INK, "lw": thick, "ls": "-", "solid_joinstyle": "round", "zorder": 3}
         strokes.append(Stroke(_along(shape, P, Q, 0.025 * size), style))
     return strokes
 
@@ -181,8 +181,9 @@ def _along(shape: np.ndarray, P: np.ndarray, Q: np.ndarray, width: float) -> np.
 def _bodies(
     motion: Motion, parts: list[Part], where: list[list[np.ndarray]], size: float
 ) -> list[Stroke]:
-    strokes = []
-    corners = np.array([(-1, -0.6), (1, -0.6), (1, 0.6), (-1, 0.6), (-1, -0.6)]) * 0.07 * size
+    strokes: list[Stroke] = []
+    dots = sum(part.kind == "particle" for part in parts)
+    corners = np.array([(-1, -0.6), (1, -0.6), (1, 0.6), (-1, 0.6), (-1, -0.6)]) * 0.04 * size
     for part, (centre, *_) in zip(parts, where):
         if part.kind != "body":
             continue
@@ -192,8 +193,9 @@ def _bodies(
         # The plane of a body is that of its first and last axis: gravity pulls along the last.
         outline[..., 0] = c * corners[:, 0] - s * corners[:, 1]
         outline[..., -1] = s * corners[:, 0] + c * corners[:, 1]
-        color = COLORS[len(strokes) % len(COLORS)]
-        style = {"facecolor": color, "edgecolor": "black", "lw": 1.0, "alpha": 0.85, "zorder": 3}
+        # Particles have the first colours.
+        color = COLORS[(len(strokes) + dots) % len(COLORS)]
+        style = {"facecolor": color, "edgecolor": "black", "lw": 1.0, "zorder": 2}
         strokes.append(Stroke(centre + outline, style, filled=True))
     return strokes
 
@@ -223,7 +225,7 @@ def _particles(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]
     dots = np.concatenate(found, axis=1)
     style: dict[str, Any] = {"ls": "none", "marker": "o", "zorder": 5}
     if dots.shape[1] > _MANY:
-        return [Stroke(dots, style | {"color": COLORS[0], "ms": 4})]
+        return [Stroke(dots, style | {"color": COLORS[0], "ms": 3.5})]
     style |= {"ms": 11, "mec": "black", "mew": 0.8}
     return [
         Stroke(dots[:, [k]], style | {"color": COLORS[k % len(COLORS)]}, trail=True)
@@ -240,7 +242,8 @@ def paper(drawn: Scene) -> tuple[float, float]:
         return 5.0, 5.0
     wide, high = drawn.high - drawn.low
     share = float(high / wide)
-    return (5.5, max(0.8, 4.8 * share) + 1.2) if share < 1 else (max(2.4, 4.8 / share) + 0.9, 6.0)
+    # Labels and title take what is added to either side.
+    return (5.5, max(0.5, 4.7 * share) + 1.0) if share < 1 else (max(2.4, 4.8 / share) + 0.8, 5.8)
 
 
 def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
@@ -250,11 +253,11 @@ def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
         axes.set_box_aspect(drawn.high - drawn.low)
         axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), zlim=_pair(drawn, 2))
         axes.set(xlabel="$x$ (m)", ylabel="$y$ (m)", zlabel="$z$ (m)")
-        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-            axis.set_major_locator(_few_ticks())
+        axes.tick_params(labelsize="small", pad=0)
+        axes.locator_params(nbins=4)
         return axes
     axes = figure.add_subplot(place)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", anchor="N")
     axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), xlabel="$x$ (m)", ylabel="$y$ (m)")
     if drawn.flat:
         # Positions on a line: there is no second axis to read.
@@ -265,12 +268,6 @@ def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
 
 def _pair(drawn: Scene, axis: int) -> tuple[float, float]:
     return float(drawn.low[axis]), float(drawn.high[axis])
-
-
-def _few_ticks() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(4)
 
 
 def ink(axes: Any, stroke: Stroke, **changes: Any) -> Any:

@@ -52,7 +52,7 @@ def _given(motion: Motion, expressions: tuple[Any, ...]) -> Any:
     groups = _by_size(lines)
     figure = plt.figure(figsize=(7, 1.2 + 2.3 * len(groups)))
     column = figure.add_gridspec(1, 1)[0]
-    _stack(figure, column, motion.t, groups, "" if len(lines) > 1 else lines[0][0])
+    _stack(figure, column, motion.t, groups, "SI units" if len(lines) > 1 else lines[0][0])
     _title(figure, motion, notes)
     return figure
 
@@ -123,6 +123,7 @@ def _by_size(lines: list[Line]) -> list[list[Line]]:
         near = int(np.argmin(ratios)) if ratios else -1
         if ratios and (ratios[near] <= _APART or len(groups) == _PANELS):
             groups[near].append((name, values))
+            scales[near] = max(size, scales[near])
         else:
             groups.append([(name, values)])
             scales.append(size)
@@ -167,17 +168,15 @@ def _energy(figure: Any, place: Any, motion: Motion) -> None:
 
 
 def balance(axes: Any, motion: Motion) -> None:
-    """Draw how far the energy is from balancing, beside what rounding alone would do."""
-    error = np.abs(motion.balance)
-    sizes = [motion.kinetic, motion.potential, motion.work]
-    rounding = float(np.finfo(float).eps * np.max(np.abs(sizes)))
+    """Draw how far the energy is from balancing, as a share of the largest T, U or work."""
+    largest = float(np.max(np.abs([motion.kinetic, motion.potential, motion.work])))
+    rounding = float(np.finfo(float).eps)
     # An exact zero has no logarithm; it stands at the foot of the panel.
-    foot = max(rounding, np.finfo(float).tiny) / 10
-    axes.semilogy(motion.t, np.maximum(error, foot), lw=0.9, label=r"$|\Delta E - \mathrm{work}|$")
-    axes.axhline(max(rounding, foot), color="0.45", ls=(0, (1, 1.5)), label="rounding")
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(low, foot), max(high, 100 * rounding))
-    axes.set_ylabel("energy balance (J)")
+    error = np.maximum(np.abs(motion.balance) / (largest or 1.0), rounding / 10)
+    axes.semilogy(motion.t, error, lw=0.9, label=r"$|\Delta E - \mathrm{work}|$")
+    axes.axhline(rounding, color="0.45", ls=(0, (1, 1.5)), label="rounding")
+    axes.set_ylim(rounding / 12, max(100 * rounding, 10 * float(np.max(error))))
+    axes.set_ylabel("relative error")
     legend(axes)
     _time(axes, True)
 

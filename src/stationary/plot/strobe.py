@@ -11,6 +11,9 @@ from stationary.plot.style import look
 from stationary.result.motion import Motion
 from stationary.result.views import view
 
+# With more flashes than this, dots and lines are drawn smaller.
+_CROWDED = 15
+
 
 @view("motion", "strobe")
 def strobe(motion: Motion, count: int = 12, axes: Any = None) -> Any:
@@ -41,7 +44,10 @@ def strobe(motion: Motion, count: int = 12, axes: Any = None) -> Any:
             if stroke.trail:
                 line = {"marker": "none", "lw": 1.0, "ls": "-", "alpha": 0.5, "zorder": 1}
                 move(ink(axes, stroke, **line), stroke.path[:, 0])
+            small = {"ms": 6, "lw": 1.0} if count > _CROWDED else {}
+            size = {key: value for key, value in small.items() if key in stroke.style}
             for flash in range(count):
                 strength = 0.12 + 0.88 * (flash / max(1, count - 1)) ** 2
-                move(ink(axes, stroke, alpha=strength), stroke.path[between * flash])
+                artist = ink(axes, stroke, alpha=strength, **size)
+                move(artist, stroke.path[between * flash])
     return axes.figure

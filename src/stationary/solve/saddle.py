@@ -68,6 +68,8 @@ class Saddle:
         known = np.concatenate([force, gap])
         if self.dense:
             K = self.matrix.toarray()
+            if not np.all(np.isfinite(K)):
+                return np.full(self.n, np.nan), np.full(self.m, np.nan)
             try:
                 made = np.linalg.solve(K, known)
                 if not np.all(np.isfinite(made)):

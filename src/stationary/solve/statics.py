@@ -223,7 +223,7 @@ class Search:
         progress = Progress(f"statics of {self.system.name or 'a system'}")
         lam = self._first_multipliers(q, active)
         penalty, reach = 1.0, 1.0
-        best, waited = (np.inf, q, lam), 0
+        best, waited, scale = (np.inf, q, lam), 0, 1e-300
         descend = self.kind == "minimum" and self.conservative(q)
         try:
             for count in range(_MOST_STEPS):
@@ -234,8 +234,8 @@ class Search:
                 c, A = c[active], A[active]
                 if not (np.all(np.isfinite(g)) and np.all(np.isfinite(c))):
                     return q, lam, "not finite"
-                # What cancels in the balance: its rounding is what can be hoped for.
-                scale = max((np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0), 1e-300)
+                # The largest forces at work so far: their rounding is what can be hoped for.
+                scale = max((np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0), scale)
                 size = max(1.0, np.abs(q).max(initial=0.0))
                 left = max(
                     np.abs(g - A.T @ lam).max(initial=0.0) / scale,

@@ -1,0 +1,157 @@
+"""The n-link pendulum, package beside package."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import pendulum
+from benchmarks.goals import Goal
+from benchmarks.peers import Peer
+from benchmarks.reference import reference
+from benchmarks.table import Table, duration, ratio
+from benchmarks.worker import PHASES, measure
+
+OURS, FIRST, SYMPY = "stationary", "stationary, first code", "SymPy + SciPy DOP853"
+
+# Errors within this factor count as equal: near rounding they are a matter of luck.
+EQUAL = 10.0
+
+
+@dataclass
+class Score:
+    """What was measured of one peer at one size; None where it did not get that far."""
+
+    peer: Peer
+    n: int
+    derive: float | None = None
+    cold: float | None = None
+    cached: float | None = None
+    run: float | None = None
+    error: float | None = None
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def setup_cold(self) -> float | None:
+        """Statement to runnable code with nothing kept from before."""
+        return None if self.derive is None or self.cold is None else self.derive + self.cold
+
+    @property
+    def setup_cached(self) -> float | None:
+        """Statement to runnable code; where nothing is kept, as cold."""
+        ready = self.cached if self.peer.cached else self.cold
+        return None if self.derive is None or ready is None else self.derive + ready
+
+
+def score(peer: Peer, n: int, limit: float, seconds: float) -> Score:
+    """Measure one peer at one size, in processes of its own."""
+    made = Score(peer, n)
+    with tempfile.TemporaryDirectory() as folder:
+        # The first process finds nothing kept; a second one, where it makes a difference, does.
+        for again in (False, True) if peer.cached else (False,):
+            last = again or not peer.cached
+            command = ["benchmarks.worker", peer.name, str(n), str(seconds if last else 0.0)]
+            lines, failure = measure(command, Path(folder), limit)
+            phases = {line["phase"]: line for line in lines}
+            took = {name: line["seconds"] for name, line in phases.items()}
+            made.derive = took.get("derive", made.derive)
+            if again:
+                made.cached = took.get("compile")
+            else:
+                made.cold = took.get("compile")
+            if failure:
+                reached = PHASES[len(phases)] if len(phases) < len(PHASES) else "end"
+                why = f"not done after {limit:g} s" if failure == "limit" else failure
+                made.remarks.append(f"{peer.name}: {reached}: {why}")
+                break
+            if last:
+                made.run = took["run"]
+                made.error = reference(n).error(phases["run"]["end"])
+    return made
+
+
+def race(
+    peers: Sequence[Peer], sizes: Iterable[int], limit: float, seconds: float
+) -> Iterable[tuple[Table, list[Score]]]:
+    """Yield a table and its scores for every size."""
+    beaten: dict[str, str] = {}
+    for n in sizes:
+        known = reference(n)
+        scores, remarks = [], []
+        for peer in peers:
+            why = peer.unfit(n) or beaten.get(peer.name, "")
+            if why:
+                remarks.append(f"{peer.name}: {why}")
+                scores.append(Score(peer, n))
+                continue
+            scores.append(score(peer, n, limit, seconds))
+            remarks += scores[-1].remarks
+            if scores[-1].run is None:
+                beaten[peer.name] = f"not tried: it did not finish n = {n}"
+        table = _table(n, scores)
+        table.remarks = [
+            f"error: largest of any angle or angular velocity at t = {pendulum.LAST:g} against a "
+            f"reference known to {known.uncertainty:.0e};",
+            f"a rounding error (1e-16) of the start grows to {1.1e-16 * known.growth:.0e}",
+            *remarks,
+        ]
+        yield table, scores
+
+
+def _table(n: int, scores: Sequence[Score]) -> Table:
+    columns = [
+        f"{n} link{'s' * (n > 1)}", "derive", "compile", "from cache", "one run", "error",
+        "set-up ÷ ours", "cached ÷ ours", "run ÷ ours",
+    ]  # fmt: skip
+    table = Table(f"pendulum, n = {n}", columns)
+    ours = next((s for s in scores if s.peer.name == OURS), None)
+    for s in scores:
+        table.add(
+            s.peer.name,
+            duration(s.derive),
+            duration(s.cold),
+            duration(s.cached) if s.peer.cached else "none",
+            duration(s.run),
+            "–" if s.error is None else f"{s.error:.0e}",
+            ratio(s.setup_cold, ours and ours.setup_cold),
+            ratio(s.setup_cached, ours and ours.setup_cached),
+            ratio(s.run, ours and ours.run),
+        )
+    return table
+
+
+def goals(scores: Sequence[Score]) -> Iterable[Goal]:
+    """Yield what was to be reached."""
+    by = {(s.peer.name, s.n): s for s in scores}
+    for n in sorted({s.n for s in scores}):
+        ours = by.get((OURS, n))
+        if ours is None or ours.run is None or ours.error is None:
+            continue
+        others = [
+            s for s in scores if s.n == n and s.run is not None and not s.peer.name.startswith(OURS)
+        ]
+        rivals = [s for s in others if s.error is not None and s.error <= EQUAL * ours.error]
+        # What is less accurate has done less work: it is shown, but no goal.
+        for group, what in ((rivals, "as accurate"), (others, "of any accuracy")):
+            best = min(group, key=lambda s: s.run or 0.0, default=None)
+            if best is not None and best.run is not None:
+                yield Goal(
+                    f"n = {n}: run no slower than the fastest {what}",
+                    f"≤ {duration(best.run)}, error {best.error:.0e} ({best.peer.name})",
+                    f"{duration(ours.run)}, error {ours.error:.0e}",
+                    ours.run <= best.run if group is rivals else None,
+                )
+    sympy, ours, first = (by.get((name, 10)) for name in (SYMPY, OURS, FIRST))
+    if sympy and sympy.setup_cold:
+        wanted = ((ours, "cached", 20.0), (first, "cached", 20.0), (first, "cold", 1.0))
+        for made, kind, factor in wanted:
+            taken = made and (made.setup_cached if kind == "cached" else made.setup_cold)
+            if made and taken:
+                yield Goal(
+                    f"n = 10: {made.peer.name}: derive + compile, {kind}",
+                    f"≤ {duration(sympy.setup_cold / factor)} (SymPy ÷ {factor:g})",
+                    f"{duration(taken)} ({ratio(sympy.setup_cold, taken)} faster)",
+                    taken * factor <= sympy.setup_cold,
+                )

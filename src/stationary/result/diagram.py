@@ -1,0 +1,112 @@
+"""A bifurcation diagram: branches of equilibria and the points where they turn and cross."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stationary.model.layout import Layout
+from stationary.model.system import System
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+from stationary.result.views import show
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Branch:
+    """A curve of equilibria, in the order in which it was followed.
+
+    ``branch[x]`` is a coordinate along it.
+
+    Attributes
+    ----------
+    parameter : ndarray
+    q : ndarray, shape (points, coordinates)
+    stable : ndarray of bool
+    unstable : ndarray of int
+        Number of growing modes at every point.
+    status : Status
+        Why it ends: at a limit of the span, closed, at the bound on steps.
+    """
+
+    layout: Layout
+    parameter: np.ndarray
+    q: np.ndarray
+    lam: np.ndarray
+    unstable: np.ndarray
+    status: Status
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Whether each point is stable."""
+        return self.unstable == 0
+
+    def forces(self) -> Multipliers:
+        """Return the multipliers along the branch, by name."""
+        return Multipliers.of(self.lam, self.layout)
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        places, _ = self.layout.resolve(key, "the key")
+        return self.q[:, places]
+
+    def __len__(self) -> int:
+        return len(self.parameter)
+
+    def __repr__(self) -> str:
+        low, high = self.parameter.min(), self.parameter.max()
+        share = np.mean(self.stable)
+        return f"Branch of {len(self)} points, {low:.6g} … {high:.6g}, {share:.0%} stable"
+
+
+@dataclass(frozen=True, eq=False)
+class Special:
+    """A point where something happens: "fold", "pitchfork", "branch" or "hopf"."""
+
+    kind: str
+    parameter: float
+    q: np.ndarray
+    layout: Layout
+    frequency: float | None = None
+
+    def __getitem__(self, key: Any) -> Any:
+        places, _ = self.layout.resolve(key, "the key")
+        value = self.q[places]
+        return float(value) if np.ndim(value) == 0 else value
+
+    def __repr__(self) -> str:
+        more = f", frequency {self.frequency:.6g} rad/s" if self.frequency else ""
+        return f"{self.kind} at {self.parameter:.12g}{more}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagram:
+    """Branches of equilibria over a parameter.
+
+    Attributes
+    ----------
+    branches : list of Branch
+    special : list of Special
+        Folds, pitchforks and other branch points, Hopf points, ordered by parameter.
+    """
+
+    system: System
+    parameter: str
+    branches: list[Branch]
+    special: list[Special]
+
+    def plot(self, *expressions: Any):
+        """Draw the diagram: stable solid, unstable dashed, special points marked.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("diagram", "plot")(self, *expressions)
+
+    def __repr__(self) -> str:
+        lines = [f"Diagram over {self.parameter}: {len(self.branches)} branch(es)"]
+        lines += [f"  {branch}; ended: {branch.status.message}" for branch in self.branches]
+        lines += [f"  {point}" for point in self.special]
+        return "\n".join(lines)

@@ -1,0 +1,265 @@
+"""Small motions about an equilibrium or a steady motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import null_space, qr
+
+from stationary.errors import DerivationError, StatementError, say
+from stationary.lower.inputs import drives, translate
+from stationary.lower.kernel import Kernel, graph_of, kernel_of
+from stationary.model.system import System
+from stationary.model.terms import vector
+from stationary.result.equilibrium import Equilibrium
+from stationary.result.statespace import StateSpace, names
+from stationary.solve.consistent import repaired
+from stationary.solve.inertia import check_inertia
+
+# Accelerations below this, relative to the forces at work, count as none.
+_STEADY = 1e-7
+
+
+def linearize(
+    system: System,
+    *,
+    at: Equilibrium | Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    outputs: Sequence[Any] | None = None,
+    t: float = 0.0,
+) -> StateSpace:
+    """Linearize the equations of motion about an equilibrium or a steady motion.
+
+    Parameters
+    ----------
+    system : System
+    at : Equilibrium or dict, optional
+        The operating point: an equilibrium, or coordinates and velocities. A coordinate with a
+        velocity must be cyclic: the motion is then steady, and the coordinate itself is no state.
+    params : dict, optional
+        Values of parameters; those of the equilibrium, if one is given, else the defaults.
+    inputs : dict, optional
+        Values of the inputs at the operating point; zero where left out.
+    outputs : list of expressions, optional
+        What is observed; all coordinates that are states when left out.
+    t : float
+        Time, for systems that depend on it.
+
+    Returns
+    -------
+    StateSpace
+
+    Examples
+    --------
+    >>> theta, tau = st.coordinates("theta"), st.inputs("tau")
+    >>> pendulum = st.System(
+    ...     kinetic=theta.dot**2 / 2,
+    ...     potential=-9.81 * st.cos(theta),
+    ...     loads=[st.Load(tau, on=theta)],
+    ... )
+    >>> lin = st.linearize(pendulum, at={theta: 0.0})
+    >>> lin.A
+    array([[ 0.  ,  1.  ],
+           [-9.81,  0.  ]])
+    >>> lin.stability
+    'marginally stable'
+    """
+    graph = graph_of(system)
+    layout = graph.layout
+    if isinstance(at, Equilibrium):
+        q, v, values = at.q, np.zeros_like(at.q), at.params
+        if params:
+            values = layout.values(params)
+        given = dict(zip((u.name for u in system.inputs), at.u.tolist()))
+    else:
+        q, v = layout.state(at)
+        values, given = layout.values(params), {}
+    given = {u.name: 0.0 for u in system.inputs} | given
+    given |= {str(k): value for k, value in (inputs or {}).items()}
+    driven = drives(layout, given, (t, t + 1.0))
+    state = repaired(graph, values, t, q, v, repair=True)
+    check_inertia(graph, values, t, state.q, state.v)
+    numbers = tuple(("number", None) for _ in system.inputs)
+    kernel = kernel_of(system, numbers, state.rows)
+    u = _values(driven, layout, t, state.q, state.v, values)
+    point = _Point(kernel, values, u, t, state.q, state.v)
+    return point.reduced(None if outputs is None else vector(list(outputs), "an output"))
+
+
+def _values(driven: Any, layout: Any, t: float, q: Any, v: Any, p: Any) -> np.ndarray:
+    found, slots = [], list(driven.slots(t))
+    for kind, content in driven.signature:
+        if kind == "expression":
+            found.append(float(ca.DM(translate(content, layout, t, q, v, p))))
+        else:
+            found.append(slots.pop(0))
+    return np.array(found)
+
+
+class _Point:
+    """The equations of motion at an operating point, as matrices."""
+
+    def __init__(self, kernel: Kernel, params, u, t: float, q, v):
+        self.kernel, self.t, self.n = kernel, t, kernel.size
+        self.q, self.v, self.u, self.params = q, v, u, params
+        self.y = np.concatenate([q, v])
+        last = [0.0] if kernel.rows else []
+        self.p = np.concatenate([params, u, last])
+
+    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ẏ, ∂ẏ/∂y and ∂ẏ/∂u, without the work that is integrated along."""
+        rate, slope, push = _derivatives(self.kernel)(
+            self.t, np.concatenate([self.y, np.zeros(self.kernel.states - 2 * self.n)]), self.p
+        )
+        keep = slice(0, 2 * self.n)
+        return (
+            np.asarray(rate).ravel()[keep], np.asarray(slope)[keep, keep], np.asarray(push)[keep]
+        )  # fmt: skip
+
+    def reduced(self, outputs: Any) -> StateSpace:
+        """Restrict to what can move: on the constraints, without coordinates that only drift."""
+        rate, J, B = self.matrices()
+        n, layout = self.n, self.kernel.layout
+        drifting = np.flatnonzero(np.abs(self.v) > 0)
+        self._require_steady(rate, J, drifting)
+        labels = [layout.name(i) for i in range(n)] + [layout.name(i) + ".dot" for i in range(n)]
+        kept = np.array([i for i in range(2 * n) if i not in set(drifting.tolist())])
+        tangent = self._tangent(drifting)[kept]
+        # States are chosen among the coordinates and velocities themselves, the first that suffice.
+        chosen = _independent(tangent)
+        basis = tangent @ np.linalg.inv(tangent[chosen])
+        J, B = J[np.ix_(kept, kept)], B[kept]
+        states = tuple(labels[kept[i]] for i in chosen)
+        C, D, observed = self._observed(outputs, kept, basis, states)
+        E, F, G = self._descriptor()
+        return StateSpace(
+            A=J[chosen] @ basis, B=B[chosen], C=C, D=D, states=states,
+            inputs=names(self.kernel.graph.system.inputs), outputs=observed, E=E, F=F, G=G,
+        )  # fmt: skip
+
+    def _require_steady(self, rate: np.ndarray, J: np.ndarray, drifting: np.ndarray) -> None:
+        n, layout = self.n, self.kernel.layout
+        a = rate[n:]
+        scale = max(1.0, np.abs(J).max() * max(1.0, np.abs(self.y).max()) * 1e-3)
+        worst = int(np.argmax(np.abs(a))) if n else 0
+        if n and np.abs(a[worst]) > _STEADY * scale:
+            raise StatementError(
+                say(
+                    "the operating point is neither an equilibrium nor a steady motion.",
+                    f"Found the acceleration {a[worst]:.3g} of '{layout.name(worst)}', expected "
+                    "none.",
+                    "Find one with st.statics or st.equilibria, or give the inputs that hold it.",
+                )
+            )
+        for i in drifting:
+            if np.abs(J[n:, i]).max(initial=0.0) > 1e-9 * max(1.0, np.abs(J).max()):
+                raise StatementError(
+                    say(
+                        f"'{layout.name(int(i))}' moves at the operating point and is not cyclic.",
+                        "Found accelerations that depend on it; a steady motion has none.",
+                        "Give it no velocity, or choose a coordinate that nothing depends on.",
+                    )
+                )
+
+    def _tangent(self, drifting: np.ndarray) -> np.ndarray:
+        """Return a basis of the small motions that the constraints allow."""
+        n, rows = self.n, list(self.kernel.rows)
+        if not rows:
+            return np.eye(2 * n)[:, [i for i in range(2 * n) if i not in set(drifting.tolist())]]
+        slopes = _row_slopes(self.kernel)(self.t, self.q, self.v, self.u, self.params)
+        A, of_rate = (np.asarray(x)[rows] for x in slopes)
+        holonomic = np.zeros(self.kernel.layout.multipliers, dtype=bool)
+        for r in self.kernel.layout.rows:
+            holonomic[r.places] = r.holonomic
+        held = holonomic[rows]
+        normal = np.block([[A[held], np.zeros((held.sum(), n))], [of_rate, A]])
+        return null_space(normal, rcond=1e-10)
+
+    def _observed(self, outputs, kept, basis, states):
+        n, layout = self.n, self.kernel.layout
+        if outputs is None:
+            rows = [i for i, s in enumerate(states) if not s.endswith(".dot")]
+            C = np.eye(len(states))[rows]
+            return C, np.zeros((len(rows), len(self.u))), tuple(states[i] for i in rows)
+        q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
+        parameters = {p.name: p for p in self.kernel.graph.system.parameters}
+        made = []
+        for e in outputs:
+            swap = {s: parameters[s.name] for s in e.free_symbols if s.name in parameters}
+            made.append(translate(e.xreplace(swap), layout, self.t, q, v, ca.DM(self.params)))
+        slope = ca.Function("C", [q, v], [ca.jacobian(ca.vertcat(*made), ca.vertcat(q, v))])
+        C = np.asarray(slope(self.q, self.v))[:, kept] @ basis
+        return C, np.zeros((len(outputs), len(self.u))), names(outputs)
+
+    def _descriptor(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return E, F, G of E ż = F z + G u over z = (δq, δv, δλ)."""
+        kernel, n, m = self.kernel, self.n, len(self.kernel.rows)
+        graph = kernel.graph
+        M = np.asarray(graph.dynamics(self.t, self.q, self.v, self.u, self.params)[0])
+        lam = np.zeros(0)
+        if m:
+            held = kernel.held(self.t, self.q, self.v, self.u, self.params, 0.0)
+            lam = np.asarray(held[1]).ravel()
+        slopes = _force_slopes(kernel)(self.t, self.q, self.v, self.u, self.params, lam)
+        by_q, by_v, by_u, A, of_rate = (np.asarray(x) for x in slopes)
+        rows = list(kernel.rows)
+        A, of_rate = A[rows].reshape(m, n), of_rate[rows].reshape(m, n)
+        E = np.zeros((2 * n + m, 2 * n + m))
+        E[:n, :n], E[n : 2 * n, n : 2 * n] = np.eye(n), M
+        F = np.zeros_like(E)
+        F[:n, n : 2 * n] = np.eye(n)
+        F[n : 2 * n] = np.hstack([by_q, by_v, A.T])
+        F[2 * n :, :n], F[2 * n :, n : 2 * n] = of_rate, A
+        G = np.zeros((2 * n + m, len(self.u)))
+        G[n : 2 * n] = by_u.reshape(n, len(self.u))
+        return E, F, G
+
+
+def _derivatives(kernel: Kernel) -> ca.Function:
+    if not kernel.graph.scalar:
+        raise DerivationError(
+            say(
+                "linearize makes dense matrices, too large for this system.",
+                f"Found {kernel.size} coordinates.",
+                "Use st.modes for a few modes of a large system.",
+            )
+        )
+    t, y, p = kernel.arguments
+    rate = kernel.rhs(t, y, p)
+    m, k = kernel.parameters, len(kernel.signature)
+    push = ca.jacobian(rate, p)[:, m : m + k]
+    return ca.Function("derivatives", [t, y, p], [rate, ca.jacobian(rate, y), push])
+
+
+def _row_slopes(kernel: Kernel) -> ca.Function:
+    """Return A and ∂Ṙ/∂q as functions."""
+    arguments = kernel.graph.constraints.sx_in()
+    _, Rdot, A, _, _ = kernel.graph.constraints.call(arguments)
+    return ca.Function("slopes", arguments, [A, ca.jacobian(Rdot, arguments[1])])
+
+
+def _force_slopes(kernel: Kernel) -> ca.Function:
+    """Slopes of force + Aᵀλ by q, v and u, and A and ∂Ṙ/∂q."""
+    arguments = kernel.graph.dynamics.sx_in()
+    _, force = kernel.graph.dynamics.call(arguments)
+    lam = ca.SX.sym("lam", len(kernel.rows))
+    A, of_rate = ca.SX(0, kernel.size), ca.SX(0, kernel.size)
+    if kernel.rows:
+        _, Rdot, A, _, _ = kernel.graph.constraints.call(arguments)
+        of_rate = ca.jacobian(Rdot, arguments[1])
+        force = force + ca.mtimes(A[list(kernel.rows), :].T, lam)
+    _, q, v, u, _ = arguments
+    slopes = [ca.jacobian(force, x) for x in (q, v, u)]
+    return ca.Function("force_slopes", [*arguments, lam], [*slopes, A, of_rate])
+
+
+def _independent(basis: np.ndarray) -> np.ndarray:
+    """Return rows of a basis that are independent, as well conditioned as they come."""
+    if basis.shape[0] == basis.shape[1]:
+        return np.arange(basis.shape[0])
+    _, _, pivots = qr(basis.T, pivoting=True, mode="economic")
+    return np.sort(pivots[: basis.shape[1]])
