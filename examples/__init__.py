@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
+FPS = 20  # frames per second of the moving pictures
+
 
 class Row(NamedTuple):
     """One line of the table: a number, an expression or a truth, and what it should be."""
@@ -52,9 +54,9 @@ def save(figure: Any, path: Any) -> None:
     plt.close(figure)
 
 
-def film(motion: Any, path: Any, fps: int = 25) -> None:
+def film(motion: Any, path: Any) -> None:
     """Write a moving picture to a file and let go of its figure."""
     import matplotlib.pyplot as plt
 
-    motion.animate(path, fps=fps)
+    motion.animate(path, fps=FPS)
     plt.close("all")

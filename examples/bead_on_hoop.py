@@ -84,4 +84,4 @@ def results():
 def pictures(folder):
     motion = turned(6 + 0 * st.t, {theta: 0.8, phi.dot: 4.5})
     save(motion.plot(theta, phi.dot, tau), folder / "bead_on_hoop.png")
-    film(motion, folder / "bead_on_hoop.gif", fps=20)
+    film(motion, folder / "bead_on_hoop.gif")

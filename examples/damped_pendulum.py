@@ -7,7 +7,7 @@ S. Hirai, Analytical Mechanics: Variational Principles (slides, Ritsumeikan Univ
 import numpy as np
 
 import stationary as st
-from examples import Row, film, pendulum, save
+from examples import Row, pendulum, save
 from examples.pendulum import theta
 from stationary.plot.phase import phase
 
@@ -22,9 +22,7 @@ def system():
 
 
 def swing(amplitude):
-    return st.simulate(
-        system(), span=(0, 20), start={theta: amplitude}, inputs={pendulum.tau: 0}
-    )
+    return st.simulate(system(), span=(0, 20), start={theta: amplitude}, inputs={pendulum.tau: 0})
 
 
 def eaten(motion):
@@ -62,4 +60,3 @@ def pictures(folder):
     motion = swing(2.5)
     save(motion.plot(), folder / "damped_pendulum.png")
     save(phase(motion), folder / "damped_pendulum_phase.png")
-    film(motion.at(np.linspace(0, 8, 201)), folder / "damped_pendulum.gif", fps=20)

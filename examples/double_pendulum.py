@@ -22,7 +22,7 @@ PRECISE = {
 }
 
 theta1, theta2 = st.coordinates("theta1 theta2")
-m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)
+m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)  # noqa: E741 (l, as on the slides)
 
 
 def system():
@@ -73,4 +73,4 @@ def pictures(folder):
         legend(axes)
         balance(figure.add_subplot(lower, sharex=axes), long)
     save(figure, folder / "double_pendulum.png")
-    film(motion(8, start), folder / "double_pendulum.gif", fps=20)
+    film(motion(8, start), folder / "double_pendulum.gif")

@@ -17,7 +17,7 @@ from stationary.model.system import Part
 SLIDES = "Hirai, simple pendulum"
 
 theta = st.coordinates("theta")
-m, l, g = st.parameters(m=0.01, l=2.0, g=9.8)
+m, l, g = st.parameters(m=0.01, l=2.0, g=9.8)  # noqa: E741 (l, as on the slides)
 tau = st.inputs("tau")
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 import stationary as st
 from examples import Row, save
-from stationary.derive.hamilton import hamilton
 
 NOTE = "Hogan, scalar example"
 
@@ -26,7 +25,7 @@ def coasting():
 
 
 def results():
-    h = hamilton(system())
+    h = st.hamilton(system())
     J = r * st.cos(theta)
     energy = system().kinetic
     motion = coasting()
@@ -47,7 +46,7 @@ def results():
 
 
 def pictures(folder):
-    h = hamilton(system())
+    h = st.hamilton(system())
     (folder / "scotch_yoke.md").write_text(h.table() + "\n", encoding="utf-8")
     motion = coasting()
     figure = motion.plot(theta, r * st.sin(theta), h.momenta[0])

@@ -14,7 +14,7 @@ from stationary.model.system import Part
 SLIDES = "Lee, spring/damper"
 
 theta = st.coordinates("theta")
-m, l, g, k, c = st.parameters(m=1.0, l=1.0, g=9.81, k=40.0, c=2.0)
+m, l, g, k, c = st.parameters(m=1.0, l=1.0, g=9.81, k=40.0, c=2.0)  # noqa: E741 (l, as on the slides)
 tau = st.inputs("tau")
 
 WALL = sp.Rational(-3, 5)  # where spring and damper begin; they are slack at θ = 0
@@ -73,4 +73,4 @@ def results():
 def pictures(folder):
     motion = swing(1.2)
     save(motion.plot(), folder / "spring_damper_pendulum.png")
-    film(motion, folder / "spring_damper_pendulum.gif", fps=20)
+    film(motion, folder / "spring_damper_pendulum.gif")

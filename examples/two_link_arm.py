@@ -9,7 +9,6 @@ import sympy as sp
 
 import stationary as st
 from examples import Row, film, save
-from stationary.derive.hamilton import hamilton
 from stationary.model.system import Part
 
 NOTE = "Hogan, I = JᵀMJ"
@@ -50,7 +49,7 @@ def motion():
 
 
 def results():
-    h = hamilton(system())
+    h = st.hamilton(system())
     energy = system().kinetic
     reach = m2 * l1 * l2 * st.cos(theta2) / 2
     elbow = I2 + m2 * l2**2 / 4
@@ -79,7 +78,7 @@ def results():
 
 
 def pictures(folder):
-    table = hamilton(system()).table()
+    table = st.hamilton(system()).table()
     (folder / "two_link_arm.md").write_text(table + "\n", encoding="utf-8")
     save(motion().plot(), folder / "two_link_arm.png")
-    film(motion(), folder / "two_link_arm.gif", fps=20)
+    film(motion(), folder / "two_link_arm.gif")

@@ -9,6 +9,9 @@ import pytest
 os.environ["MPLBACKEND"] = "Agg"
 os.environ["STATIONARY_OPTIMIZE"] = "off"
 
+# Checks fail with the values that they compared, as tests do.
+pytest.register_assert_rewrite("tests.checks")
+
 _cache = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 

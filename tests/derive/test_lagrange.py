@@ -69,7 +69,9 @@ def same(one, other) -> bool:
 def test_cart_with_pendulum_has_the_matrices_of_the_slides():
     eq = equations(CART)
     assert eq.coordinates == (x, theta)
-    assert eq.M == sp.Matrix([[m1 + m2, m2 * ell * cos(theta)], [m2 * ell * cos(theta), m2 * ell**2]])
+    assert eq.M == sp.Matrix(
+        [[m1 + m2, m2 * ell * cos(theta)], [m2 * ell * cos(theta), m2 * ell**2]]
+    )
     assert eq.C == sp.Matrix([[0, -m2 * ell * sin(theta) * theta.dot], [0, 0]])
     assert eq.G == sp.Matrix([0, m2 * g * ell * sin(theta)])
     assert eq.Q == sp.Matrix([F, F * ell * cos(theta)])
@@ -87,7 +89,9 @@ def test_residuals_of_the_cart_are_the_equations_of_the_slides():
     eq = equations(CART)
     a = eq.accelerations
     assert a == (x.ddot, theta.ddot)
-    first = (m1 + m2) * a[0] + m2 * ell * cos(theta) * a[1] - m2 * ell * sin(theta) * theta.dot**2 - F
+    first = (
+        (m1 + m2) * a[0] + m2 * ell * cos(theta) * a[1] - m2 * ell * sin(theta) * theta.dot**2 - F
+    )
     # The slide's second line has a misprint; this is its derivation done again.
     second = m2 * ell * cos(theta) * a[0] + m2 * ell**2 * a[1] + m2 * g * ell * sin(theta)
     assert same(eq.residuals, [first, second - F * ell * cos(theta)])
@@ -142,7 +146,7 @@ def test_van_der_pol_comes_from_a_load_that_depends_on_velocity():
 # -- independent derivations ----------------------------------------------------------------------
 
 
-def by_sympy(system: st.System, forces: dict | None = None):
+def by_sympy(system: st.System):
     """Derive d/dt ∂L/∂q̇ − ∂L/∂q with SymPy's LagrangesMethod, in our symbols."""
     q = system.coordinates
     moving = {s: dynamicsymbols(s.name) for s in q}

@@ -37,7 +37,7 @@ class Assembly:
         return [e for e in made if e.index.size or e.rows == 1]
 
     @cached_property
-    def kind(self) -> type:
+    def kind(self) -> Any:
         """Scalar symbols where no element repeats, else matrix symbols."""
         return ca.SX if all(e.rows == 1 for e in self.elements) else ca.MX
 

@@ -71,7 +71,7 @@ class Balance:
 
     def _function(self, name: str, outputs: list[Any], more: list[Any] | None = None):
         t, q, v, u, p = self.graph.whole.arguments
-        still = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
+        still: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
         return self.graph.whole.function(name, [t, q, u, p, *(more or [])], still)
 
 

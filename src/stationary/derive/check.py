@@ -48,6 +48,12 @@ class Finding:
         What belongs to it: the conserved momenta by coordinate, the expression of the energy.
     required : bool
         False for a property that a sound system may lack, such as a conserved energy.
+
+    Examples
+    --------
+    >>> x, m = st.coordinates("x"), st.parameters("m")
+    >>> print(st.check(st.System(kinetic=m * x.dot**2 / 2))["cyclic"])
+    ✓ cyclic: 'x' with conserved momentum m*x.dot (exact)
     """
 
     name: str
@@ -67,7 +73,17 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What `check` found: ``report.passed``, ``report["skew"]``, and a text to print."""
+    """What `check` found: ``report.passed``, ``report["skew"]``, and a text to print.
+
+    Examples
+    --------
+    >>> x, y, m = *st.coordinates("x y"), st.parameters("m")
+    >>> report = st.check(st.System(kinetic=m * (x.dot + y.dot) ** 2 / 2))
+    >>> report.passed
+    False
+    >>> [finding.name for finding in report if not finding]
+    ['positive definite']
+    """
 
     name: str
     findings: tuple[Finding, ...]
@@ -119,8 +135,10 @@ def check(system: System) -> Report:
     >>> report = st.check(planet)
     >>> report.passed
     True
-    >>> report["cyclic"].value
-    {phi: m*r**2*phi.dot}
+    >>> report["skew"].how
+    'exact'
+    >>> list(report["cyclic"].value)
+    [phi]
     """
     whole, _ = in_fractions(readable(system))
     smooth = replace(

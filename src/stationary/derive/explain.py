@@ -84,7 +84,7 @@ class _Blackboard:
             short = self.back(self.T) if letter == "T" else self.tidy(exact)
             if given == 0 and letter != "T":
                 continue
-            shorter = short.count_ops() < given.count_ops()
+            shorter = sp.count_ops(short) < sp.count_ops(given)
             rows.append(f"{letter} &= {sp.latex(given)}{f' = {sp.latex(short)}' * shorter}")
             name += (" - " if letter == "U" else " + ") + letter
             parts += terms(-short if letter == "U" else short)

@@ -97,6 +97,16 @@ class Hamilton:
         H(q, p, t) = p·q̇ − T + U.
     forces : tuple of expressions
         Q + Aᵀλ as expressions of q, p and t.
+
+    Examples
+    --------
+    >>> x, (m, F) = st.coordinates("x"), st.parameters("m F")
+    >>> st.hamilton(st.System(kinetic=m * x.dot**2 / 2, loads=[st.Load(F, on=x)]))
+    Hamilton's equations
+      p_x = m*x.dot
+      H = p_x**2/(2*m)
+      x.dot = p_x/m
+      p_x.dot = F
     """
 
     system: System
@@ -170,7 +180,7 @@ class Hamilton:
         --------
         >>> theta, (m, l) = st.coordinates("theta"), st.parameters("m l")
         >>> crank = st.mechanism(x=[l * st.cos(theta)], inertia=[m])
-        >>> print(st.hamilton(crank).table().splitlines()[4])
+        >>> print(st.hamilton(crank).table().splitlines()[3])
         | flow | $v$ | $v = J \omega,\; J = \left[\begin{matrix}- l \sin{\left(\theta \right)}\end{matrix}\right]$ | $\omega = \left[\begin{matrix}\dot{\theta}\end{matrix}\right]$ |
         """  # noqa: E501
         return _table(self)
@@ -282,7 +292,8 @@ def _quadratic(
     b, T0 = linear_and_constant(T, momenta, M, v)
     velocities: dict[int, sp.Expr] = {}
     energy = tidy(-T0)
-    for members in M.connected_components():
+    blocks: list[list[int]] = M.connected_components()
+    for members in blocks:
         part = M.extract(members, members)
         if len(members) > MOST_COUPLED and part.free_symbols:
             refuse(
@@ -332,7 +343,7 @@ def _by_solving(
     back = {dummy: s for s, dummy in positive.items()}
     T, M = T.xreplace(positive), M.xreplace(positive)
     at_rest = T.subs(dict.fromkeys(v, sp.S.Zero))
-    blocks = M.connected_components()
+    blocks: list[list[int]] = M.connected_components()
     # T is a sum over the blocks; each carries the value at rest, which must count once.
     found, energy = {}, (len(blocks) - 1) * at_rest
     for members in blocks:

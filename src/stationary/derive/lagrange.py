@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 import sympy as sp
@@ -69,6 +70,14 @@ class Equations:
         ∂R/∂q of every holonomic constraint, then the coefficients of every Pfaffian one.
     lam : tuple of Multiplier
         One per row of `A`, named after its constraint.
+
+    Examples
+    --------
+    >>> theta, (m, l, g) = st.coordinates("theta"), st.parameters("m l g")
+    >>> bob = st.particle(m, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
+    >>> st.equations(bob)
+    Equations of motion
+      theta: l**2*m*theta.ddot + g*l*m*sin(theta) = 0
     """
 
     system: System
@@ -90,7 +99,7 @@ class Equations:
         """The symbols q̈."""
         return tuple(q.ddot for q in self.coordinates)
 
-    @property
+    @cached_property
     def residuals(self) -> sp.ImmutableMatrix:
         """d/dt ∂L/∂q̇ − ∂L/∂q − Q − Aᵀλ, one expression per coordinate: they vanish in motion."""
         rows = range(len(self.coordinates))
@@ -176,7 +185,9 @@ def equations(system: System) -> Equations:
     >>> cart = st.particle(m1, at=x) + st.particle(m2, at=(X, Y), gravity=g)
     >>> eq = st.equations(cart + st.System(loads=[st.Load(F, on=X)]))
     >>> eq.M
-    Matrix([[m1 + m2, l*m2*cos(theta)], [l*m2*cos(theta), l**2*m2]])
+    Matrix([
+    [        m1 + m2, l*m2*cos(theta)],
+    [l*m2*cos(theta),         l**2*m2]])
     >>> print(eq)
     Equations of motion
       x:     (m1 + m2)*x.ddot + l*m2*cos(theta)*theta.ddot - l*m2*theta.dot**2*sin(theta) = F

@@ -223,9 +223,9 @@ def aligned(rows: Sequence[str]) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def block(*rows: str) -> str:
+def block(first: str, *others: str) -> str:
     """Write rows of LaTeX as one display."""
-    return f"$${aligned(rows) if len(rows) > 1 else rows[0].replace('&', '', 1)}$$"
+    return f"$${aligned([first, *others]) if others else first.replace('&', '', 1)}$$"
 
 
 def slope(of: str, by: Any) -> str:

@@ -75,7 +75,7 @@ class Kernel:
     @cached_property
     def arguments(self) -> tuple[Any, Any, Any]:
         """Symbols t, y, p."""
-        kind = ca.SX if self.graph.scalar else ca.MX
+        kind: Any = ca.SX if self.graph.scalar else ca.MX
         values = self.parameters + sum(SLOTS[k] for k, _ in self.signature) + bool(self.rows)
         return kind.sym("t"), kind.sym("y", self.states), kind.sym("p", values)
 

@@ -192,7 +192,7 @@ def _images(film: _Film) -> list[Any]:
     # All frames share the colours of the last, in which every trail has its full length.
     palette = images[-1].quantize(256)
     colors = np.reshape(palette.getpalette(), (-1, 3))
-    colors[np.argmax(colors.sum(axis=1))] = 255  # averaging makes paper grey
+    colors[colors.min(axis=1) > 245] = 255  # the nearest of many whites is not always white
     palette.putpalette(colors.ravel().tolist())
     return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
 

@@ -120,7 +120,7 @@ class Motion:
         R, Rdot, *_ = self.kernel.graph.constraints(*arguments)
         return self._columns(R), self._columns(Rdot)
 
-    def _rows(self, k: int) -> np.ndarray:
+    def _rows(self, k: int) -> Any:
         """Return A at one time."""
         arguments = (self.t[k], self.q[k], self.v[k], self.u[k], self.params)
         return self.kernel.graph.constraints(*arguments)[2].sparse()

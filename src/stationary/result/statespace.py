@@ -41,7 +41,8 @@ class StateSpace:
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
         values, vectors = np.linalg.eig(self.A)
-        order = np.lexsort((values.real, np.abs(values.imag), -np.round(values.real, 9)))
+        growth, swing = np.real(values), np.imag(values)
+        order = np.lexsort((growth, np.abs(swing), -np.round(growth, 9)))
         return values[order], vectors[:, order]
 
     @property
@@ -57,7 +58,7 @@ class StateSpace:
     @property
     def frequencies(self) -> np.ndarray:
         """Frequencies of the oscillating modes in rad/s, ascending, each once."""
-        found = self.eigenvalues.imag
+        found = np.imag(self.eigenvalues)
         return np.sort(found[found > self._tiny])
 
     @property
@@ -69,17 +70,18 @@ class StateSpace:
     @property
     def stability(self) -> str:
         """In words: asymptotically stable, marginally stable, unstable (saddle) or (flutter)."""
-        growing = self.eigenvalues[self.eigenvalues.real > self._tiny]
+        rates = np.real(self.eigenvalues)
+        growing = self.eigenvalues[rates > self._tiny]
         if len(growing):
-            fastest = growing[np.argmax(growing.real)]
+            fastest = growing[np.argmax(np.real(growing))]
             return f"unstable ({'flutter' if abs(fastest.imag) > self._tiny else 'saddle'})"
-        decaying = np.all(self.eigenvalues.real < -self._tiny) and len(self.eigenvalues)
+        decaying = np.all(rates < -self._tiny) and len(rates)
         return "asymptotically stable" if decaying else "marginally stable"
 
     def to_control(self):
         """Return the same as a `control.StateSpace`."""
         try:
-            import control
+            import control  # pyright: ignore[reportMissingImports]  # an extra
         except ImportError:
             message = say(
                 "to_control needs python-control.",

@@ -224,17 +224,8 @@ class _Place:
             # without it and reach rounding.
             pull = start - q if count < _MOST_STEPS // 2 else np.zeros_like(q)
             move = self.step(M, A, pull, R)
-            scale, better = 1.0, False
-            while scale > 1e-4:
-                trial = q + scale * move
-                new, _ = self.violation(trial, v)
-                if np.all(np.isfinite(new)) and np.linalg.norm(new) <= max(size, 1e-13) * (
-                    1 - 0.1 * scale if size > 1e-8 else 1 + 1e-3
-                ):
-                    better = True
-                    break
-                scale /= 2
-            if not better:
+            trial, new = self._shortened(q, move, size)
+            if trial is None:
                 trial = q + self.step(M, A, np.zeros_like(q), R)
                 new, _ = self.violation(trial, v)
                 if not np.linalg.norm(new) < size:
@@ -244,6 +235,18 @@ class _Place:
             if change <= 4 * np.finfo(float).eps * max(1.0, np.abs(q).max()):
                 return q
         return q
+
+    def _shortened(self, q: np.ndarray, move: np.ndarray, size: float) -> tuple[Any, Any]:
+        """Shorten a step until the violation goes down, or stays at rounding."""
+        scale = 1.0
+        while scale > 1e-4:
+            trial = q + scale * move
+            R, _ = self.violation(trial, np.zeros_like(q))
+            enough = size * (1 - 0.1 * scale) if size > 1e-8 else max(size, 1e-13) * 1.001
+            if np.all(np.isfinite(R)) and np.linalg.norm(R) <= enough:
+                return trial, R
+            scale /= 2
+        return None, None
 
     def velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the nearest v with Ṙ = 0, or the best that there is."""

@@ -11,7 +11,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from scipy.linalg import null_space, svd
-from scipy.optimize import brentq
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.layout import name_of
@@ -20,7 +19,8 @@ from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
-from stationary.solve.statics import Search, _search, statics
+from stationary.solve.search import Search, search_of
+from stationary.solve.statics import statics
 
 # The first step, the longest and the shortest, as fractions of the span.
 _FIRST, _LONGEST, _SHORTEST = 1e-3, 2e-2, 1e-9
@@ -160,7 +160,7 @@ class _Path:
     @cached_property
     def search(self) -> Search:
         values = {p.name: v for p, v in zip(self.system.parameters, self.first.params.tolist())}
-        return _search(self.system, values, self.inputs, self.first.t, "any")
+        return search_of(self.system, values, self.inputs, self.first.t, "any")
 
     @cached_property
     def place(self) -> int:
@@ -180,7 +180,7 @@ class _Path:
     def _functions(self) -> ca.Function:
         """F and its Jacobian over (q, λ, μ); exact derivatives."""
         balance, m = self.search.balance, len(self.active)
-        kind = ca.SX if balance.graph.scalar else ca.MX
+        kind: Any = ca.SX if balance.graph.scalar else ca.MX
         z = kind.sym("z", self.n + m + 1)
         u = kind.sym("u", len(self.system.inputs))
         q, lam, mu = z[: self.n], z[self.n : self.n + m], z[-1]
@@ -239,11 +239,11 @@ class _Path:
         """Return the number of growing modes, and rate and frequency of the fastest that swings."""
         rates = self._rates(z)
         scale = max(np.abs(rates).max(initial=0.0), 1e-300)
-        unstable = int(np.sum(rates.real > 1e-7 * scale))
-        swinging = rates[np.abs(rates.imag) > 1e-7 * scale]
+        unstable = int(np.sum(np.real(rates) > 1e-7 * scale))
+        swinging = rates[np.abs(np.imag(rates)) > 1e-7 * scale]
         if not len(swinging):
             return unstable, -np.inf, 0.0
-        top = swinging[np.argmax(swinging.real)]
+        top = swinging[np.argmax(np.real(swinging))]
         return unstable, float(top.real), float(abs(top.imag))
 
     def _rates(self, z: np.ndarray) -> np.ndarray:
@@ -251,7 +251,7 @@ class _Path:
         q, lam = z[: self.n], z[self.n : -1]
         search = self._at(z[-1])
         rows = search.limits(q)[1][self.active].toarray()
-        H = (search.tangent(q) - search.curvature(q, search._full(lam, self.active))).toarray()
+        H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
         Z = null_space(rows, rcond=1e-10) if len(rows) else np.eye(self.n)
         K = Z.T @ H @ Z
         if not len(K):
@@ -268,7 +268,7 @@ class _Path:
     @cached_property
     def _inertias(self) -> ca.Function:
         graph = self.search.balance.graph
-        kind = ca.SX if graph.scalar else ca.MX
+        kind: Any = ca.SX if graph.scalar else ca.MX
         sizes = [f.numel() for f in graph.whole.arguments]
         t, q, v, u, p = (kind.sym(name, size) for name, size in zip("tqvup", sizes))
         M, force = graph.dynamics(t, q, v, u, p)
@@ -387,7 +387,7 @@ class _Path:
         """Tell whether a step stayed on its curve: it moved as far as it should, and forward."""
         move = new - old
         length = np.linalg.norm(move)
-        return 0.5 * step < length < 2 * step and move @ tangent > 0.9 * length
+        return bool(0.5 * step < length < 2 * step and move @ tangent > 0.9 * length)
 
     def _beyond(self, z: np.ndarray) -> float | None:
         low, high = self.span
@@ -495,6 +495,9 @@ def _root(f: Callable[[float], float], length: float) -> float | None:
         return 0.0
     if not low * high < 0:
         return None
+    # Imported where it is used: SciPy's optimizers take longer to load than this package.
+    from scipy.optimize import brentq
+
     return float(brentq(f, 0.0, length, xtol=1e-14 * max(1.0, length), rtol=8.9e-16))
 
 

@@ -13,7 +13,8 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.progress import Progress
-from stationary.solve.statics import Search, _refuse, _search
+from stationary.solve.search import Search, search_of
+from stationary.solve.statics import refuse
 
 # Starts for each coordinate searched, and the most of all.
 _STARTS_EACH, _MOST_STARTS = 48, 768
@@ -85,10 +86,10 @@ def equilibria(
     >>> [(round(rest[theta], 6), rest.stable) for rest in found]
     [(0.0, True), (3.141593, False)]
     """
-    _refuse(system)
+    refuse(system)
     layout = graph_of(system).layout
     places, low, high = _box(layout, within)
-    search = _search(system, params, inputs, float(t), "any")
+    search = search_of(system, params, inputs, float(t), "any")
     hunt = _Hunt(search, places, low, high)
     return hunt.run()
 
@@ -169,10 +170,11 @@ class _Hunt:
     def _try(self, q: np.ndarray, deflate: bool) -> bool:
         self.search.steps = 0
         if deflate:
-            q = self._deflated(q)
-            if q is None:
+            escaped = self._deflated(q)
+            if escaped is None:
                 return False
-        q, lam, status = self.search._newton(q, self.active)
+            q = escaped
+        q, lam, status = self.search.newton(q, self.active)
         if status != "balanced" or not np.all(np.isfinite(q)):
             return False
         slack = 1e-9 * (self.high - self.low)
@@ -180,7 +182,7 @@ class _Hunt:
             return True
         if any(self._same(rest, q) for rest in self.found):
             return True
-        self.found.append(self.search._wrapped(q, lam, status, self.active))
+        self.found.append(self.search.wrapped(q, lam, status, self.active))
         return True
 
     def _same(self, rest: Equilibrium, q: np.ndarray) -> bool:
@@ -192,14 +194,14 @@ class _Hunt:
     def _deflated(self, q: np.ndarray) -> np.ndarray | None:
         """Newton's method on the equations divided by the distances from what is known."""
         search = self.search
-        lam = search._first_multipliers(q, self.active)
+        lam = search.first_multipliers(q, self.active)
         for _ in range(60):
             g, _ = search.forces(q)
             c, A = search.limits(q)
             if not (np.all(np.isfinite(g)) and np.all(np.isfinite(c))):
                 return None
-            H = search.tangent(q) - search.curvature(q, search._full(lam, self.active))
-            move, minus = search._saddle(H, A[self.active]).solve(-g, -c[self.active])
+            H = search.tangent(q) - search.curvature(q, search.full(lam, self.active))
+            move, minus = search.saddle(H, A[self.active]).solve(-g, -c[self.active])
             factor = self._factor(q, move)
             step = factor * move
             size = np.abs(step).max(initial=0.0)

@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import sympy as sp
-from scipy.optimize import brentq
 
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import Kernel
@@ -96,6 +95,9 @@ class Watch:
         return end
 
     def _roots(self, f: ca.Function, event: Event, piece: Piece, times, states) -> list[float]:
+        # Imported where it is used: SciPy's optimizers take longer to load than this package.
+        from scipy.optimize import brentq
+
         def value(t: float) -> float:
             return float(f(t, piece.evaluate(np.array([t]))[0], self._params, []))
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import BPoly
 
 from stationary.lower.kernel import Kernel
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
@@ -101,6 +100,9 @@ def _integrator(kernel: Kernel, fractions: tuple, rtol: float, atol: float) -> c
 
 
 def _piece(ode: Ode, times: np.ndarray, states: np.ndarray) -> Piece:
+    # Imported where it is used: SciPy's splines take longer to load than this package.
+    from scipy.interpolate import BPoly
+
     n = ode.kernel.size
     rates = np.array([ode.f(t, y) for t, y in zip(times, states)])
     q, v, a = states[:, :n], states[:, n : 2 * n], rates[:, n : 2 * n]

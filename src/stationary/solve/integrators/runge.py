@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853, OdeSolution
 
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
@@ -37,6 +37,9 @@ class Runge(AbstractIntegrator):
         self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
+        # Imported where it is used: SciPy's integrators take longer to load than this package.
+        from scipy.integrate import DOP853, OdeSolution
+
         rtol = max(ode.rtol, _SMALLEST_RTOL)
         with np.errstate(all="ignore"):
             solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol)
@@ -58,5 +61,5 @@ class Runge(AbstractIntegrator):
                 raise BlowUp(solver.t)
 
 
-def _transposed(solution: OdeSolution) -> Callable[[np.ndarray], np.ndarray]:
+def _transposed(solution: Any) -> Callable[[np.ndarray], np.ndarray]:
     return lambda times: solution(times).T

@@ -9,7 +9,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import Kernel
@@ -134,7 +133,7 @@ class _Symbols:
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
-        self.kind = ca.SX if kernel.graph.scalar else ca.MX
+        self.kind: Any = ca.SX if kernel.graph.scalar else ca.MX
         self.n = kernel.size
         self.x = self.kind.sym("x", 1 + kernel.states)
         self.c = self.kind.sym("c", kernel.rhs.numel_in(2) + 1)
@@ -206,6 +205,9 @@ def _dot(lam: Any, drive: Any, rows: list[int]) -> Any:
 
 def _piece(ode: Ode, times: np.ndarray, states: np.ndarray) -> Piece:
     """Interpolate between the steps, to a higher order than theirs."""
+    # Imported where it is used: SciPy's splines take longer to load than this package.
+    from scipy.interpolate import CubicHermiteSpline
+
     n = ode.kernel.size
     position = CubicHermiteSpline(times, states[:, :n], states[:, n : 2 * n])
     velocity = position.derivative()

@@ -1,0 +1,190 @@
+"""What check finds: the properties of M, C and G, and what a motion conserves."""
+
+import pytest
+import sympy as sp
+
+import stationary as st
+from stationary.derive.check import check, vanish
+
+x, y, theta, phi, psi, r = st.coordinates("x y theta phi psi r")
+m, ell, k, c, g, b, B, Omega, I1, I3 = st.parameters("m l k c g b B Omega I1 I3")
+m1, m2 = st.parameters("m1 m2")
+F = st.inputs("F")
+sin, cos = sp.sin, sp.cos
+
+T_CART = (
+    m1 * x.dot**2 / 2
+    + m2 * (x.dot**2 + 2 * x.dot * theta.dot * ell * cos(theta) + ell**2 * theta.dot**2) / 2
+)
+CART = st.System(kinetic=T_CART, potential=m2 * g * ell * (1 - cos(theta)), name="cart")
+KEPLER = st.System(kinetic=m * (r.dot**2 + r**2 * phi.dot**2) / 2, potential=-k / r)
+FREE = st.particle(m, at=(x, y))
+
+
+def test_cart_passes_the_three_checks_of_the_slides_exactly():
+    report = check(CART)
+    assert report.passed and report
+    for name in ("symmetric", "positive definite", "skew", "gradient"):
+        assert report[name] and report[name].how == "exact", name
+    assert report["positive definite"].text == "M is positive definite for positive parameters"
+    assert report["gradient"].text == "G = ∂U/∂q, free of curl"
+
+
+def test_matrices_are_compared_with_the_literal_derivation():
+    report = check(CART)
+    assert report["equations"] and report["equations"].how == "sampled at 5 states"
+
+
+def test_position_of_the_cart_is_cyclic_until_it_is_pushed():
+    found = check(CART)["cyclic"].value
+    assert list(found) == [x]
+    assert sp.expand(found[x] - T_CART.diff(x.dot)) == 0
+    pushed = CART + st.System(loads=[st.Load(F, on=x)])
+    assert not check(pushed)["cyclic"] and check(pushed).passed
+    # A load on the angle alone leaves the momentum of the cart.
+    turned = CART + st.System(loads=[st.Load(F, on=theta)])
+    assert list(check(turned)["cyclic"].value) == [x]
+
+
+def test_planet_keeps_its_angular_momentum_and_its_energy():
+    report = check(KEPLER)
+    assert report["cyclic"].value == {phi: m * r**2 * phi.dot}
+    energy = m * (r.dot**2 + r**2 * phi.dot**2) / 2 - k / r
+    assert report["energy"] and sp.expand(report["energy"].value - energy) == 0
+    text = report["positive definite"].text
+    assert "except where" in text and "r**2" in text
+
+
+def test_heavy_top_keeps_two_momenta():
+    spin = psi.dot + phi.dot * cos(theta)
+    top = st.System(
+        kinetic=I1 * (theta.dot**2 + phi.dot**2 * sin(theta) ** 2) / 2 + I3 * spin**2 / 2,
+        potential=m * g * ell * cos(theta),
+    )
+    found = check(top)["cyclic"].value
+    assert set(found) == {phi, psi}
+    assert sp.expand(found[psi] - I3 * spin) == 0
+
+
+def test_rotating_frame_keeps_the_jacobi_integral_and_not_the_energy():
+    # Written in the turning frame the time drops out: h = T₂ − T₀ + U.
+    turned = (
+        x * cos(Omega * st.t) - y * sin(Omega * st.t),
+        x * sin(Omega * st.t) + y * cos(Omega * st.t),
+    )
+    report = check(st.particle(m, at=turned) + st.System(potential=k * x**2 / 2))
+    jacobi = m * (x.dot**2 + y.dot**2 - Omega**2 * (x**2 + y**2)) / 2 + k * x**2 / 2
+    assert report["energy"] and "Jacobi integral" in report["energy"].text
+    assert sp.expand(report["energy"].value - jacobi) == 0
+    # The same system seen from outside: a potential that turns does work.
+    seen = k * (x * cos(Omega * st.t) + y * sin(Omega * st.t)) ** 2 / 2
+    outside = check(FREE + st.System(potential=seen))
+    assert not outside["energy"] and "depends on time" in outside["energy"].text
+
+
+@pytest.mark.parametrize(
+    ("term", "reason"),
+    [
+        ({"loads": [st.Load(F, on=x, name="push")]}, "load 'push' does work"),
+        ({"dissipation": b * x.dot**2 / 2}, "dissipation takes energy"),
+        ({"friction": [st.Drag(b, 2, on=x, name="air")]}, "drag 'air' takes energy"),
+        ({"friction": [st.Friction(b, on=x, name="table")]}, "friction 'table' takes energy"),
+        ({"contacts": [st.Contact(y, name="floor")]}, "contact 'floor' may take energy in impacts"),
+        ({"work": F * x}, "an energy depends on the input 'F'"),
+        ({"potential": k * x * st.t}, "an energy depends on time"),
+        ({"constraints": [st.Constraint(x - st.t, name="belt")]}, "constraint 'belt' moves"),
+        ({"pfaffian": [st.Pfaffian(x.dot - 1, name="belt")]}, "constraint 'belt' moves"),
+    ],
+)
+def test_every_reason_for_a_loss_of_energy_is_named(term, reason):
+    report = check(FREE + st.System(**term))
+    assert not report["energy"] and report["energy"].text.endswith(f"not conserved: {reason}")
+    assert x not in report["cyclic"].value or "contacts" in term
+    assert report.passed
+
+
+def test_force_across_the_velocity_takes_no_energy():
+    magnetic = FREE + st.System(loads=[st.Load((B * y.dot, -B * x.dot), on=(x, y))])
+    assert check(magnetic)["energy"]
+
+
+def test_work_without_inputs_belongs_to_the_energy():
+    report = check(FREE + st.System(work=k * x))
+    assert report["energy"]
+    energy = m * (x.dot**2 + y.dot**2) / 2 - k * x
+    assert sp.expand(report["energy"].value - energy) == 0
+    assert list(report["cyclic"].value) == [y]
+
+
+def test_constraint_takes_the_momentum_that_it_touches():
+    report = check(FREE + st.System(constraints=[st.Constraint(x, name="wall")]))
+    assert list(report["cyclic"].value) == [y]
+    assert report["energy"]
+    assert report["constraints"].value == 1
+    assert "1 on coordinates and 0 on velocities, for 2 coordinates" in report["constraints"].text
+
+
+def test_missing_velocity_is_named():
+    report = check(st.System(kinetic=m * x.dot**2 / 2, potential=k * (x - y) ** 2 / 2))
+    assert not report.passed and not report["positive definite"]
+    assert report["positive definite"].text == (
+        "M is singular: no kinetic energy involves the velocity of 'y'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinetic", "text"),
+    [
+        (m * (x.dot + y.dot) ** 2 / 2, "M is singular: T does not see every motion of 'x', 'y'"),
+        (m * (x.dot**2 - y.dot**2) / 2, "M has the leading minor -m, for positive parameters"),
+    ],
+)
+def test_energy_that_is_no_kinetic_energy_fails(kinetic, text):
+    report = check(st.System(kinetic=kinetic))
+    assert not report.passed and report["positive definite"].text == text
+
+
+def test_large_matrix_is_sampled_and_says_so():
+    angles = [st.coordinates(f"a{i}") for i in range(4)]
+    X, Y, parts = sp.S.Zero, sp.S.Zero, []
+    for angle in angles:
+        X, Y = X + sin(angle), Y - cos(angle)
+        parts.append(st.particle(m, at=(X, Y), gravity=g))
+    report = check(sum(parts[1:], parts[0]))
+    assert report["positive definite"] and report["skew"].how == "exact"
+    assert report["positive definite"].how == "sampled at 20 states"
+
+
+def test_indefinite_large_matrix_fails_by_sampling():
+    q = [st.coordinates(f"a{i}") for i in range(4)]
+    T = sum(m * s.dot**2 for s in q) / 2 + 5 * sum(m * a.dot * b.dot for a, b in zip(q, q[1:]))
+    report = check(st.System(kinetic=T))
+    assert not report.passed and "least eigenvalue" in report["positive definite"].text
+
+
+def test_relativistic_particle_passes_and_keeps_its_energy():
+    report = check(st.System(kinetic=-m * c**2 * sp.sqrt(1 - x.dot**2 / c**2)))
+    assert report.passed
+    assert "M depends on velocities too" in report["skew"].text
+    gamma = 1 / sp.sqrt(1 - x.dot**2 / c**2)
+    assert sp.simplify(report["energy"].value - m * c**2 * gamma) == 0
+
+
+def test_vanishing_is_proved_or_sampled():
+    assert vanish([sin(theta) ** 2 + cos(theta) ** 2 - 1]) == (True, "exact")
+    assert vanish([]) == (True, "exact")
+    assert vanish([x * 1e-30])[0] is False
+    hidden = sp.acos(cos(theta) / 3) + sp.asin(cos(theta) / 3) - sp.pi / 2
+    assert vanish([hidden]) == (True, "sampled at 20 states")
+
+
+def test_report_prints_every_finding_and_how_it_was_found():
+    lines = str(check(CART)).splitlines()
+    assert lines[0] == "Check of cart: passed"
+    assert "  ✓ skew: Ṁ − 2C is skew (exact)" in lines
+    assert [f.name for f in check(CART)][:3] == ["symmetric", "positive definite", "skew"]
+
+
+def test_unknown_finding_is_refused_with_the_known_ones():
+    with pytest.raises(st.StatementError, match="Did you mean 'skew'"):
+        check(CART)["skews"]

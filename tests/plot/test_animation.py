@@ -1,0 +1,186 @@
+"""Moving pictures: their frames, their files, what parts look like, and what is refused."""
+
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from PIL import Image
+
+import stationary as st
+from stationary.errors import StatementError
+from stationary.model.system import Part
+from stationary.plot.animation import animate
+from stationary.plot.scene import scene
+from stationary.plot.strobe import strobe
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def run(system, end=2.0, **start):
+    return st.simulate(system, span=(0, end), start=start, points=21, method=st.Runge())
+
+
+def pendulum():
+    theta = st.coordinates("theta")
+    bob = st.particle(1.0, at=(st.sin(theta), -st.cos(theta)), gravity=9.81)
+    return bob + st.System(name="bob")
+
+
+def oscillator():
+    x = st.coordinates("x")
+    wall = st.spring(10.0, between=(-1, x), rest=1) + st.damper(0.1, between=(-1, x))
+    return st.particle(1.0, at=x) + wall
+
+
+def frames(path) -> list[bytes]:
+    with Image.open(path) as film:
+        found = []
+        for k in range(film.n_frames):
+            film.seek(k)
+            found.append(film.convert("RGB").tobytes())
+    return found
+
+
+def test_a_gif_has_a_frame_for_every_instant_and_they_differ(tmp_path):
+    path = tmp_path / "pendulum.gif"
+    animate(run(pendulum(), theta=1.0), path, fps=10)
+    found = frames(path)
+    assert len(found) == 2 * 10 + 1
+    assert len(set(found)) > 15
+    with Image.open(path) as film:
+        assert film.info["duration"] == 100
+        assert film.info["loop"] == 0
+        assert film.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+
+
+def test_a_page_plays_by_itself(tmp_path):
+    path = tmp_path / "pendulum.html"
+    animate(run(pendulum(), theta=1.0), path, fps=5)
+    page = path.read_text(encoding="utf-8")
+    assert page.count('"data:image/png;base64,') == 11
+    assert "<title>bob</title>" in page
+    # Nothing is fetched: not a script, not a style, not a font.
+    assert not re.search(r"https?:|<link|src=|@import", page)
+
+
+def test_the_animation_is_returned_and_shows_itself_in_a_notebook():
+    film = animate(run(pendulum(), theta=1.0), fps=5)
+    assert type(film).__name__ == "FuncAnimation"
+    assert film._repr_html_().startswith("<!doctype html>")
+
+
+def test_short_and_long_motions_say_how_fast_the_film_runs():
+    slow = animate(run(pendulum(), 0.02, theta=1.0), fps=5)
+    assert "×0.01" in slow._fig.get_suptitle()
+    fast = animate(run(pendulum(), 200, theta=1.0), fps=5)
+    assert "×10" in fast._fig.get_suptitle()
+    real = animate(run(pendulum(), 5, theta=1.0), fps=5)
+    assert real._fig.get_suptitle() == "bob\nt = 0.00 s"
+
+
+def test_a_particle_is_where_its_position_says():
+    motion = run(pendulum(), theta=1.0)
+    (dot,) = scene(motion).strokes
+    expected = np.stack([np.sin(motion["theta"]), -np.cos(motion["theta"])], axis=1)
+    np.testing.assert_allclose(dot.path[:, 0], expected)
+
+
+def test_a_position_with_one_entry_lies_on_a_level_line():
+    drawn = scene(run(oscillator(), x=0.5))
+    assert drawn.flat
+    assert np.all(drawn.strokes[-1].path[..., 1] == 0)
+
+
+def test_links_end_where_their_points_are():
+    motion = run(oscillator(), x=0.5)
+    spring, damper, support, dot = scene(motion).strokes
+    for link in (spring, damper):
+        first, last = link.path[:, 0], link.path[:, -2]  # a break ends every link
+        np.testing.assert_allclose(first, [[-1, 0]] * len(motion.t))
+        np.testing.assert_allclose(last, dot.path[:, 0])
+    np.testing.assert_array_equal(support.path[:, 0], [[-1, 0]] * len(motion.t))
+
+
+def test_links_between_the_same_points_stand_side_by_side():
+    spring, damper, *_ = scene(run(oscillator(), x=0.5)).strokes
+    assert np.nanmax(spring.path[..., 1]) < np.nanmin(damper.path[:, 1:-2, 1])
+
+
+def test_a_spring_between_angles_is_nowhere():
+    theta = st.coordinates("theta")
+    coil = st.spring(1.0, between=(0, theta))
+    assert len(scene(run(pendulum() + coil, theta=1.0)).strokes) == 1
+
+
+def test_a_body_turns_with_its_angle():
+    x, y, phi = st.coordinates("x y phi")
+    box = st.body(1.0, inertia=0.1, at=(x, y), angle=phi)
+    motion = run(box, **{"x.dot": 1.0, "phi.dot": 1.0})
+    (drawn,) = scene(motion).strokes
+    edge = drawn.path[:, 1] - drawn.path[:, 0]
+    turned = np.unwrap(np.arctan2(edge[:, 1], edge[:, 0]))
+    np.testing.assert_allclose(turned, motion["phi"], atol=1e-12)
+    assert drawn.filled
+    animate(motion, fps=2)
+
+
+def test_points_in_space_have_axes_in_space():
+    r = st.coordinates("x y z")
+    ball = st.particle(1.0, at=r, gravity=9.81) + st.spring(1.0, between=((0, 0, 0), r))
+    motion = run(ball, **{"x": 1.0, "y.dot": 1.0})
+    (axes,) = animate(motion, fps=2)._fig.axes
+    assert axes.name == "3d"
+    assert axes.get_zlabel() == "$z$ (m)"
+
+
+def test_the_rows_of_an_array_are_points():
+    r = st.coordinates("r", shape=(30, 2))
+    system = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        parts=(Part("spring", (r[:-1], r[1:])), Part("particle", (r,))),
+    )
+    motion = st.simulate(
+        system, span=(0, 2), start={r: np.random.default_rng(1).normal(size=(30, 2))},
+        points=5, method=st.Runge(),
+    )  # fmt: skip
+    links, dots = scene(motion).strokes
+    assert links.path.shape == (5, 29 * 3, 2)
+    np.testing.assert_array_equal(dots.path, motion[r])
+
+
+def test_a_stroboscope_draws_every_flash():
+    figure = strobe(run(pendulum(), theta=1.0), 5)
+    (axes,) = figure.axes
+    assert len(axes.lines) == 1 + 5
+
+
+def test_a_system_without_positions_is_refused():
+    x = st.coordinates("x")
+    motion = run(st.System(kinetic=x.dot**2 / 2, name="abstract"))
+    with pytest.raises(StatementError) as refusal:
+        animate(motion)
+    what, found, remedy = str(refusal.value).split("\n  ")
+    assert what == "there is nothing to draw of abstract."
+    assert found.startswith("Found no part with a position")
+    assert "st.particle" in remedy
+
+
+def test_an_unknown_ending_is_refused_before_anything_is_drawn():
+    with pytest.raises(StatementError) as refusal:
+        animate(run(pendulum(), theta=1.0), "films/bob.mp4")
+    assert str(refusal.value).split("\n  ") == [
+        "an animation cannot be saved as 'bob.mp4'.",
+        "Found the ending '.mp4', expected '.gif' or '.html'.",
+        "Rename the file, or call save() of the animation that animate() returns.",
+    ]
+    assert plt.get_fignums() == []
+
+
+def test_a_film_without_frames_is_refused():
+    with pytest.raises(StatementError, match="fps is not a number of frames per second"):
+        animate(run(pendulum(), theta=1.0), fps=0)
