@@ -2,6 +2,9 @@
 
 Not from the documents. The end states are compared with Taylor series of order 44 in 200-bit
 arithmetic: masses and rods of 1, g = 9.81, both arms horizontal at the start.
+
+``python -m examples double_pendulum`` draws gallery/double_pendulum.png; the README shows it as
+docs/pendulum.png.
 """
 
 import numpy as np

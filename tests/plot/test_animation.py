@@ -5,7 +5,7 @@ import re
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 
 import stationary as st
 from stationary.errors import StatementError
@@ -39,11 +39,7 @@ def oscillator():
 
 def frames(path) -> list[bytes]:
     with Image.open(path) as film:
-        found = []
-        for k in range(film.n_frames):
-            film.seek(k)
-            found.append(film.convert("RGB").tobytes())
-    return found
+        return [frame.convert("RGB").tobytes() for frame in ImageSequence.Iterator(film)]
 
 
 def test_a_gif_has_a_frame_for_every_instant_and_they_differ(tmp_path):

@@ -32,9 +32,8 @@ class Assembly:
 
     @cached_property
     def elements(self) -> list[Element]:
-        """The elements with something in them."""
-        made = (Element(s, self.layout) for s in statements(self.layout))
-        return [e for e in made if e.index.size or e.rows == 1]
+        """What is stated plainly, and what repeats."""
+        return [Element(s, self.layout) for s in statements(self.layout)]
 
     @cached_property
     def kind(self) -> Any:

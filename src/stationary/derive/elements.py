@@ -17,10 +17,10 @@ import sympy as sp
 
 from stationary.derive.from_sympy import Translator
 from stationary.model.arrays import Array
-from stationary.model.each import Each, Repeated, Slot, Table
+from stationary.model.each import Repeated, Slot, Table
 from stationary.model.layout import Layout, Rows
 from stationary.model.symbols import Coordinate, Velocity, t
-from stationary.model.terms import Drag, Load
+from stationary.model.terms import Drag, Load, split_sums
 
 
 @dataclass
@@ -54,12 +54,11 @@ def statements(layout: Layout) -> list[Statement]:
     by_table: dict[Table | None, Statement] = {None: plain}
     for kind in ("kinetic", "potential", "work", "dissipation"):
         e = getattr(system, kind)
-        for repeated in e.atoms(Each):
+        rest, sums = split_sums(e)
+        for scale, repeated in sums:
             share = by_table.setdefault(repeated.table, Statement(repeated.table))
-            scale = e.coeff(repeated)
             setattr(share, kind, getattr(share, kind) + scale * repeated.expressions[0])
-            e = e.xreplace({repeated: sp.S.Zero})
-        setattr(plain, kind, e)
+        setattr(plain, kind, rest)
     for kind in ("loads", "friction"):
         for term in getattr(system, kind):
             table, inner = (term.table, term.term) if isinstance(term, Repeated) else (None, term)

@@ -68,7 +68,7 @@ class Array:
 
         place = ",".join(str(int(i)) for i in np.unravel_index(flat, self.base))
         coordinate = Coordinate(f"{self.name}[{place}]")
-        return coordinate.dot if self.order else coordinate
+        return (coordinate, coordinate.dot, coordinate.ddot)[self.order]
 
     def __len__(self) -> int:
         return len(self.index)
@@ -91,7 +91,7 @@ class Array:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        dots = ".dot" if self.order else ""
+        dots = ("", ".dot", ".ddot")[self.order]
         if self.index.size == np.prod(self.base) and self.shape == self.base:
             return f"{self.name}{dots}"
         return f"{self.name}[…]{dots} of shape {self.shape}"

@@ -22,7 +22,17 @@ from stationary.model.symbols import (
     from_dynamicsymbols,
     t,
 )
-from stationary.model.terms import ENERGIES, TERMS, Constraint, Load, Pfaffian, changed, expression
+from stationary.model.terms import (
+    ENERGIES,
+    TERMS,
+    Constraint,
+    Load,
+    Pfaffian,
+    changed,
+    expression,
+    split_sums,
+    symbols_of,
+)
 
 if TYPE_CHECKING:
     from stationary.model.system import System
@@ -50,7 +60,7 @@ def normalized(system: System) -> dict[str, Any]:
         for kind in TERMS:
             fields[kind] = tuple(x.apply(change) for x in fields[kind])
     labelled = _labelled(fields)
-    symbols = {s: label for label, e in labelled for s in e.free_symbols}
+    symbols = {s: label for label, e in labelled for s in symbols_of(e)}
     _check_symbols(labelled, symbols)
     fields["coordinates"] = _coordinates(given, fields, symbols)
     _check_names(fields["coordinates"], symbols)
@@ -137,7 +147,7 @@ def _translation(fields: dict[str, Any], given: tuple):
     elements = [e for _, e in labelled]
     elements += [x for e in elements for r in e.atoms(Each) for x in r.expressions]
     functions = set().union(*(e.atoms(AppliedUndef) for e in elements)) if elements else set()
-    plain = {s for e in elements for s in e.free_symbols if type(s) is sp.Symbol and s != t}
+    plain = {s for e in elements for s in symbols_of(e) if type(s) is sp.Symbol and s != t}
     swap: dict[sp.Basic, sp.Basic] = {}
     if sp.Symbol("t") in plain:
         swap[sp.Symbol("t")] = t
@@ -164,7 +174,7 @@ def _merging(elements: list[sp.Expr]):
     """Return the change that gives every parameter of one name one default, if needed."""
     found: dict[str, set[Parameter]] = {}
     for e in elements:
-        for s in e.free_symbols:
+        for s in symbols_of(e):
             if isinstance(s, Parameter):
                 found.setdefault(s.name, set()).add(s)
     swap = {}
@@ -239,6 +249,13 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
                 )
             )
         listed[c.name] = c.whole if isinstance(c, Array) else c
+    # An array that is listed, or that a repetition runs over, takes its entries in.
+    arrays = {name for name, c in {**listed, **whole}.items() if isinstance(c, Array)}
+    listed = {
+        name: whole.get(name, c)
+        for name, c in listed.items()
+        if name in arrays or name.partition("[")[0] not in arrays
+    }
     stems = {name.partition("[")[0] for name in listed}
     missing = [n for n in found if n not in listed and n.partition("[")[0] not in stems]
     if missing:
@@ -270,7 +287,7 @@ def _check_names(coordinates: tuple, symbols: dict) -> None:
 def _check_physics(fields: dict[str, Any]) -> None:
     for kind in ("kinetic", "potential"):
         for e in [fields[kind], *(x for r in fields[kind].atoms(Each) for x in r.expressions)]:
-            controls = sorted(s.name for s in e.free_symbols if isinstance(s, Input))
+            controls = sorted(s.name for s in symbols_of(e) if isinstance(s, Input))
             if controls:
                 raise StatementError(
                     say(
@@ -291,17 +308,8 @@ def _check_physics(fields: dict[str, Any]) -> None:
                         "Put what depends on velocities into kinetic, dissipation or loads.",
                     )
                 )
-    for kind in ("kinetic", "potential", "work", "dissipation"):
-        for r in fields[kind].atoms(Each):
-            linear = fields[kind].coeff(r)
-            if len(r.expressions) != 1 or (fields[kind] - linear * r).expand().has(r):
-                raise StatementError(
-                    say(
-                        f"the {kind} takes a repetition that is not a plain sum.",
-                        "Expected one expression per row, added or scaled.",
-                        "Move the function or the power inside st.each.",
-                    )
-                )
+    for kind in ENERGIES:
+        split_sums(fields[kind])
     for x in fields["loads"]:
         load: Load = x.term if isinstance(x, Repeated) else x
         for on in load.on:
@@ -370,7 +378,7 @@ def _velocities(e: sp.Expr) -> list[sp.Symbol]:
     return sorted(
         (
             s
-            for s in e.free_symbols
+            for s in symbols_of(e)
             if isinstance(s, Velocity) or (isinstance(s, Slot) and s.name.endswith(".dot"))
         ),
         key=str,
@@ -380,6 +388,6 @@ def _velocities(e: sp.Expr) -> list[sp.Symbol]:
 def _positions(e: sp.Expr) -> list[sp.Symbol]:
     return [
         s
-        for s in e.free_symbols
+        for s in symbols_of(e)
         if isinstance(s, Coordinate) or (isinstance(s, Slot) and "[i" in s.name)
     ]

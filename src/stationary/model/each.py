@@ -77,6 +77,7 @@ class Each(sp.AtomicExpr):
     expressions: tuple[sp.Expr, ...]
     table: Table
     name: str | None
+    _symbols: set | None
 
     is_commutative = True
     is_real = True
@@ -85,6 +86,7 @@ class Each(sp.AtomicExpr):
         """Repeat expressions of placeholders over a table."""
         made = super().__new__(cls)
         made.expressions, made.table, made.name = expressions, table, name
+        made._symbols = None
         return made
 
     def _hashable_content(self):
@@ -95,9 +97,20 @@ class Each(sp.AtomicExpr):
         return (self.expressions, self.table, self.name)
 
     @property
-    def free_symbols(self) -> set:
+    def shared(self) -> set[sp.Symbol]:
         """Symbols of the element that are the same in every row."""
-        return set().union(*(e.free_symbols for e in self.expressions)) - set(self.table.columns)
+        found = set().union(*(e.free_symbols for e in self.expressions))
+        return found - set(self.table.columns)
+
+    @property
+    def free_symbols(self) -> set:
+        """All symbols, those of every row included: SymPy differentiates by what it finds here."""
+        if self._symbols is None:
+            used = set().union(*(e.free_symbols for e in self.expressions))
+            columns = [c for s, c in self.table.columns.items() if s in used]
+            arrays = [c for c in columns if isinstance(c, Array)]
+            self._symbols = self.shared.union(*(set(c) for c in arrays))
+        return self._symbols
 
     def apply(self, change: Callable[[sp.Expr], sp.Expr]) -> Each:
         """Return the same repetition of a changed element."""
@@ -112,15 +125,18 @@ class Each(sp.AtomicExpr):
         """Write the sum out."""
         return sp.Add(*self.written_out())
 
-    def _eval_derivative(self, s):
-        return self.doit().diff(s)
+    def _eval_derivative_n_times(self, s, n):
+        return self.doit().diff(s, n)
 
     def __radd__(self, other):
         # A list of terms takes the repetition in as one more entry.
         return [*other, self] if isinstance(other, list) else super().__radd__(other)
 
+    def __add__(self, other):
+        return [self, *other] if isinstance(other, list) else super().__add__(other)
+
     def _sympystr(self, printer) -> str:
-        inside = ", ".join(printer._print(e) for e in self.expressions)
+        inside = ", ".join(sp.sstr(e, full_prec=False) for e in self.expressions)
         return f"Sum({inside}; i = 0..{self.table.rows - 1})"
 
     _sympyrepr = _sympystr
@@ -148,6 +164,12 @@ class Repeated:
         """Return the term of every row, in order."""
         rows = (self.table.row(i) for i in range(self.table.rows))
         return [self.term.apply(lambda e, row=row: e.xreplace(row)) for row in rows]
+
+    def __radd__(self, other):
+        return [*other, self] if isinstance(other, list) else NotImplemented
+
+    def __add__(self, other):
+        return [self, *other] if isinstance(other, list) else NotImplemented
 
     def __str__(self) -> str:
         return f"{self.term}  (i = 0..{self.table.rows - 1})"

@@ -63,9 +63,9 @@ class Layout:
         """Return the entries of q that a coordinate, an entry of an array or a view stands for."""
         if isinstance(coordinate, Array):
             return self.offsets[coordinate.name] + coordinate.index
+        if coordinate.name in self.offsets:
+            return np.array(self.offsets[coordinate.name])
         stem, _, index = coordinate.name.partition("[")
-        if not index:
-            return np.array(self.offsets[stem])
         place = tuple(int(i) for i in index.rstrip("]").split(","))
         flat = np.ravel_multi_index(place, self.arrays[stem].base)
         return np.array(self.offsets[stem] + int(flat))
@@ -122,6 +122,14 @@ class Layout:
     def resolve(self, key: Any, what: str) -> tuple[np.ndarray, int]:
         """Return the entries of q that a key names, and 0, 1 or 2 for q, q̇ or q̈."""
         if isinstance(key, Array) and key.name in self.arrays:
+            if key.base != self.arrays[key.name].base:
+                raise StatementError(
+                    say(
+                        f"{what} names the array '{key.name}' with another shape.",
+                        f"Found {key.base}, expected {self.arrays[key.name].base}.",
+                        "Use the array that the system was stated with.",
+                    )
+                )
             return self.place(key), key.order
         name = name_of(key)
         stem, order = name, 0

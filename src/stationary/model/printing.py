@@ -8,7 +8,7 @@ import sympy as sp
 
 from stationary.model.arrays import Array
 from stationary.model.each import Repeated
-from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
+from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian, text
 
 if TYPE_CHECKING:
     from stationary.model.system import System
@@ -25,7 +25,7 @@ def as_text(system: System) -> str:
     )
     title = system.name or "System"
     lines = [f"{title} of {count} coordinate{'' if count == 1 else 's'}: {names or 'none'}"]
-    lines += [f"  {SYMBOLS[k]} = {e}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    lines += [f"  {SYMBOLS[k]} = {text(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
     for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
         lines += [f"  {term}" for term in getattr(system, kind)]
     if system.parameters:

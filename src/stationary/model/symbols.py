@@ -26,9 +26,17 @@ _serial = count()
 class _Real(sp.Symbol):
     """A real symbol known by its class and name alone."""
 
+    # Where SymPy prints it in a product: constants, then coordinates, then velocities.
+    rank = "c"
+
     def __new__(cls, name: str, **assumptions):
         """Make the symbol; it is real whatever else is assumed."""
         return super().__new__(cls, name, real=True)
+
+    @classmethod
+    def class_key(cls):
+        """Return what SymPy sorts by before the name."""
+        return 2, 0, "Symbol " + cls.rank
 
 
 class Coordinate(_Real):
@@ -59,7 +67,16 @@ class Coordinate(_Real):
 
 
 class Velocity(_Real):
-    """The velocity of a coordinate."""
+    """The velocity of a coordinate.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> isinstance(x.dot, st.Velocity), x.dot.of
+    (True, x)
+    """
+
+    rank = "d"
 
     @property
     def of(self) -> Coordinate:
@@ -81,6 +98,8 @@ class Velocity(_Real):
 class Acceleration(_Real):
     """The acceleration of a coordinate."""
 
+    rank = "e"
+
     @property
     def of(self) -> Coordinate:
         """The coordinate that accelerates."""
@@ -93,12 +112,18 @@ class Acceleration(_Real):
         return printer._print_Symbol(sp.Symbol(self.of.name + "ddot"))
 
 
-class Parameter(sp.Symbol):
+class Parameter(_Real):
     """A constant of the system, with or without a default value.
 
     The default is part of its identity: two systems may give one name different defaults.
+
+    Examples
+    --------
+    >>> st.parameters(g=9.81).default
+    9.81
     """
 
+    rank = "a"
     default: float | None
 
     def __new__(cls, name: str, default: float | None = None, **assumptions):
@@ -118,7 +143,15 @@ class Parameter(sp.Symbol):
 
 
 class Input(_Real):
-    """A control: a force, torque or imposed motion whose value is given when the system runs."""
+    """A control: a force, torque or imposed motion whose value is given when the system runs.
+
+    Examples
+    --------
+    >>> isinstance(st.inputs("F"), st.Input)
+    True
+    """
+
+    rank = "b"
 
     def _latex(self, printer) -> str:
         return _latex_name(self.name)

@@ -157,10 +157,8 @@ class System:
             return NotImplemented
         merged: dict[str, Any] = {k: getattr(self, k) + getattr(other, k) for k in ENERGIES}
         merged |= {k: self._terms(k) + other._terms(k) for k in TERMS}
-        own = {c if isinstance(c, Coordinate) else c.name for c in self.coordinates}
-        new = (
-            c for c in other.coordinates if (c if isinstance(c, Coordinate) else c.name) not in own
-        )
+        own = {c.name for c in self.coordinates}
+        new = (c for c in other.coordinates if c.name not in own)
         merged["coordinates"] = (*self.coordinates, *new)
         merged["name"] = " + ".join(n for n in (self.name, other.name) if n)
         merged["parts"] = self.parts + other.parts

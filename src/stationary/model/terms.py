@@ -76,8 +76,13 @@ def _set(term: Any, **values: Any) -> None:
         object.__setattr__(term, name, value)
 
 
+def text(e: sp.Expr) -> str:
+    """Write an expression with its numbers as they were typed."""
+    return sp.sstr(e, full_prec=False)
+
+
 def _plain(entries: Vector) -> str:
-    return str(entries[0]) if len(entries) == 1 else f"({', '.join(map(str, entries))})"
+    return text(entries[0]) if len(entries) == 1 else f"({', '.join(map(text, entries))})"
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class Load(_Term):
         _set(self, force=force, on=on)
 
     def __str__(self) -> str:
-        terms = (f"{f} δ({on})" for f, on in zip(self.force, self.on))
+        terms = (f"{text(f)} δ({text(on)})" for f, on in zip(self.force, self.on))
         return "δW = " + " + ".join(terms)
 
 
@@ -131,7 +136,7 @@ class Friction(_Term):
     --------
     >>> x, y = st.coordinates("x y")
     >>> print(st.Friction(2.5, on=(x, y), name="table"))
-    table: friction up to 2.50000000000000 against d/dt (x, y)
+    table: friction up to 2.5 against d/dt (x, y)
     """
 
     limit: Any
@@ -147,7 +152,7 @@ class Friction(_Term):
 
     def __str__(self) -> str:
         prefix = f"{self.name}: " if self.name else ""
-        return f"{prefix}friction up to {self.limit} against d/dt {_plain(self.on)}"
+        return f"{prefix}friction up to {text(self.limit)} against d/dt {_plain(self.on)}"
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ class Drag(_Term):
     --------
     >>> x = st.coordinates("x")
     >>> print(st.Drag(0.1, 2, on=x))
-    drag 0.100000000000000 |v|**2 against v = d/dt x
+    drag 0.1 |v|**2 against v = d/dt x
     """
 
     eta: Any
@@ -183,7 +188,8 @@ class Drag(_Term):
 
     def __str__(self) -> str:
         prefix = f"{self.name}: " if self.name else ""
-        return f"{prefix}drag {self.eta} |v|**{self.power} against v = d/dt {_plain(self.on)}"
+        size = f"{text(self.eta)} |v|**{text(self.power)}"
+        return f"{prefix}drag {size} against v = d/dt {_plain(self.on)}"
 
 
 @dataclass(frozen=True)
@@ -238,7 +244,7 @@ class Contact(_Term):
     --------
     >>> x, y = st.coordinates("x y")
     >>> print(st.Contact(y, friction=0.3, slip=x, name="floor"))
-    floor: y ≥ 0, friction 0.300000000000000 along x
+    floor: y ≥ 0, friction 0.3 along x
     """
 
     gap: Any
@@ -256,8 +262,8 @@ class Contact(_Term):
 
     def __str__(self) -> str:
         prefix = f"{self.name}: " if self.name else ""
-        along = f", friction {self.friction} along {_plain(self.slip)}" if self.slip else ""
-        return f"{prefix}{self.gap} ≥ 0{along}"
+        along = f", friction {text(self.friction)} along {_plain(self.slip)}" if self.slip else ""
+        return f"{prefix}{text(self.gap)} ≥ 0{along}"
 
 
 ENERGIES = ("kinetic", "potential", "work", "dissipation")
@@ -279,5 +285,30 @@ def changed(e: sp.Expr, change: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
 
 
 def symbols_of(e: sp.Expr) -> set[sp.Symbol]:
-    """Return the symbols of an expression; those of arrays inside repetitions are not listed."""
-    return {s for s in e.free_symbols if isinstance(s, sp.Symbol)}
+    """Return the symbols of an expression; of repetitions those that all rows share."""
+    sums = e.atoms(Each)
+    # A number in the place of each sum keeps its factor.
+    plain = e.xreplace({r: sp.Integer(k + 2) for k, r in enumerate(sums)}) if sums else e
+    found = plain.free_symbols.union(*(r.shared for r in sums))
+    return {s for s in found if isinstance(s, sp.Symbol)}
+
+
+def split_sums(e: sp.Expr) -> tuple[sp.Expr, list[tuple[sp.Expr, Each]]]:
+    """Split an energy into what is stated plainly and the sums in it, with their factors."""
+    sums = sorted(e.atoms(Each), key=sp.default_sort_key)
+    if not sums:
+        return e, []
+    marks = {r: sp.Dummy() for r in sums}
+    marked = e.xreplace(marks)
+    factors = [(marked.diff(marks[r]), r) for r in sums]
+    for factor, r in factors:
+        if factor.has(*marks.values()) or len(r.expressions) != 1:
+            raise StatementError(
+                say(
+                    "an energy takes a repetition that is not a plain sum.",
+                    f"Found {sp.sstr(e, full_prec=False)[:80]}; expected one expression per row, "
+                    "added or scaled.",
+                    "Move the function, the power or the product inside st.each.",
+                )
+            )
+    return marked.xreplace({mark: sp.S.Zero for mark in marks.values()}), factors

@@ -194,7 +194,8 @@ class Motion:
         if isinstance(key, (tuple, list)):
             return np.stack([self[k] for k in key], axis=-1)
         if isinstance(key, (sp.Expr, int, float)):
-            return self._expression(from_dynamicsymbols(sp.S(key)))
+            controls = frozenset(u.name for u in self.system.inputs)
+            return self._expression(from_dynamicsymbols(sp.S(key), controls))
         raise StatementError(
             say(
                 f"{str(key)[:60]!r} cannot be looked up in a motion.",

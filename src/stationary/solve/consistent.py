@@ -236,7 +236,7 @@ class _Place:
                 return q
         return q
 
-    def _shortened(self, q: np.ndarray, move: np.ndarray, size: float) -> tuple[Any, Any]:
+    def _shortened(self, q: np.ndarray, move: np.ndarray, size: Any) -> tuple[Any, Any]:
         """Shorten a step until the violation goes down, or stays at rounding."""
         scale = 1.0
         while scale > 1e-4:

@@ -111,7 +111,7 @@ def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
         size = max(size, 1.0)
     orders = np.arange(2, series.shape[1])
     growth = ((series[:, 2:].max(axis=0) / size) ** (1 / orders)).max()
-    return np.exp(-2.0) / growth if growth * step > _DECAY else np.inf
+    return np.exp(-2.0) / growth if growth > 0 and growth * step > _DECAY else np.inf
 
 
 def _on_grid(stepper: Any, end: float, grid: np.ndarray) -> Iterator[Piece]:

@@ -1,0 +1,122 @@
+"""Events: located to rounding, terminal or not, in either direction."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+x, y = st.coordinates("x y")
+g = st.parameters(g=9.81)
+ball = st.System(kinetic=x.dot**2 / 2, potential=g * x)
+oscillator = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+
+
+def test_a_fall_ends_on_the_floor():
+    floor = st.Event(x, terminal=True, direction=-1)
+    motion = st.simulate(ball, span=(0, 9), start={x: 1.0}, events=[floor])
+    assert motion.status == "event" and motion.success
+    assert motion.t[-1] == pytest.approx(np.sqrt(2 / 9.81), abs=1e-13)
+    assert abs(motion[x][-1]) < 1e-14
+    assert motion[x.dot][-1] == pytest.approx(-np.sqrt(2 * 9.81), rel=1e-14)
+    np.testing.assert_array_equal(motion.events[0], motion.t[-1:])
+    # Output times of the span up to the event, then the event itself.
+    np.testing.assert_array_equal(motion.t[:-1], np.linspace(0, 9, 1001)[: len(motion.t) - 1])
+
+
+def test_events_are_located_to_rounding_and_reported_in_the_order_given():
+    events = [st.Event(x.dot), st.Event(x - 1.5), st.Event(st.t - 0.25)]
+    motion = st.simulate(ball, span=(0, 2), start={x: 1.0, x.dot: 5.0}, events=events, points=5)
+    root = np.sqrt(25 - 2 * 9.81 * 0.5)
+    expected = [[5 / 9.81], [(5 - root) / 9.81, (5 + root) / 9.81], [0.25]]
+    for found, exact in zip(motion.events, expected):
+        np.testing.assert_allclose(found, exact, rtol=0, atol=1e-13)
+    assert motion.status == "done" and len(motion.t) == 5
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"),
+    [(0, [0.5, 1.5, 2.5]), (1, [1.5]), (-1, [0.5, 2.5])],
+)
+def test_a_direction_selects_the_passages(direction, expected):
+    motion = st.simulate(
+        oscillator, span=(0, 9), start={x: 1.0}, events=[st.Event(x, direction=direction)]
+    )
+    np.testing.assert_allclose(motion.events[0], np.pi * np.array(expected), rtol=0, atol=1e-13)
+
+
+def test_a_terminal_event_in_the_other_direction_does_not_end_the_motion():
+    rising = st.Event(x - 1.5, terminal=True, direction=-1)
+    motion = st.simulate(ball, span=(0, 2), start={x: 1.0, x.dot: 5.0}, events=[rising])
+    assert motion.t[-1] == pytest.approx((5 + np.sqrt(25 - 9.81)) / 9.81, abs=1e-13)
+
+
+def test_the_first_of_several_terminal_events_ends_the_motion():
+    events = [st.Event(x, terminal=True), st.Event(st.t - 0.3, terminal=True), st.Event(st.t - 0.4)]
+    motion = st.simulate(ball, span=(0, 2), start={x: 1.0}, events=events)
+    assert motion.t[-1] == pytest.approx(0.3, abs=1e-15)
+    assert [len(times) for times in motion.events] == [0, 1, 0]
+
+
+def test_a_start_on_an_event_is_not_the_event():
+    motion = st.simulate(
+        ball, span=(0, 3), start={x.dot: 3.0}, events=[st.Event(x, terminal=True)]
+    )
+    assert motion.t[-1] == pytest.approx(6 / 9.81, abs=1e-13)
+
+
+def test_an_event_of_parameters_takes_their_values():
+    motion = st.simulate(
+        ball, span=(0, 3), start={x: 1.0}, params={g: 2.0}, events=[st.Event(x.dot + g * g)]
+    )
+    np.testing.assert_allclose(motion.events[0], [2.0], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("method", "atol"), [(st.Taylor(), 1e-13), (st.Runge(), 1e-9), (st.BDF(), 1e-7)], ids=str
+)
+@pytest.mark.parametrize("points", [2, 101])
+def test_every_method_locates_events_whatever_the_output_times(method, atol, points):
+    motion = st.simulate(
+        oscillator, span=(0, 9), start={x: 1.0}, events=[st.Event(x)], method=method, points=points
+    )
+    assert len(motion.events[0]) == 3
+    np.testing.assert_allclose(motion.events[0], np.pi * np.arange(0.5, 3), rtol=0, atol=atol)
+
+
+def test_events_and_sampled_inputs_go_together():
+    F = st.inputs("F")
+    driven = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(F, on=x)])
+    # Force 1 until t = 1, falling to −1 at t = 3: v = t, then v = 1 + s − s²/2 with s = t − 1.
+    samples = ([0, 1, 3, 9], [1, 1, -1, -1])
+    motion = st.simulate(
+        driven, span=(0, 9), inputs={F: samples}, events=[st.Event(x.dot, terminal=True)]
+    )
+    assert motion.t[-1] == pytest.approx(4.0, abs=1e-13)
+    assert motion[x.dot].max() == pytest.approx(1.5, abs=1e-4)
+
+
+def test_a_motion_cut_short_by_an_event_is_known_up_to_it():
+    motion = st.simulate(
+        ball, span=(0, 9), start={x: 1.0}, events=[st.Event(x, terminal=True)], points=2
+    )
+    assert motion.at(0.3)[x] == pytest.approx(1 - 9.81 * 0.3**2 / 2, abs=1e-14)
+    with pytest.raises(st.StatementError):
+        motion.at(0.5)
+
+
+def test_dynamicsymbols_serve_in_events():
+    from sympy.physics.mechanics import dynamicsymbols
+
+    motion = st.simulate(
+        oscillator, span=(0, 2), start={x: 1.0}, events=[st.Event(dynamicsymbols("x"))]
+    )
+    np.testing.assert_allclose(motion.events[0], [np.pi / 2], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("events", [[x], st.Event(x), ["x"], [3]], ids=["x", "bare", "text", "3"])
+def test_what_is_no_list_of_events_is_refused_or_understood(events):
+    try:
+        motion = st.simulate(oscillator, span=(0, 2), start={x: 1.0}, events=events)
+    except st.StatementError:
+        return
+    np.testing.assert_allclose(motion.events[0], [np.pi / 2], rtol=0, atol=1e-13)

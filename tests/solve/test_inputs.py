@@ -1,0 +1,126 @@
+"""Inputs as numbers, as expressions of time and state, and as samples."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stationary as st
+
+x, y = st.coordinates("x y")
+F, G = st.inputs("F G")
+m = st.parameters(m=2.0)
+cart = st.System(kinetic=m * x.dot**2 / 2, loads=[st.Load(F, on=x)])
+
+
+def run(value, **settings):
+    settings = {"span": (0, 4), "points": 9} | settings
+    return st.simulate(cart, inputs={F: value}, **settings)
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float64(3), np.int64(3), sp.Integer(3), np.array(3.0)])
+def test_a_number_is_a_constant_force(value):
+    motion = run(value)
+    np.testing.assert_allclose(motion[x], 3 * motion.t**2 / 4, rtol=1e-14)
+    np.testing.assert_array_equal(motion[F], np.full(9, 3.0))
+
+
+def test_an_expression_of_time_is_a_force_over_time():
+    motion = run(st.sin(st.t))
+    np.testing.assert_allclose(motion[x], (motion.t - np.sin(motion.t)) / 2, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(motion[F], np.sin(motion.t), rtol=1e-15)
+
+
+def test_an_expression_of_the_state_is_feedback():
+    motion = run(-8 * x - 4 * m * x.dot, start={x: 1.0})
+    # ẍ + 4ẋ + 4x = 0, critically damped: x = (1 + 2t) e^(−2t).
+    exact = (1 + 2 * motion.t) * np.exp(-2 * motion.t)
+    np.testing.assert_allclose(motion[x], exact, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(motion[F], -8 * motion[x] - 8 * motion[x.dot], rtol=1e-13, atol=1e-14)
+
+
+def test_feedback_sees_a_parameter_at_its_value():
+    motion = run(-m * x, start={x: 1.0}, params={m: 5.0})
+    np.testing.assert_allclose(motion[x], np.cos(motion.t), rtol=0, atol=1e-14)
+
+
+TIMES = np.array([0.0, 1.0, 2.5, 4.0])
+FORCES = np.array([1.0, -2.0, 3.0, 0.0])
+
+
+def exact(t):
+    """Integrate a piecewise linear force twice, by hand, for a mass of 2."""
+    position = velocity = 0.0
+    for k in range(3):
+        a = min(max(t - TIMES[k], 0.0), TIMES[k + 1] - TIMES[k])
+        slope = (FORCES[k + 1] - FORCES[k]) / (TIMES[k + 1] - TIMES[k])
+        position += velocity * a + (FORCES[k] * a**2 / 2 + slope * a**3 / 6) / 2
+        velocity += (FORCES[k] * a + slope * a**2 / 2) / 2
+    return position, velocity
+
+
+@pytest.mark.parametrize(
+    ("method", "atol"), [("auto", 1e-15), (st.Runge(), 1e-13), (st.BDF(), 1e-8)], ids=str
+)
+def test_samples_are_a_piecewise_linear_force(method, atol):
+    motion = run((TIMES, FORCES), points=17, method=method)
+    expected = np.array([exact(t) for t in motion.t])
+    np.testing.assert_allclose(motion[x], expected[:, 0], rtol=0, atol=atol)
+    np.testing.assert_allclose(motion[x.dot], expected[:, 1], rtol=0, atol=atol)
+    np.testing.assert_allclose(motion[F], np.interp(motion.t, TIMES, FORCES), rtol=0, atol=1e-15)
+    assert motion.residual["energy"] < max(100 * atol, 1e-14)
+
+
+def test_samples_are_known_between_output_times():
+    motion = run((TIMES, FORCES), points=2)
+    times = np.linspace(0, 4, 33)
+    expected = np.array([exact(t) for t in times])
+    np.testing.assert_allclose(motion.at(times)[x], expected[:, 0], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(motion.at(times)[F], np.interp(times, TIMES, FORCES), atol=1e-15)
+    assert motion.at(1.7)[F] == pytest.approx(np.interp(1.7, TIMES, FORCES), abs=1e-15)
+
+
+def test_samples_alone_are_spread_over_the_span():
+    alone = run([1.0, -2.0, 3.0], span=(1, 3))
+    paired = run(([1.0, 2.0, 3.0], [1.0, -2.0, 3.0]), span=(1, 3))
+    np.testing.assert_array_equal(alone[x], paired[x])
+
+
+def test_samples_beyond_the_span_are_cut():
+    motion = run((np.arange(-3, 10), np.full(13, 3.0)))
+    np.testing.assert_allclose(motion[x], 3 * motion.t**2 / 4, rtol=1e-14)
+
+
+def test_fine_samples_approach_their_closed_form_with_order_two():
+    errors = []
+    for count in (11, 21, 41):
+        times = np.linspace(0, 4, count)
+        errors.append(abs(run((times, np.sin(times)))[x][-1] - (4 - np.sin(4)) / 2))
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.05)
+    assert errors[1] / errors[2] == pytest.approx(4, rel=0.05)
+
+
+def test_two_inputs_of_different_kinds_act_together():
+    system = cart + st.System(kinetic=m * y.dot**2 / 2, loads=[st.Load((G, F), on=(y, y))])
+    motion = st.simulate(
+        system, span=(0, 4), points=9, inputs={F: (TIMES, FORCES), G: -2 * y}, start={y: 1.0}
+    )
+    expected = np.array([exact(t) for t in motion.t])
+    np.testing.assert_allclose(motion[x], expected[:, 0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(motion[m * y.ddot], motion[G + F], rtol=0, atol=1e-14)
+    # Without G, y would be 1 + x; with it, y − x obeys ÿ + y = x̃ …: compare with Runge–Kutta.
+    again = st.simulate(
+        system, span=(0, 4), points=9, inputs={F: (TIMES, FORCES), G: -2 * y}, start={y: 1.0},
+        method=st.Runge(), rtol=1e-13, atol=1e-14,
+    )  # fmt: skip
+    np.testing.assert_allclose(motion[y], again[y], rtol=0, atol=1e-12)
+
+
+def test_the_kind_of_an_input_may_change_from_run_to_run():
+    ends = [run(value)[x][-1] for value in (1.0, 1.0 + 0 * st.t, 1 + (x - x), [1.0, 1.0])]
+    np.testing.assert_allclose(ends, 4.0, rtol=1e-14)
+
+
+def test_a_step_in_time_is_a_kink_that_auto_respects():
+    motion = run(st.Piecewise((2.0, st.t < 1), (0.0, True)))
+    expected = np.where(motion.t < 1, motion.t**2 / 2, motion.t - 0.5)
+    np.testing.assert_allclose(motion[x], expected, rtol=0, atol=1e-9)
