@@ -12,23 +12,70 @@ from typing import Any
 
 
 class StationaryError(Exception):
-    """The root of every error raised by stationary."""
+    """The root of every error raised by stationary.
+
+    Examples
+    --------
+    >>> try:
+    ...     st.simulate(st.System(), span=(1, 0))
+    ... except st.StationaryError as error:
+    ...     print(error)
+    span is reversed.
+      Found (1, 0), expected a first time before a last one.
+      Give them in order, as in span=(0, 10).
+    """
 
 
 class StatementError(StationaryError, ValueError):
-    """The statement of a system, or of a question about it, contradicts itself."""
+    """The statement of a system, or of a question about it, contradicts itself.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> try:
+    ...     st.System(potential=x * x.dot)
+    ... except st.StatementError as error:
+    ...     print(error)
+    the potential energy contains the velocity 'x.dot'.
+      Found x*x.dot; expected an expression of coordinates and st.t.
+      Put what depends on velocities into kinetic, dissipation or loads.
+    """
 
 
 class DerivationError(StationaryError, ValueError):
-    """No equations of the requested kind follow from the statement."""
+    """No equations of the requested kind follow from the statement.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> try:
+    ...     st.simulate(st.System(potential=x**2), span=(0, 1))
+    ... except st.DerivationError as error:
+    ...     print(error)
+    the mass matrix is singular: no kinetic energy involves the velocity of 'x'.
+      Expected an inertia for each of the 1 coordinates.
+      Give 'x' a mass, constrain it, or use quasistatics().
+    """
 
 
 class CompileError(StationaryError, RuntimeError):
-    """An expression has no counterpart in the engine that should evaluate it."""
+    """An expression has no counterpart in the engine that should evaluate it.
+
+    Examples
+    --------
+    >>> issubclass(st.CompileError, st.StationaryError), issubclass(st.CompileError, RuntimeError)
+    (True, True)
+    """
 
 
 class MissingExtra(StationaryError, ImportError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed and not installed.
+
+    Examples
+    --------
+    >>> issubclass(st.MissingExtra, ImportError)
+    True
+    """
 
 
 class DidNotConverge(StationaryError, RuntimeError):
@@ -40,6 +87,16 @@ class DidNotConverge(StationaryError, RuntimeError):
         Why it stopped, in one word or two.
     solution : object
         What there is: the last good result, of the type that success would have returned.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
+    >>> try:
+    ...     st.simulate(runaway, span=(0, 10), start={x: 1.0})
+    ... except st.DidNotConverge as error:
+    ...     print(error.status, error.solution.t[-1])
+    blow-up 1.85
     """
 
     def __init__(self, message: str, *, status: str = "", solution: Any = None):

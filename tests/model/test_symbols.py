@@ -130,8 +130,15 @@ def test_coordinates_are_found_in_the_order_of_their_declaration():
     assert system.coordinates == (z, b, y)
 
 
-def test_declaring_a_name_again_moves_it_behind_the_others():
+def test_declaring_one_name_again_leaves_the_order_of_the_call_that_declared_both():
     first, second = st.coordinates("first second")
+    first = st.coordinates("first")
+    assert st.System(kinetic=first.dot**2 + second.dot**2).coordinates == (first, second)
+
+
+def test_declaring_both_names_again_gives_the_new_order():
+    first, second = st.coordinates("first second")
+    second = st.coordinates("second")
     first = st.coordinates("first")
     assert st.System(kinetic=first.dot**2 + second.dot**2).coordinates == (second, first)
 

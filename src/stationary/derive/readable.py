@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import sympy as sp
-from sympy.simplify.fu import TR10i
 
 from stationary.model.symbols import Parameter
 from stationary.model.system import System
@@ -42,9 +42,7 @@ def tidy(e: Any) -> sp.Expr:
     masked, back = _masked(e)
     flat = _expanded(masked)
     if flat.has(sp.sin, sp.cos):
-        flat = _pythagorean(flat)
-        if any(len(term.atoms(sp.sin, sp.cos)) > 1 for term in summands(flat)):
-            flat = TR10i(flat)
+        flat = _angle_sums(_pythagorean(flat))
     best = _by_what_moves(flat, back)
     others = [e, flat.xreplace(back)]
     if size <= FACTOR_LIMIT and len(summands(flat)) <= MOST_TERMS:
@@ -80,9 +78,9 @@ def _factored(constant: sp.Expr) -> sp.Expr:
 
 def _over_one_denominator(flat: sp.Expr, back: dict) -> list[sp.Expr]:
     """Return the quotient, if there is a sum below the line for something to cancel with."""
-    above, below = sp.fraction(sp.together(flat))
-    if not below.free_symbols & back.keys():
+    if not any(p.base in back and p.exp.could_extract_minus_sign() for p in flat.atoms(sp.Pow)):
         return []
+    above, below = sp.fraction(sp.together(flat))
     # Only now may the sums below meet those above: 1/√β + v²/c²β√β with β = 1 − v²/c².
     return [tidy(above.xreplace(back)) / below]
 
@@ -137,6 +135,38 @@ def _pythagorean(e: sp.Expr) -> sp.Expr:
             swap = {p: (1 - other**2) ** (p.exp // 2) * f ** (p.exp % 2) for p in powers}
             e = min(e, _expanded(e.xreplace(swap)), key=lambda x: len(summands(x)))
     return e
+
+
+def _angle_sums(e: sp.Expr) -> sp.Expr:
+    """Collect cos a cos b ± sin a sin b and sin a cos b ± cos a sin b, until none is left."""
+    before = None
+    while e != before:
+        before, parts, pairs = e, list(summands(e)), {}
+        for place, term in enumerate(parts):
+            for f, g in combinations(_trigonometric_factors(term), 2):
+                number, rest = (term / (f * g)).as_coeff_Mul()
+                key = (rest, f.args[0], g.args[0], f.func is g.func)
+                pairs.setdefault(key, {})[f.func] = (place, number)
+        used: set[int] = set()
+        for (rest, a, b, alike), members in pairs.items():
+            if len(members) < 2:
+                continue
+            (i, sine), (j, cosine) = members[sp.sin], members[sp.cos]
+            if abs(sine) == abs(cosine) and not used & {i, j}:
+                # alike: sin a sin b and cos a cos b; else sin a cos b and cos a sin b.
+                sign = 1 if (sine == cosine) is not alike else -1
+                whole = cosine * sp.cos(a + sign * b) if alike else sine * sp.sin(a + sign * b)
+                parts[i], parts[j] = sp.S.Zero, rest * whole
+                used |= {i, j}
+        e = sp.Add(*parts)
+    return e
+
+
+def _trigonometric_factors(term: sp.Expr) -> list[sp.Expr]:
+    """Return the sines and cosines that a product has as factors, ordered by their angles."""
+    bases = {f.base if f.is_Pow else f for f in sp.Mul.make_args(term)}
+    found = [f for f in bases if isinstance(f, (sp.sin, sp.cos))]
+    return sorted(found, key=lambda f: (sp.default_sort_key(f.args[0]), f.func is sp.sin))
 
 
 def summands(e: sp.Expr) -> tuple[sp.Expr, ...]:

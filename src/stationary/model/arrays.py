@@ -62,11 +62,11 @@ class Array:
             return Array(self.name, self.base, np.asarray(picked), self.order)
         return self.symbol(int(picked))
 
-    def symbol(self, flat: int):
+    def symbol(self, at: int):
         """Return the symbol of the entry at this flat position of the whole array."""
         from stationary.model.symbols import Coordinate
 
-        place = ",".join(str(int(i)) for i in np.unravel_index(flat, self.base))
+        place = ",".join(str(int(i)) for i in np.unravel_index(at, self.base))
         coordinate = Coordinate(f"{self.name}[{place}]")
         return (coordinate, coordinate.dot, coordinate.ddot)[self.order]
 

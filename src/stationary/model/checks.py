@@ -18,8 +18,8 @@ from stationary.model.symbols import (
     Input,
     Parameter,
     Velocity,
-    declaration_order,
     from_dynamicsymbols,
+    in_order,
     t,
 )
 from stationary.model.terms import (
@@ -234,8 +234,7 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
             found[s.name] = s
     found |= whole
     if not given:
-        order = {name: declaration_order(sp.Symbol(name)) for name in found}
-        return tuple(found[name] for name in sorted(found, key=order.__getitem__))
+        return tuple(found[name] for name in in_order(found))
     listed: dict[str, Any] = {}
     for c in given:
         if isinstance(c, AppliedUndef):

@@ -202,7 +202,7 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
     >>> r = st.coordinates("r", shape=(100, 2))
     >>> k = st.parameters("k")
     >>> st.each(lambda a, b: k * st.norm(b - a) ** 2 / 2, r[:-1], r[1:])
-    Sum(k*((-r[i,0] + r[i+1,0])**2 + (-r[i,1] + r[i+1,1])**2)/2; i = 0..98)
+    Sum(k*((r[i+1,0] - r[i,0])**2 + (r[i+1,1] - r[i,1])**2)/2; i = 0..98)
     """
     if not tables:
         raise StatementError(

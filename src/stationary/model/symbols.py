@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from itertools import count
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,16 @@ from stationary.model.arrays import Array
 #: Time. Energies, loads and constraints may depend on it.
 t = sp.Symbol("t", real=True)
 
-# The order in which names were last declared; a system whose coordinates are found rather than
-# given keeps it, so that M and q come out in the order in which the user wrote them down.
-_declared: dict[str, int] = {}
-_serial = count()
+# Every declaration, in order: a system whose coordinates are found rather than given keeps the
+# order in which the user wrote them down, and so do M and q.
+_declarations: list[tuple[str, ...]] = []
+_declared_in: dict[str, list[int]] = {}
 
 
 class _Real(sp.Symbol):
     """A real symbol known by its class and name alone."""
 
-    # Where SymPy prints it in a product: constants, then coordinates, then velocities.
+    # Where SymPy prints it in a product: inputs, constants, coordinates, velocities.
     rank = "c"
 
     def __new__(cls, name: str, **assumptions):
@@ -123,7 +124,7 @@ class Parameter(_Real):
     9.81
     """
 
-    rank = "a"
+    rank = "b"
     default: float | None
 
     def __new__(cls, name: str, default: float | None = None, **assumptions):
@@ -133,7 +134,8 @@ class Parameter(_Real):
         return parameter
 
     def _hashable_content(self):
-        return (*super()._hashable_content(), self.default)
+        # As text: SymPy sorts symbols by this, and None has no order.
+        return (*super()._hashable_content(), repr(self.default))
 
     def __getnewargs_ex__(self):
         return (self.name, self.default), {}
@@ -151,7 +153,7 @@ class Input(_Real):
     True
     """
 
-    rank = "b"
+    rank = "a"
 
     def _latex(self, printer) -> str:
         return _latex_name(self.name)
@@ -177,8 +179,8 @@ def _latex_name(name: str, accent: str = "") -> str:
     return text
 
 
-def _symbols(names: str, kind: type) -> Any:
-    made = sp.symbols(names, cls=kind)
+def _symbols(text: str, kind: type) -> Any:
+    made = sp.symbols(text, cls=kind)
     for symbol in made if isinstance(made, tuple) else (made,):
         if symbol.name == "t" or not re.fullmatch(r"\w+", symbol.name):
             raise StatementError(
@@ -188,7 +190,10 @@ def _symbols(names: str, kind: type) -> Any:
                     "Choose another name.",
                 )
             )
-        _declared[symbol.name] = next(_serial)
+    names = tuple(s.name for s in (made if isinstance(made, tuple) else (made,)))
+    for name in names:
+        _declared_in.setdefault(name, []).append(len(_declarations))
+    _declarations.append(names)
     return made
 
 
@@ -291,12 +296,29 @@ def inputs(names: str) -> Any:
     return _symbols(names, Input)
 
 
-def declaration_order(symbol: sp.Symbol) -> tuple:
-    """Sort key: symbols in the order of their declaration, undeclared ones by name."""
-    stem = symbol.name.partition("[")[0].removesuffix(".dot")
-    pieces = re.split(r"(\d+)", symbol.name)
-    natural = tuple(int(p) if p.isdigit() else p for p in pieces)
-    return (_declared.get(stem, float("inf")), natural)
+def in_order(names: Iterable[str]) -> list[str]:
+    """Sort names in the order of their declaration, undeclared ones by name.
+
+    Names declared in one call keep the order of that call, unless both were declared again since:
+    declaring one of them anew for another system does not turn the order round.
+    """
+
+    def natural(name: str) -> list:
+        return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
+
+    def compare(one: str, other: str) -> int:
+        stems = [name.partition("[")[0] for name in (one, other)]
+        first, second = (_declared_in.get(stem, []) for stem in stems)
+        if not first or not second or stems[0] == stems[1]:
+            known = bool(second) - bool(first)
+            return known or (1 if natural(one) > natural(other) else -1)
+        together = max(set(first) & set(second), default=-1)
+        if min(first[-1], second[-1]) > together:
+            return first[-1] - second[-1]
+        call = _declarations[together]
+        return call.index(stems[0]) - call.index(stems[1])
+
+    return sorted(names, key=functools.cmp_to_key(compare))
 
 
 def from_dynamicsymbols(expression: sp.Basic, as_inputs: frozenset[str] = frozenset()) -> sp.Basic:
@@ -332,12 +354,12 @@ def _time_function(function: AppliedUndef, order: int) -> sp.Symbol:
     return (coordinate, coordinate.dot, coordinate.ddot)[order]
 
 
-def rate(expression: Any) -> Any:
+def rate(expr: Any) -> Any:
     """Differentiate with respect to time, coordinates being functions of time.
 
     Parameters
     ----------
-    expression : expression, or tuple or list of them
+    expr : expression, or tuple or list of them
 
     Returns
     -------
@@ -349,11 +371,11 @@ def rate(expression: Any) -> Any:
     >>> st.rate(l * st.sin(theta))
     l*theta.dot*cos(theta)
     """
-    if isinstance(expression, (tuple, list, Array, np.ndarray)):
-        return tuple(rate(e) for e in expression)
-    expression = from_dynamicsymbols(sp.S(expression))
+    if isinstance(expr, (tuple, list, Array, np.ndarray)):
+        return tuple(rate(e) for e in expr)
+    expression = from_dynamicsymbols(sp.S(expr))
     total = expression.diff(t)
-    for symbol in sorted(expression.free_symbols, key=declaration_order):
+    for symbol in sorted(expression.free_symbols, key=str):
         if isinstance(symbol, (Coordinate, Velocity)):
             total += expression.diff(symbol) * symbol.dot
     return total

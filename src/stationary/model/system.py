@@ -13,7 +13,7 @@ from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, normalized
 from stationary.model.each import Each, Repeated
 from stationary.model.printing import as_latex, as_text
-from stationary.model.symbols import Coordinate, Input, Parameter, declaration_order
+from stationary.model.symbols import Coordinate, Input, Parameter, in_order
 from stationary.model.terms import ENERGIES, TERMS, changed, symbols_of
 
 
@@ -125,7 +125,8 @@ class System:
 
     def _symbols(self, kind: type) -> tuple[Any, ...]:
         found = {s for _, e in self.expressions() for s in symbols_of(e) if isinstance(s, kind)}
-        return tuple(sorted(found, key=declaration_order))
+        by_name = {s.name: s for s in found}
+        return tuple(by_name[name] for name in in_order(by_name))
 
     @property
     def size(self) -> int:

@@ -89,6 +89,14 @@ class Diagram:
     branches : list of Branch
     special : list of Special
         Folds, pitchforks and other branch points, Hopf points, ordered by parameter.
+
+    Examples
+    --------
+    >>> x, a = st.coordinates("x"), st.parameters(a=1.0)
+    >>> fold = st.System(potential=x**3 / 3 - a * x)
+    >>> diagram = st.continuation(fold, parameter=a, span=(-1, 2), start={x: 1.0})
+    >>> diagram.special
+    [fold at 0]
     """
 
     system: System

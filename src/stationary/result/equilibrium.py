@@ -46,6 +46,13 @@ class Equilibrium:
         Constraints that say nothing new.
     status : Status
     steps : int
+
+    Examples
+    --------
+    >>> theta, tau = st.coordinates("theta"), st.parameters(tau=1.0)
+    >>> rest = st.statics(st.System(potential=-2 * st.cos(theta), work=tau * theta))
+    >>> round(rest[theta], 9), rest.stable, rest.eigenvalues.round(6)
+    (0.523598776, True, array([1.732051]))
     """
 
     system: System

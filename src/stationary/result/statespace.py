@@ -25,6 +25,14 @@ class StateSpace:
         Names; states are deviations of coordinates and velocities.
     E : ndarray
         Descriptor form E ż = F z + G u over z = (δq, δv, δλ), with `F` and `G`.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> spring = st.System(kinetic=x.dot**2 / 2, potential=2 * x**2, dissipation=x.dot**2 / 2)
+    >>> lin = st.linearize(spring)
+    >>> lin.stability, lin.frequencies.round(6)
+    ('asymptotically stable', array([1.936492]))
     """
 
     A: np.ndarray

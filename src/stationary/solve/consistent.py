@@ -47,6 +47,13 @@ class State(Mapping):
         Rows of A that are independent.
     redundant : tuple of str
         Names of the rows that say nothing new.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> line = st.System(kinetic=x.dot**2 + y.dot**2, constraints=[x - y, 2 * x - 2 * y])
+    >>> st.consistent(line, {x: 1.0}).redundant
+    ('R2',)
     """
 
     graph: Graph

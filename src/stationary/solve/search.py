@@ -165,9 +165,11 @@ class Search:
                 c, A = c[active], A[active]
                 if not (np.all(np.isfinite(g)) and np.all(np.isfinite(c))):
                     return q, lam, "not finite"
-                # The largest forces at work so far: their rounding is what can be hoped for.
-                scale = max((np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0), scale)
+                H = self.tangent(q) - self.curvature(q, self.full(lam, active))
                 size = max(1.0, np.abs(q).max(initial=0.0))
+                # The largest forces at work so far: their rounding is what can be hoped for.
+                at_work = (np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0)
+                scale = max(at_work, size * abs(H).max() if H.nnz else 0.0, scale)
                 left = max(
                     np.abs(g - A.T @ lam).max(initial=0.0) / scale,
                     np.abs(c).max(initial=0.0) / size,
@@ -178,7 +180,6 @@ class Search:
                     waited += 1
                 if left <= _RESIDUAL or (best[0] <= _ACCEPTED and waited >= _PATIENCE):
                     return best[1], best[2], "balanced"
-                H = self.tangent(q) - self.curvature(q, self.full(lam, active))
                 saddle = self.saddle(H, A)
                 if descend:
                     saddle = self._convex(saddle)
