@@ -9,7 +9,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy.sparse as sparse
 
 from stationary.derive.elements import Element, statements
 from stationary.model.layout import Layout
@@ -21,7 +20,7 @@ Index = Callable[[Element], np.ndarray]
 
 # Up to this many instructions a graph is expanded to scalar operations, which engines can walk and
 # compile; beyond it, elements stay functions that are mapped over their rows.
-_EXPAND_UP_TO = 200_000
+_EXPAND_UP_TO = 50_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,10 @@ class Assembly:
     @cached_property
     def scalar(self) -> bool:
         """Whether the whole is small enough to be expanded to scalar operations."""
-        work = (e.rows * ca.Function("e", e.arguments, [e.force]).n_nodes() for e in self.elements)
+        work = (
+            e.rows * ca.Function("e", e.arguments, [e.force, e.mass, e.gamma]).n_nodes()
+            for e in self.elements
+        )
         return sum(work) < _EXPAND_UP_TO
 
     def function(self, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
@@ -125,5 +127,5 @@ def _gather(vector: Any, index: np.ndarray) -> Any:
 def _scatter(places: np.ndarray, size: int) -> ca.DM:
     """Return the matrix that adds entry k of a vector to entry places[k] of another."""
     count = len(places)
-    made = sparse.csc_matrix((np.ones(count), (places, np.arange(count))), shape=(size, count))
-    return ca.DM(made)
+    pattern = ca.Sparsity(size, count, list(range(count + 1)), places.tolist())
+    return ca.DM(pattern, np.ones(count))

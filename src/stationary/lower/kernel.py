@@ -14,6 +14,7 @@ import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.lower.engines import heyoka
+from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.model.layout import Layout
 from stationary.model.system import System
@@ -26,6 +27,12 @@ _KEPT = 128
 def graph_of(system: System) -> Graph:
     """Return the graph of a system; equal statements share one."""
     return Graph(system)
+
+
+@lru_cache(maxsize=4 * _KEPT)
+def numeric(owner: Any, name: str) -> Numeric:
+    """Return a function of a graph, by name, as one of arrays; equal graphs share it."""
+    return Numeric(getattr(owner, name))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -100,7 +107,12 @@ class Kernel:
         rates = [inner[2], acceleration, *([power] if self.graph.fed else [])]
         options = {"cse": True} if self.graph.scalar else {}
         return ca.Function(
-            "rhs", list(self.arguments), [ca.vertcat(*rates)], ["t", "y", "p"], ["dy"], options
+            "rhs",
+            list(self.arguments),
+            [ca.densify(ca.vertcat(*rates))],
+            ["t", "y", "p"],
+            ["dy"],
+            options,
         )
 
     @cached_property
@@ -161,43 +173,43 @@ class Compiled:
         """The graph behind the numbers."""
         return graph_of(self.system)
 
-    def _call(self, f: ca.Function, q: Any, v: Any, t: float, u: Any) -> Any:
+    def _call(self, name: str, q: Any, v: Any, t: float, u: Any) -> Any:
         n = self.system.size
         v = np.zeros(n) if v is None else v
         u = np.zeros(len(self.system.inputs)) if u is None else u
-        return f(t, q, v, u, self.graph.layout.values(self.params))
+        return numeric(self.graph, name)(t, q, v, u, self.graph.layout.values(self.params))
 
     def kinetic(self, q: Any, v: Any, t: float = 0.0) -> float:
         """Return T."""
-        return float(self._call(self.graph.energies, q, v, t, None)[0])
+        return float(self._call("energies", q, v, t, None)[0][0])
 
     def potential(self, q: Any, t: float = 0.0) -> float:
         """Return U."""
-        return float(self._call(self.graph.energies, q, None, t, None)[1])
+        return float(self._call("energies", q, None, t, None)[0][1])
 
     def internal(self, q: Any, t: float = 0.0, u: Any = None) -> float:
         """Return U − W."""
-        return float(self._call(self.graph.internal, q, None, t, u)[0])
+        return float(self._call("internal", q, None, t, u)[0][0])
 
     def gradient(self, q: Any, t: float = 0.0, u: Any = None) -> np.ndarray:
         """Return ∂(U − W)/∂q."""
-        return np.asarray(self._call(self.graph.internal, q, None, t, u)[1]).ravel()
+        return self._call("internal", q, None, t, u)[1]
 
     def hessian(self, q: Any, t: float = 0.0, u: Any = None) -> sparse.csc_matrix:
         """Return ∂²(U − W)/∂q², sparse."""
-        return self._call(self.graph.stiffness, q, None, t, u).sparse()
+        return self._call("stiffness", q, None, t, u)[0]
 
     def mass(self, q: Any, v: Any = None, t: float = 0.0) -> sparse.csc_matrix:
         """Return M, sparse."""
-        return self._call(self.graph.dynamics, q, v, t, None)[0].sparse()
+        return self._call("dynamics", q, v, t, None)[0]
 
     def force(self, q: Any, v: Any = None, t: float = 0.0, u: Any = None) -> np.ndarray:
         """Return the right-hand side of M a = force."""
-        return np.asarray(self._call(self.graph.dynamics, q, v, t, u)[1]).ravel()
+        return self._call("dynamics", q, v, t, u)[1]
 
     def acceleration(self, q: Any, v: Any = None, t: float = 0.0, u: Any = None) -> np.ndarray:
         """Return a."""
-        return np.asarray(self._call(self.graph.acceleration, q, v, t, u)).ravel()
+        return self._call("acceleration", q, v, t, u)[0]
 
     def optimize(self) -> Compiled:
         """Compile the equations of motion to optimized machine code now, and keep it on disk.

@@ -96,7 +96,7 @@ class Diagram:
     >>> fold = st.System(potential=x**3 / 3 - a * x)
     >>> diagram = st.continuation(fold, parameter=a, span=(-1, 2), start={x: 1.0})
     >>> diagram.special
-    [fold at 0]
+    [fold at ...]
     """
 
     system: System

@@ -13,7 +13,7 @@ import sympy as sp
 
 from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.lower.inputs import Drives
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import Kernel, numeric
 from stationary.model.arrays import Array
 from stationary.model.symbols import (
     Acceleration,
@@ -123,7 +123,7 @@ class Motion:
     def _rows(self, k: int) -> Any:
         """Return A at one time."""
         arguments = (self.t[k], self.q[k], self.v[k], self.u[k], self.params)
-        return self.kernel.graph.constraints(*arguments)[2].sparse()
+        return numeric(self.kernel.graph, "constraints")(*arguments)[2].tocsr()
 
     @cached_property
     def lam(self) -> Multipliers:

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
-from stationary.lower.kernel import graph_of
+from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
 from stationary.solve.saddle import independent_rows
 
@@ -186,20 +186,21 @@ class _Place:
     def __init__(self, graph: Graph, p: np.ndarray, t: float):
         self.graph, self.p, self.t = graph, p, t
         self.u = np.zeros(len(graph.system.inputs))
+        self._constraints = numeric(graph, "constraints")
         self.dense = graph.system.size + graph.layout.multipliers <= _DENSE_UP_TO
 
     def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return R and Ṙ."""
-        R, Rdot, *_ = self.graph.constraints(self.t, q, v, self.u, self.p)
-        return np.asarray(R).ravel(), np.asarray(Rdot).ravel()
+        R, Rdot, *_ = self._constraints(self.t, q, v, self.u, self.p)
+        return R, Rdot
 
     def rows(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return A."""
-        return self.graph.constraints(self.t, q, v, self.u, self.p)[2].sparse().tocsc()
+        return self._constraints(self.t, q, v, self.u, self.p)[2]
 
     def mass(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return M, with unit masses where there are none: a metric needs them all."""
-        M = self.graph.dynamics(self.t, q, v, self.u, self.p)[0].sparse().tocsc()
+        M = numeric(self.graph, "dynamics")(self.t, q, v, self.u, self.p)[0]
         diagonal = M.diagonal()
         scale = np.mean(diagonal[diagonal > 0]) if np.any(diagonal > 0) else 1.0
         return M + sparse.diags(np.where(diagonal > 1e-12 * scale, 0.0, scale), format="csc")

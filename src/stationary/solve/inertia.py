@@ -7,6 +7,7 @@ from scipy.linalg import eigh, null_space
 
 from stationary.derive.graph import Graph
 from stationary.errors import DerivationError, say
+from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
@@ -22,7 +23,7 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
     if graph.system.size > EXAMINE_UP_TO:
         return
     arguments = (t, q, v, np.zeros(len(graph.system.inputs)), params)
-    M = np.asarray(graph.dynamics(*arguments)[0])
+    M = numeric(graph, "dynamics")(*arguments)[0].toarray()
     if not np.all(np.isfinite(M)):
         raise DerivationError(
             say(
@@ -41,7 +42,7 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
         pass
     free = np.eye(len(M))
     if graph.layout.multipliers:
-        free = null_space(np.asarray(graph.constraints(*arguments)[2]))
+        free = null_space(numeric(graph, "constraints")(*arguments)[2].toarray())
         tangent = free.T @ M @ free
         if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
             return
