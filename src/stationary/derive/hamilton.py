@@ -319,12 +319,14 @@ def _quadratic(
 
 
 def _quotient(above: sp.Expr, below: sp.Expr) -> sp.Expr:
-    """Return the quotient with common factors cancelled, over one denominator."""
-    plain_form, above = above / below, tidy(above)
-    if above.count_ops() + below.count_ops() > 100:
-        return above / below
-    numerator, denominator = sp.fraction(sp.cancel(above / below))
-    return _shorter(plain_form, above / below, tidy(numerator) / sp.factor(tidy(denominator)))
+    """Return the quotient with common factors cancelled, where that is cheap."""
+    as_given, above = above / below, tidy(above)
+    forms = [as_given, above / below]
+    nested = any(not p.exp.is_positive for e in (above, below) for p in e.atoms(sp.Pow))
+    if not nested and above.count_ops() + below.count_ops() <= 100:
+        numerator, denominator = sp.fraction(sp.cancel(above / below))
+        forms.append(tidy(numerator) / sp.factor(tidy(denominator)))
+    return _shorter(*forms)
 
 
 def _shorter(*forms: sp.Expr) -> sp.Expr:

@@ -19,6 +19,12 @@ from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.model.layout import Layout
 from stationary.model.system import System
 
+# Which outputs of the graphs' functions are matrices.
+_MATRICES = {
+    "dynamics": frozenset({0}), "constraints": frozenset({2}), "stiffness": frozenset({0}),
+    "tangent": frozenset({0}), "limits": frozenset({1}), "curvature": frozenset({0}),
+}  # fmt: skip
+
 # How many systems keep their graphs in memory.
 _KEPT = 128
 
@@ -32,7 +38,7 @@ def graph_of(system: System) -> Graph:
 @lru_cache(maxsize=4 * _KEPT)
 def numeric(owner: Any, name: str) -> Numeric:
     """Return a function of a graph, by name, as one of arrays; equal graphs share it."""
-    return Numeric(getattr(owner, name))
+    return Numeric(getattr(owner, name), _MATRICES.get(name, frozenset()))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -106,14 +112,8 @@ class Kernel:
             acceleration = self.graph.acceleration(*inner)
         rates = [inner[2], acceleration, *([power] if self.graph.fed else [])]
         options = {"cse": True} if self.graph.scalar else {}
-        return ca.Function(
-            "rhs",
-            list(self.arguments),
-            [ca.densify(ca.vertcat(*rates))],
-            ["t", "y", "p"],
-            ["dy"],
-            options,
-        )
+        made = ca.densify(ca.vertcat(*rates))
+        return ca.Function("rhs", list(self.arguments), [made], ["t", "y", "p"], ["dy"], options)
 
     @cached_property
     def held(self) -> ca.Function:
