@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import null_space, svd
+from scipy.linalg import svd
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.layout import name_of
@@ -19,6 +19,7 @@ from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
+from stationary.solve.saddle import tangent_basis
 from stationary.solve.search import Search, search_of
 from stationary.solve.statics import statics
 
@@ -252,7 +253,7 @@ class _Path:
         search = self._at(z[-1])
         rows = search.limits(q)[1][self.active].toarray()
         H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
-        Z = null_space(rows, rcond=1e-10) if len(rows) else np.eye(self.n)
+        Z = tangent_basis(rows)
         K = Z.T @ H @ Z
         if not len(K):
             return np.zeros(0)

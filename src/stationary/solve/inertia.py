@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh, null_space
+from scipy.linalg import eigh
 
 from stationary.derive.graph import Graph
 from stationary.errors import DerivationError, say
 from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
+from stationary.solve.saddle import tangent_basis
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
 EXAMINE_UP_TO = 500
@@ -42,7 +43,7 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
         pass
     free = np.eye(len(M))
     if graph.layout.multipliers:
-        free = null_space(numeric(graph, "constraints")(*arguments)[2].toarray())
+        free = tangent_basis(numeric(graph, "constraints")(*arguments)[2])
         tangent = free.T @ M @ free
         if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
             return

@@ -10,7 +10,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import null_space
 
 from stationary.derive.balance import Balance
 from stationary.derive.order import saddle_order
@@ -22,7 +21,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
-from stationary.solve.saddle import DENSE_UP_TO, Saddle, independent_rows
+from stationary.solve.saddle import DENSE_UP_TO, Saddle, independent_rows, tangent_basis
 
 # Newton steps before another method is tried.
 _MOST_STEPS = 200
@@ -344,7 +343,7 @@ class Search:
         return self.layout.row_name(row) if row < rows else self.layout.gaps[row - rows].name
 
     def _reduced(self, H: Any, rows: Any) -> np.ndarray:
-        Z = null_space(rows.toarray()) if rows.shape[0] else np.eye(H.shape[0])
+        Z = tangent_basis(rows)
         return Z.T @ H.toarray() @ Z
 
     def _eigen(self, saddle: Saddle) -> tuple[np.ndarray, np.ndarray]:

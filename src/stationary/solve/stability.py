@@ -7,7 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import null_space, qr
+from scipy.linalg import qr
 
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import drives, translate
@@ -18,6 +18,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace, names
 from stationary.solve.consistent import repaired
 from stationary.solve.inertia import check_inertia
+from stationary.solve.saddle import tangent_basis
 
 # Accelerations below this, relative to the forces at work, count as none.
 _STEADY = 1e-7
@@ -177,7 +178,7 @@ class _Point:
             holonomic[r.places] = r.holonomic
         held = holonomic[rows]
         normal = np.block([[A[held], np.zeros((held.sum(), n))], [of_rate, A]])
-        return null_space(normal, rcond=1e-10)
+        return tangent_basis(normal)
 
     def _observed(self, outputs, kept, basis, states):
         n, layout = self.n, self.kernel.layout
