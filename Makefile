@@ -12,6 +12,8 @@ MADE := .made-with-$(subst /,-,$(PYTHON))
 
 # Pictures are written to files; a machine without a screen draws the same ones.
 export MPLBACKEND ?= Agg
+# Many small matrices, several processes: threads inside LAPACK would only wait for each other.
+export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 

@@ -177,7 +177,7 @@ def by_hand(system, t, q, v, alpha):
         A, rate = A.col_join(rolling.jacobian(V)), rate.col_join(rolling)
     gamma = rate.jacobian(Q) * V + rate.diff(st.t)
     parts = [p.jacobian(V), A, rate, gamma, force, R if len(R) else sp.zeros(1, 1)]
-    at = sp.lambdify([st.t, *Q, *V], parts, "math", cse=True)(t, *q, *v)
+    at = sp.lambdify([st.t, *Q, *V], parts, "numpy", cse=True)(t, *q, *v)
     M, A, rate, gamma, force, R = (np.array(x, dtype=float) for x in at)
     R = np.append(R.ravel(), np.zeros(len(rate)))[: len(rate)]
     wanted = -(gamma.ravel() + 2 * alpha * rate.ravel() + alpha**2 * R)

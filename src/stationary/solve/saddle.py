@@ -13,8 +13,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from stationary.derive.order import saddle_order
 
-# Up to this many unknowns dense factorizations are faster and see lost rank.
-DENSE_UP_TO = 300
+# Up to this many unknowns dense factorizations are faster.
+DENSE_UP_TO = 100
+
+# Up to this many unknowns rows are examined for redundancy.
+EXAMINE_UP_TO = 600
 
 # A row whose part that is independent of the rows before it is smaller than this adds nothing.
 _RANK = 1e-9

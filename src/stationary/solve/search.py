@@ -21,7 +21,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
-from stationary.solve.saddle import DENSE_UP_TO, Saddle, independent_rows, tangent_basis
+from stationary.solve.saddle import EXAMINE_UP_TO, Saddle, independent_rows, tangent_basis
 
 # Newton steps before another method is tried.
 _MOST_STEPS = 200
@@ -296,7 +296,7 @@ class Search:
         c, A = self.limits(q)
         rows = A[active]
         redundant: tuple[str, ...] = ()
-        if len(active) and len(q) + len(active) <= DENSE_UP_TO:
+        if len(active) and len(q) + len(active) <= EXAMINE_UP_TO:
             kept = independent_rows(rows)
             dropped = sorted(set(range(len(active))) - set(kept.tolist()))
             redundant = tuple(self._row_name(int(active[i])) for i in dropped)
