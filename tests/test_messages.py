@@ -368,8 +368,9 @@ def test_a_function_of_a_sum_is_refused(change):
     assert_says(
         st.StatementError,
         "the potential takes a repetition that is not a plain sum.\n"
-        "  Expected one expression per row, added or scaled.\n"
-        "  Move the function or the power inside st.each.",
+        f"  Found {change(st.each(lambda p: p[0] ** 2, r))}; expected one expression per row, added "
+        "or scaled.\n"
+        "  Move the function, the power or the product inside st.each.",
         lambda: st.System(potential=change(st.each(lambda p: p[0] ** 2, r))),
     )
 

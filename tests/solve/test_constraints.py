@@ -775,7 +775,7 @@ def test_a_massless_joint_that_nothing_holds_sideways_is_refused():
 
 
 def slack():
-    """A bob on two rods with a massless joint between them: a string, slack until it is straight."""
+    """A bob on two rods with a massless joint between them: slack until they are straight."""
     x, y, z, w = st.coordinates("x y z w")
     return (
         st.rod((0, 0), (x, y), 1, name="upper")

@@ -262,7 +262,7 @@ def test_a_start_on_an_unstable_equilibrium_is_refused_and_taken_when_asked():
 
 
 def test_a_start_near_the_top_goes_to_the_nearest_minimum_or_stays_when_asked():
-    assert st.statics(swing, start={theta: 3.0})[theta] == pytest.approx(0.0, abs=1e-15)
+    assert st.statics(swing, start={theta: 3.0})[theta] == pytest.approx(0.0, abs=1e-13)
     rest = st.statics(swing, start={theta: 3.0}, kind="any")
     assert rest[theta] == pytest.approx(np.pi, rel=1e-15) and not rest.stable
 

@@ -22,6 +22,7 @@ from stationary.derive.readable import (
     tidy,
     write_sum,
 )
+from stationary.errors import StatementError, unknown
 from stationary.model.symbols import Coordinate, Parameter, Velocity
 from stationary.model.system import System
 
@@ -71,6 +72,8 @@ class ByCoordinate(tuple):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (Coordinate, str)):
+            if str(key) not in self.names:
+                raise StatementError(unknown("coordinate", str(key), self.names))
             key = self.names.index(str(key))
         return super().__getitem__(key)
 
@@ -142,36 +145,42 @@ class Hamilton:
 
     # -- a mechanism in its two coordinates ----------------------------------------------------
 
-    @cached_property
-    def J(self) -> sp.ImmutableMatrix:  # noqa: N802
+    @property
+    def J(self) -> sp.ImmutableMatrix:
         """The Jacobian ∂L/∂θ of a mechanism's x = L(θ): v = J ω."""
-        places = self._mechanism.x
-        return sp.ImmutableMatrix(
-            len(places), len(self.coordinates),
-            [tidy(x.diff(c)) for x in places for c in self.coordinates],
-        )  # fmt: skip
+        return self._kinematics[0]
 
-    @cached_property
+    @property
     def inertia(self) -> sp.ImmutableMatrix:
         """The inertia I(θ) = JᵀMJ of a mechanism."""
-        M = sp.diag(*self._mechanism.inertia)
-        return sp.ImmutableMatrix((self.J.T * M * self.J).applyfunc(tidy))
+        return self._kinematics[1]
 
     @property
     def effort(self) -> sp.Eq:
         """The relation τ = Jᵀf between the forces on a mechanism's two sides, as an equation."""
         tau = column(sp.Symbol(f"tau_{c.name}", real=True) for c in self.coordinates)
-        return sp.Eq(tau, self.J.T * _numbered("f", len(self._mechanism.x)), evaluate=False)
+        return sp.Eq(tau, self.J.T * _numbered("f", self.J.rows), evaluate=False)
 
-    @property
-    def _mechanism(self):
-        if self.system.mechanism is None:
+    @cached_property
+    def _kinematics(self) -> tuple[sp.ImmutableMatrix, sp.ImmutableMatrix]:
+        mechanism, q = self.system.mechanism, self.coordinates
+        if mechanism is None:
             refuse(
                 f"{self.system.name or 'the system'} is no mechanism.",
                 "Found energies without uncoupled coordinates x = L(θ).",
                 "State its members with st.mechanism(x=…, inertia=…).",
             )
-        return self.system.mechanism
+        slopes = [tidy(x.diff(c)) for x in mechanism.x for c in q]
+        J = sp.ImmutableMatrix(len(mechanism.x), len(q), slopes)
+        inertia = (J.T * sp.diag(*mechanism.inertia) * J).applyfunc(tidy)
+        own = inertia * column(c.dot for c in q)
+        if not vanish(e - part for e, part in zip(self.momenta, own))[0]:
+            refuse(
+                "a mechanism's two coordinates describe all that moves, or nothing.",
+                "Found kinetic energy besides that of st.mechanism(x=…, inertia=…).",
+                "State all members in one st.mechanism, or read h.momenta and h.equations.",
+            )
+        return J, sp.ImmutableMatrix(inertia)
 
     def table(self) -> str:
         r"""Return a mechanism in inertial and in generalized coordinates, as a Markdown table.
@@ -413,15 +422,10 @@ def _numbered(letter: str, count: int) -> sp.ImmutableMatrix:
 
 
 def _table(h: Hamilton) -> str:
-    mechanism, J, I, E = h._mechanism, h.J, h.inertia, h.system.kinetic  # noqa: E741
-    n = len(mechanism.x)
+    J, I, E = h.J, h.inertia, h.system.kinetic  # noqa: E741
+    mechanism, n = h.system.mechanism, h.J.rows
+    assert mechanism is not None
     omega = column(c.dot for c in h.coordinates)
-    if not vanish(e - own for e, own in zip(h.momenta, I * omega))[0]:
-        refuse(
-            "the table is of a mechanism alone.",
-            "Found kinetic energy besides that of st.mechanism(x=…, inertia=…).",
-            "State all members in one st.mechanism, or read h.momenta and h.equations.",
-        )
     M, v, f, p = sp.diag(*mechanism.inertia), *(_numbered(letter, n) for letter in "vfp")
     rate = [sp.Symbol(f"tau_{c.name}", real=True) + tidy(E.diff(c)) for c in h.coordinates]
     energy = sp.Add(*(m * u**2 for m, u in zip(mechanism.inertia, v))) / 2

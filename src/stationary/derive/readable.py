@@ -11,10 +11,10 @@ import sympy as sp
 from stationary.model.symbols import Parameter
 from stationary.model.system import System
 
-# Operations in an expression above which it is no longer factored, or no longer touched, and
-# terms above which a sum is not factored: the cost of reading a system must grow with its size
-# and not with its algebra.
-FACTOR_LIMIT, TIDY_LIMIT, MOST_TERMS = 300, 3000, 60
+# Operations in an expression above which it is not brought over one denominator, not factored,
+# not touched; and terms above which a sum is not factored: the cost of reading a system must grow
+# with its size and not with its algebra.
+QUOTIENT_LIMIT, FACTOR_LIMIT, TIDY_LIMIT, MOST_TERMS = 60, 300, 3000, 60
 
 # How much longer a sum of terms may be than a nest of factors and still read better.
 MUCH_LONGER = 1.4
@@ -81,8 +81,11 @@ def _over_one_denominator(flat: sp.Expr, back: dict) -> list[sp.Expr]:
     if not any(p.base in back and p.exp.could_extract_minus_sign() for p in flat.atoms(sp.Pow)):
         return []
     above, below = sp.fraction(sp.together(flat))
+    above = above.xreplace(back)
+    if above.count_ops() > QUOTIENT_LIMIT:
+        return []
     # Only now may the sums below meet those above: 1/√β + v²/c²β√β with β = 1 − v²/c².
-    return [tidy(above.xreplace(back)) / below]
+    return [tidy(above) / below]
 
 
 def _masked(e: sp.Expr) -> tuple[sp.Expr, dict]:

@@ -86,7 +86,7 @@ def drives(layout: Layout, inputs: Mapping[Any, Any] | None, span: tuple[float, 
 def _read(name: str, value: Any, layout: Layout, span: tuple[float, float]):
     if isinstance(value, sp.Expr) and not value.is_number:
         return "expression", _expression(name, value, layout), 0.0, None
-    if np.ndim(value) == 0:
+    if not isinstance(value, (tuple, list)) and np.ndim(value) == 0:
         try:
             number = float(value)
         except (TypeError, ValueError):

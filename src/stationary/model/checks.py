@@ -277,10 +277,14 @@ def _check_names(coordinates: tuple, symbols: dict) -> None:
             raise StatementError(
                 say(
                     f"'{s.name}' names two things.",
-                    f"Found a {owners[s.name]} and a {kind} of that name.",
+                    f"Found {_a(owners[s.name])} and {_a(kind)} of that name.",
                     "Rename one of them.",
                 )
             )
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "input" else f"a {kind}"
 
 
 def _check_physics(fields: dict[str, Any]) -> None:
@@ -308,7 +312,7 @@ def _check_physics(fields: dict[str, Any]) -> None:
                     )
                 )
     for kind in ENERGIES:
-        split_sums(fields[kind])
+        split_sums(fields[kind], f"the {kind}")
     for x in fields["loads"]:
         load: Load = x.term if isinstance(x, Repeated) else x
         for on in load.on:

@@ -198,7 +198,7 @@ class Layout:
                     )
                 )
             try:
-                entries = np.asarray(value, dtype=float)
+                entries = np.asarray("none" if value is None else value, dtype=float)
                 entries = np.broadcast_to(entries, np.shape(places))
             except (TypeError, ValueError):
                 raise StatementError(

@@ -293,7 +293,7 @@ def symbols_of(e: sp.Expr) -> set[sp.Symbol]:
     return {s for s in found if isinstance(s, sp.Symbol)}
 
 
-def split_sums(e: sp.Expr) -> tuple[sp.Expr, list[tuple[sp.Expr, Each]]]:
+def split_sums(e: sp.Expr, what: str = "an energy") -> tuple[sp.Expr, list[tuple[sp.Expr, Each]]]:
     """Split an energy into what is stated plainly and the sums in it, with their factors."""
     sums = sorted(e.atoms(Each), key=sp.default_sort_key)
     if not sums:
@@ -305,7 +305,7 @@ def split_sums(e: sp.Expr) -> tuple[sp.Expr, list[tuple[sp.Expr, Each]]]:
         if factor.has(*marks.values()) or len(r.expressions) != 1:
             raise StatementError(
                 say(
-                    "an energy takes a repetition that is not a plain sum.",
+                    f"{what} takes a repetition that is not a plain sum.",
                     f"Found {sp.sstr(e, full_prec=False)[:80]}; expected one expression per row, "
                     "added or scaled.",
                     "Move the function, the power or the product inside st.each.",

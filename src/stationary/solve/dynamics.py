@@ -13,12 +13,13 @@ from stationary.lower.engines import heyoka
 from stationary.lower.inputs import Drives, drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Repeated
+from stationary.model.layout import number
 from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.motion import Motion
 from stationary.result.status import Status
 from stationary.solve.consistent import State, projected, repaired
-from stationary.solve.events import Event, Watch
+from stationary.solve.events import Event, Watch, as_events
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
@@ -39,6 +40,9 @@ _MANY_STEPS = 100_000
 # and what exceeds even that is no error of integration but a failure.
 _LOOKS = 16
 _BALANCE = 1e5
+
+# However smooth a motion begins, it is looked at this many times.
+_FEWEST_STEPS = 16
 
 # How many steps times states are kept for `Motion.at`; beyond it the motion is integrated again.
 _DENSE_UP_TO = 1_000_000
@@ -117,9 +121,12 @@ def simulate(
     >>> motion.status
     'done'
     """
+    _require_system(system)
     _refuse(system)
     first, last = _span(span)
     points = _points(points)
+    watched = as_events(events)
+    rtol, atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
     layout = graph_of(system).layout
     values = layout.values(params)
     driven = drives(layout, inputs, (first, last))
@@ -136,12 +143,13 @@ def simulate(
         state=state,
         stabilize=stabilize or Baumgarte(),
         grid=np.linspace(first, last, points),
-        watch=Watch(list(events), kernel, values),
+        watch=Watch(watched, kernel, values),
         integrator=_choose(method, kernel),
         may_change=method == "auto",
         tolerances=(rtol, atol),
     )
-    motion = _with_evidence(run.motion(y), rtol)
+    run.require_finite(y)
+    motion = _with_evidence(run.motion(y), rtol, atol)
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
     return motion
@@ -234,6 +242,20 @@ class _Run:
             dense=self._dense(t, y_all),
         )
 
+    def require_finite(self, y: np.ndarray) -> None:
+        """Refuse a start at which forces are not finite."""
+        rates = self._ode(self.grid[0]).f(self.grid[0], y)
+        bad = np.flatnonzero(~np.isfinite(rates))
+        if len(bad):
+            name = self.kernel.layout.name(int(bad[0]) % self.kernel.size)
+            raise StatementError(
+                say(
+                    f"the forces are not finite at the start: '{name}' cannot be accelerated.",
+                    f"Found no finite acceleration at t = {self.grid[0]:g}.",
+                    "Start elsewhere, or check the energies for divisions by zero there.",
+                )
+            )
+
     def _rate(self, y: np.ndarray) -> float:
         """Return the rate at which violations of the constraints shall decay."""
         if not self.kernel.rows or isinstance(self.stabilize, Projection):
@@ -255,7 +277,8 @@ class _Run:
         return np.concatenate([self.params, self.drives.slots(t), last])
 
     def _ode(self, t: float) -> Ode:
-        return Ode(self.kernel, self._values(t), *self.tolerances)
+        longest = (self.grid[-1] - self.grid[0]) / _FEWEST_STEPS
+        return Ode(self.kernel, self._values(t), *self.tolerances, longest)
 
     def _solution(self, y: np.ndarray):
         """Yield pieces from the first time to the last, changing inputs and integrator between."""
@@ -268,16 +291,22 @@ class _Run:
         for end in stops:
             while t < end:
                 grid = self.grid[(self.grid > t) & (self.grid <= end)]
-                for piece in self._segment(t, y, end, grid):
-                    self.steps += piece.steps
-                    t, y = piece.t[-1], piece.end
-                    if by_projection and t == end:
-                        y = self._projected(t, y)
-                        piece = _ending(piece, y)
-                    yield self._settled(piece) if self._loose() else piece
-                    if self.may_change and self._stiff(t, y):
-                        self.integrator, self.may_change = BDF(), False
-                        break
+                try:
+                    for piece in self._segment(t, y, end, grid):
+                        self.steps += piece.steps
+                        t, y = piece.t[-1], piece.end
+                        if by_projection and t == end:
+                            y = self._projected(t, y)
+                            piece = _ending(piece, y)
+                        yield self._settled(piece) if self._loose() else piece
+                        if self.may_change and self._stiff(t, y):
+                            self.integrator, self.may_change = BDF(), False
+                            break
+                except BlowUp:
+                    # A force may be finite and yet have no series, as |v|v at rest.
+                    if not (self.may_change and isinstance(self.integrator, Taylor)):
+                        raise
+                    self.integrator, self.may_change = Runge(), False
 
     def _projected(self, t: float, y: np.ndarray) -> np.ndarray:
         n = self.kernel.size
@@ -336,7 +365,8 @@ class _Run:
             before = np.searchsorted(t, times, "right") - 1
             for k in np.unique(before):
                 here = before == k
-                made[here] = self._after(float(t[k]), y[k], times[here])
+                wanted, where = np.unique(times[here], return_inverse=True)
+                made[here] = self._after(float(t[k]), y[k], wanted)[where]
             return made
 
         return states
@@ -369,7 +399,7 @@ def _ending(piece: Piece, y: np.ndarray) -> Piece:
     return replace(piece, evaluate=evaluate, end=y)
 
 
-def _with_evidence(motion: Motion, rtol: float) -> Motion:
+def _with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
     # A fixed step has errors of its own, which the energy shows and no tolerance bounds.
     if motion.status not in ("done", "event") or "Variational" in motion.method:
@@ -377,9 +407,10 @@ def _with_evidence(motion: Motion, rtol: float) -> Motion:
     few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
     sampled = replace(motion, t=motion.t[few], y=motion.y[few])
     scale = max(float(np.max(np.abs([sampled.kinetic, sampled.potential, sampled.work]))), 1e-300)
-    worst = float(np.max(np.abs(sampled.balance))) / scale
-    if worst <= max(_BALANCE * rtol, 1e-9):
+    error = float(np.max(np.abs(sampled.balance)))
+    if error <= max(_BALANCE * rtol, 1e-9) * scale or error <= _BALANCE * atol:
         return motion
+    worst = error / scale
     message = f"the energy balance is violated by {worst:.1e} of the largest energy"
     return replace(motion, status=Status("inaccurate", message))
 
@@ -407,6 +438,34 @@ def _refuse(system: System) -> None:
                     "Choose coordinates that need no such term, or leave it out knowingly.",
                 )
             )
+
+
+def _require_system(system: Any) -> None:
+    if not isinstance(system, System):
+        raise StatementError(
+            say(
+                "what is to be simulated is not a system.",
+                f"Found {type(system).__name__}: {str(system)[:60]}.",
+                "Pass an st.System, or a sum of parts.",
+            )
+        )
+    if not system.size:
+        raise StatementError(
+            say(
+                "the system has no coordinates.",
+                "Found nothing that could move.",
+                "State energies in terms of st.coordinates.",
+            )
+        )
+
+
+def _tolerance(name: str, value: Any) -> float:
+    made = number(value, name)
+    if made <= 0:
+        raise StatementError(
+            say(f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10.")
+        )
+    return made
 
 
 def _span(span: Any) -> tuple[float, float]:

@@ -58,6 +58,25 @@ class Event:
             )
 
 
+def as_events(events: Any) -> list[Event]:
+    """Take one event or several; an expression alone is an event that ends nothing."""
+    several = events if isinstance(events, (list, tuple)) else [events]
+    made = []
+    for event in several:
+        if isinstance(event, sp.Expr):
+            event = Event(event)
+        if not isinstance(event, Event):
+            raise StatementError(
+                say(
+                    "events has an entry that is not one.",
+                    f"Found {type(event).__name__}: {str(event)[:60]}; expected st.Event(…).",
+                    "Pass a list of events, as in events=[st.Event(x)].",
+                )
+            )
+        made.append(event)
+    return made
+
+
 class Watch:
     """Looks for events in the pieces of a solution."""
 

@@ -15,12 +15,16 @@ from stationary.lower.kernel import Kernel
 
 @dataclass(frozen=True)
 class Ode:
-    """The initial value problem ẏ = f(t, y, p) between two changes of its inputs."""
+    """The initial value problem ẏ = f(t, y, p) between two changes of its inputs.
+
+    No step shall be longer than `longest`: what is at rest now may be pushed later.
+    """
 
     kernel: Kernel
     p: np.ndarray
     rtol: float
     atol: float
+    longest: float = np.inf
 
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:
@@ -48,6 +52,17 @@ class Piece:
     end: np.ndarray
     steps: int
     dense: bool = True
+
+
+# The last step before a singularity that is worth keeping spans this many floating point numbers:
+# closer to it, time itself has too few digits left to tell where one is.
+_COARSE = 1e6
+
+
+def trusted(times: np.ndarray) -> int:
+    """Return how many of the times before a blow-up are worth keeping."""
+    enough = np.diff(times) > _COARSE * np.spacing(np.abs(times[1:]))
+    return len(times) if np.all(enough) else int(np.argmin(enough)) + 1
 
 
 class BlowUp(Exception):

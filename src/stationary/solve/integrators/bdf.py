@@ -15,6 +15,9 @@ from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 # Output times between two looks at the clock and the keyboard.
 _CHUNK = 100
 
+# Nodes of the interpolation where states at any time are asked for.
+_FINE = 501
+
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
 
@@ -23,8 +26,8 @@ _MOST_STEPS = 100_000
 class BDF(AbstractIntegrator):
     """Variable-order backward differentiation (CVODES) with exact Jacobians.
 
-    Steps follow the motion, not the fastest decaying mode. Between output times the motion is
-    interpolated by polynomials that match positions, velocities and accelerations.
+    Steps follow the motion, not the fastest decaying mode. Events are located on polynomials that
+    match positions, velocities and accelerations at 500 instants or more.
 
     References
     ----------
@@ -42,13 +45,16 @@ class BDF(AbstractIntegrator):
         self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
-        nodes = np.unique(np.append(grid, end))
+        nodes = np.append(grid, end)
+        if dense:
+            nodes = np.append(nodes, np.linspace(t, end, _FINE)[1:])
+        nodes = np.unique(nodes)
         while len(nodes):
             ahead, nodes = nodes[:_CHUNK], nodes[_CHUNK:]
             times = np.append(t, ahead)
             states, good = _advance(ode, times, y)
             if good > 1:
-                yield _piece(ode, times[:good], states[:good])
+                yield _piece(ode, times[:good], states[:good], dense)
             if good < len(times):
                 raise BlowUp(times[good])
             t, y = times[-1], states[-1]
@@ -99,7 +105,7 @@ def _integrator(kernel: Kernel, fractions: tuple, rtol: float, atol: float) -> c
     return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
 
 
-def _piece(ode: Ode, times: np.ndarray, states: np.ndarray) -> Piece:
+def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, dense: bool) -> Piece:
     # Imported where it is used: SciPy's splines take longer to load than this package.
     from scipy.interpolate import BPoly
 
@@ -118,4 +124,4 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray) -> Piece:
         made[exact] = states[at[exact]]
         return made
 
-    return Piece(times, evaluate, states[-1], len(times) - 1)
+    return Piece(times, evaluate, states[-1], len(times) - 1, dense)

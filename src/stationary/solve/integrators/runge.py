@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 100
@@ -44,7 +44,7 @@ class Runge(AbstractIntegrator):
         with np.errstate(all="ignore"):
             solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol)
         while solver.status == "running":
-            times, inner, state = [solver.t], [], solver.y
+            times, inner, states = [solver.t], [], [solver.y]
             while solver.status == "running" and len(inner) < _CHUNK:
                 with np.errstate(all="ignore"):
                     solver.step()
@@ -52,12 +52,13 @@ class Runge(AbstractIntegrator):
                     break
                 times.append(solver.t)
                 inner.append(solver.dense_output())
-                state = solver.y
-            if inner:
-                solution = OdeSolution(times, inner)
-                evaluate = _transposed(solution)
-                yield Piece(np.array(times), evaluate, state.copy(), len(inner))
-            if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                states.append(solver.y)
+            failed = solver.status == "failed" or not np.all(np.isfinite(solver.y))
+            count = trusted(np.array(times)) if failed else len(times)
+            if count > 1:
+                evaluate = _transposed(OdeSolution(times[:count], inner[: count - 1]))
+                yield Piece(np.array(times[:count]), evaluate, states[count - 1], count - 1)
+            if failed:
                 raise BlowUp(solver.t)
 
 

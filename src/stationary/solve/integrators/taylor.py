@@ -11,7 +11,7 @@ import numpy as np
 
 from stationary.errors import MissingExtra, StatementError, say
 from stationary.lower.engines import heyoka
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 500
@@ -58,9 +58,9 @@ class Taylor(AbstractIntegrator):
             walk = _between_steps if dense else _on_grid
             if t + short < end:
                 inside = grid[grid <= t + short]
-                yield from walk(stepper, t + short, inside)
+                yield from walk(stepper, t + short, inside, ode.longest)
                 t, grid = t + short, grid[len(inside) :]
-            yield from walk(stepper, end, grid)
+            yield from walk(stepper, end, grid, ode.longest)
         finally:
             if first:
                 engine.lock.release()
@@ -114,41 +114,45 @@ def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
     return np.exp(-2.0) / growth if growth > 0 and growth * step > _DECAY else np.inf
 
 
-def _on_grid(stepper: Any, end: float, grid: np.ndarray) -> Iterator[Piece]:
+def _on_grid(stepper: Any, end: float, grid: np.ndarray, longest: float) -> Iterator[Piece]:
     """Walk to the end and note the states at the output times on the way."""
     while stepper.time < end:
-        before = stepper.time
-        times = np.concatenate([[before], grid, [end]] if not len(grid) or grid[-1] < end
-                               else [[before], grid])  # fmt: skip
-        outcome, smallest, _, steps, _, states = stepper.propagate_grid(times, max_steps=_CHUNK)
+        before, state = stepper.time, stepper.state.copy()
+        last = [] if len(grid) and grid[-1] == end else [end]
+        times = np.concatenate([[before], grid, last])
+        outcome, smallest, _, steps, _, states = stepper.propagate_grid(
+            times, max_steps=_CHUNK, max_delta_t=longest
+        )
         if _failed(stepper, outcome, smallest, end):
-            good = np.flatnonzero(np.all(np.isfinite(states), axis=1))
-            count = int(good[-1]) if len(good) else 0
-            if count:
-                kept = times[: count + 1]
-                yield Piece(kept, _lookup(kept, states), states[count], steps, False)
-            raise BlowUp(stepper.time)
+            # Again from where all was well, keeping every step: the last good one is wanted.
+            stepper.time, stepper.state[:] = before, state
+            yield from _between_steps(stepper, end, grid, longest)
+            return
         reached = times[: len(states)]
         grid = grid[len(reached) - 1 :]
-        last = np.array([before, stepper.time])
-        yield Piece(last, _lookup(reached, states), stepper.state.copy(), steps, False)
+        ends = np.array([before, stepper.time])
+        yield Piece(ends, _lookup(reached, states), stepper.state.copy(), steps, False)
 
 
-def _between_steps(stepper: Any, end: float, grid: np.ndarray) -> Iterator[Piece]:
+def _between_steps(stepper: Any, end: float, grid: np.ndarray, longest: float) -> Iterator[Piece]:
     """Walk to the end and keep the series of every step."""
     while stepper.time < end:
+        before = stepper.time
         outcome, smallest, _, steps, dense, _ = stepper.propagate_until(
-            end, max_steps=_CHUNK, c_output=True
+            end, max_steps=_CHUNK, max_delta_t=longest, c_output=True
         )
-        times = np.array(dense.times)
-        evaluate = _copied(dense)
-        if _failed(stepper, outcome, smallest, end):
+        failed = _failed(stepper, outcome, smallest, end)
+        if dense is None:
+            raise BlowUp(before)
+        times, evaluate = np.array(dense.times), _copied(dense)
+        if failed:
             states = evaluate(times)
-            good = np.flatnonzero(np.all(np.isfinite(states), axis=1))
-            if len(good) > 1:
-                last = int(good[-1])
-                yield Piece(times[: last + 1], evaluate, states[last], steps)
-            raise BlowUp(stepper.time)
+            finite = np.append(np.all(np.isfinite(states), axis=1), False)
+            last = min(trusted(times), int(np.argmin(finite))) - 1
+            if last > 0:
+                yield Piece(times[: last + 1], evaluate, states[last], last)
+            ended = stepper.time if np.isfinite(stepper.time) else times[max(last, 0)]
+            raise BlowUp(float(ended))
         yield Piece(times, evaluate, stepper.state.copy(), steps)
 
 

@@ -1,0 +1,131 @@
+"""Which forces have a potential, which one, and around which loop the others do work."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stationary as st
+from stationary.errors import StatementError
+from tests.checks import assert_says
+
+x, y, z, theta = st.coordinates("x y z theta")
+m, g, k, l = st.parameters("m g k l")
+F = st.inputs("F")
+r = st.sqrt(x**2 + y**2 + z**2)
+
+
+@pytest.mark.parametrize(
+    ("force", "on", "potential"),
+    [
+        # The slides: gravity and a spring.
+        ((0, -m * g), (x, y), m * g * y),
+        (-k * (x - l), x, k * (x - l) ** 2 / 2),
+        ((-2 * x * y, -(x**2)), (x, y), x**2 * y),
+        ((y * z, x * z, x * y), (x, y, z), -x * y * z),
+        (tuple(-k * s / r**3 for s in (x, y, z)), (x, y, z), -k / r),
+        ((st.sin(x) * st.exp(y), -st.cos(x) * st.exp(y)), (x, y), st.cos(x) * st.exp(y)),
+        (
+            tuple(-k * (st.sqrt(x**2 + y**2) - l) * s / st.sqrt(x**2 + y**2) for s in (x, y)),
+            (x, y),
+            k * (st.sqrt(x**2 + y**2) - l) ** 2 / 2,
+        ),
+    ],
+)
+def test_a_conservative_force_has_the_potential_that_is_known(force, on, potential):
+    found = st.potential_of(force, on=on)
+    assert found and found.conservative and found.curl == {} and found.loop == ()
+    # Potentials are known up to a constant.
+    gap = sp.simplify(found.potential - potential)
+    assert not gap.free_symbols & {x, y, z}
+
+
+def test_a_constant_load_on_a_point_of_a_mechanism_has_a_potential():
+    found = st.potential_of(st.Load(F, on=x + l * st.sin(theta)))
+    assert sp.simplify(found.potential + F * (x + l * st.sin(theta))) == 0
+
+
+def work_around(loop, force, on):
+    """The work along the edges of a polygon, by quadrature."""
+    f = sp.lambdify(on, force, "numpy")
+    nodes, weights = np.polynomial.legendre.leggauss(30)
+    corners = [np.array([float(point[c]) for c in on]) for point in loop]
+    total = 0.0
+    for a, b in zip(corners, [*corners[1:], corners[0]]):
+        for node, weight in zip(nodes, weights):
+            place = a + (b - a) * (node + 1) / 2
+            total += weight / 2 * np.dot(np.array(f(*place), dtype=float), b - a)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("force", "on"),
+    [
+        ((-y, x), (x, y)),
+        ((y * z, x * z, -x * y), (x, y, z)),
+        (((x**2 - 1) * y**3, 0), (x, y)),
+        ((st.sin(y), 0), (x, y)),
+        # The curl is not zero, but vanishes on the square at the origin in the mean.
+        (((y - sp.Rational(1, 2)) ** 2, 0), (x, y)),
+    ],
+)
+def test_a_force_without_a_potential_does_work_around_a_loop(force, on):
+    found = st.potential_of(force, on=on)
+    assert not found and found.potential is None
+    for (a, b), e in found.curl.items():
+        components = dict(zip(on, force))
+        assert sp.simplify(sp.diff(components[a], b) - sp.diff(components[b], a) - e) == 0
+    assert float(found.work) == pytest.approx(work_around(found.loop, force, on), rel=1e-12)
+    assert abs(float(found.work)) > 1e-6
+
+
+def test_a_follower_force_has_no_potential():
+    a, b = st.coordinates("a b")
+    tip = (st.cos(a) + st.cos(b), st.sin(a) + st.sin(b))
+    found = st.potential_of(st.Load((-st.cos(b), -st.sin(b)), on=tip))
+    assert not found
+    # Q = (sin(a − b), 0): its curl is −cos(a − b).
+    assert sp.simplify(found.curl[a, b] + st.cos(a - b)) == 0
+
+
+def test_a_force_that_depends_on_velocity_is_not_conservative():
+    assert not st.potential_of((x.dot, 0), on=(x, y))
+
+
+def test_a_vortex_does_work_around_its_centre_although_its_curl_vanishes():
+    # The textbook example of a closed form that is not exact: the work around the origin is 2π.
+    square = x**2 + y**2
+    found = st.potential_of((-y / square, x / square), on=(x, y))
+    assert not found
+    assert abs(float(found.work)) == pytest.approx(2 * np.pi)
+
+
+def test_the_work_of_a_counterexample_is_finite():
+    found = st.potential_of((y / x, 0), on=(x, y))
+    assert not found and found.work.is_finite
+
+
+def test_what_was_found_reads_as_a_sentence():
+    assert str(st.potential_of((-2 * x * y, -(x**2)), on=(x, y))) == "conservative; U = x**2*y"
+    assert str(st.potential_of((-y, x), on=(x, y))) == (
+        "not conservative: ∂F_x/∂y − ∂F_y/∂x = -2; work 2 around a square in the plane of x and y"
+    )
+
+
+def test_a_force_needs_something_to_work_on():
+    assert_says(
+        StatementError,
+        "potential_of needs to know what the force works on.\n"
+        "  Found components without coordinates.\n"
+        "  Pass on=(x, y), or a Load.",
+        lambda: st.potential_of((x, y)),
+    )
+
+
+def test_a_force_has_one_component_for_each_coordinate():
+    assert_says(
+        StatementError,
+        "a force and what it works on must have the same number of entries.\n"
+        "  Found 2 and 1.\n"
+        "  Give one component for each coordinate.",
+        lambda: st.potential_of((x, y), on=(x,)),
+    )

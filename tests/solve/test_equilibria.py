@@ -1,0 +1,171 @@
+"""All equilibria in a box: counted where mathematics knows how many there are."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+x, y, z, theta = st.coordinates("x y z theta")
+m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)
+
+
+def places(found, *coordinates):
+    return [tuple(rest[c] for c in coordinates) for rest in found]
+
+
+# -- the documents ------------------------------------------------------------------------------------
+
+
+def test_a_cart_with_a_pendulum_has_two_equilibria_and_x_is_free():
+    # D. Lee, lectures 9–11: q_e = (x', 0) and (x', π), x' arbitrary.
+    m1, m2 = st.parameters(m1=1.0, m2=0.2)
+    cart = st.System(
+        kinetic=m1 * x.dot**2 / 2
+        + m2 * (x.dot**2 + 2 * x.dot * theta.dot * l * st.cos(theta) + l**2 * theta.dot**2) / 2,
+        potential=m2 * g * l * (1 - st.cos(theta)),
+    )
+    found = st.equilibria(cart, within={x: (-2, 2), theta: (-1, 4)})
+    down, up = sorted(found, key=lambda rest: rest[theta])
+    assert (down[theta], up[theta]) == pytest.approx((0.0, np.pi), abs=1e-12)
+    assert down.stable and not up.stable
+    for rest in (down, up):
+        assert np.abs(rest.free) == pytest.approx(np.array([[1.0, 0.0]]), abs=1e-12)
+    assert "starts" in found.searched
+
+
+OMEGA = st.parameters(Omega=5.0)
+hoop = st.System(
+    kinetic=m * l**2 * (theta.dot**2 + OMEGA**2 * st.sin(theta) ** 2) / 2,
+    potential=m * g * l * (1 - st.cos(theta)),
+)
+
+
+def test_a_bead_on_a_fast_hoop_has_three_equilibria_and_their_mirror_images():
+    found = st.equilibria(hoop, within={theta: (-3.2, 3.2)})
+    side = np.arccos(9.81 / 25)
+    assert [rest[theta] for rest in found] == pytest.approx(
+        [-np.pi, -side, 0, side, np.pi], abs=1e-12
+    )
+    assert [rest.stable for rest in found] == [False, True, False, True, False]
+    half = st.equilibria(hoop, within={theta: (-0.5, 3.5)})
+    assert [rest[theta] for rest in half] == pytest.approx([0, side, np.pi], abs=1e-12)
+
+
+def test_a_bead_on_a_slow_hoop_has_two_equilibria():
+    found = st.equilibria(hoop, within={theta: (-0.5, 3.5)}, params={OMEGA: 3.0})
+    assert [rest[theta] for rest in found] == pytest.approx([0, np.pi], abs=1e-12)
+    assert [rest.stable for rest in found] == [True, False]
+
+
+# -- functions whose critical points are known --------------------------------------------------------
+
+
+def test_the_nine_critical_points_of_himmelblaus_function_are_found():
+    # D. M. Himmelblau, Applied Nonlinear Programming (1972): four minima of value zero, one
+    # maximum of value 181.617, four saddles.
+    system = st.System(potential=(x**2 + y - 11) ** 2 + (x + y**2 - 7) ** 2)
+    found = st.equilibria(system, within={x: (-5, 5), y: (-5, 5)})
+    assert len(found) == 9
+    minima = [rest for rest in found if rest.stable]
+    published = [(-3.779310, -3.283186), (-2.805118, 3.131312), (3.0, 2.0), (3.584428, -1.848126)]
+    assert np.array(places(minima, x, y)) == pytest.approx(np.array(published), abs=1e-6)
+    assert [rest.energy for rest in minima] == pytest.approx([0.0] * 4, abs=1e-20)
+    maxima = [rest for rest in found if rest.inertia == (0, 2, 0)]
+    assert places(maxima, x, y) == [pytest.approx((-0.270845, -0.923039), abs=1e-6)]
+    assert maxima[0].energy == pytest.approx(181.617, abs=1e-3)
+    assert sum(rest.inertia == (1, 1, 0) for rest in found) == 4
+    # Morse: minima − saddles + maxima is what a bowl has.
+    assert len(minima) - 4 + len(maxima) == 1
+
+
+def test_a_cartesian_pendulum_hangs_or_stands():
+    rod = st.Constraint(x**2 + y**2 - l**2, name="rod")
+    system = st.System(potential=m * g * y, constraints=[rod])
+    found = st.equilibria(system, within={x: (-2, 2), y: (-2, 2)})
+    assert sorted(places(found, y)) == [pytest.approx((-1.0,)), pytest.approx((1.0,))]
+    hangs = min(found, key=lambda rest: rest[y])
+    assert hangs.stable and hangs.lam["rod"] == pytest.approx(-9.81 / 2)
+    assert not max(found, key=lambda rest: rest[y]).stable
+
+
+def test_a_double_pendulum_has_four_equilibria_modulo_a_turn():
+    a, b = st.coordinates("a b")
+    double = st.System(potential=-2 * g * st.cos(a) - g * st.cos(b))
+    found = st.equilibria(double, within={a: (-1, 4), b: (-1, 4)})
+    expected = [(0, 0), (0, np.pi), (np.pi, 0), (np.pi, np.pi)]
+    assert len(found) == 4
+    for place in expected:
+        assert any(np.allclose(place, p, atol=1e-10) for p in places(found, a, b))
+    assert [rest.inertia[1] for rest in sorted(found, key=lambda r: r.energy)] == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_roots_of_a_random_polynomial_are_found(seed):
+    rng = np.random.default_rng(seed)
+    # Roots with gaps of 0.15 or more, so that numpy knows them to rounding.
+    roots = np.sort(rng.uniform(-2.5, 2.5, 40))
+    roots = roots[np.insert(np.diff(roots) > 0.15, 0, True)]
+    roots = np.sort(rng.choice(roots, size=min(len(roots), int(rng.integers(2, 7))), replace=False))
+    coefficients = np.poly(roots)
+    slope = sum(c * x**n for n, c in enumerate(coefficients[::-1]))
+    energy = sum(c * x ** (n + 1) / (n + 1) for n, c in enumerate(coefficients[::-1]))
+    found = st.equilibria(st.System(potential=energy), within={x: (-3, 3)})
+    exact = np.sort(np.roots(coefficients).real)
+    assert [rest[x] for rest in found] == pytest.approx(exact, abs=1e-8)
+    # Minima and maxima alternate, and a rising slope is a minimum.
+    rises = [float(slope.diff(x).subs(x, root)) > 0 for root in roots]
+    assert [rest.stable for rest in found] == rises
+
+
+def test_equilibria_of_a_product_of_polynomials_are_all_pairs():
+    # ∂/∂x vanishes at −1, 0, 1 and ∂/∂y at −2, 1: six pairs.
+    energy = (x**4 / 4 - x**2 / 2) + (y**3 / 3 + y**2 / 2 - 2 * y)
+    found = st.equilibria(st.System(potential=energy), within={x: (-3, 3), y: (-3, 3)})
+    expected = [(a, b) for a in (-1, 0, 1) for b in (-2, 1)]
+    assert np.array(sorted(np.round(places(found, x, y), 9).tolist())) == pytest.approx(
+        np.array(expected), abs=1e-9
+    )
+    assert sum(rest.stable for rest in found) == 2
+
+
+# -- families and limits ------------------------------------------------------------------------------
+
+
+def test_a_ring_of_equilibria_counts_as_one_family():
+    # A marble in the rim of a Mexican hat: the top, and the ring x² + y² = 1.
+    hat = st.System(potential=(x**2 + y**2 - 1) ** 2 / 4)
+    found = st.equilibria(hat, within={x: (-2, 2), y: (-2, 2)})
+    assert len(found) == 2
+    ring = next(rest for rest in found if len(rest.free))
+    assert ring[x**2 + y**2] == pytest.approx(1.0) and ring.stable
+    assert float(ring.free[0] @ [ring[x], ring[y]]) == pytest.approx(0.0, abs=1e-9)
+    assert not next(rest for rest in found if not len(rest.free)).stable
+
+
+def test_nothing_outside_the_box_is_listed():
+    found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (-1, 1)})
+    assert [rest[theta] for rest in found] == pytest.approx([0.0], abs=1e-13)
+
+
+def test_equilibria_on_the_edge_of_the_box_are_in_it():
+    found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (0, np.pi)})
+    assert [rest[theta] for rest in found] == pytest.approx([0.0, np.pi], abs=1e-12)
+
+
+def test_a_system_that_never_rests_has_none():
+    assert list(st.equilibria(st.System(potential=x + y**2), within={x: (-1, 1)})) == []
+
+
+def test_contacts_are_honoured():
+    # The minimum of x² lies behind the wall: it rests at the wall, pressed with 2.
+    wall = st.System(potential=x**2, contacts=[st.Contact(x - 1, name="wall")])
+    found = st.equilibria(wall, within={x: (-2, 2)})
+    assert [rest[x] for rest in found] == pytest.approx([1.0])
+    assert found[0].lam["wall"] == pytest.approx(2.0)
+
+
+def test_a_search_says_how_hard_it_looked_and_lists_what_it_found():
+    found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (-1, 4)})
+    text = repr(found)
+    assert text.startswith("2 equilibria; Newton's method from")
+    assert "  stable: theta = " in text and "  unstable: theta = 3.14159" in text
