@@ -124,9 +124,7 @@ def test_a_constraint_and_a_pfaffian_row_of_one_name_are_refused(xy):
     # motion.lam["a"] could mean either.
     x, y = xy
     with pytest.raises(st.StatementError, match="have the name 'a'"):
-        stated(
-            constraints=[st.Constraint(x, name="a")], pfaffian=[st.Pfaffian(y.dot, name="a")]
-        )
+        stated(constraints=[st.Constraint(x, name="a")], pfaffian=[st.Pfaffian(y.dot, name="a")])
 
 
 def test_unnamed_parts_have_numbers_of_their_own(xy):
@@ -191,9 +189,7 @@ def test_the_rows_of_a_repeated_constraint_are_named_by_number():
         "the start violates constraints.\n"
         "  Found: 'link[2]' has R = 1; 'link[1]' has R = 0.5; expected zero.\n"
         "  Pass repair=True to have it mended.",
-        lambda: st.consistent(
-            chain, {r: [[0, 0], [1, 0], [2.5, 0], [4.5, 0]]}, repair=False
-        ),
+        lambda: st.consistent(chain, {r: [[0, 0], [1, 0], [2.5, 0], [4.5, 0]]}, repair=False),
     )
 
 

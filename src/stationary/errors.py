@@ -16,8 +16,9 @@ class StationaryError(Exception):
 
     Examples
     --------
+    >>> x = st.coordinates("x")
     >>> try:
-    ...     st.simulate(st.System(), span=(1, 0))
+    ...     st.simulate(st.System(kinetic=x.dot**2 / 2), span=(1, 0))
     ... except st.StationaryError as error:
     ...     print(error)
     span is reversed.
@@ -95,8 +96,8 @@ class DidNotConverge(StationaryError, RuntimeError):
     >>> try:
     ...     st.simulate(runaway, span=(0, 10), start={x: 1.0})
     ... except st.DidNotConverge as error:
-    ...     print(error.status, error.solution.t[-1])
-    blow-up 1.85
+    ...     print(error.status, round(error.solution.t[-1], 5))
+    blow-up 1.85407
     """
 
     def __init__(self, message: str, *, status: str = "", solution: Any = None):

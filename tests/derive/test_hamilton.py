@@ -274,11 +274,11 @@ def test_system_without_uncoupled_coordinates_has_no_table():
 
 
 def test_inertia_is_refused_where_other_masses_move_too():
-    for system in (SLIDER + PENDULUM, SLIDER + st.mechanism(x=[phi], inertia=[J1])):
-        with pytest.raises(st.DerivationError, match="all that moves, or nothing"):
-            hamilton(system).inertia
-        with pytest.raises(st.DerivationError, match="besides that of st.mechanism"):
-            hamilton(system).table()
+    h = hamilton(SLIDER + PENDULUM)
+    with pytest.raises(st.DerivationError, match="all that moves, or nothing"):
+        _ = h.inertia
+    with pytest.raises(st.DerivationError, match="besides that of st.mechanism"):
+        h.table()
 
 
 def test_it_prints_momenta_hamiltonian_and_equations():

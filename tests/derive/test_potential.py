@@ -9,7 +9,7 @@ from stationary.errors import StatementError
 from tests.checks import assert_says
 
 x, y, z, theta = st.coordinates("x y z theta")
-m, g, k, l = st.parameters("m g k l")
+m, g, k, l = st.parameters("m g k l")  # noqa: E741 (l, as on the slides)
 F = st.inputs("F")
 r = st.sqrt(x**2 + y**2 + z**2)
 

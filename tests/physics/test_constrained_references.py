@@ -640,15 +640,11 @@ def test_chaplygins_sleigh_turns_over_as_its_closed_form_says():
         pfaffian=[st.Pfaffian(y.dot * cos(phi) - x.dot * sin(phi), name="knife")]
     )
     v0, w0 = -0.96402758007581688395, 0.80142387407529779613
-    motion = st.simulate(
-        sleigh, span=(0, 5), start={x.dot: v0, phi.dot: w0}, points=501
-    )
+    motion = st.simulate(sleigh, span=(0, 5), start={x.dot: v0, phi.dot: w0}, points=501)
     k, W = m * a * V / (J + m * a**2), V * np.sqrt(m / (J + m * a**2))
     along = motion[x.dot * cos(phi) + y.dot * sin(phi)]
     np.testing.assert_allclose(along, V * np.tanh(k * motion.t - 2), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(
-        motion[phi.dot], W / np.cosh(k * motion.t - 2), rtol=0, atol=1e-13
-    )
+    np.testing.assert_allclose(motion[phi.dot], W / np.cosh(k * motion.t - 2), rtol=0, atol=1e-13)
     assert motion[phi][-1] == pytest.approx(9.0079609550260665968, abs=1e-12)
     assert motion[x][-1] == pytest.approx(-0.7739205057395824, abs=1e-12)
     assert motion[y][-1] == pytest.approx(0.4426651761438863, abs=1e-12)
@@ -675,9 +671,7 @@ def test_a_vertical_disc_rolls_in_a_circle():
     }  # fmt: skip
     motion = st.simulate(disc, span=(0, 20), start=start)
     angle, radius = w * motion.t + p0, R * spin / w
-    np.testing.assert_allclose(
-        motion[x], radius * (np.sin(angle) - np.sin(p0)), rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(motion[x], radius * (np.sin(angle) - np.sin(p0)), rtol=0, atol=1e-12)
     np.testing.assert_allclose(
         motion[y], -radius * (np.cos(angle) - np.cos(p0)), rtol=0, atol=1e-12
     )
@@ -701,9 +695,7 @@ def test_a_leaning_disc_obeys_the_equations_that_kanes_method_gives():
     # with ω = u1 L_x + u2 L_y + u3 L_z, so v = r (u2 L_x − u1 L_y).
     Lx = (cos(q1), sin(q1), 0)
     Ly = (-sin(q1) * cos(q2), cos(q1) * cos(q2), sin(q2))
-    rolling = [
-        c.dot - r * (u2 * a - u1 * b) for c, a, b in zip((x, y, z), Lx, Ly)
-    ]
+    rolling = [c.dot - r * (u2 * a - u1 * b) for c, a, b in zip((x, y, z), Lx, Ly)]
     disc = st.System(
         kinetic=m * (x.dot**2 + y.dot**2 + z.dot**2) / 2
         + m * r**2 * (u1**2 / 4 + u2**2 / 2 + u3**2 / 4) / 2,
@@ -751,9 +743,7 @@ def test_a_four_bar_has_the_accelerations_of_sympys_joints_method():
         half = (length / 2 * cos(angle), length / 2 * sin(angle))
         centre = (joint[0] + half[0], joint[1] + half[1])
         joint = (centre[0] + half[0], centre[1] + half[1])
-        total = total + st.body(
-            rho * length, inertia=rho * length**3 / 12, at=centre, angle=angle
-        )
+        total = total + st.body(rho * length, inertia=rho * length**3 / 12, at=centre, angle=angle)
     total = total + st.System(constraints=[st.Constraint(joint, name="loop")])
     start = {q1: 2.1, q2: 0.6655470375077588, q3: 2.527408138024188}
     rates = [0.2, -0.17963733938852067, 0.1309060540601612]

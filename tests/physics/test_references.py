@@ -125,7 +125,7 @@ def test_the_double_pendulum_ends_where_200_bits_say(case):
         # Rounding on the way, amplified by the chaos of the motion itself.
         atol = 20 * EPS * max(amplification, 1) * max(1, np.abs(expected).max() / 3)
         np.testing.assert_allclose(motion.y[t], expected, rtol=0, atol=atol)
-    assert_conserved(motion.energy, float(np.max(np.abs(motion.potential))), 1e-14)
+    assert_conserved(motion.energy, float(np.max(np.abs(motion.potential))), 1e-13)
 
 
 # Computed by quadrature: swing of θ and advance of the azimuth during it, from θ = 60° with φ̇ = w.
@@ -175,8 +175,8 @@ def test_a_conical_pendulum_circles_and_nutates_with_its_own_frequency(spherical
     circling, nutating = 4.4294469180700201727, 5.8596074953873830268
     start = {theta: np.pi / 3, phi.dot: circling}
     steady = st.simulate(system, span=(0, 10), start=start, points=11)
-    np.testing.assert_allclose(steady[theta], np.pi / 3, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(steady[phi], circling * steady.t, rtol=1e-14)
+    np.testing.assert_allclose(steady[theta], np.pi / 3, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(steady[phi], circling * steady.t, rtol=1e-13)
     amplitude = 1e-6
     nudged = st.simulate(
         system,

@@ -218,13 +218,19 @@ def moving_systems():
     x, y, z = st.coordinates("x y z")
     kinetic = (1 + x**2) * x.dot**2 / 2 + 1.3 * y.dot**2 / 2 + 0.7 * z.dot**2 + x.dot * y.dot / 5
     potential = x * y + y * z**2 + sin(x)
-    return {
-        "holonomic": dict(constraints=[x**2 + y * z - 1]),
-        "moving": dict(constraints=[x**2 + y * sin(z) - cos(2 * st.t)]),
-        "pfaffian": dict(pfaffian=[x.dot * sin(z) - y.dot * cos(z)]),
-        "driven": dict(pfaffian=[x.dot * y + z.dot - x * sin(st.t)]),
-        "both": dict(constraints=[x**2 + y * z - st.t], pfaffian=[x.dot * y + z.dot - cos(st.t)]),
-    }, kinetic, potential
+    return (
+        {
+            "holonomic": dict(constraints=[x**2 + y * z - 1]),
+            "moving": dict(constraints=[x**2 + y * sin(z) - cos(2 * st.t)]),
+            "pfaffian": dict(pfaffian=[x.dot * sin(z) - y.dot * cos(z)]),
+            "driven": dict(pfaffian=[x.dot * y + z.dot - x * sin(st.t)]),
+            "both": dict(
+                constraints=[x**2 + y * z - st.t], pfaffian=[x.dot * y + z.dot - cos(st.t)]
+            ),
+        },
+        kinetic,
+        potential,
+    )
 
 
 @pytest.mark.parametrize("kind", ["holonomic", "moving", "pfaffian", "driven", "both"])
@@ -280,9 +286,7 @@ def test_a_violated_pfaffian_row_decays_at_twice_the_rate():
     x, y, phi = st.coordinates("x y phi")
     row = x.dot * sin(phi) - y.dot * cos(phi)
     edge = st.System(kinetic=(x.dot**2 + y.dot**2 + phi.dot**2) / 2, pfaffian=[row])
-    motion = st.simulate(
-        edge, span=(0, 1), start={phi.dot: 1.0}, stabilize=st.Baumgarte(alpha=1.5)
-    )
+    motion = st.simulate(edge, span=(0, 1), start={phi.dot: 1.0}, stabilize=st.Baumgarte(alpha=1.5))
     rhs, p = motion.kernel.rhs, np.array([1.5])
     found = solve_ivp(
         lambda t, s: np.asarray(rhs(t, s, p)).ravel(),
@@ -364,9 +368,7 @@ def test_a_driven_pivot_feeds_the_energy_by_its_force_times_its_velocity():
 def test_work_is_the_integral_of_power():
     x, y = st.coordinates("x y")
     bob = st.particle(1.0, at=(x, y), gravity=G) + st.rod((st.t / 5, 0), (x, y), 1.0)
-    motion = st.simulate(
-        bob, span=(0, 5), start={x: 0.0, y: -1.0, x.dot: 1.0}, points=20001
-    )
+    motion = st.simulate(bob, span=(0, 5), start={x: 0.0, y: -1.0, x.dot: 1.0}, points=20001)
     step = motion.t[1]
     simpson = step / 3 * (motion.power[:-2:2] + 4 * motion.power[1:-1:2] + motion.power[2::2])
     np.testing.assert_allclose(motion.work[2::2], np.cumsum(simpson), rtol=0, atol=1e-11)
@@ -381,9 +383,7 @@ def test_a_pivot_that_accelerates_evenly_tilts_the_vertical():
                                                           name="rod")  # fmt: skip
     hanging = np.array([-a, -G]) / np.hypot(a, G)
     motion = st.simulate(bob, span=(0, 2), start={x: hanging[0], y: hanging[1]})
-    np.testing.assert_allclose(
-        motion[x] - a * motion.t**2 / 2, hanging[0], rtol=0, atol=1e-13
-    )
+    np.testing.assert_allclose(motion[x] - a * motion.t**2 / 2, hanging[0], rtol=0, atol=1e-13)
     np.testing.assert_allclose(motion.lam["rod"], -np.hypot(a, G), rtol=1e-12)
 
 
@@ -395,8 +395,7 @@ def ball_on_turntable(spin, t_end):
     x, y, wx, wy = st.coordinates("x y wx wy")
     m, r = 0.6, 0.25
     ball = st.System(
-        kinetic=m * (x.dot**2 + y.dot**2) / 2
-        + 2 / 5 * m * r**2 * (wx.dot**2 + wy.dot**2) / 2,
+        kinetic=m * (x.dot**2 + y.dot**2) / 2 + 2 / 5 * m * r**2 * (wx.dot**2 + wy.dot**2) / 2,
         pfaffian=[
             st.Pfaffian(
                 (x.dot - r * wy.dot + spin * y, y.dot + r * wx.dot - spin * x), name="rolling"
@@ -601,9 +600,7 @@ def test_a_parallelogram_with_a_third_link_moves_as_without_it():
     np.testing.assert_allclose(both.sum(axis=0), one.sum(axis=0), rtol=0, atol=1e-10)
 
 
-CUBE = np.array(
-    [[0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1]], dtype=float
-)
+CUBE = np.array([[0, 0, 0], [1, 0, 0], [1, -1, 0], [1, -1, 1], [0, -1, 1], [0, 0, 1]], dtype=float)
 
 
 def bricard(order):

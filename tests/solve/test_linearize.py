@@ -8,7 +8,7 @@ import stationary as st
 from stationary.errors import StatementError
 
 x, y, theta, phi, psi = st.coordinates("x y theta phi psi")
-m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)
+m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)  # noqa: E741 (l, as on the slides)
 F = st.inputs("F")
 
 
@@ -16,7 +16,7 @@ def frequencies_of(lin):
     return np.sort(lin.frequencies)
 
 
-# -- the documents ------------------------------------------------------------------------------------
+# -- the documents ---------------------------------------------------------------------------------
 
 m1, m2 = st.parameters(m1=1.0, m2=0.2)
 cart = st.System(
@@ -50,7 +50,9 @@ def test_the_two_linearizations_of_the_cart_are_those_of_the_slides(angle, sign,
 
 def test_the_cart_about_its_equilibria_reads_in_the_words_of_the_slides():
     found = st.equilibria(cart, within={theta: (-1, 4)}, inputs={F: 0})
-    words = [st.linearize(cart, at=rest).stability for rest in sorted(found, key=lambda r: r[theta])]
+    words = [
+        st.linearize(cart, at=rest).stability for rest in sorted(found, key=lambda r: r[theta])
+    ]
     assert words == ["marginally stable", "unstable (saddle)"]
 
 
@@ -92,7 +94,7 @@ def test_a_bead_on_a_hoop_has_the_three_stabilities_of_the_slides():
     assert swings.frequencies == pytest.approx([4.5989733636975981077], rel=1e-13)
 
 
-# -- chains -------------------------------------------------------------------------------------------
+# -- chains ----------------------------------------------------------------------------------------
 
 # CLS-MODES-CHAIN of references.md: roots of the Laguerre polynomials.
 LAGUERRE = {
@@ -156,11 +158,12 @@ def test_a_chain_on_its_head_grows_as_fast_as_it_swung():
     r, system, straight = hanging(3)
     lin = st.linearize(system, at={r: -straight})
     assert lin.stability == "unstable (saddle)"
-    growing = np.sort(lin.eigenvalues.real[lin.eigenvalues.real > 0])
+    rates = np.real(lin.eigenvalues)
+    growing = np.sort(rates[rates > 0])
     assert growing**2 / 9.81 == pytest.approx(LAGUERRE[3], rel=1e-11)
 
 
-# -- constraints --------------------------------------------------------------------------------------
+# -- constraints -----------------------------------------------------------------------------------
 
 
 def cartesian_pendulum():
@@ -227,13 +230,14 @@ def test_a_rolling_disc_topples_below_its_critical_speed():
     assert fast.stability == "marginally stable"
 
 
-# -- steady motion ------------------------------------------------------------------------------------
+# -- steady motion ---------------------------------------------------------------------------------
 
 
 def test_a_conical_pendulum_nutates_with_the_published_frequency():
     # CLS-SPHERICAL of references.md, at 60°.
     spherical = st.System(
-        kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2, potential=-9.81 * st.cos(theta)
+        kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2,
+        potential=-9.81 * st.cos(theta),
     )
     turn = 4.4294469180700201727
     lin = st.linearize(spherical, at={theta: np.pi / 3, phi.dot: turn})
@@ -300,7 +304,7 @@ def test_a_sleeping_top_wakes_below_its_critical_spin():
     # λ = (−iCw ± √(4Amgh − C²w²))/2A.
     spin = C * 0.999 * critical
     growth = np.sqrt(4 * A * MGH - spin**2) / (2 * A)
-    assert awake.eigenvalues.real.max() == pytest.approx(growth, rel=1e-9)
+    assert np.real(awake.eigenvalues).max() == pytest.approx(growth, rel=1e-9)
 
 
 def test_a_governor_swings_about_its_steady_motion_as_its_effective_potential_says():
@@ -322,7 +326,7 @@ def test_a_governor_swings_about_its_steady_motion_as_its_effective_potential_sa
     assert full.stability == "marginally stable"
 
 
-# -- derivatives, words and refusals ------------------------------------------------------------------
+# -- derivatives, words and refusals ---------------------------------------------------------------
 
 
 def test_the_matrices_are_the_slopes_of_the_accelerations():
@@ -359,7 +363,8 @@ def test_small_motions_follow_the_linear_system():
 
     at = {theta: np.pi / 3, phi.dot: 4.4294469180700201727}
     spherical = st.System(
-        kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2, potential=-9.81 * st.cos(theta)
+        kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2,
+        potential=-9.81 * st.cos(theta),
     )
     lin = st.linearize(spherical, at=at)
     small = 1e-6
@@ -415,7 +420,7 @@ def test_outputs_are_expressions_of_the_state():
 def test_modes_are_eigenvectors_in_the_order_of_the_eigenvalues():
     lin = st.linearize(cart, at={theta: np.pi})
     assert lin.A @ lin.modes == pytest.approx(lin.modes * lin.eigenvalues, abs=1e-10)
-    assert np.all(np.diff(np.round(lin.eigenvalues.real, 6)) <= 0)
+    assert np.all(np.diff(np.round(np.real(lin.eigenvalues), 6)) <= 0)
 
 
 def test_a_linear_system_goes_to_python_control():

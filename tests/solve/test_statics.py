@@ -10,10 +10,10 @@ import stationary as st
 from stationary.errors import DidNotConverge
 
 x, y, z, theta = st.coordinates("x y z theta")
-m, l, g, k = st.parameters(m=1.0, l=1.0, g=9.81, k=10.0)
+m, l, g, k = st.parameters(m=1.0, l=1.0, g=9.81, k=10.0)  # noqa: E741 (l, as on the slides)
 tau, F = st.inputs("tau F")
 
-# -- the documents ------------------------------------------------------------------------------------
+# -- the documents ---------------------------------------------------------------------------------
 
 # S. Hirai, Analytical Mechanics: Variational Principles: m = 0.01, l = 2, g = 9.8, τ = 0.1.
 HIRAI = {m: 0.01, l: 2.0, g: 9.8}
@@ -89,7 +89,7 @@ def test_the_smallest_box_of_given_volume_is_a_cube(start):
     assert rest.stable
 
 
-# -- chains -------------------------------------------------------------------------------------------
+# -- chains ----------------------------------------------------------------------------------------
 
 
 def chain(links, span=2.0, length=3.0):
@@ -219,7 +219,7 @@ def test_a_chain_from_a_crumpled_start_hangs_as_from_a_smooth_one():
     assert rest[r] == pytest.approx(catenary(links)[1], abs=1e-12)
 
 
-# -- points on a sphere -------------------------------------------------------------------------------
+# -- points on a sphere ----------------------------------------------------------------------------
 
 
 def fekete_start():
@@ -247,7 +247,7 @@ def test_twenty_charges_on_a_sphere_reach_the_least_energy_of_the_test_set():
     assert rest.stable and len(rest.free) == 3
 
 
-# -- minima, saddles and starts -----------------------------------------------------------------------
+# -- minima, saddles and starts --------------------------------------------------------------------
 
 swing = st.System(potential=-st.cos(theta))
 
@@ -319,7 +319,7 @@ def test_a_minimum_close_to_the_start_is_preferred_to_one_turns_away():
     assert rest[theta] == pytest.approx(1.1675569038050429639, rel=1e-13)
 
 
-# -- contacts -----------------------------------------------------------------------------------------
+# -- contacts --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("start", [{}, {x: 1.0, y: 3.0}, {x: -0.5, y: 0.1}])
@@ -395,7 +395,7 @@ def test_contacts_and_constraints_hold_together():
     assert rest.lam["rope"] == pytest.approx(-9.81 / 2 * 1.2 / 1.6, rel=1e-13)
 
 
-# -- forces without a potential -----------------------------------------------------------------------
+# -- forces without a potential --------------------------------------------------------------------
 
 
 def test_a_follower_load_is_balanced_and_has_no_energy():
@@ -434,7 +434,7 @@ def test_a_force_that_falls_with_distance_is_balanced():
     assert rest[x] > 0.8
 
 
-# -- redundant constraints ----------------------------------------------------------------------------
+# -- redundant constraints -------------------------------------------------------------------------
 
 
 def test_a_constraint_stated_twice_is_named_and_shares_the_force():
@@ -458,14 +458,14 @@ def test_a_table_on_four_legs_stands_evenly():
 
 def test_redundant_constraints_are_named_in_a_large_system_too():
     r, system = chain(160)
-    doubled = system + st.System(constraints=[st.Constraint(r[0, 0] ** 2 + r[0, 1] ** 2
-                                                            - (3 / 160) ** 2, name="double")])  # fmt: skip
+    first = r[0, 0] ** 2 + r[0, 1] ** 2 - (3 / 160) ** 2
+    doubled = system + st.System(constraints=[st.Constraint(first, name="double")])
     rest = st.statics(doubled, start={r: sagging(160)})
     assert rest.redundant == ("double",) or rest.redundant == ("first",)
     assert rest.residual["force"] < 1e-10
 
 
-# -- steady motion ------------------------------------------------------------------------------------
+# -- steady motion ---------------------------------------------------------------------------------
 
 
 def test_a_bead_on_a_turning_hoop_rests_where_gravity_and_centrifugal_force_balance():
@@ -481,7 +481,7 @@ def test_a_bead_on_a_turning_hoop_rests_where_gravity_and_centrifugal_force_bala
     assert st.statics(hoop, params={Omega: 3.0}).stable
 
 
-def governor(momentum=None, turn=None):
+def governor(momentum=0.0, turn=None):
     """IFT-A05 of references.md, reduced by symmetry; either p_φ is kept or φ̇."""
     b, s = st.coordinates("beta s")
     grav, K = 9.81, 8e5
@@ -493,7 +493,7 @@ def governor(momentum=None, turn=None):
     U = 2 * (0.3 * grav * (1 - 0.5 * st.sin(b)) + 5 * grav * (1 - st.sin(b))) + 3 * grav * s
     U += K * (d - 0.5) ** 2
     kinetic = (It + 0.3 / 4 + 5) * b.dot**2 + 3 * s.dot**2 / 2
-    if momentum is not None:
+    if turn is None:
         return (b, s), st.System(kinetic=kinetic, potential=U + momentum**2 / (2 * inertia))
     return (b, s), st.System(kinetic=kinetic + inertia * turn**2 / 2, potential=U)
 
@@ -506,7 +506,7 @@ def test_a_governor_stands_where_the_reference_says():
     assert rest.stable
 
 
-# -- inputs and time ----------------------------------------------------------------------------------
+# -- inputs and time -------------------------------------------------------------------------------
 
 
 def test_an_input_is_a_number_an_expression_or_samples():
@@ -542,7 +542,14 @@ def test_a_moving_constraint_is_taken_at_its_time():
     assert rest.t == 1.0
 
 
-# -- results ------------------------------------------------------------------------------------------
+def test_a_frame_that_accelerates_pushes_even_at_rest():
+    # T = ½ m (ẋ + at)²: −ma acts on the spring.
+    a = st.parameters(a=2.0)
+    lift = st.System(kinetic=m * (x.dot + a * st.t) ** 2 / 2, potential=k * x**2 / 2)
+    assert st.statics(lift)[x] == pytest.approx(-2 / 10, rel=1e-13)
+
+
+# -- results ---------------------------------------------------------------------------------------
 
 
 def test_a_result_evaluates_expressions_and_serves_as_a_start():

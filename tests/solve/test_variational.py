@@ -187,9 +187,7 @@ def test_the_energy_balance_of_a_damped_run_falls_with_the_square_of_the_step():
 def test_a_damped_bob_loses_the_energy_that_it_should():
     system, start, _ = systems()["constrained and damped"]
     exact = st.simulate(system, span=(0, 20), start=start, points=21)
-    motion = st.simulate(
-        system, span=(0, 20), start=start, points=21, method=st.Variational(0.005)
-    )
+    motion = st.simulate(system, span=(0, 20), start=start, points=21, method=st.Variational(0.005))
     np.testing.assert_allclose(motion.work, exact.work, rtol=0, atol=2e-3 * abs(exact.work[-1]))
     np.testing.assert_allclose(motion.energy, exact.energy, rtol=0, atol=1e-2)
 
@@ -231,9 +229,7 @@ def test_the_force_in_a_rod_is_found_from_the_states():
 
 def test_angular_momentum_of_a_central_force_is_kept_to_rounding():
     x, y = st.coordinates("x y")
-    planet = st.System(
-        kinetic=(x.dot**2 + y.dot**2) / 2, potential=-1 / st.sqrt(x**2 + y**2)
-    )
+    planet = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=-1 / st.sqrt(x**2 + y**2))
     motion = st.simulate(
         planet, span=(0, 200), start={x: 0.4, y.dot: 2.0}, points=2001,
         method=st.Variational(0.02),

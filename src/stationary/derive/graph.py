@@ -96,9 +96,11 @@ class Graph:
         R, Rdot, A, gamma = R[kept], Rdot[kept], A[kept, :], gamma[kept]
         wanted = -(gamma + 2 * alpha * Rdot + alpha**2 * R)
         if self._massless:
-            # A a is known, so that AᵀA may be added to M: coordinates that the constraints alone
-            # hold then have pivots, too. The multipliers take the difference up.
-            M, force = M + ca.mtimes(A.T, A), force + ca.mtimes(A.T, wanted)
+            # A a is known, so that AᵀA may be added to M, in the units of M: coordinates that the
+            # constraints alone hold then have pivots, too.
+            size = ca.trace(M) / ca.sumsqr(A)
+            M = M + size * ca.mtimes(A.T, A)
+            force = force + size * ca.mtimes(A.T, wanted)
         n, m = M.shape[0], len(kept)
         K = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
         order = saddle_order(_pattern(M.sparsity()), _pattern(A.sparsity())).tolist()

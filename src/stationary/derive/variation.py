@@ -120,7 +120,7 @@ class Variation:
         for mu, contact in zip(self.mu, self.system.contacts):
             gap, push = sp.latex(contact.gap), sp.latex(mu)
             both = write_sum([(mu, _in_brackets(contact.gap, sp.latex))])
-            rows.append(rf"{gap} &\ge 0,\quad {push} \ge 0,\quad {both} = 0")
+            rows.append(rf"{gap} &\geq 0,\quad {push} \geq 0,\quad {both} = 0")
         return aligned(rows)
 
     def _repr_latex_(self) -> str:
@@ -340,7 +340,7 @@ class _Blackboard:
     def energies(self) -> Step:
         rows = [f"{name} &= {sp.latex(e)}" for name, e, _ in self._letters()]
         for s, letter, e in self._held():
-            relation = "=" if s in self.of.lam else r"\ge"
+            relation = "=" if s in self.of.lam else r"\geq"
             rows.append(f"{letter} &= {sp.latex(e)} {relation} 0")
         body = [block(*rows)] if rows else []
         body.append(block(f"I &= {self._law()}", f"&= {self.written({})}"))

@@ -44,7 +44,7 @@ def plot(diagram: Diagram, *expressions: Any) -> Any:
     import matplotlib.pyplot as plt
 
     panels, note = _panels(diagram, expressions)
-    columns = min(_ROW, len(panels))
+    columns = 2 if len(panels) == 4 else min(_ROW, len(panels))
     rows = -(-len(panels) // columns)
     size = (6.2, 4.2) if len(panels) == 1 else (1.0 + 3.8 * columns, 0.6 + 3.2 * rows)
     with look():
@@ -55,7 +55,7 @@ def plot(diagram: Diagram, *expressions: Any) -> Any:
                 _draw(axes, diagram, *panels[k])
                 _name_axes(axes, diagram, panels[k][0], bottom=k + columns >= len(panels))
             else:
-                axes.set_visible(False)
+                axes.remove()
         _explain(cells[0], diagram)
         text = " · ".join(part for part in (diagram.system.name, note) if part)
         if text:
@@ -208,8 +208,8 @@ def _write(axes: Any, diagram: Diagram, point: Special, height: float) -> None:
         # The branch has turned back: beyond the fold there is none.
         left = point.parameter < _near(diagram, point)
     axes.annotate(
-        f"{point.parameter:.4g}", (point.parameter, height), xytext=(-6 if left else 6, 5),
-        textcoords="offset points", fontsize=8, color="0.25", zorder=5,
+        f"{point.parameter:.4g}".replace("-", "−"), (point.parameter, height),
+        xytext=(-6 if left else 6, 5), textcoords="offset points", fontsize=8, color="0.25", zorder=5,
         ha="right" if left else "left", va="bottom",
         bbox={"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.6},
     )  # fmt: skip

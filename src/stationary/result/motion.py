@@ -120,6 +120,11 @@ class Motion:
         R, Rdot, *_ = self.kernel.graph.constraints(*arguments)
         return self._columns(R), self._columns(Rdot)
 
+    @property
+    def violations(self) -> np.ndarray:
+        """R of all rows over time, redundant ones included, shape (times, rows)."""
+        return self._constraints[0]
+
     def _rows(self, k: int) -> Any:
         """Return A at one time."""
         arguments = (self.t[k], self.q[k], self.v[k], self.u[k], self.params)

@@ -15,13 +15,19 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
-from stationary.solve.saddle import independent_rows
+from stationary.solve.saddle import independent_rows, tangent_basis
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
 _DENSE_UP_TO = 600
 
 # Newton steps towards the constraints before giving up.
 _MOST_STEPS = 60
+
+# Steps along the constraints towards the nearest state on them.
+_MOST_SLIDES = 500
+
+# How far off, relative to the size of q, rows are examined for dependence again.
+_BEYOND = 0.02
 
 # A state this close to its constraints is on them; few steps lead there from nearby.
 _ROUNDING = 4e-16
@@ -221,26 +227,49 @@ class _Place:
 
     def position(self, start: np.ndarray) -> np.ndarray:
         """Return the nearest q with R = 0, or the best that there is."""
-        q, v = start.copy(), np.zeros_like(start)
-        R, _ = self.violation(q, v)
-        if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+        q = self._onto(start)
+        R, _ = self.violation(q, q)
+        if q is start or np.abs(R).max() > _CONSISTENT * max(1.0, np.abs(q).max()):
             return q
-        size = np.linalg.norm(R)
-        for count in range(_MOST_STEPS):
-            M, A = self.mass(q, v), self.rows(q, v)
-            # The pull back towards the start makes the result the nearest; the last steps do
-            # without it and reach rounding.
-            pull = start - q if count < _MOST_STEPS // 2 else np.zeros_like(q)
-            move = self.step(M, A, pull, R)
+        # Slide along the constraints towards the start, and back onto them, until nothing changes:
+        # then what is left of the way is perpendicular, and the point the nearest.
+        M = self.mass(start, np.zeros_like(start))
+        away, share = self._length(M, q - start), 1.0
+        for _ in range(_MOST_SLIDES):
+            R, _ = self.violation(q, q)
+            slide = self.step(M, self.rows(q, np.zeros_like(q)), start - q, R)
+            trial = self._onto(q + share * slide)
+            length = self._length(M, trial - start)
+            if not length <= away * (1 + 1e-14):
+                share /= 2
+                if share < 1e-3:
+                    break
+                continue
+            change = np.abs(trial - q).max()
+            q, away = trial, length
+            if change <= 1e-13 * max(1.0, np.abs(q).max()):
+                break
+        return q
+
+    @staticmethod
+    def _length(M: Any, move: np.ndarray) -> float:
+        return float(np.sqrt(max(0.0, move @ (M @ move))))
+
+    def _onto(self, start: np.ndarray) -> np.ndarray:
+        """Return a q with R = 0 by Newton's method, or the best that there is."""
+        q, v = start, np.zeros_like(start)
+        R, _ = self.violation(q, v)
+        for _ in range(_MOST_STEPS):
+            size = np.linalg.norm(R)
+            if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+                return q
+            move = self.step(self.mass(q, v), self.rows(q, v), np.zeros_like(q), R)
             trial, new = self._shortened(q, move, size)
             if trial is None:
-                trial = q + self.step(M, A, np.zeros_like(q), R)
-                new, _ = self.violation(trial, v)
-                if not np.linalg.norm(new) < size:
-                    return q
-            change = np.abs(trial - q).max()
-            q, R, size = trial, new, np.linalg.norm(new)
-            if change <= 4 * np.finfo(float).eps * max(1.0, np.abs(q).max()):
+                return q
+            stuck = np.linalg.norm(new) >= size
+            q, R = trial, new
+            if stuck:
                 return q
         return q
 
@@ -250,7 +279,7 @@ class _Place:
         while scale > 1e-4:
             trial = q + scale * move
             R, _ = self.violation(trial, np.zeros_like(q))
-            enough = size * (1 - 0.1 * scale) if size > 1e-8 else max(size, 1e-13) * 1.001
+            enough = size * (1 - 0.1 * scale) if size > 1e-8 else max(size, 1e-15) * 1.001
             if np.all(np.isfinite(R)) and np.linalg.norm(R) <= enough:
                 return trial, R
             scale /= 2
@@ -268,9 +297,46 @@ class _Place:
         """Return rows of A that are independent; of dependent ones the first stated are kept."""
         A, M = self.rows(q, v), self.mass(q, v)
         if not self.dense:
-            return tuple(range(A.shape[0]))
-        B = np.linalg.solve(np.linalg.cholesky(M.toarray()), A.toarray().T).T
-        return tuple(independent_rows(B).tolist())
+            return self._independent_sparse(A, M)
+        # Rows may depend on each other by accident where the motion starts: those are wanted that
+        # are independent there and a little further on, too.
+        beyond = self._beyond(q, A)
+        if beyond is None:
+            return tuple(independent_rows(self._scaled(A, M)).tolist())
+        there = self._scaled(self.rows(beyond, v), self.mass(beyond, v))
+        both = independent_rows(self._scaled(A, M), there)
+        most = independent_rows(there)
+        return tuple((both if both.size >= most.size else most).tolist())
+
+    @staticmethod
+    def _scaled(A: Any, M: Any) -> np.ndarray:
+        return np.linalg.solve(np.linalg.cholesky(M.toarray()), A.toarray().T).T
+
+    def _beyond(self, q: np.ndarray, A: Any) -> np.ndarray | None:
+        """Return another state on the constraints, a little way off, if there is one."""
+        free = tangent_basis(A)
+        if not free.shape[1]:
+            return None
+        direction = free @ np.random.default_rng(0).standard_normal(free.shape[1])
+        step = _BEYOND * max(1.0, np.abs(q).max()) / max(np.abs(direction).max(), 1e-300)
+        found = self._onto(q + step * direction)
+        R, _ = self.violation(found, np.zeros_like(q))
+        return found if np.abs(R).max() <= _CONSISTENT * max(1.0, np.abs(q).max()) else None
+
+    @staticmethod
+    def _independent_sparse(A: Any, M: Any) -> tuple[int, ...]:
+        """Find dependent rows by the pivots of A W Aᵀ, W the inverse of the diagonal of M.
+
+        Factored in the order of the rows, pivot k is the square of what row k adds to those before.
+        """
+        scaled = A.tocsr() @ sparse.diags(1 / np.sqrt(M.diagonal()))
+        squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+        scaled = sparse.diags(1 / np.sqrt(np.maximum(squares, 1e-300))) @ scaled
+        trace = 1e-14
+        gram = (scaled @ scaled.T + trace * sparse.eye(A.shape[0])).tocsc()
+        options = {"SymmetricMode": True}
+        factors = splu(gram, permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
+        return tuple(np.flatnonzero(np.abs(factors.U.diagonal()) > 1e3 * trace).tolist())
 
 
 def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from stationary.errors import DerivationError, DidNotConverge, StatementError, did_you_mean, say
 from stationary.lower.engines import heyoka
 from stationary.lower.inputs import Drives, drives
-from stationary.lower.kernel import Kernel, graph_of, kernel_of
+from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.each import Repeated
 from stationary.model.layout import number
 from stationary.model.system import System
@@ -21,7 +21,7 @@ from stationary.result.status import Status
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.events import Event, Watch, as_events
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia
-from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
@@ -40,6 +40,11 @@ _MANY_STEPS = 100_000
 # and what exceeds even that is no error of integration but a failure.
 _LOOKS = 16
 _BALANCE = 1e5
+
+# A constraint violated by more than this is broken; rows whose smallest singular value has come
+# down by this much are about to lose one of them.
+_BROKEN = 1e-7
+_SINGULAR = 0.05
 
 # However smooth a motion begins, it is looked at this many times.
 _FEWEST_STEPS = 16
@@ -157,11 +162,13 @@ def simulate(
 
 def _failure(motion: Motion, last: float) -> str:
     found = motion.status.message[0].upper() + motion.status.message[1:]
-    if motion.status == "inaccurate":
+    if motion.status in ("inaccurate", "violated"):
         return say(
             "the motion cannot be trusted.",
             f"{found}; the motion is error.solution.",
-            "Tighten rtol and atol, or take another method; throw=False returns it as it is.",
+            "Tighten rtol and atol, or take another method; throw=False returns it as it is."
+            if motion.status == "inaccurate"
+            else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",
         )
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
@@ -213,8 +220,7 @@ class _Run:
         except KeyboardInterrupt:
             status = INTERRUPTED
         except BlowUp as end:
-            message = f"the motion leaves every bound near t = {end.at:.6g}"
-            status = Status("blow-up", message)
+            status = self._ended(end.at)
         finally:
             progress.close()
         t, y_all = np.concatenate(times), np.concatenate(states)
@@ -268,8 +274,7 @@ class _Run:
     def _loose(self) -> bool:
         """Whether states are to be put onto the constraints that the integrator leaves."""
         chosen = isinstance(self.stabilize, Baumgarte) and self.stabilize.alpha is None
-        exact = isinstance(self.integrator, (Taylor, Variational))
-        return chosen and bool(self.kernel.rows) and not exact
+        return chosen and bool(self.kernel.rows) and not isinstance(self.integrator, Taylor)
 
     def _values(self, t: float) -> np.ndarray:
         """Return the vector p from time t on."""
@@ -279,6 +284,24 @@ class _Run:
     def _ode(self, t: float) -> Ode:
         longest = (self.grid[-1] - self.grid[0]) / _FEWEST_STEPS
         return Ode(self.kernel, self._values(t), *self.tolerances, longest)
+
+    def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
+        """Return the smallest singular value of the rows of A, each of length one."""
+        u = np.zeros(len(self.kernel.signature))
+        A = numeric(self.kernel.graph, "constraints")(t, q, v, u, self.params)[2]
+        rows = A.toarray()[list(self.kernel.rows)]
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return float(np.linalg.svd(rows / np.maximum(lengths, 1e-300), compute_uv=False)[-1])
+
+    def _ended(self, at: float) -> Status:
+        """Say why a motion goes no further."""
+        if self.kernel.rows and self.last is not None and self.kernel.size <= EXAMINE_UP_TO:
+            n, last = self.kernel.size, self.last
+            start = self._weakest(self.grid[0], self.state.q, self.state.v)
+            end = self._weakest(last.t[-1], last.end[:n], last.end[n : 2 * n])
+            if end < _SINGULAR * start:
+                return Status("singular", f"the constraints become singular near t = {at:.6g}")
+        return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
     def _solution(self, y: np.ndarray):
         """Yield pieces from the first time to the last, changing inputs and integrator between."""
@@ -401,11 +424,14 @@ def _ending(piece: Piece, y: np.ndarray) -> Piece:
 
 def _with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
+    few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
+    sampled = replace(motion, t=motion.t[few], y=motion.y[few])
+    broken = _broken(sampled)
+    if broken:
+        return replace(motion, status=Status("violated", broken))
     # A fixed step has errors of its own, which the energy shows and no tolerance bounds.
     if motion.status not in ("done", "event") or "Variational" in motion.method:
         return motion
-    few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
-    sampled = replace(motion, t=motion.t[few], y=motion.y[few])
     scale = max(float(np.max(np.abs([sampled.kinetic, sampled.potential, sampled.work]))), 1e-300)
     error = float(np.max(np.abs(sampled.balance)))
     if error <= max(_BALANCE * rtol, 1e-9) * scale or error <= _BALANCE * atol:
@@ -413,6 +439,21 @@ def _with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     worst = error / scale
     message = f"the energy balance is violated by {worst:.1e} of the largest energy"
     return replace(motion, status=Status("inaccurate", message))
+
+
+def _broken(motion: Motion) -> str:
+    """Say which constraint a motion leaves, if any: one that was redundant only at the start."""
+    layout = motion.kernel.layout
+    if not layout.multipliers:
+        return ""
+    R = np.abs(motion.violations).max(axis=0)
+    worst = int(np.argmax(R))
+    if R[worst] <= _BROKEN * max(1.0, np.abs(motion.q).max()):
+        return ""
+    name = layout.row_name(worst)
+    return f"constraint '{name}' is violated by {R[worst]:.1e}" + (
+        ": it said nothing new at the start, and does now" if name in motion.redundant else ""
+    )
 
 
 # -- what is asked for ----------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Piece:
 
 # The last step before a singularity that is worth keeping spans this many floating point numbers:
 # closer to it, time itself has too few digits left to tell where one is.
-_COARSE = 1e6
+_COARSE = 1e8
 
 
 def trusted(times: np.ndarray) -> int:

@@ -15,7 +15,7 @@ class Baumgarte:
     """Constraint stabilization: R̈ + 2αṘ + α²R = 0 instead of R̈ = 0.
 
     Violations decay critically damped at the rate α. Without an α it is chosen from the start: as
-    fast as the system itself, so that it adds no stiffness.
+    fast as the motion itself, so that it adds no stiffness.
 
     References
     ----------
@@ -59,22 +59,12 @@ class Projection:
 
 
 def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
-    """Estimate the fastest rate of a system at a state, by a power iteration on its Jacobian.
+    """Estimate the rate at which a motion changes at its start, from its own size.
 
-    The Jacobian is applied by differences along a direction: a few evaluations, whatever the size.
+    |v|/|q| and √(|a|/|q|): rates of the motion that is seen, not of stiff modes that are not.
     """
-    base = ode.f(t, y)
-    rng = np.random.default_rng(0)
-    direction = rng.standard_normal(len(y))
-    growth, count = 0.0, 10
-    size = np.linalg.norm(direction)
-    for _ in range(count):
-        step = 1e-6 * max(1.0, np.linalg.norm(y)) / np.linalg.norm(direction)
-        image = (ode.f(t, y + step * direction) - base) / step
-        size = np.linalg.norm(image) / np.linalg.norm(direction)
-        if not np.isfinite(size) or size == 0.0:
-            break
-        growth += np.log(size) / count
-        direction = image / np.linalg.norm(image)
-    rate = np.exp(growth) if growth else 0.0
-    return float(np.clip(rate, 10 / span, 1e7))
+    n = ode.kernel.size
+    q, v, a = y[:n], y[n : 2 * n], ode.f(t, y)[n : 2 * n]
+    size = max(np.abs(q).max(initial=0.0), 1e-12)
+    rates = (np.abs(v).max(initial=0.0) / size, np.sqrt(np.abs(a).max(initial=0.0) / size))
+    return float(np.clip(max(rates), 10 / span, 1e4 / span + 10 * max(rates)))

@@ -11,14 +11,14 @@ import casadi as ca
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import Kernel, numeric
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 1000
 
-# Newton's method inside a step stops at this residual, relative to the momenta of order one.
-_ACCURATE = 1e-13
+# Newton's method inside a step stops at this residual, relative to what is rounded.
+_ACCURATE = 2e-15
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
     """Return the states after each of several steps; not finite from where they fail."""
     walk = _walk(ode.kernel, steps)
     try:
-        made = walk(np.append(t, y), np.append(ode.p, length))
+        made = walk(np.append(t, y), np.concatenate([ode.p, _scales(ode, t, y, length), [length]]))
     except RuntimeError:
         if steps == 1:
             return np.full((1, len(y)), np.nan)
@@ -99,6 +99,24 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
         rest = _advance(ode, steps - half, t + half * length, length, first[-1])
         return np.vstack([first, rest])
     return np.asarray(made)[1:].T
+
+
+def _scales(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
+    """Return the sizes of momenta and of constraints, whose rounding ends Newton's method."""
+    graph, n = ode.kernel.graph, ode.kernel.size
+    q, v = y[:n], y[n : 2 * n]
+    u = np.zeros(len(ode.kernel.signature))
+    arguments = (t, q, v, u, ode.p[: ode.kernel.parameters])
+    M, force = numeric(graph, "dynamics")(*arguments)
+    speed, reach = np.abs(v).max(initial=0.0), np.abs(q).max(initial=0.0)
+    momentum = abs(M).max() * speed + length * np.abs(force).max(initial=0.0)
+    row = 1.0
+    if ode.kernel.rows:
+        A = numeric(graph, "constraints")(*arguments)[2]
+        row = max(abs(A).max() * (reach + length * speed), 1e-300)
+        # Constraints are rounded with the place, and pull on the momentum as they are.
+        momentum += abs(M).max() * reach / length
+    return np.array([max(momentum, 1e-300), row])
 
 
 @lru_cache(maxsize=32)
@@ -113,19 +131,20 @@ def _step(kernel: Kernel) -> ca.Function:
     n, leap, land = kernel.size, _leap(kernel), _land(kernel)
     x, c = ca.MX.sym("x", 1 + kernel.states), ca.MX.sym("c", leap.numel_in(2))
     h, q, v = c[-1], x[1 : n + 1], x[n + 1 : 2 * n + 1]
-    guess = ca.vertcat(q + h * v, ca.MX.zeros(leap.numel_in(0) - n))
+    guess = ca.vertcat(h * v, ca.MX.zeros(leap.numel_in(0) - n))
     solve = ca.rootfinder("leap", "newton", leap, _OPTIONS)
     z, momentum, work = solve(guess, x, c)
-    guess = ca.vertcat((z[:n] - q) / h, ca.MX.zeros(land.numel_in(0) - n))
+    arrived = q + z[:n]
+    guess = ca.vertcat(z[:n] / h, ca.MX.zeros(land.numel_in(0) - n))
     solve = ca.rootfinder("land", "newton", land, _OPTIONS)
-    w, landing = solve(guess, z[:n], momentum, x, c)
-    new = [x[0] + h, z[:n], w[:n]]
+    w, landing = solve(guess, arrived, momentum, x, c)
+    new = [x[0] + h, arrived, w[:n]]
     if kernel.graph.fed:
         new.append(x[-1] + work + landing)
     return ca.Function("step", [x, c], [ca.vertcat(*new)])
 
 
-_OPTIONS = {"abstol": _ACCURATE, "abstolStep": 1e-15, "max_iter": 50, "error_on_fail": True}
+_OPTIONS = {"abstol": _ACCURATE, "abstolStep": 0.0, "max_iter": 30, "error_on_fail": True}
 
 
 class _Symbols:
@@ -136,8 +155,10 @@ class _Symbols:
         self.kind: Any = ca.SX if kernel.graph.scalar else ca.MX
         self.n = kernel.size
         self.x = self.kind.sym("x", 1 + kernel.states)
-        self.c = self.kind.sym("c", kernel.rhs.numel_in(2) + 1)
+        # The vector p of the kernel, the sizes of momenta and of constraints, and the step.
+        self.c = self.kind.sym("c", kernel.rhs.numel_in(2) + 3)
         self.t, self.h = self.x[0], self.c[-1]
+        self.momentum, self.row = self.c[-3], self.c[-2]
         self.q, self.v = self.x[1 : self.n + 1], self.x[self.n + 1 : 2 * self.n + 1]
         holonomic = np.zeros(kernel.layout.multipliers, dtype=bool)
         for rows in kernel.layout.rows:
@@ -148,7 +169,7 @@ class _Symbols:
     def at(self, t: Any, q: Any, v: Any) -> tuple:
         """Return the arguments of the graph at an instant, inputs evaluated there."""
         state = ca.vertcat(q, v, self.kind.zeros(self.kernel.states - 2 * self.n))
-        p = self.c[:-1]
+        p = self.c[:-3]
         return t, q, v, self.kernel.inputs(t, state, p), p[: self.kernel.parameters]
 
 
@@ -156,9 +177,10 @@ def _leap(kernel: Kernel) -> ca.Function:
     """Residuals of the balance of momentum; the momentum left over; the work done."""
     s, graph = _Symbols(kernel), kernel.graph
     z = s.kind.sym("z", s.n + len(s.held) + len(s.rolled))
-    q1, lam, mu = z[: s.n], z[s.n : s.n + len(s.held)], z[s.n + len(s.held) :]
+    # The way, not the place, is unknown: its digits do not depend on how far away the origin is.
+    way, lam, mu = z[: s.n], z[s.n : s.n + len(s.held)], z[s.n + len(s.held) :]
     start = s.at(s.t, s.q, s.v)
-    middle = s.at(s.t + s.h / 2, (s.q + q1) / 2, (q1 - s.q) / s.h)
+    middle = s.at(s.t + s.h / 2, s.q + way / 2, way / s.h)
     momentum, _ = graph.momenta(*start)
     passing, push = graph.momenta(*middle)
     power = graph.energies(*middle)[3]
@@ -168,9 +190,10 @@ def _leap(kernel: Kernel) -> ca.Function:
         momentum += s.h * _pull(before[2], s.held, lam)
         push += _pull(between[2], s.rolled, mu)
         power -= _dot(lam, before[4], s.held) + _dot(mu, between[4], s.rolled)
-        end = graph.constraints(*s.at(s.t + s.h, q1, s.v))
-        residual = [end[0][s.held]] * bool(s.held) + [between[1][s.rolled]] * bool(s.rolled)
-    balance = momentum + s.h / 2 * push - passing
+        end = graph.constraints(*s.at(s.t + s.h, s.q + way, s.v))
+        residual = [end[0][s.held] / s.row] * bool(s.held)
+        residual += [s.h * between[1][s.rolled] / s.row] * bool(s.rolled)
+    balance = (momentum + s.h / 2 * push - passing) / s.momentum
     outputs = [ca.vertcat(balance, *residual), passing + s.h / 2 * push, s.h * power]
     return ca.Function("leap", [z, s.x, s.c], outputs)
 
@@ -178,20 +201,20 @@ def _leap(kernel: Kernel) -> ca.Function:
 def _land(kernel: Kernel) -> ca.Function:
     """Residuals of the velocity that has the momentum left over and obeys Ṙ = 0."""
     s, graph = _Symbols(kernel), kernel.graph
-    w = s.kind.sym("w", s.n + len(s.held))
-    q1, left = s.kind.sym("q1", s.n), s.kind.sym("left", s.n)
+    rows = s.held + s.rolled
+    w = s.kind.sym("w", s.n + len(rows))
+    q1, before = s.kind.sym("q1", s.n), s.kind.sym("left", s.n)
+    left = before
     arrived = s.at(s.t + s.h, q1, w[: s.n])
     momentum, _ = graph.momenta(*arrived)
     residual, work = [], s.kind(0)
-    if s.held:
-        _, rate, rows, _, drive = graph.constraints(*arrived)
-        left_over = left + s.h * _pull(rows, s.held, w[s.n :])
-        residual = [rate[s.held]]
-        work = -s.h * _dot(w[s.n :], drive, s.held)
-    else:
-        left_over = left
-    outputs = [ca.vertcat(momentum - left_over, *residual), work]
-    return ca.Function("land", [w, q1, left, s.x, s.c], outputs)
+    if rows:
+        _, rate, A, _, drive = graph.constraints(*arrived)
+        left = left + s.h * _pull(A, rows, w[s.n :])
+        residual = [s.h * rate[rows] / s.row]
+        work = -s.h * _dot(w[s.n :], drive, rows)
+    outputs = [ca.vertcat((momentum - left) / s.momentum, *residual), work]
+    return ca.Function("land", [w, q1, before, s.x, s.c], outputs)
 
 
 def _pull(A: Any, rows: list[int], lam: Any) -> Any:

@@ -1,0 +1,413 @@
+"""Branches of equilibria over a parameter: folds, pitchforks, crossings and Hopf points."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.errors import StationaryError
+
+x, y, theta = st.coordinates("x y theta")
+g = st.parameters(g=9.81)
+mu = st.parameters(mu=0.0)
+P = st.parameters(P=0.0)
+
+
+def kinds(diagram):
+    return [point.kind for point in diagram.special]
+
+
+def only(diagram, kind):
+    return [point.parameter for point in diagram.special if point.kind == kind]
+
+
+def side_branches(diagram):
+    return diagram.branches[1:]
+
+
+# -- the bead on a hoop ----------------------------------------------------------------------------
+
+Omega = st.parameters(Omega=1.0)
+hoop = st.System(
+    kinetic=(theta.dot**2 + Omega**2 * st.sin(theta) ** 2) / 2,
+    potential=g * (1 - st.cos(theta)),
+    name="bead on a hoop",
+)
+
+
+@pytest.fixture(scope="module")
+def bead():
+    return st.continuation(hoop, parameter=Omega, span=(0, 10))
+
+
+def test_the_bead_leaves_the_bottom_where_centrifugal_force_equals_weight(bead):
+    # EQ-HOOP of references.md: ω_c = √(g/R).
+    assert kinds(bead) == ["pitchfork"]
+    assert bead.special[0].parameter == pytest.approx(3.1320919526731650539, abs=1e-10)
+    assert bead.special[0][theta] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_the_side_branches_of_the_hoop_obey_the_slides(bead):
+    assert len(side_branches(bead)) == 2
+    for branch in side_branches(bead):
+        assert np.cos(branch[theta]) == pytest.approx(9.81 / branch.parameter**2, rel=1e-12)
+        assert np.all(branch.stable[1:])
+    ends = sorted(branch[theta][-1] for branch in side_branches(bead))
+    assert ends == pytest.approx([-np.arccos(0.0981), np.arccos(0.0981)], rel=1e-12)
+
+
+def test_the_bottom_is_stable_before_the_pitchfork_and_not_after(bead):
+    trunk = bead.branches[0]
+    assert trunk[theta] == pytest.approx(np.zeros(len(trunk)), abs=1e-12)
+    assert np.array_equal(trunk.stable, trunk.parameter < 3.1320919526731650539)
+
+
+def test_branches_end_exactly_at_the_limits_of_the_span(bead):
+    trunk = bead.branches[0]
+    assert (trunk.parameter[0], trunk.parameter[-1]) == (0.0, 10.0)
+    assert all(branch.parameter[-1] == 10.0 for branch in side_branches(bead))
+    assert all(branch.status == "span" for branch in bead.branches)
+    assert all(np.all(np.diff(branch.parameter) >= 0) for branch in bead.branches)
+
+
+def test_the_hoop_turning_either_way_has_two_pitchforks():
+    found = st.continuation(hoop, parameter=Omega, span=(-6, 6))
+    critical = np.sqrt(9.81)
+    assert only(found, "pitchfork") == pytest.approx([-critical, critical], abs=1e-10)
+    assert len(side_branches(found)) == 4
+
+
+def test_a_branch_can_start_on_the_pitchfork_itself():
+    found = st.continuation(
+        hoop, parameter=Omega, span=(0, 6), params={Omega: 3.1320919526731650539}
+    )
+    assert only(found, "pitchfork") == pytest.approx([np.sqrt(9.81)], abs=1e-10)
+    assert len(side_branches(found)) == 2
+
+
+def test_the_top_of_the_hoop_stays_unstable_and_alone():
+    found = st.continuation(hoop, parameter=Omega, span=(0, 10), start={theta: 3.0})
+    assert found.special == [] and len(found.branches) == 1
+    assert found.branches[0][theta] == pytest.approx(np.full(len(found.branches[0]), np.pi))
+    assert not np.any(found.branches[0].stable)
+
+
+def test_the_side_branch_finds_the_trunk_when_it_is_the_start():
+    rest = st.statics(hoop, start={theta: 1.2}, params={Omega: 5.0})
+    found = st.continuation(hoop, parameter=Omega, span=(0, 10), start=rest)
+    assert only(found, "pitchfork") == pytest.approx([np.sqrt(9.81)], abs=1e-10)
+    # The branch of the start goes through to its mirror image; the bottom leaves it both ways.
+    reached = [branch[theta][[0, -1]] for branch in found.branches]
+    assert any(
+        np.allclose(np.sort(ends), [-np.arccos(0.0981), np.arccos(0.0981)]) for ends in reached
+    )
+    assert sum(np.abs(branch[theta]).max() < 1e-9 for branch in found.branches) >= 1
+
+
+def test_a_hoop_with_a_coordinate_that_nothing_depends_on_has_the_same_diagram():
+    free = hoop + st.System(kinetic=x.dot**2 / 2)
+    found = st.continuation(free, parameter=Omega, span=(0, 10))
+    assert only(found, "pitchfork") == pytest.approx([np.sqrt(9.81)], abs=1e-10)
+    assert found.branches[0].parameter[-1] == 10.0
+
+
+# -- snap-through ----------------------------------------------------------------------------------
+
+# EQ-VONMISES of references.md, α = 30°.
+LIMIT, ANGLE = 0.055300901358315112697, 0.30719903042425495707
+WIDE = np.cos(np.pi / 6)
+
+
+def test_a_shallow_truss_snaps_at_the_two_published_loads():
+    truss = st.System(potential=(WIDE / st.cos(theta) - 1) ** 2, work=-P * WIDE * st.tan(theta))
+    found = st.continuation(truss, parameter=P, span=(-0.1, 0.1), start={theta: np.pi / 6})
+    assert kinds(found) == ["fold", "fold"]
+    assert only(found, "fold") == pytest.approx([-LIMIT, LIMIT], abs=1e-10)
+    angles = [point[theta] for point in found.special]
+    assert angles == pytest.approx([-ANGLE, ANGLE], abs=1e-7)
+    branch = found.branches[0]
+    load = 2 * (np.sin(branch[theta]) - WIDE * np.tan(branch[theta]))
+    assert branch.parameter == pytest.approx(load, abs=1e-12)
+    # Between the folds it is unstable, elsewhere stable.
+    assert np.array_equal(branch.stable, np.abs(branch[theta]) > ANGLE)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "length"), [(1e6, 0.05), (1e-3, 1.0), (2e11, 1e-3)], ids=["steel", "weak", "tiny"]
+)
+@pytest.mark.parametrize("coordinate", ["angle", "height"])
+def test_folds_do_not_depend_on_the_units_of_load_and_length(stiffness, length, coordinate):
+    k, bar = st.parameters(k=stiffness, l0=length)
+    half = bar * WIDE
+    if coordinate == "angle":
+        truss = st.System(
+            potential=k * (half / st.cos(theta) - bar) ** 2, work=-P * half * st.tan(theta)
+        )
+        start = {theta: np.pi / 6}
+    else:
+        truss = st.System(potential=k * (st.sqrt(half**2 + y**2) - bar) ** 2, work=-P * y)
+        start = {y: length / 2}
+    limit = LIMIT * stiffness * length
+    found = st.continuation(
+        truss, parameter=P, span=(-2 * limit, 2 * limit), start=start, points=800, seconds=20
+    )
+    assert only(found, "fold") == pytest.approx([-limit, limit], rel=1e-9)
+
+
+# -- buckling --------------------------------------------------------------------------------------
+
+
+def column(links, pinned=False):
+    """EQ-BUCKLING-LINKS: unit links, unit springs at the base and at the joints; P presses."""
+    a = [st.coordinates(f"a{i}") for i in range(links)]
+    bends = [a[0], *(b - c for b, c in zip(a[1:], a[:-1]))]
+    return a, st.System(
+        kinetic=sum(angle.dot**2 for angle in a) / 2,
+        potential=sum(bend**2 for bend in bends) / 2,
+        work=P * sum(1 - st.cos(angle) for angle in a),
+    )
+
+
+@pytest.mark.parametrize("links", [1, 2, 3, 5])
+def test_all_buckling_loads_of_a_column_of_links_are_branch_points(links):
+    _, system = column(links)
+    found = st.continuation(system, parameter=P, span=(0, 4.2), points=400)
+    turns = (2 * np.arange(1, links + 1) - 1) * np.pi / (2 * (2 * links + 1))
+    assert kinds(found).count("pitchfork") >= links
+    straight = [s.parameter for s in found.special if np.abs(s.q).max() < 1e-8]
+    assert straight == pytest.approx(4 * np.sin(turns) ** 2, abs=1e-10)
+    # references.md: the first of them.
+    first = {
+        1: 1.0,
+        2: 0.3819660112501051518,
+        3: 0.19806226419516174753,
+        5: 0.081014052771005220219,
+    }
+    assert straight[0] == pytest.approx(first[links], abs=1e-10)
+
+
+def test_a_buckled_link_follows_its_closed_form():
+    (angle,), system = column(1)
+    found = st.continuation(system, parameter=P, span=(0, 3))
+    assert len(side_branches(found)) == 2
+    for branch in side_branches(found):
+        tilt = branch[angle][1:]
+        assert branch.parameter[1:] == pytest.approx(tilt / np.sin(tilt), rel=1e-12)
+        assert np.all(branch.stable[1:])
+
+
+def test_modes_of_a_column_grow_unstable_one_after_the_other():
+    _, system = column(3)
+    found = st.continuation(system, parameter=P, span=(0, 4))
+    trunk = found.branches[0]
+    turns = (2 * np.arange(1, 4) - 1) * np.pi / 14
+    loads = 4 * np.sin(turns) ** 2
+    assert np.array_equal(trunk.unstable, (trunk.parameter[:, None] > loads).sum(axis=1))
+    assert len(side_branches(found)) >= 6
+
+
+def test_a_column_in_cartesian_coordinates_buckles_as_in_angles():
+    x1, y1, x2, y2 = st.coordinates("x1 y1 x2 y2")
+    low, high = st.atan2(x1, y1), st.atan2(x2 - x1, y2 - y1)
+    system = st.System(
+        kinetic=sum(c.dot**2 for c in (x1, y1, x2, y2)) / 2,
+        potential=low**2 / 2 + (high - low) ** 2 / 2,
+        work=-P * y2,
+        constraints=[
+            st.Constraint(x1**2 + y1**2 - 1, name="lower"),
+            st.Constraint((x2 - x1) ** 2 + (y2 - y1) ** 2 - 1, name="upper"),
+        ],
+    )
+    found = st.continuation(system, parameter=P, span=(0, 3), start={y1: 1, y2: 2})
+    angles = st.continuation(column(2)[1], parameter=P, span=(0, 3))
+    exact = [0.3819660112501051518, 2.6180339887498948482]
+    assert only(found, "pitchfork") == pytest.approx(exact, abs=1e-10)
+    assert len(found.branches) == len(angles.branches) == 5
+    # λ is the force along ∂R/∂q, 2λ on a link of length one: it pushes back with P.
+    trunk = found.branches[0]
+    assert 2 * trunk.forces()["upper"] == pytest.approx(trunk.parameter, abs=1e-12)
+    by_angle = [b["a1"][-1] for b in side_branches(angles) if b.stable[-1]]
+    by_place = [
+        np.arctan2(b["x2"][-1] - b["x1"][-1], b["y2"][-1] - b["y1"][-1])
+        for b in side_branches(found)
+        if b.stable[-1]
+    ]
+    assert sorted(by_place) == pytest.approx(sorted(by_angle), abs=1e-9)
+
+
+def test_a_mode_that_comes_twice_is_not_passed_by():
+    # A post that can lean in two directions: both modes vanish at the same load.
+    system = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=(1 - P) * (x**2 + y**2) / 2 + (x**2 + y**2) ** 2 / 4,
+    )
+    found = st.continuation(system, parameter=P, span=(0, 2))
+    assert [point.parameter for point in found.special] == pytest.approx([1.0], abs=1e-10)
+
+
+# -- normal forms ----------------------------------------------------------------------------------
+
+
+def test_branches_that_cross_at_an_angle_are_both_followed():
+    # Transcritical: x = 0 and x = μ exchange their stability.
+    system = st.System(potential=-mu * x**2 / 2 + x**3 / 3)
+    found = st.continuation(system, parameter=mu, span=(-1, 1), params={mu: -1.0})
+    assert kinds(found) == ["branch"]
+    assert found.special[0].parameter == pytest.approx(0.0, abs=1e-10)
+    slanted = [b for b in side_branches(found) if np.allclose(b[x], b.parameter, atol=1e-10)]
+    ends = sorted(branch.parameter[-1] for branch in slanted)
+    assert ends == pytest.approx([-1.0, 1.0])
+    for branch in slanted:
+        away = np.abs(branch.parameter) > 1e-6
+        assert np.array_equal(branch.stable[away], branch.parameter[away] > 0)
+
+
+def test_an_imperfect_pitchfork_has_a_smooth_branch_and_a_fold():
+    eps = st.parameters(eps=0.01)
+    system = st.System(potential=x**4 / 4 - mu * x**2 / 2 - eps * x)
+    smooth = st.continuation(system, parameter=mu, span=(-1, 1), params={mu: -1.0})
+    assert smooth.special == [] and np.all(smooth.branches[0].stable)
+    other = st.continuation(system, parameter=mu, span=(-1, 1), params={mu: 1.0}, start={x: -1.0})
+    assert kinds(other) == ["fold"]
+    # μ = 3 (ε/2)^⅔ where x³ − μx = ε has a double root.
+    assert other.special[0].parameter == pytest.approx(3 * 0.005 ** (2 / 3), abs=1e-10)
+
+
+def test_a_subcritical_pitchfork_has_unstable_side_branches_that_turn_at_folds():
+    # μx + x³ − x⁵: side branches begin at 0, turn at x² = ½, μ = −¼, and come back.
+    system = st.System(potential=-mu * x**2 / 2 - x**4 / 4 + x**6 / 6)
+    found = st.continuation(system, parameter=mu, span=(-0.5, 0.5), params={mu: -0.5})
+    assert only(found, "pitchfork") == pytest.approx([0.0], abs=1e-10)
+    assert only(found, "fold") == pytest.approx([-0.25, -0.25], abs=1e-10)
+    for branch in side_branches(found):
+        assert not np.any(branch.stable[1:][np.abs(branch[x][1:]) < np.sqrt(0.5) - 1e-6])
+        assert np.all(branch.stable[np.abs(branch[x]) > np.sqrt(0.5) + 1e-6])
+
+
+@pytest.mark.parametrize("reach", [2.0, 100.0], ids=["narrow span", "wide span"])
+def test_a_closed_branch_ends_where_it_began(reach):
+    # Equilibria on the circle x² + μ² = 1.
+    system = st.System(potential=x**3 / 3 + (mu**2 - 1) * x)
+    found = st.continuation(
+        system, parameter=mu, span=(-reach, reach), start={x: 0.9}, params={mu: 0.1}, points=400
+    )
+    (branch,) = found.branches
+    assert branch.status == "closed"
+    assert only(found, "fold") == pytest.approx([-1.0, 1.0], abs=1e-10)
+    assert branch[x] ** 2 + branch.parameter**2 == pytest.approx(np.ones(len(branch)), abs=1e-12)
+    assert np.array_equal(branch.stable[1:-1], branch[x][1:-1] > 0)
+    assert np.hypot(branch[x][0] - branch[x][-1], np.ptp(branch.parameter[[0, -1]])) < 1e-12
+
+
+# -- flutter ---------------------------------------------------------------------------------------
+
+
+def ziegler(damping=0.0):
+    """EQ-ZIEGLER: masses 2 and 1, unit links and springs, a load that follows the second link."""
+    a, b = st.coordinates("a b")
+    c = st.parameters(c=damping)
+    tip = (st.cos(a) + st.cos(b), st.sin(a) + st.sin(b))
+    return st.System(
+        kinetic=(3 * a.dot**2 + b.dot**2 + 2 * a.dot * b.dot * st.cos(a - b)) / 2,
+        potential=(a**2 + (b - a) ** 2) / 2,
+        dissipation=c * (a.dot**2 + (b.dot - a.dot) ** 2) / 2,
+        loads=[st.Load((-P * st.cos(b), -P * st.sin(b)), on=tip, name="follower")],
+    )
+
+
+def test_zieglers_column_flutters_at_the_published_load():
+    found = st.continuation(ziegler(), parameter=P, span=(0, 4))
+    assert kinds(found) == ["hopf"]
+    assert found.special[0].parameter == pytest.approx(2.0857864376269049512, abs=1e-10)
+    # Where two frequencies meet, ω⁴ = 1/2.
+    assert found.special[0].frequency == pytest.approx(2**-0.25, rel=1e-6)
+    trunk = found.branches[0]
+    assert np.array_equal(trunk.unstable, np.where(trunk.parameter > 2.0857864376269, 2, 0))
+
+
+@pytest.mark.parametrize("damping", [1e-3, 0.5, 1.0])
+def test_damping_lowers_the_load_at_which_zieglers_column_flutters(damping):
+    found = st.continuation(ziegler(damping), parameter=P, span=(0, 3))
+    exact = 41 / 28 + damping**2 / 2
+    assert only(found, "hopf") == pytest.approx([exact], abs=1e-10)
+    assert found.special[0].frequency == pytest.approx(np.sqrt(2 / 7), rel=1e-6)
+    assert np.array_equal(found.branches[0].stable, found.branches[0].parameter < exact)
+
+
+def test_a_shaft_that_turns_in_a_damped_bearing_whirls_above_its_critical_speed():
+    # ẍ + (c + e)ẋ + kx + cΩy = 0 and likewise for y: rotating damping c, external damping e;
+    # it whirls above Ω = (1 + e/c) √k (Kimball 1924; Den Hartog, Mechanical Vibrations).
+    W = st.parameters(W=0.0)
+    shaft = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=(x**2 + y**2) / 2,
+        dissipation=(0.2 + 0.1) * (x.dot**2 + y.dot**2) / 2,
+        loads=[st.Load((-0.2 * W * y, 0.2 * W * x), on=(x, y), name="bearing")],
+    )
+    found = st.continuation(shaft, parameter=W, span=(0, 3))
+    assert only(found, "hopf") == pytest.approx([1.5], abs=1e-10)
+    assert found.special[0].frequency == pytest.approx(1.0, rel=1e-9)
+
+
+# -- bounds, forms and refusals --------------------------------------------------------------------
+
+
+def test_steps_and_time_are_bounded():
+    few = st.continuation(hoop, parameter=Omega, span=(0, 10), points=5)
+    assert all(len(branch) <= 10 for branch in few.branches)
+    assert any(branch.status == "points" for branch in few.branches)
+    late = st.continuation(hoop, parameter=Omega, span=(0, 10), seconds=0.0)
+    assert any(branch.status == "time" for branch in late.branches)
+
+
+def test_a_smooth_branch_takes_few_points():
+    found = st.continuation(column(3)[1], parameter=P, span=(0, 4))
+    assert len(found.branches[0]) < 100
+    assert sum(len(branch) for branch in found.branches) < 700
+
+
+def test_the_parameter_may_be_named_and_the_span_turned_round(bead):
+    again = st.continuation(hoop, parameter="Omega", span=(10, 0))
+    assert only(again, "pitchfork") == pytest.approx(only(bead, "pitchfork"), abs=1e-12)
+    assert len(again.branches) == len(bead.branches)
+
+
+def test_other_parameters_keep_their_values(bead):
+    moon = st.continuation(hoop, parameter=Omega, span=(0, 10), params={g: 1.62})
+    assert only(moon, "pitchfork") == pytest.approx([np.sqrt(1.62)], abs=1e-10)
+
+
+def test_a_constraint_may_depend_on_the_parameter():
+    # A rod that grows: it hangs at y = −ℓ with the tension of its weight.
+    length = st.parameters(length=1.0)
+    rod = st.Constraint(x**2 + y**2 - length**2, name="rod")
+    system = st.System(potential=g * y, constraints=[rod])
+    found = st.continuation(system, parameter=length, span=(0.5, 2), start={y: -1})
+    branch = found.branches[0]
+    assert branch[y] == pytest.approx(-branch.parameter, rel=1e-12)
+    assert branch.forces()["rod"] == pytest.approx(-9.81 / (2 * branch.parameter), rel=1e-12)
+    assert found.special == [] and np.all(branch.stable)
+
+
+def test_every_point_is_an_equilibrium_and_its_stability_that_of_statics(bead):
+    rng = np.random.default_rng(0)
+    for branch in bead.branches:
+        for k in rng.choice(np.arange(1, len(branch)), 5, replace=False):
+            rest = st.statics(
+                hoop,
+                start={theta: branch[theta][k]},
+                params={Omega: branch.parameter[k]},
+                kind="any",
+            )
+            assert rest[theta] == pytest.approx(branch[theta][k], abs=1e-10)
+            assert rest.stable == branch.stable[k]
+
+
+def test_a_diagram_prints_its_branches_and_special_points(bead):
+    text = repr(bead)
+    assert "Diagram over Omega: 3 branch(es)" in text
+    assert "pitchfork at 3.13209195267" in text and "limit of the span" in text
+
+
+def test_an_equilibrium_that_does_not_exist_is_not_continued():
+    with pytest.raises(StationaryError):
+        st.continuation(st.System(potential=mu * x), parameter=mu, span=(0.5, 1), params={mu: 0.7})

@@ -1,0 +1,380 @@
+"""What statics, equilibria, linearize and continuation say when they are asked the impossible."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.errors import DerivationError, DidNotConverge, MissingExtra, StatementError
+from tests.checks import assert_says
+
+x, y, theta = st.coordinates("x y theta")
+m, g, k = st.parameters(m=1.0, g=9.81, k=10.0)
+Omega = st.parameters(Omega=1.0)
+F = st.inputs("F")
+
+swing = st.System(kinetic=theta.dot**2 / 2, potential=-st.cos(theta))
+hoop = st.System(
+    kinetic=(theta.dot**2 + Omega**2 * st.sin(theta) ** 2) / 2, potential=g * (1 - st.cos(theta))
+)
+driven = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(F, on=x)])
+
+
+def rest(system, **settings):
+    return lambda: st.statics(system, **settings)
+
+
+def follow(span=(0, 10), **settings):
+    return lambda: st.continuation(hoop, span=span, **({"parameter": Omega} | settings))
+
+
+# -- statics ---------------------------------------------------------------------------------------
+
+
+def test_a_falling_mass_is_named_with_its_direction():
+    falling = st.System(potential=m * g * y + k * x**2 / 2)
+    with pytest.raises(DidNotConverge) as caught:
+        st.statics(falling)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "the energy goes down for ever along 'y'."
+    assert lines[1].startswith("  Found y = -")
+    assert lines[1].endswith(" and still an unbalanced force of 9.81.")
+    assert lines[2] == "  Hold 'y' by a constraint, a contact or a spring."
+    assert caught.value.status == "unbounded"
+    assert caught.value.solution[y] < -1e6
+
+
+def test_a_torque_that_no_position_can_hold_goes_round_for_ever():
+    washboard = st.System(potential=m * g * (1 - st.cos(theta)) - 20 * theta)
+    with pytest.raises(DidNotConverge, match="the energy goes down for ever along 'theta'"):
+        st.statics(washboard)
+
+
+def test_constraints_that_contradict_each_other_are_named():
+    two = [st.Constraint(x - 1, name="here"), st.Constraint(x - 2, name="there")]
+    assert_says(
+        DidNotConverge,
+        "no configuration near the start satisfies the constraints.\n"
+        "  Found 'here' has R = 0.5; 'there' has R = -0.5; expected zero.\n"
+        "  They may contradict each other: remove one, or start closer.",
+        rest(st.System(potential=m * g * x + y**2, constraints=two)),
+    )
+
+
+def test_a_constraint_that_nothing_satisfies_is_named():
+    never = st.Constraint(x**2 + y**2 + 1, name="never")
+    assert_says(
+        DidNotConverge,
+        "no configuration near the start satisfies the constraints.\n"
+        "  Found 'never' has R = 1; expected zero.\n"
+        "  They may contradict each other: remove one, or start closer.",
+        rest(st.System(potential=m * g * y, constraints=[never]), start={x: 0.5, y: 0.5}),
+    )
+
+
+def test_a_contact_that_cannot_be_kept_is_named():
+    between = [st.Contact(y - 1, name="floor"), st.Contact(-y, name="ceiling")]
+    with pytest.raises(DidNotConverge) as caught:
+        st.statics(st.System(potential=m * g * y, contacts=between))
+    assert "'floor'" in str(caught.value) and "'ceiling'" in str(caught.value)
+
+
+def test_a_start_on_a_saddle_says_what_it_is():
+    assert_says(
+        DidNotConverge,
+        "the search ended at an equilibrium that is not a minimum.\n"
+        "  Found x = 0, y = 0 with the smallest eigenvalue -2 of the Hessian, expected none below "
+        "zero.\n"
+        '  Start elsewhere, or take kind="any" to accept it.',
+        rest(st.System(potential=x**2 - y**2 + y**4)),
+    )
+
+
+def test_a_pendulum_started_upright_says_that_it_stands_on_its_head():
+    assert_says(
+        DidNotConverge,
+        "the search ended at an equilibrium that is not a minimum.\n"
+        "  Found theta = 3.14159 with the smallest eigenvalue -1 of the Hessian, expected none "
+        "below zero.\n"
+        '  Start elsewhere, or take kind="any" to accept it.',
+        rest(swing, start={theta: np.pi}),
+    )
+
+
+def test_an_energy_that_is_not_finite_at_the_start_says_so():
+    with pytest.raises(DidNotConverge) as caught:
+        st.statics(st.System(potential=1 / x + x), start={x: 0.0})
+    assert caught.value.status == "not finite"
+    assert "not finite" in str(caught.value)
+
+
+def test_kinds_of_equilibria_are_listed():
+    assert_says(
+        StatementError,
+        "kind must be 'minimum' or 'any'.\n  Found 'maximum'.\n  Choose one of them.",
+        rest(swing, kind="maximum"),
+    )
+
+
+def test_dry_friction_leaves_rest_undetermined():
+    rough = st.System(potential=x**2, friction=[st.Friction(2, on=x, name="table")])
+    assert_says(
+        DerivationError,
+        "statics cannot honour 'table'.\n"
+        "  It leaves a whole range of states at rest: table: friction up to 2 against d/dt x.\n"
+        "  State the system without it, or as a constraint.",
+        rest(rough),
+    )
+
+
+def test_a_rolling_condition_leaves_rest_undetermined():
+    wheel = st.System(potential=x**2, pfaffian=[st.Pfaffian(x.dot - y.dot, name="rolls")])
+    assert_says(
+        DerivationError,
+        "statics cannot honour 'rolls'.\n"
+        "  It leaves a whole range of states at rest: rolls: x.dot - y.dot = 0.\n"
+        "  State the system without it, or as a constraint.",
+        rest(wheel),
+    )
+
+
+def test_an_input_without_a_value_is_named():
+    assert_says(
+        StatementError,
+        "input 'F' has no value.\n"
+        "  Expected a number, an expression of st.t, coordinates and velocities, or samples.\n"
+        "  Pass inputs={'F': …}.",
+        rest(driven),
+    )
+
+
+def test_a_parameter_that_is_not_in_the_system_is_named():
+    assert_says(
+        StatementError,
+        "params names 'Omegga', which is not a parameter of this system.\n"
+        "  Parameters: g, Omega. Did you mean 'Omega'?\n"
+        "  Remove it, or use it in the statement.",
+        rest(hoop, params={"Omegga": 2.0}),
+    )
+
+
+def test_a_start_outside_the_system_is_named():
+    assert_says(
+        StatementError,
+        "start names 'thetta', which is not a coordinate or a velocity of this system.\n"
+        "  Coordinates: theta. Did you mean 'theta'?\n"
+        "  The velocity of x is x.dot, or 'x.dot' by name.",
+        rest(swing, start={"thetta": 1.0}),
+    )
+
+
+def test_a_velocity_has_no_place_in_the_start_of_statics():
+    with pytest.raises(StatementError, match="theta.dot"):
+        st.statics(swing, start={theta.dot: 1.0})
+
+
+def test_a_system_without_coordinates_has_nothing_to_rest():
+    with pytest.raises((StatementError, DerivationError), match="no coordinate"):
+        st.statics(st.System())
+
+
+def test_the_name_of_a_force_is_checked():
+    found = st.statics(st.System(potential=m * g * y, constraints=[st.Constraint(y, name="floor")]))
+    with pytest.raises(StatementError) as caught:
+        found.lam["flor"]
+    assert str(caught.value) == (
+        "constraint 'flor' is not known.\n  Known: floor.\n  Did you mean 'floor'?"
+    )
+
+
+# -- equilibria ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("interval", [(3, -3), (1, 1), 3, (1, 2, 3), ("a", "b")])
+def test_a_box_has_a_lower_and_an_upper_limit(interval):
+    assert_says(
+        StatementError,
+        "within gives no interval for 'theta'.\n"
+        f"  Found {interval!r}, expected a lower and an upper limit of a coordinate.\n"
+        "  Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
+        lambda: st.equilibria(swing, within={theta: interval}),
+    )
+
+
+def test_a_box_of_velocities_is_refused():
+    assert_says(
+        StatementError,
+        "within gives no interval for 'theta.dot'.\n"
+        "  Found (-1, 1), expected a lower and an upper limit of a coordinate.\n"
+        "  Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
+        lambda: st.equilibria(swing, within={theta.dot: (-1, 1)}),
+    )
+
+
+def test_an_infinite_box_is_refused():
+    with pytest.raises(StatementError, match="within gives no interval for 'theta'"):
+        st.equilibria(swing, within={theta: (-np.inf, np.inf)})
+
+
+def test_an_empty_box_is_refused():
+    assert_says(
+        StatementError,
+        "within is empty.\n  Found no interval.\n  Give one for each coordinate to be searched.",
+        lambda: st.equilibria(swing, within={}),
+    )
+
+
+def test_a_box_around_what_is_no_coordinate_is_refused():
+    assert_says(
+        StatementError,
+        "within names 'phi', which is not a coordinate or a velocity of this system.\n"
+        "  Coordinates: theta.\n"
+        "  The velocity of x is x.dot, or 'x.dot' by name.",
+        lambda: st.equilibria(swing, within={"phi": (0, 1)}),
+    )
+
+
+# -- linearize -------------------------------------------------------------------------------------
+
+
+def test_a_point_out_of_balance_cannot_be_linearized():
+    assert_says(
+        StatementError,
+        "the operating point is neither an equilibrium nor a steady motion.\n"
+        "  Found the acceleration -0.479 of 'theta', expected none.\n"
+        "  Find one with st.statics or st.equilibria, or give the inputs that hold it.",
+        lambda: st.linearize(swing, at={theta: 0.5}),
+    )
+
+
+def test_a_coordinate_that_moves_must_be_cyclic():
+    assert_says(
+        StatementError,
+        "'theta' moves at the operating point and is not cyclic.\n"
+        "  Found accelerations that depend on it; a steady motion has none.\n"
+        "  Give it no velocity, or choose a coordinate that nothing depends on.",
+        lambda: st.linearize(swing, at={theta.dot: 1.0}),
+    )
+
+
+def test_a_massless_coordinate_cannot_be_linearized():
+    assert_says(
+        DerivationError,
+        "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
+        "  Expected an inertia for each of the 2 coordinates.\n"
+        "  Give 'y' a mass, constrain it, or use quasistatics().",
+        lambda: st.linearize(st.System(kinetic=x.dot**2 / 2, potential=x**2 + y**2), at={}),
+    )
+
+
+def test_inputs_of_the_operating_point_are_known_inputs():
+    assert_says(
+        StatementError,
+        "inputs names 'G', which is not an input of this system.\n"
+        "  Inputs: F.\n"
+        "  Declare it with st.inputs and use it in a load.",
+        lambda: st.linearize(driven, at={}, inputs={"G": 1.0}),
+    )
+
+
+def test_an_equilibrium_of_another_system_is_no_operating_point():
+    other = st.statics(st.System(potential=x**2 + y**2))
+    with pytest.raises(StatementError, match="another system"):
+        st.linearize(swing, at=other)
+
+
+def test_python_control_is_asked_for_by_name(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "control", None)
+    lin = st.linearize(swing, at={})
+    assert_says(
+        MissingExtra,
+        "to_control needs python-control.\n"
+        "  It is not installed.\n"
+        "  Run: pip install 'stationary[control]'",
+        lin.to_control,
+    )
+
+
+# -- continuation ----------------------------------------------------------------------------------
+
+
+def test_a_parameter_that_is_not_in_the_system_cannot_be_followed():
+    absent = st.parameters(absent=1.0)
+    assert_says(
+        StatementError,
+        "'absent' is not a parameter of this system.\n"
+        "  Parameters: g, Omega.\n"
+        "  Name one that occurs in the statement.",
+        follow(parameter=absent),
+    )
+
+
+def test_a_misspelt_parameter_is_guessed():
+    assert_says(
+        StatementError,
+        "'omega' is not a parameter of this system.\n"
+        "  Parameters: g, Omega. Did you mean 'Omega'?\n"
+        "  Name one that occurs in the statement.",
+        follow(parameter="omega"),
+    )
+
+
+def test_a_coordinate_is_no_parameter():
+    assert_says(
+        StatementError,
+        "'theta' is not a parameter of this system.\n"
+        "  Parameters: g, Omega.\n"
+        "  Name one that occurs in the statement.",
+        follow(parameter=theta),
+    )
+
+
+def test_a_span_must_contain_the_start():
+    assert_says(
+        StatementError,
+        "span does not contain the start: 'Omega' is 1 there.\n"
+        "  Found span=(5, 10).\n"
+        "  Widen the span, or start at another value with params={'Omega': …}.",
+        follow(span=(5, 10)),
+    )
+
+
+def test_a_span_must_contain_the_equilibrium_it_starts_from():
+    fast = st.statics(hoop, start={theta: 1.5}, params={Omega: 20.0})
+    assert_says(
+        StatementError,
+        "span does not contain the start: 'Omega' is 20 there.\n"
+        "  Found span=(0, 10).\n"
+        "  Widen the span, or start at another value with params={'Omega': …}.",
+        follow(start=fast),
+    )
+
+
+@pytest.mark.parametrize("span", [(5, 5), 3, (0, 1, 2), ("a", "b"), (0, np.inf)])
+def test_a_span_is_an_interval(span):
+    assert_says(
+        StatementError,
+        "span is not an interval of the parameter.\n"
+        f"  Found {span!r}.\n"
+        "  Give two different numbers, as in span=(0, 10).",
+        follow(span=span),
+    )
+
+
+def test_continuation_refuses_what_statics_refuses():
+    rough = st.System(potential=g * x**2, friction=[st.Friction(2, on=x, name="table")])
+    with pytest.raises(DerivationError, match="statics cannot honour 'table'"):
+        st.continuation(rough, parameter=g, span=(1, 20))
+
+
+def test_a_contact_on_the_way_is_refused_or_honoured():
+    # U = μx + x²/2 behind a wall at 0: for μ > 0 it rests at the wall, not inside it.
+    mu = st.parameters(mu=-1.0)
+    wall = st.System(potential=mu * x + x**2 / 2, contacts=[st.Contact(x, name="wall")])
+    try:
+        found = st.continuation(wall, parameter=mu, span=(-1, 1), start={x: 1.0})
+    except st.StationaryError as refused:
+        assert "wall" in str(refused)
+    else:
+        assert all(np.all(branch[x] > -1e-9) for branch in found.branches)
