@@ -1,8 +1,8 @@
 """A pendulum in Cartesian coordinates by constraint stabilization, free and in a viscous medium.
 
-S. Hirai, Analytical Mechanics: Variational Principles (slides, Ritsumeikan University), "pendulum in
-Cartesian coordinates" and Report 1: R = √(x² + (y − l)²) − l = 0 is replaced by R̈ + 2αṘ + α²R = 0.
-The rod's support is at (0, l); y is measured from the lowest point.
+S. Hirai, Analytical Mechanics: Variational Principles (slides, Ritsumeikan University), pendulum in
+Cartesian coordinates and Report 1: R = √(x² + (y − l)²) − l = 0 becomes R̈ + 2αṘ + α²R = 0. The
+rod's support is at (0, l); y is measured from the lowest point.
 """
 
 import numpy as np
@@ -11,6 +11,7 @@ import sympy as sp
 import stationary as st
 from examples import Row, film, pendulum, save
 from examples.pendulum import g, l, m, theta
+from stationary.plot.style import look
 
 SLIDES = "Hirai, Cartesian pendulum"
 ALPHA = 100.0  # 1/s, fast beside the swing
@@ -72,9 +73,17 @@ def results():
 
 
 def pictures(folder):
+    import matplotlib.pyplot as plt
+
+    panels = {"x_y": ("x, y (m)", (x, y)), "vx_vy": ("vx, vy (m/s)", (x.dot, y.dot)),
+              "R": ("R (m)", (length - l,)), "theta": ("θ (rad)", (angle,))}  # fmt: skip
     for friction, name in ((False, "cartesian_pendulum"), (True, "cartesian_pendulum_viscous")):
         motion = swing(friction)
-        panels = {"x_y": (x, y), "vx_vy": (x.dot, y.dot), "R": (length - l,), "theta": (angle,)}
-        for panel, drawn in panels.items():
-            save(motion.plot(*drawn), folder / f"{name}_{panel}.png")
+        for panel, (label, drawn) in panels.items():
+            with look():
+                figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+                for e in drawn:
+                    axes.plot(motion.t, motion[e])
+                axes.set(xlabel="t (s)", ylabel=label, title=motion.system.name)
+            save(figure, folder / f"{name}_{panel}.png")
         film(motion, folder / f"{name}.gif")

@@ -1,8 +1,8 @@
 """A wheeled robot that cannot slip sideways: pushed by f, turned by τ, held by λ.
 
-D. Lee, Mechanical System Analysis, lectures 9–11 (slides, Seoul National University), "wheeled mobile
-robot": A(q) = (sin θ, −cos θ, 0) and λ = m(ẋ cos θ + ẏ sin θ)θ̇. There Aᵀλ stands on the left side,
-here on the right: our λ has the other sign.
+D. Lee, Mechanical System Analysis, lectures 9–11 (slides, Seoul National University), "wheeled
+mobile robot": A(q) = (sin θ, −cos θ, 0) and λ = m(ẋ cos θ + ẏ sin θ)θ̇. There Aᵀλ stands on the left
+side, here on the right: our λ has the other sign.
 """
 
 import numpy as np
@@ -10,9 +10,10 @@ from scipy.special import fresnel
 
 import stationary as st
 from examples import Row, save
+from stationary.plot.style import look
 
 SLIDES = "Lee, wheeled robot"
-VALUES = m_, J_, f_, tau_ = 2.0, 0.5, 0.6, 0.25
+m_, J_, f_, tau_ = 2.0, 0.5, 0.6, 0.25
 
 x, y, theta = st.coordinates("x y theta")
 m, J = st.parameters(m=m_, J=J_)
@@ -63,7 +64,9 @@ def results():
     rows += [
         Row("λ + m(ẋ cos θ + ẏ sin θ)θ̇", 0.0, off, SLIDES, 1e-13),
         Row("speed at 10 s", 0.3 + f_ / m_ * np.sin(10), motion[forward][-1], "∫ f/m dt", 1e-13),
-        Row("θ at 10 s", tau_ / J_ * (10 / 2 - np.sin(20) / 4), motion[theta][-1], "∬ τ/I dt", 1e-12),
+        Row(
+            "θ at 10 s", tau_ / J_ * (10 / 2 - np.sin(20) / 4), motion[theta][-1], "∬ τ/I dt", 1e-12
+        ),
         Row("largest slip", 0.0, motion.residual["Rdot"], "no slip", 1e-14),
         Row("energy balance (J)", 0.0, motion.residual["energy"], "exact", 1e-13),
     ]
@@ -71,12 +74,19 @@ def results():
     motion = drive(0, tau_, {x.dot: 1.0})
     for name, exact, found in zip("xy", spiral(10.0), (motion[x][-1], motion[y][-1])):
         rows.append(Row(f"clothoid, {name}(10)", exact, found, "Fresnel's integrals", 1e-12))
-    # It may reach every place and heading, although it has two velocities: y changes by parking.
-    turns = 2 * np.pi / (tau_ / J_ * 10) * np.array([1.0])
-    return [*rows, Row("kinetic energy (J)", m_ / 2 + J_ / 2 * (tau_ / J_ * 10) ** 2,
-                       motion.kinetic[-1], "exact", 1e-12)][: len(rows) + len(turns)]  # fmt: skip
+    turned = m_ / 2 + J_ / 2 * (tau_ / J_ * 10) ** 2
+    return [*rows, Row("kinetic energy (J)", turned, motion.kinetic[-1], "exact", 1e-12)]
 
 
 def pictures(folder):
-    motion = drive(0, tau_, {x.dot: 1.0})
-    save(motion.plot(x, y), folder / "wheeled_robot.png")
+    import matplotlib.pyplot as plt
+
+    motion = drive(f_, tau_)
+    with look():
+        figure, (path, force) = plt.subplots(2, 1, figsize=(7, 6), layout="constrained")
+        path.plot(motion[x], motion[y])
+        path.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", title="path of the robot")
+        force.plot(motion.t, motion.lam["no slip"])
+        force.set(xlabel="t (s)", ylabel="λ (N)", title="what keeps it from slipping")
+    save(figure, folder / "wheeled_robot.png")
+    save(motion.plot(x, y, theta, forward), folder / "wheeled_robot_motion.png")

@@ -20,6 +20,9 @@ from stationary.errors import DerivationError, say
 from stationary.model.layout import Layout
 from stationary.model.system import System
 
+# Damping of rows that depend on each other, relative to what they weigh.
+_DAMPING = 1e-10
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -81,11 +84,12 @@ class Graph:
         pushes = self.whole.vector(lambda e: ca.gradient(e.T - e.U, e.z) + e.applied)
         return self._function("momenta", [self.whole.vector(lambda e: e.momentum), pushes])
 
-    def held(self, rows: tuple[int, ...]) -> ca.Function:
+    def held(self, rows: tuple[int, ...], damped: bool = False) -> ca.Function:
         """Return a and λ of M a = force + Aᵀλ, R̈ + 2αṘ + α²R = 0, for some of the rows of A.
 
         The function has α as a sixth argument, and the power that moving constraints supply as a
-        third output.
+        third output. Rows that depend on each other, always or now and then, need a little damping
+        to be factored; one refinement takes its effect out again.
         """
         scalar = self.scalar
         arguments = self.dynamics.sx_in() if scalar else self.whole.arguments
@@ -102,15 +106,13 @@ class Graph:
             M = M + size * ca.mtimes(A.T, A)
             force = force + size * ca.mtimes(A.T, wanted)
         n, m = M.shape[0], len(kept)
-        K = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
+        exact = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
+        corner = -_DAMPING * ca.sumsqr(A) / ca.trace(M) * ca.DM.eye(m) if damped else ca.DM(m, m)
+        K = ca.blockcat([[M, A.T], [A, corner]])
         order = saddle_order(_pattern(M.sparsity()), _pattern(A.sparsity())).tolist()
         back = np.argsort(order).tolist()
-        K, known = K[order, order], ca.vertcat(force, wanted)[order]
-        if scalar:
-            diagonal, lower, same = ca.ldl(K, False)
-            solved = ca.ldl_solve(known, diagonal, lower, same)[back]
-        else:
-            solved = ca.solve(K, known, "qr")[back]
+        K, exact, known = K[order, order], exact[order, order], ca.vertcat(force, wanted)[order]
+        solved = _solved(K, known, exact if damped else None)[back]
         lam = -solved[n:]
         outputs = [solved[:n], lam, -ca.dot(lam, drive[kept])]
         options = {"cse": True} if scalar else {}
@@ -176,6 +178,22 @@ class Graph:
                     f"Give '{missing[0]}' a mass, constrain it, or use quasistatics().",
                 )
             )
+
+
+def _solved(K: Any, known: Any, exact: Any = None) -> Any:
+    """Solve K x = known in the graph; refine once if another matrix is the exact one."""
+    if isinstance(K, ca.SX):
+        diagonal, lower, order = ca.ldl(K, False)
+
+        def solve(right: Any) -> Any:
+            return ca.ldl_solve(right, diagonal, lower, order)
+    else:
+
+        def solve(right: Any) -> Any:
+            return ca.solve(K, right, "qr")
+
+    x = solve(known)
+    return x if exact is None else x + solve(known - ca.mtimes(exact, x))
 
 
 def _pattern(pattern: ca.Sparsity) -> sparse.csc_matrix:

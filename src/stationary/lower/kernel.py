@@ -42,9 +42,11 @@ def numeric(owner: Any, name: str) -> Numeric:
 
 
 @lru_cache(maxsize=_KEPT)
-def kernel_of(system: System, signature: Signature, rows: tuple[int, ...] = ()) -> Kernel:
+def kernel_of(
+    system: System, signature: Signature, rows: tuple[int, ...] = (), damped: bool = False
+) -> Kernel:
     """Return the kernel of a system under inputs of this kind; equal ones share one."""
-    return Kernel(graph_of(system), signature, rows)
+    return Kernel(graph_of(system), signature, rows, damped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +60,13 @@ class Kernel:
     system, the rate α at which violations of the constraints decay: a new value never needs a new
     graph.
 
-    `rows` are the rows of A that hold the motion; redundant ones are left out.
+    `rows` are the rows of A that hold the motion; they are `damped` if they depend on each other.
     """
 
     graph: Graph
     signature: Signature
     rows: tuple[int, ...] = ()
+    damped: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -118,7 +121,7 @@ class Kernel:
     @cached_property
     def held(self) -> ca.Function:
         """a, λ and the power of moving constraints, as a function of t, q, v, u, p and α."""
-        return self.graph.held(self.rows)
+        return self.graph.held(self.rows, self.damped)
 
     @cached_property
     def jacobian(self) -> ca.Function:

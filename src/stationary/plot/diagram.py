@@ -209,8 +209,8 @@ def _write(axes: Any, diagram: Diagram, point: Special, height: float) -> None:
         left = point.parameter < _near(diagram, point)
     axes.annotate(
         f"{point.parameter:.4g}".replace("-", "−"), (point.parameter, height),
-        xytext=(-6 if left else 6, 5), textcoords="offset points", fontsize=8, color="0.25", zorder=5,
-        ha="right" if left else "left", va="bottom",
+        xytext=(-6 if left else 6, 5), textcoords="offset points", fontsize=8, color="0.25",
+        ha="right" if left else "left", va="bottom", zorder=5,
         bbox={"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.6},
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ class Motion:
     repaired : float
         By how much a start was moved to satisfy the constraints, in the metric of the masses.
     redundant : tuple of str
-        Rows of constraints that say nothing new; they are monitored, not enforced.
+        Rows of constraints that say nothing new at the start.
 
     Examples
     --------

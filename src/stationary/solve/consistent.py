@@ -15,7 +15,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
-from stationary.solve.saddle import independent_rows, tangent_basis
+from stationary.solve.saddle import independent_rows
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
 _DENSE_UP_TO = 600
@@ -25,9 +25,6 @@ _MOST_STEPS = 60
 
 # Steps along the constraints towards the nearest state on them.
 _MOST_SLIDES = 500
-
-# How far off, relative to the size of q, rows are examined for dependence again.
-_BEYOND = 0.02
 
 # A state this close to its constraints is on them; few steps lead there from nearby.
 _ROUNDING = 4e-16
@@ -298,30 +295,11 @@ class _Place:
         A, M = self.rows(q, v), self.mass(q, v)
         if not self.dense:
             return self._independent_sparse(A, M)
-        # Rows may depend on each other by accident where the motion starts: those are wanted that
-        # are independent there and a little further on, too.
-        beyond = self._beyond(q, A)
-        if beyond is None:
-            return tuple(independent_rows(self._scaled(A, M)).tolist())
-        there = self._scaled(self.rows(beyond, v), self.mass(beyond, v))
-        both = independent_rows(self._scaled(A, M), there)
-        most = independent_rows(there)
-        return tuple((both if both.size >= most.size else most).tolist())
+        return tuple(independent_rows(self._scaled(A, M)).tolist())
 
     @staticmethod
     def _scaled(A: Any, M: Any) -> np.ndarray:
         return np.linalg.solve(np.linalg.cholesky(M.toarray()), A.toarray().T).T
-
-    def _beyond(self, q: np.ndarray, A: Any) -> np.ndarray | None:
-        """Return another state on the constraints, a little way off, if there is one."""
-        free = tangent_basis(A)
-        if not free.shape[1]:
-            return None
-        direction = free @ np.random.default_rng(0).standard_normal(free.shape[1])
-        step = _BEYOND * max(1.0, np.abs(q).max()) / max(np.abs(direction).max(), 1e-300)
-        found = self._onto(q + step * direction)
-        R, _ = self.violation(found, np.zeros_like(q))
-        return found if np.abs(R).max() <= _CONSISTENT * max(1.0, np.abs(q).max()) else None
 
     @staticmethod
     def _independent_sparse(A: Any, M: Any) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from stationary.result.status import Status
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.events import Event, Watch, as_events
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia
-from stationary.solve.integrators import BDF, Runge, Taylor
+from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
@@ -138,7 +138,10 @@ def simulate(
     graph = graph_of(system)
     state = repaired(graph, values, first, *layout.state(start), repair=repair)
     check_inertia(graph, values, first, state.q, state.v)
-    kernel = kernel_of(system, driven.signature, state.rows)
+    # A Newton step of the variational integrator needs rows that are independent.
+    damped = bool(state.redundant) and not isinstance(method, Variational)
+    rows = tuple(range(layout.multipliers)) if damped else state.rows
+    kernel = kernel_of(system, driven.signature, rows, damped)
     y = np.zeros(kernel.states)
     y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
     run = _Run(

@@ -153,23 +153,16 @@ def tangent_basis(A: Any) -> np.ndarray:
     return Q[:, rank:]
 
 
-def independent_rows(*matrices: Any) -> np.ndarray:
-    """Return rows that are independent, in each of the matrices; the first such are kept."""
-    dense = [A.toarray() if sparse.issparse(A) else np.asarray(A) for A in matrices]
-    bases = [np.zeros((0, A.shape[1])) for A in dense]
+def independent_rows(A: Any) -> np.ndarray:
+    """Return rows that are independent; of dependent ones the first are kept."""
+    dense = A.toarray() if sparse.issparse(A) else np.asarray(A)
     kept: list[int] = []
-    for i in range(len(dense[0])):
-        added = [_independent_part(A[i], basis) for A, basis in zip(dense, bases)]
-        if all(part is not None for part in added):
+    basis = np.zeros((0, dense.shape[1]))
+    for i, row in enumerate(dense):
+        rest = row.copy()
+        for _ in range(2):
+            rest -= basis.T @ (basis @ rest)
+        if np.linalg.norm(rest) > _RANK * max(np.linalg.norm(row), 1e-300):
             kept.append(i)
-            bases = [np.vstack([basis, part]) for basis, part in zip(bases, added)]
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
     return np.array(kept, dtype=int)
-
-
-def _independent_part(row: np.ndarray, basis: np.ndarray) -> np.ndarray | None:
-    """Return the unit vector that a row adds to a basis, if it adds one."""
-    rest = row.copy()
-    for _ in range(2):
-        rest -= basis.T @ (basis @ rest)
-    length = np.linalg.norm(rest)
-    return rest / length if length > _RANK * max(np.linalg.norm(row), 1e-300) else None

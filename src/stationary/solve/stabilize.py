@@ -65,6 +65,7 @@ def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
     """
     n = ode.kernel.size
     q, v, a = y[:n], y[n : 2 * n], ode.f(t, y)[n : 2 * n]
-    size = max(np.abs(q).max(initial=0.0), 1e-12)
-    rates = (np.abs(v).max(initial=0.0) / size, np.sqrt(np.abs(a).max(initial=0.0) / size))
-    return float(np.clip(max(rates), 10 / span, 1e4 / span + 10 * max(rates)))
+    place, speed, push = (np.abs(x).max(initial=0.0) for x in (q, v, a))
+    # A motion that starts at the origin has the size of the way that it makes in a little time.
+    size = max(place, speed * span / 100, push * (span / 100) ** 2, 1e-300)
+    return float(max(speed / size, np.sqrt(push / size), 10 / span))
