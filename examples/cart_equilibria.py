@@ -67,16 +67,17 @@ def pictures(folder):
             words = f"{name}: {lin.stability}"
             values = lin.eigenvalues
             plane.plot(values.real, values.imag, marker, color=color, mfc="none", label=words)
-            start = {theta: rest[theta] + 0.01}
-            moved = st.simulate(system(), span=(0, 4), start=start, inputs={F: 0}, points=400)
-            motions.plot(moved.t, moved[theta], color=color, label=name)
+            start = {theta: rest[theta] + 0.05}
+            moved = st.simulate(system(), span=(0, 3), start=start, inputs={F: 0}, points=400)
+            motions.plot(moved.t, moved[theta] - rest[theta], color=color, label=name)
         plane.axhline(0, color="0.7", lw=0.8, ls="-", zorder=0)
         plane.axvline(0, color="0.7", lw=0.8, ls="-", zorder=0)
         plane.margins(0.1)
         plane.set_xlabel("real part (1/s)")
         plane.set_ylabel("imaginary part (rad/s)")
         motions.set_xlabel("$t$ (s)")
-        motions.set_ylabel(r"$\theta$ (rad), from 0.01 beside")
+        motions.set_ylabel(r"$\theta - \theta_e$ (rad)")
+        motions.set_ylim(-0.2, 1.0)
         legend(plane)
         plane.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1)
         legend(motions)

@@ -71,7 +71,7 @@ def pictures(folder):
         axes.plot(2 * np.sin(turn), 2 + 2 * np.cos(turn), color="0.3", ls="-", label="$R = 0$")
         axes.plot([0, place[0]], [2, place[1]], color="0.3", lw=3, ls="-")
         axes.plot(*place, "o", color="k", ms=9)
-        names = ("gravity", "external force", r"constraint force $\lambda\,\partial R/\partial q$")
+        names = ("gravity", "external", r"rod: $\lambda\,\partial R/\partial q$")
         for arrow, name, color in zip((weight, force, rod), names, COLORS):
             axes.quiver(*place, *(7 * arrow), color=color, angles="xy", scale_units="xy", scale=1,
                         width=0.008, label=name, zorder=3)  # fmt: skip

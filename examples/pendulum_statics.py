@@ -25,8 +25,10 @@ def system():
 
 
 def diagram():
-    """Follow its rest as the torque grows."""
-    return st.continuation(system(), parameter=tau, span=(-0.3, 0.3), params={tau: 0.0})
+    """Follow its rest as the torque grows; it would go round for ever."""
+    return st.continuation(
+        system(), parameter=tau, span=(-0.25, 0.25), params={tau: 0.0}, points=280
+    )
 
 
 def results():

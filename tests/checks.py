@@ -12,7 +12,9 @@ from stationary.errors import StationaryError
 
 
 def assert_gradient(
-    value: Callable[[np.ndarray], float], gradient: Callable[[np.ndarray], np.ndarray], q: np.ndarray
+    value: Callable[[np.ndarray], float],
+    gradient: Callable[[np.ndarray], np.ndarray],
+    q: np.ndarray,
 ) -> None:
     """The gradient is the slope of the value: central differences, extrapolated to order 6."""
     q = np.asarray(q, dtype=float)
@@ -30,7 +32,9 @@ def assert_gradient(
         assert found[i] == pytest.approx(exact, rel=1e-7, abs=1e-9)
 
 
-def assert_order(steps: Sequence[float], errors: Sequence[float], order: float, within: float) -> None:
+def assert_order(
+    steps: Sequence[float], errors: Sequence[float], order: float, within: float
+) -> None:
     """Errors fall as the given power of the steps: the slope of a straight line in log–log."""
     slope = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert abs(slope - order) < within, f"observed order {slope:.2f}, expected {order}"

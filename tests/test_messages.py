@@ -28,7 +28,7 @@ def stated(**keywords):
     return lambda: st.System(**({"kinetic": x.dot**2 / 2} | keywords))
 
 
-# -- the statement ----------------------------------------------------------------------------------
+# -- the statement --------------------------------------------------------------------------------
 
 
 def test_an_undeclared_symbol_is_named_with_its_nearest_neighbour():
@@ -326,7 +326,7 @@ def test_a_default_is_a_number(value, shown):
     )
 
 
-# -- repetition -------------------------------------------------------------------------------------
+# -- repetition -----------------------------------------------------------------------------------
 
 
 def test_tables_of_each_have_equally_many_rows():
@@ -365,17 +365,17 @@ def test_the_function_of_each_returns_something_to_repeat():
 @pytest.mark.parametrize("change", [lambda e: e**2, st.sin, lambda e: 1 / e])
 def test_a_function_of_a_sum_is_refused(change):
     r = st.coordinates("r", shape=(3, 2))
+    changed = change(st.each(lambda p: p[0] ** 2, r))
     assert_says(
         st.StatementError,
         "the potential takes a repetition that is not a plain sum.\n"
-        f"  Found {change(st.each(lambda p: p[0] ** 2, r))}; expected one expression per row, added "
-        "or scaled.\n"
+        f"  Found {changed}; expected one expression per row, added or scaled.\n"
         "  Move the function, the power or the product inside st.each.",
-        lambda: st.System(potential=change(st.each(lambda p: p[0] ** 2, r))),
+        lambda: st.System(potential=changed),
     )
 
 
-# -- parts ------------------------------------------------------------------------------------------
+# -- parts ----------------------------------------------------------------------------------------
 
 
 def test_the_ends_of_a_spring_live_in_one_space():
@@ -398,7 +398,7 @@ def test_a_mechanism_has_one_inertia_per_coordinate():
     )
 
 
-# -- parameters and starts --------------------------------------------------------------------------
+# -- parameters and starts ------------------------------------------------------------------------
 
 
 def test_a_parameter_without_a_value_is_named():
@@ -492,7 +492,7 @@ def test_a_key_is_a_symbol_or_a_name():
     )
 
 
-# -- inertia ----------------------------------------------------------------------------------------
+# -- inertia --------------------------------------------------------------------------------------
 
 
 def test_a_coordinate_without_inertia_is_named_and_pointed_to_quasistatics():
@@ -535,7 +535,7 @@ def test_an_inertia_that_is_infinite_at_the_start_is_refused():
     )
 
 
-# -- what simulate cannot honour --------------------------------------------------------------------
+# -- what simulate cannot honour ------------------------------------------------------------------
 
 REFUSED = [
     (
@@ -585,7 +585,7 @@ def test_simulate_refuses_what_repeats_by_name_too():
     )
 
 
-# -- the question -----------------------------------------------------------------------------------
+# -- the question ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -651,7 +651,7 @@ def test_a_function_without_numerical_counterpart_is_named():
     assert remedy == "  Rewrite the expression with these functions."
 
 
-# -- inputs -----------------------------------------------------------------------------------------
+# -- inputs ---------------------------------------------------------------------------------------
 
 
 def test_an_input_without_a_value_is_named():
@@ -685,7 +685,8 @@ def test_an_input_for_a_system_without_inputs_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("value", "found"), [("sin", "str: sin"), (float("nan"), "float: nan"), (None, "NoneType: None")]
+    ("value", "found"),
+    [("sin", "str: sin"), (float("nan"), "float: nan"), (None, "NoneType: None")],
 )
 def test_an_input_is_a_number_an_expression_or_samples(value, found):
     assert_says(
@@ -733,14 +734,14 @@ def test_samples_must_be_a_course_over_time(samples):
     assert_says(
         st.StatementError,
         "the samples of input 'F' cannot be interpolated.\n"
-        "  Expected (times, values): two arrays of equal length, two or more entries, finite, times "
-        "increasing; or values alone, spread evenly over the span.\n"
+        "  Expected (times, values): two arrays of equal length, two or more entries, finite, "
+        "times increasing; or values alone, spread evenly over the span.\n"
         "  Check the arrays.",
         run(driven, inputs={F: samples}),
     )
 
 
-# -- motions ----------------------------------------------------------------------------------------
+# -- motions --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -812,7 +813,7 @@ def test_an_event_of_a_name_that_is_not_known_is_refused():
     )
 
 
-# -- the family of errors ---------------------------------------------------------------------------
+# -- the family of errors -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

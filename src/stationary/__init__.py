@@ -6,7 +6,8 @@
 ...     kinetic=m * l**2 * theta.dot**2 / 2, potential=m * g * l * (1 - st.cos(theta))
 ... )
 >>> print(st.equations(pendulum))
-g*l*m*sin(theta) + l**2*m*theta.ddot = 0
+Equations of motion
+  theta: l**2*m*theta.ddot + g*l*m*sin(theta) = 0
 >>> st.simulate(pendulum, span=(0, 1), start={theta: 0.1}).status
 'done'
 """

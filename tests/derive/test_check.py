@@ -120,7 +120,7 @@ def test_constraint_takes_the_momentum_that_it_touches():
     report = check(FREE + st.System(constraints=[st.Constraint(x, name="wall")]))
     assert list(report["cyclic"].value) == [y]
     assert report["energy"]
-    assert report["constraints"].value == 1
+    assert report["freedom"].value == (1, 1)
     assert "1 on coordinates and 0 on velocities, for 2 coordinates" in report["constraints"].text
 
 

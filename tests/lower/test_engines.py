@@ -22,12 +22,12 @@ hy = pytest.importorskip("heyoka")
 EPS = np.finfo(float).eps
 
 
-# -- every engine from one graph ----------------------------------------------------------------------
+# -- every engine from one graph ------------------------------------------------------------------
 
 
 def pendulum():
-    theta, (m, l, g) = st.coordinates("theta"), st.parameters(m=1.2, l=0.7, g=9.81)
-    return st.particle(m, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
+    theta, (m, L, g) = st.coordinates("theta"), st.parameters(m=1.2, l=0.7, g=9.81)
+    return st.particle(m, at=(L * st.sin(theta), -L * st.cos(theta)), gravity=g)
 
 
 def links(n):
@@ -78,7 +78,15 @@ def smooth_functions():
 
 @pytest.mark.parametrize(
     "make",
-    [pendulum, lambda: links(2), lambda: links(4), chain, relativistic, rheonomic, smooth_functions],
+    [
+        pendulum,
+        lambda: links(2),
+        lambda: links(4),
+        chain,
+        relativistic,
+        rheonomic,
+        smooth_functions,
+    ],
     ids=["pendulum", "double", "4 links", "chain", "relativistic", "rheonomic", "functions"],
 )
 def test_heyoka_evaluates_what_casadi_evaluates(make):
@@ -118,7 +126,7 @@ def test_the_graph_of_two_links_has_the_accelerations_of_the_textbook():
     np.testing.assert_allclose(found, np.linalg.solve(A, b), rtol=1e-14)
 
 
-# -- every function means what SymPy means ------------------------------------------------------------
+# -- every function means what SymPy means --------------------------------------------------------
 
 x, y, z = sp.symbols("x y z", real=True)
 ANY = [-2.3, -0.4, 0.0, 0.7, 3.1]
@@ -242,7 +250,7 @@ def test_a_piece_that_is_not_taken_does_not_spoil_the_slope():
     assert float(slope(4.0)) == 0.25
 
 
-# -- what is shared stays shared ----------------------------------------------------------------------
+# -- what is shared stays shared ------------------------------------------------------------------
 
 
 def test_a_subexpression_is_translated_once():
@@ -261,7 +269,7 @@ def test_the_work_of_a_chain_grows_in_proportion_to_its_length():
         return kernel_of(
             st.System(
                 kinetic=st.each(lambda v: v**2 / 2, q.dot),
-                potential=st.each(lambda a, b: (1 - st.cos(b - a)), q[:-1], q[1:]),
+                potential=st.each(lambda a, b: 1 - st.cos(b - a), q[:-1], q[1:]),
             ),
             (),
         ).rhs.n_instructions()
@@ -276,7 +284,7 @@ def test_the_mass_matrix_is_factored_not_inverted():
     assert count < 2500
 
 
-# -- what is compiled stays compiled ------------------------------------------------------------------
+# -- what is compiled stays compiled --------------------------------------------------------------
 
 
 @pytest.fixture
@@ -302,18 +310,18 @@ def own_cache(monkeypatch, tmp_path):
 
 def test_new_values_never_compile_again(compilations, own_cache):
     theta, F = st.coordinates("theta"), st.inputs("F")
-    m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)
+    m, L, g = st.parameters(m=1.0, l=1.0, g=9.81)
     system = st.System(
-        kinetic=m * l**2 * theta.dot**2 / 2,
-        potential=-m * g * l * st.cos(theta),
-        loads=[st.Load(F, on=l * st.sin(theta))],
+        kinetic=m * L**2 * theta.dot**2 / 2,
+        potential=-m * g * L * st.cos(theta),
+        loads=[st.Load(F, on=L * st.sin(theta))],
         name="never compiled again",
     )
     ends = []
     for length in (1.0, 1.1, 2.0, 3.7):
         for force in (0.0, 0.25):
             motion = st.simulate(
-                system, span=(0, 1), start={theta: 0.3}, params={l: length}, inputs={F: force}
+                system, span=(0, 1), start={theta: 0.3}, params={L: length}, inputs={F: force}
             )
             assert motion.method == "Taylor"
             ends.append(motion[theta][-1])

@@ -72,7 +72,9 @@ def test_loads_drag_and_dissipation_equal_the_written_out_ones():
             for v in ((r.dot[i], r.dot[i + 1]) for i in range(n - 1))
         )
         # The potential whose slope is η|v|²: a hand-made cube of the speed.
-        + sum(eta * (r.dot[i, 0] ** 2 + r.dot[i, 1] ** 2) ** sp.Rational(3, 2) / 3 for i in range(n)),
+        + sum(
+            eta * (r.dot[i, 0] ** 2 + r.dot[i, 1] ** 2) ** sp.Rational(3, 2) / 3 for i in range(n)
+        ),
     )
     compare(repeated, by_hand, u=[0.7])
 
@@ -109,9 +111,7 @@ def test_a_scalar_coordinate_inside_the_element_is_shared_by_all_rows():
     )
     by_hand = st.System(
         kinetic=X.dot**2 / 2
-        + sum(
-            ((r.dot[i, 0] + X.dot * st.cos(X)) ** 2 + r.dot[i, 1] ** 2) / 2 for i in range(n)
-        ),
+        + sum(((r.dot[i, 0] + X.dot * st.cos(X)) ** 2 + r.dot[i, 1] ** 2) / 2 for i in range(n)),
         potential=sum(k * st.cos(r[i, 0] - X) * r[i, 1] for i in range(n)) + X**4,
     )
     compare(repeated, by_hand)
@@ -254,7 +254,9 @@ def test_a_sum_differentiates_as_the_written_out_one():
 def test_a_tuple_states_several_constraints_per_row():
     r = st.coordinates("r", shape=(3, 2))
     pinned = st.System(constraints=st.each(lambda p: (p[0], p[1] - 1), r, name="pin"))
-    assert [c.R for c in written_out(pinned).constraints] == [(r[i, 0], r[i, 1] - 1) for i in range(3)]
+    assert [c.R for c in written_out(pinned).constraints] == [
+        (r[i, 0], r[i, 1] - 1) for i in range(3)
+    ]
 
 
 def test_plain_terms_and_repeated_ones_mix_by_addition():
@@ -273,7 +275,8 @@ def test_a_repetition_reads_as_a_sum():
     links = st.each(lambda a, b: k * (b[0] - a[0]) ** 2, r[:-1], r[1:])
     assert str(masses) == "Sum(m*(r[i,0].dot**2 + r[i,1].dot**2)/2; i = 0..3)"
     assert sp.latex(masses) == (
-        r"\sum_{i=0}^{3} \left(\frac{m \left(\dot{r}_{i,0}^{2} + \dot{r}_{i,1}^{2}\right)}{2}\right)"
+        r"\sum_{i=0}^{3} "
+        r"\left(\frac{m \left(\dot{r}_{i,0}^{2} + \dot{r}_{i,1}^{2}\right)}{2}\right)"
     )
     assert str(links) in (
         "Sum(k*(r[i+1,0] - r[i,0])**2; i = 0..2)",

@@ -29,33 +29,33 @@ def test_a_particle_on_a_line_has_one_velocity(xyz):
 
 
 def test_a_bob_on_a_rod_has_the_energies_of_a_pendulum():
-    theta, (m, l, g) = st.coordinates("theta"), st.parameters("m l g")
-    bob = st.particle(m, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
-    assert sp.simplify(bob.kinetic - m * l**2 * theta.dot**2 / 2) == 0
-    assert bob.potential == -m * g * l * st.cos(theta)
+    theta, (m, L, g) = st.coordinates("theta"), st.parameters("m l g")
+    bob = st.particle(m, at=(L * st.sin(theta), -L * st.cos(theta)), gravity=g)
+    assert sp.simplify(bob.kinetic - m * L**2 * theta.dot**2 / 2) == 0
+    assert bob.potential == -m * g * L * st.cos(theta)
 
 
 def test_a_particle_carried_along_feels_the_motion_of_its_support():
-    theta, l = st.coordinates("theta"), st.parameters("l")
+    theta, L = st.coordinates("theta"), st.parameters("l")
     support = st.sin(3 * st.t)
-    bob = st.particle(1, at=(support + l * st.sin(theta), -l * st.cos(theta)))
+    bob = st.particle(1, at=(support + L * st.sin(theta), -L * st.cos(theta)))
     by_hand = (
         9 * st.cos(3 * st.t) ** 2
-        + 6 * st.cos(3 * st.t) * l * st.cos(theta) * theta.dot
-        + l**2 * theta.dot**2
+        + 6 * st.cos(3 * st.t) * L * st.cos(theta) * theta.dot
+        + L**2 * theta.dot**2
     ) / 2
     assert sp.simplify(bob.kinetic - by_hand) == 0
 
 
 def test_the_cart_with_pendulum_is_two_particles():
     x, theta = st.coordinates("x theta")
-    m1, m2, l, g = st.parameters("m1 m2 l g")
+    m1, m2, L, g = st.parameters("m1 m2 l g")
     cart = st.particle(m1, at=(x, 0)) + st.particle(
-        m2, at=(x + l * st.sin(theta), -l * st.cos(theta)), gravity=g
+        m2, at=(x + L * st.sin(theta), -L * st.cos(theta)), gravity=g
     )
     by_hand = (
         m1 * x.dot**2 / 2
-        + m2 * (x.dot**2 + 2 * x.dot * theta.dot * l * st.cos(theta) + l**2 * theta.dot**2) / 2
+        + m2 * (x.dot**2 + 2 * x.dot * theta.dot * L * st.cos(theta) + L**2 * theta.dot**2) / 2
     )
     assert sp.simplify(cart.kinetic - by_hand) == 0
     assert cart.coordinates == (x, theta)
@@ -71,11 +71,9 @@ def test_a_body_adds_the_energy_of_its_spin(xyz):
 
 
 def test_a_physical_pendulum_obeys_steiners_rule():
-    theta, (m, l, inertia) = st.coordinates("theta"), st.parameters("m l J")
-    part = st.body(
-        m, inertia=inertia, at=(l * st.sin(theta), -l * st.cos(theta)), angle=theta
-    )
-    assert sp.simplify(part.kinetic - (inertia + m * l**2) * theta.dot**2 / 2) == 0
+    theta, (m, L, inertia) = st.coordinates("theta"), st.parameters("m l J")
+    part = st.body(m, inertia=inertia, at=(L * st.sin(theta), -L * st.cos(theta)), angle=theta)
+    assert sp.simplify(part.kinetic - (inertia + m * L**2) * theta.dot**2 / 2) == 0
 
 
 def test_a_spring_stores_half_k_times_the_square_of_its_elongation(xyz):
@@ -115,16 +113,17 @@ def test_a_damper_pulls_along_its_line_alone(xyz):
 
 def test_a_rod_keeps_a_distance(xyz):
     x, y, _ = xyz
-    l = st.parameters("l")
-    rod = st.rod((1, 0), (x, y), l, name="crank")
-    assert rod.constraints == (st.Constraint(st.sqrt((x - 1) ** 2 + y**2) - l, name="crank"),)
+    L = st.parameters("l")
+    rod = st.rod((1, 0), (x, y), L, name="crank")
+    assert rod.constraints == (st.Constraint(st.sqrt((x - 1) ** 2 + y**2) - L, name="crank"),)
 
 
 def test_points_may_be_rows_of_an_array():
     r, k = st.coordinates("r", shape=(2, 2)), st.parameters("k")
-    assert st.spring(k, between=(r[0], r[1])).potential == sp.sympify(k) * (
-        (r[1, 0] - r[0, 0]) ** 2 + (r[1, 1] - r[0, 1]) ** 2
-    ) / 2
+    assert (
+        st.spring(k, between=(r[0], r[1])).potential
+        == sp.sympify(k) * ((r[1, 0] - r[0, 0]) ** 2 + (r[1, 1] - r[0, 1]) ** 2) / 2
+    )
 
 
 def test_a_mechanism_has_the_inertia_of_its_jacobian():

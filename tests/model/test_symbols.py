@@ -157,10 +157,10 @@ def test_coordinates_given_fix_the_order():
 
 def test_rate_is_the_derivative_that_sympy_takes_of_functions_of_time():
     x, y = st.coordinates("x y")
-    l = st.parameters("l")
+    L = st.parameters("l")
     X, Y = dynamicsymbols("x y")
     time = dynamicsymbols._t
-    e = l * st.sin(x) * y**2 + st.t * x + y.dot * st.cos(y)
+    e = L * st.sin(x) * y**2 + st.t * x + y.dot * st.cos(y)
     E = e.subs({x: X, y: Y, y.dot: Y.diff(time), st.t: time})
     expected = E.diff(time)
     found = st.rate(e).subs({x.dot: X.diff(time), y.dot: Y.diff(time), y.ddot: Y.diff(time, 2)})
@@ -169,10 +169,10 @@ def test_rate_is_the_derivative_that_sympy_takes_of_functions_of_time():
 
 
 def test_rate_of_a_tuple_is_the_tuple_of_rates():
-    theta, l = st.coordinates("theta"), st.parameters("l")
-    assert st.rate((l * st.sin(theta), -l * st.cos(theta))) == (
-        l * theta.dot * st.cos(theta),
-        l * theta.dot * st.sin(theta),
+    theta, L = st.coordinates("theta"), st.parameters("l")
+    assert st.rate((L * st.sin(theta), -L * st.cos(theta))) == (
+        L * theta.dot * st.cos(theta),
+        L * theta.dot * st.sin(theta),
     )
 
 

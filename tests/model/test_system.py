@@ -174,41 +174,41 @@ def test_entries_of_an_array_are_coordinates_without_a_repetition_too():
     np.testing.assert_array_equal(st.compile(system).gradient([5.0, 3.0]), [0.0, 6.0])
 
 
-# -- SymPy's own mechanics --------------------------------------------------------------------------
+# -- SymPy's own mechanics ------------------------------------------------------------------------
 
 
 @pytest.fixture
 def pendulum_of_sympy():
     q, F = dynamicsymbols("q F")
     qd = dynamicsymbols("q", 1)
-    m, l, g = sp.symbols("m l g")
+    m, L, g = sp.symbols("m l g")
     return st.System(
-        kinetic=m * l**2 * qd**2 / 2,
-        potential=-m * g * l * sp.cos(q),
-        loads=[st.Load(F, on=l * sp.sin(q))],
+        kinetic=m * L**2 * qd**2 / 2,
+        potential=-m * g * L * sp.cos(q),
+        loads=[st.Load(F, on=L * sp.sin(q))],
     )
 
 
 def test_a_statement_in_dynamicsymbols_equals_the_one_in_our_symbols(pendulum_of_sympy):
     q, F = st.coordinates("q"), st.inputs("F")
-    m, l, g = st.parameters("m l g")
+    m, L, g = st.parameters("m l g")
     assert pendulum_of_sympy == st.System(
-        kinetic=m * l**2 * q.dot**2 / 2,
-        potential=-m * g * l * st.cos(q),
-        loads=[st.Load(F, on=l * st.sin(q))],
+        kinetic=m * L**2 * q.dot**2 / 2,
+        potential=-m * g * L * st.cos(q),
+        loads=[st.Load(F, on=L * st.sin(q))],
     )
 
 
 def test_dynamicsymbols_serve_as_keys(pendulum_of_sympy):
     q, F = dynamicsymbols("q F")
     qd, qdd = dynamicsymbols("q", 1), dynamicsymbols("q", 2)
-    m, l, g = sp.symbols("m l g")
+    m, L, g = sp.symbols("m l g")
     time = dynamicsymbols._t
     motion = st.simulate(
         pendulum_of_sympy,
         span=(0, 1),
         start={q: 0.3, qd: 0.1},
-        params={m: 2.0, l: 0.5, g: 9.81},
+        params={m: 2.0, L: 0.5, g: 9.81},
         inputs={F: sp.cos(3 * time) * qd},
         points=11,
     )
@@ -245,15 +245,12 @@ def test_a_plain_t_is_time():
     assert system.work == x * st.t
 
 
-# -- how it reads -----------------------------------------------------------------------------------
+# -- how it reads ---------------------------------------------------------------------------------
 
 
 def test_an_oscillator_prints_its_energies_and_constants(oscillator):
     assert str(oscillator) == (
-        "System of 1 coordinate: x\n"
-        "  T = m*x.dot**2/2\n"
-        "  U = k*x**2/2\n"
-        "  with m = 2, k = 8"
+        "System of 1 coordinate: x\n  T = m*x.dot**2/2\n  U = k*x**2/2\n  with m = 2, k = 8"
     )
     assert repr(oscillator) == str(oscillator)
 
@@ -307,10 +304,8 @@ def test_a_chain_prints_as_sums():
 
 
 def test_a_notebook_shows_latex():
-    theta, (m, l, g) = st.coordinates("theta"), st.parameters("m l g")
-    pendulum = st.System(
-        kinetic=m * l**2 * theta.dot**2 / 2, potential=-m * g * l * st.cos(theta)
-    )
+    theta, (m, L, g) = st.coordinates("theta"), st.parameters("m l g")
+    pendulum = st.System(kinetic=m * L**2 * theta.dot**2 / 2, potential=-m * g * L * st.cos(theta))
     assert pendulum._repr_latex_() == (
         r"$$\begin{aligned}T &= \frac{l^{2} m \dot{\theta}^{2}}{2} \\ "
         r"U &= - g l m \cos{\left(\theta \right)}\end{aligned}$$"
@@ -320,4 +315,6 @@ def test_a_notebook_shows_latex():
 def test_numbers_print_as_they_were_typed():
     x = st.coordinates("x")
     assert str(st.Drag(0.1, 2, on=x)) == "drag 0.1 |v|**2 against v = d/dt x"
-    assert str(st.System(kinetic=0.05 * x.dot**2)) == "System of 1 coordinate: x\n  T = 0.05*x.dot**2"
+    assert (
+        str(st.System(kinetic=0.05 * x.dot**2)) == "System of 1 coordinate: x\n  T = 0.05*x.dot**2"
+    )

@@ -492,7 +492,7 @@ def test_a_row_of_four_bars_passes_its_singular_configuration_or_says_that_it_st
         assert "singular" in str(stopped)
         # All bars in one line, a quarter turn from upright.
         last = stopped.solution.q[-1].reshape(-1, 2)
-        np.testing.assert_allclose(last[:, 1], 0, atol=1e-3)
+        np.testing.assert_allclose(last[:, 1], 0, atol=0.05)
         return
     assert motion.kinetic[0] == pytest.approx((windows + 1) / 6 + windows / 2, rel=1e-14)
     for t in (4, 10):
@@ -522,7 +522,7 @@ def test_a_row_of_four_bars_goes_through_its_singular_configurations_by_variatio
     system, start = four_bars(windows)
     coarse, fine = (
         st.simulate(system, span=(0, 10), start=start, points=6, method=st.Variational(step))
-        for step in (0.008, 0.004)
+        for step in (0.004, 0.002)
     )
     for t in (4, 10):
         x, y, vx, vy = A02[windows, t]
@@ -530,7 +530,7 @@ def test_a_row_of_four_bars_goes_through_its_singular_configurations_by_variatio
         place = (4 * fine.q[k] - coarse.q[k])[:2] / 3
         velocity = (4 * fine.v[k] - coarse.v[k])[:2] / 3
         np.testing.assert_allclose(place, [x, y], rtol=0, atol=1e-6)
-        np.testing.assert_allclose(velocity, [vx, vy], rtol=0, atol=3e-6)
+        np.testing.assert_allclose(velocity, [vx, vy], rtol=0, atol=1e-6)
     assert fine.residual["R"] < 1e-12
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 
 import stationary as st
@@ -17,6 +17,8 @@ random_systems = settings(
     derandomize=True,
     deadline=None,
     database=None,
+    # A failure is reported as it was found: shrinking a system takes minutes.
+    phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -32,7 +34,7 @@ def waves(draw, q, time=False):
     wave = draw(some.sampled_from([st.sin, st.cos]))
     inside = draw(some.sampled_from(q))
     if draw(some.booleans()):
-        inside += draw(some.sampled_from([-2, -1, 1])) * draw(some.sampled_from(q))
+        inside += draw(some.sampled_from([-2, 1])) * draw(some.sampled_from(q))
     if time:
         inside += draw(some.sampled_from([0, 1, 2])) * st.t
     return draw(signed) * wave(inside + draw(some.integers(0, 2)))
@@ -150,9 +152,9 @@ def test_the_graph_has_the_equations_that_sympy_derives(n):
             mass, remainder = exact(t, q, v)
             found, force = (np.asarray(e, dtype=float) for e in graph.dynamics(t, q, v, [], []))
             assert_close(found, mass, mass, "M")
-            assert_close(force, -remainder, [*remainder.ravel(), 1.0], "force")
+            assert_close(force, -remainder, np.append(remainder, 1.0), "force")
             a = np.asarray(graph.acceleration(t, q, v, [], []), dtype=float)
-            assert_close(mass @ a, -remainder, [*np.abs(mass) @ np.abs(a), 1.0], "M a")
+            assert_close(mass @ a, -remainder, np.append(np.abs(mass) @ np.abs(a), 1.0), "M a")
 
     agree()
 

@@ -16,7 +16,7 @@ EPS = np.finfo(float).eps
 g = 9.81
 
 
-# -- pendulums ----------------------------------------------------------------------------------------
+# -- pendulums ------------------------------------------------------------------------------------
 
 # Period of a pendulum over that of small swings, (2/π) K(sin²(θ₀/2)); computed to 20 digits.
 PERIODS = {
@@ -33,8 +33,8 @@ PERIODS = {
 
 @pytest.mark.parametrize("degrees", PERIODS)
 def test_a_pendulum_swings_as_slowly_as_the_elliptic_integral_says(degrees):
-    theta, (m, l) = st.coordinates("theta"), st.parameters(m=1.3, l=0.8)
-    bob = st.particle(m, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
+    theta, (m, L) = st.coordinates("theta"), st.parameters(m=1.3, l=0.8)
+    bob = st.particle(m, at=(L * st.sin(theta), -L * st.cos(theta)), gravity=g)
     motion = st.simulate(
         bob,
         span=(0, 10),
@@ -108,7 +108,11 @@ DOUBLE_PENDULUM = {
              "5.1738227958018349627338e-01 -7.8799114685825793378668e-02", 6.5855),
     },
 }  # fmt: skip
-STARTS = {"A": (np.pi / 2, np.pi / 2), "B": (3 * np.pi / 4, np.pi / 2), "C": (np.pi / 10, np.pi / 5)}
+STARTS = {
+    "A": (np.pi / 2, np.pi / 2),
+    "B": (3 * np.pi / 4, np.pi / 2),
+    "C": (np.pi / 10, np.pi / 5),
+}
 
 
 @pytest.mark.parametrize("case", "ABC")
@@ -256,7 +260,7 @@ def test_iftomm_row_of_four_bars_on_its_parallel_branch(windows, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=5e-13)
 
 
-# -- planets ------------------------------------------------------------------------------------------
+# -- planets --------------------------------------------------------------------------------------
 
 
 def test_a_planet_obeys_keplers_equation():
@@ -329,7 +333,7 @@ def test_the_pleiades_end_where_the_test_set_says():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
 
 
-# -- bodies that turn ---------------------------------------------------------------------------------
+# -- bodies that turn -----------------------------------------------------------------------------
 
 
 def test_a_free_body_tumbles_about_its_middle_axis():
@@ -340,7 +344,7 @@ def test_a_free_body_tumbles_about_its_middle_axis():
         phi.dot * st.sin(theta) * st.cos(psi) - theta.dot * st.sin(psi),
         phi.dot * st.cos(theta) + psi.dot,
     )
-    body = st.System(kinetic=sum(I * w**2 / 2 for I, w in zip((1, 2, 3), rates)))
+    body = st.System(kinetic=sum(J * w**2 / 2 for J, w in zip((1, 2, 3), rates)))
     start = {theta: np.pi / 2, theta.dot: 0.01, phi.dot: 1.0, psi.dot: 0.01}
     motion = st.simulate(body, span=(0, 20), start=start, points=2)
     # Computed (mpmath): the body's rates of rotation at t = 20.
@@ -349,8 +353,8 @@ def test_a_free_body_tumbles_about_its_middle_axis():
 
 
 # Computed (80 bits): place of the centre of mass and rates of rotation in the body. Problem:
-# Géradin & Cardona, Flexible Multibody Dynamics (2001); Brüls & Cardona, J. Comput. Nonlinear Dyn. 5
-# (2010) 031002.
+# Géradin & Cardona, Flexible Multibody Dynamics (2001); Brüls & Cardona, J. Comput. Nonlinear
+# Dyn. 5 (2010) 031002.
 HEAVY_TOP = {
     0.2: ((6.055505613771198e-01, 5.989576817949192e-01, -5.239830274300032e-01),
           (-2.691590912143409e00, 1.5e02, 4.917260989893994e00)),
@@ -389,12 +393,12 @@ def test_a_damped_wheel_with_radial_springs_matches_heyokas_own_test():
     x, y, turn = st.coordinates("x y turn")
     springs = st.coordinates("l1:5")
     wheel = st.particle(10, at=(x, y)) + st.System(
-        potential=sum(5 * l**2 / 2 for l in springs),
-        dissipation=sum(l.dot**2 / 20 for l in springs),
+        potential=sum(5 * L**2 / 2 for L in springs),
+        dissipation=sum(L.dot**2 / 20 for L in springs),
     )
-    for k, l in enumerate(springs):
+    for k, L in enumerate(springs):
         angle = turn + k * st.pi / 2
-        place = (x + (1 - l) * st.cos(angle), y + (1 - l) * st.sin(angle))
+        place = (x + (1 - L) * st.cos(angle), y + (1 - L) * st.sin(angle))
         wheel += st.particle(sp.Rational(1, 20), at=place)
     velocities = (
         -0.4251330363293203, 0.05814973378505772, 0.4421418964987427, 0.3821135280593254,
@@ -458,9 +462,7 @@ def governor():
 
 @pytest.mark.parametrize(("stiffness", "damping"), GOVERNOR)
 @pytest.mark.parametrize(("method", "atol"), [("auto", 1e-11), (st.BDF(), 5e-7)], ids=str)
-def test_a_stiff_flyball_governor_follows_the_benchmark(
-    governor, stiffness, damping, method, atol
-):
+def test_a_stiff_flyball_governor_follows_the_benchmark(governor, stiffness, damping, method, atol):
     motion = st.simulate(
         governor,
         span=(0, 10),
@@ -478,7 +480,7 @@ def test_a_stiff_flyball_governor_follows_the_benchmark(
     np.testing.assert_allclose(motion[inertia], 53.868998658418434, rtol=max(1e-12, atol))
 
 
-# -- a beam -------------------------------------------------------------------------------------------
+# -- a beam ---------------------------------------------------------------------------------------
 
 # Test Set for IVP Solvers (Bari), problem Beam: Hairer & Wanner, Solving Ordinary Differential
 # Equations II, section IV.1; angles, then their rates, at t = 5.
@@ -540,7 +542,9 @@ def test_a_beam_of_two_links_has_the_kinetic_energy_of_its_masses():
     masses = st.particle(sp.Rational(1, 2), at=first) + st.particle(sp.Rational(1, 4), at=second)
     exact = sp.lambdify([*q, *q.dot], masses.kinetic)
     state = [0.3, -0.8, 1.7, 0.6]
-    assert st.compile(system).kinetic(state[:2], state[2:]) == pytest.approx(exact(*state), rel=1e-14)
+    assert st.compile(system).kinetic(state[:2], state[2:]) == pytest.approx(
+        exact(*state), rel=1e-14
+    )
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ def snap(method) -> str:
     return type(method).__name__
 
 
-# -- to rounding --------------------------------------------------------------------------------------
+# -- to rounding ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("degrees", [10, 30, 60, 90, 120, 150, 170])
@@ -46,9 +46,7 @@ def test_a_tenth_power_started_where_its_series_has_gaps():
     # From the bottom of U = x¹⁰ nine derivatives of the force vanish: x(t) = vt + O(t¹¹).
     # Half a period is ∫ dx/√(2(E − x¹⁰)) over the well: a B(1/10, 1/2)/(5 √(2E)).
     well = st.System(kinetic=x.dot**2 / 2, potential=x**10)
-    motion = st.simulate(
-        well, span=(0, 10), start={x.dot: 1.0}, events=[st.Event(x)], points=11
-    )
+    motion = st.simulate(well, span=(0, 10), start={x.dot: 1.0}, events=[st.Event(x)], points=11)
     with mpmath.workdps(30):
         half = mpmath.mpf(0.5) ** mpmath.mpf(0.1) * mpmath.beta(mpmath.mpf(1) / 10, 0.5) / 5
     expected = [float(k * half) for k in (1, 2, 3, 4)]
@@ -91,9 +89,7 @@ def test_a_system_at_rest_stays_at_rest():
 def test_a_relativistic_particle_under_constant_force():
     # T = −mc²√(1 − v²/c²): p = Ft, x = (mc²/F)(√(1 + (Ft/mc)²) − 1).
     F, (m, c) = st.inputs("F"), st.parameters(m=1.5, c=2.0)
-    particle = st.System(
-        kinetic=-m * c**2 * st.sqrt(1 - x.dot**2 / c**2), loads=[st.Load(F, on=x)]
-    )
+    particle = st.System(kinetic=-m * c**2 * st.sqrt(1 - x.dot**2 / c**2), loads=[st.Load(F, on=x)])
     motion = st.simulate(particle, span=(0, 10), inputs={F: 3.0}, points=11)
     w = 3 * motion.t / (1.5 * 2)
     np.testing.assert_allclose(motion[x], 1.5 * 4 / 3 * (np.sqrt(1 + w**2) - 1), rtol=1e-14)
@@ -124,7 +120,7 @@ def test_a_growing_mass_slows_down_as_its_momentum_stays():
     assert motion.residual["energy"] < 1e-15
 
 
-# -- work and energy ----------------------------------------------------------------------------------
+# -- work and energy ------------------------------------------------------------------------------
 
 
 def test_a_damped_oscillator_loses_what_its_damper_takes():
@@ -147,9 +143,7 @@ def test_a_fall_with_drag_follows_its_closed_form(power):
     # m v̇ = mg − ηvⁿ from rest; for n = 1 and 2 in closed form, for n = 3 the distance covered while
     # the speed grows: x = ∫ v dv/(g − ηv³).
     g, eta = 9.81, 0.5
-    fall = st.System(
-        kinetic=x.dot**2 / 2, potential=-g * x, friction=[st.Drag(eta, power, on=x)]
-    )
+    fall = st.System(kinetic=x.dot**2 / 2, potential=-g * x, friction=[st.Drag(eta, power, on=x)])
     motion = st.simulate(fall, span=(0, 1), points=6, rtol=1e-12, atol=1e-14)
     v = motion[x.dot]
     if power == 1:
@@ -204,7 +198,7 @@ def test_two_conserved_quantities_of_a_central_force():
     assert_conserved(lenz, 0.6, 1e-12)
 
 
-# -- methods ------------------------------------------------------------------------------------------
+# -- methods --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -286,7 +280,11 @@ def test_auto_takes_taylor_series_for_smooth_forces_and_runge_kutta_for_kinks():
     exact = np.where(
         phase < quarter,
         1 - phase**2 / 2,
-        np.where(phase < 3 * quarter, (phase - 2 * quarter) ** 2 / 2 - 1, 1 - (phase - 4 * quarter) ** 2 / 2),
+        np.where(
+            phase < 3 * quarter,
+            (phase - 2 * quarter) ** 2 / 2 - 1,
+            1 - (phase - 4 * quarter) ** 2 / 2,
+        ),
     )
     np.testing.assert_allclose(motion[x], exact, rtol=0, atol=1e-6)
 
@@ -319,7 +317,7 @@ def test_a_system_without_coordinates_is_refused():
         st.simulate(st.System(), span=(0, 1))
 
 
-# -- between output times -----------------------------------------------------------------------------
+# -- between output times -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("points", [2, 11, 1001])
@@ -353,7 +351,7 @@ def test_output_times_are_evenly_spaced_and_end_exactly():
     np.testing.assert_allclose(motion[x], np.cos(motion.t + 5), rtol=0, atol=2e-15)
 
 
-# -- motions that end early ---------------------------------------------------------------------------
+# -- motions that end early -----------------------------------------------------------------------
 
 # U = −x⁴/4 from x = 1 at rest: x = 1/cn(t | 1/2), infinite at t = K(1/2).
 runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
@@ -421,7 +419,7 @@ def test_ctrl_c_returns_what_there_is(monkeypatch):
     assert motion.at(motion.t[-1] / 2)[x] == pytest.approx(np.cos(motion.t[-1] / 2), abs=1e-11)
 
 
-# -- two at once --------------------------------------------------------------------------------------
+# -- two at once ----------------------------------------------------------------------------------
 
 
 def test_two_threads_may_simulate_the_same_system_at_once():
@@ -445,7 +443,7 @@ def test_two_threads_may_simulate_the_same_system_at_once():
             np.testing.assert_array_equal(found, alone[a])
 
 
-# -- what a motion gives back -------------------------------------------------------------------------
+# -- what a motion gives back ---------------------------------------------------------------------
 
 
 def test_a_motion_evaluates_expressions_of_everything_it_knows():

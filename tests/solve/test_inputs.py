@@ -17,7 +17,9 @@ def run(value, **settings):
     return st.simulate(cart, inputs={F: value}, **settings)
 
 
-@pytest.mark.parametrize("value", [3, 3.0, np.float64(3), np.int64(3), sp.Integer(3), np.array(3.0)])
+@pytest.mark.parametrize(
+    "value", [3, 3.0, np.float64(3), np.int64(3), sp.Integer(3), np.array(3.0)]
+)
 def test_a_number_is_a_constant_force(value):
     motion = run(value)
     np.testing.assert_allclose(motion[x], 3 * motion.t**2 / 4, rtol=1e-14)
@@ -35,7 +37,9 @@ def test_an_expression_of_the_state_is_feedback():
     # ẍ + 4ẋ + 4x = 0, critically damped: x = (1 + 2t) e^(−2t).
     exact = (1 + 2 * motion.t) * np.exp(-2 * motion.t)
     np.testing.assert_allclose(motion[x], exact, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(motion[F], -8 * motion[x] - 8 * motion[x.dot], rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(
+        motion[F], -8 * motion[x] - 8 * motion[x.dot], rtol=1e-13, atol=1e-14
+    )
 
 
 def test_feedback_sees_a_parameter_at_its_value():

@@ -10,6 +10,8 @@ import mpmath
 import numpy as np
 import sympy as sp
 
+from stationary.derive.constraints import STATES as PLACES
+from stationary.derive.constraints import integrability, redundant
 from stationary.derive.lagrange import (
     Equations,
     equations,
@@ -126,7 +128,9 @@ def check(system: System) -> Report:
     -------
     Report
         Findings ``"symmetric"``, ``"positive definite"``, ``"skew"`` (Ṁ − 2C), ``"gradient"``,
-        ``"equations"``, ``"cyclic"``, ``"energy"``, and ``"constraints"`` where there are some.
+        ``"equations"``, ``"cyclic"``, ``"energy"``, and for constrained systems ``"redundant"``,
+        ``"freedom"`` (degrees of freedom in velocity and in configuration) and ``"holonomic"``
+        (which rows on velocities are conditions on coordinates, by Frobenius' theorem).
 
     Examples
     --------
@@ -155,7 +159,7 @@ def check(system: System) -> Report:
         _energy(eq, whole),
     ]
     if eq.lam:
-        findings.append(_constraints(eq))
+        findings += _constraints(eq)
     return Report(system.name, tuple(findings))
 
 
@@ -396,11 +400,52 @@ def _power(forces: Sequence[sp.Expr], q: Sequence[Coordinate]) -> sp.Expr:
     return sp.Add(*(f * c.dot for f, c in zip(forces, q)))
 
 
-def _constraints(eq: Equations) -> Finding:
-    n, total = len(eq.coordinates), len(eq.lam)
-    rolling = sum(len(c.expr) for c in eq.system.pfaffian)
-    text = (
-        f"{total - rolling} on coordinates and {rolling} on velocities, for {n} coordinates; "
-        "whether they are independent is not checked"
-    )
-    return Finding("constraints", True, text, value=total, required=False)
+def _constraints(eq: Equations) -> list[Finding]:
+    """Count degrees of freedom, name redundant rows, and tell which rows can be integrated."""
+    system, q = eq.system, list(eq.coordinates)
+    held = [R for c in system.constraints for R in c.R]
+    rows = [
+        (c.name if len(c.expr) == 1 else f"{c.name}[{k}]", e)
+        for c in system.pfaffian
+        for k, e in enumerate(c.expr)
+    ]
+    names = [
+        c.name if len(c.R) == 1 else f"{c.name}[{k}]"
+        for c in system.constraints
+        for k in range(len(c.R))
+    ] + [name for name, _ in rows]
+    again = redundant(eq.A, held, names, q)
+    found = integrability(rows, held, q)
+    integrable = [row for row in found if row.integrable]
+    free = len(q) - len(names) + len(again)
+    places = len(q) - len([n for n in names[: len(held)] if n not in again]) - len(integrable)
+    counted = f"{free} in velocity, {places} in configuration, for {len(q)} coordinates"
+    findings = [
+        Finding(
+            "redundant",
+            not again,
+            _told_redundant(again),
+            f"sampled at {PLACES} consistent states",
+            tuple(again),
+            required=False,
+        ),
+        Finding("freedom", True, counted, "counted", (free, places), required=False),
+    ]
+    if rows:
+        told = [
+            f"'{row.name}' is integrable: state it as a constraint"
+            + (f", {row.integral} = constant" if row.integral is not None else "")
+            for row in integrable
+        ]
+        told += [f"'{row.name}' is not integrable" for row in found if not row.integrable]
+        findings.append(
+            Finding(
+                "holonomic",
+                bool(integrable),
+                "; ".join(told),
+                "exact",
+                tuple(found),
+                required=False,
+            )
+        )
+    return findings

@@ -49,8 +49,11 @@ def normalized(system: System) -> dict[str, Any]:
                          ("kinetic", "potential") else f"the {kind}")
         for kind in ENERGIES
     }  # fmt: skip
+    shared: set[str] = set()
     for kind, allowed in TERMS.items():
-        fields[kind] = _numbered(kind, _terms(kind, getattr(system, kind), allowed))
+        # Multipliers are asked for by name: constraints of all kinds share their names.
+        taken = shared if kind in ("constraints", "pfaffian", "contacts") else set()
+        fields[kind] = _numbered(kind, _terms(kind, getattr(system, kind), allowed), taken)
     given = system.coordinates
     given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
     change = _translation(fields, given)
@@ -108,9 +111,9 @@ def is_numbered(kind: str, term: Any) -> bool:
     return bool(term.name and re.fullmatch(PREFIX[kind] + r"\d+", term.name))
 
 
-def _numbered(kind: str, terms: list[Any]) -> tuple:
+def _numbered(kind: str, terms: list[Any], taken: set[str]) -> tuple:
     """Give every unnamed term a name and refuse two of the same name."""
-    made, taken = [], set()
+    made = []
     for number, term in enumerate(terms, 1):
         inner = term.term if isinstance(term, Repeated) else term
         name = inner.name or f"{PREFIX[kind]}{number}"

@@ -163,7 +163,12 @@ class System:
         merged["coordinates"] = (*self.coordinates, *new)
         merged["name"] = " + ".join(n for n in (self.name, other.name) if n)
         merged["parts"] = self.parts + other.parts
-        merged["mechanism"] = self.mechanism or other.mechanism
+        both = [m for m in (self.mechanism, other.mechanism) if m is not None]
+        merged["mechanism"] = both[0] if len(both) == 1 else None
+        if len(both) == 2:
+            merged["mechanism"] = Mechanism(
+                both[0].x + both[1].x, both[0].inertia + both[1].inertia
+            )
         return System(**merged)
 
     def __radd__(self, other: Any) -> System:

@@ -133,7 +133,8 @@ def _values(what: Any, q: np.ndarray, parameter: np.ndarray) -> np.ndarray:
 
 
 def _draw(axes: Any, diagram: Diagram, name: str, what: Any) -> None:
-    axes.margins(0.04)
+    # Room at the sides for what is written beside folds.
+    axes.margins(x=0.09, y=0.05)
     for branch in diagram.branches:
         q, parameter, stable = _with_special(branch, diagram.special)
         values = _values(what, q, parameter)

@@ -24,6 +24,7 @@ from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.progress import Progress
+from stationary.solve.saddle import tangent_basis
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
 DONE = Status("done", "reached the end of the span")
@@ -288,13 +289,18 @@ class _Run:
         longest = (self.grid[-1] - self.grid[0]) / _FEWEST_STEPS
         return Ode(self.kernel, self._values(t), *self.tolerances, longest)
 
-    def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
-        """Return the smallest singular value of the rows of A, each of length one."""
+    def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return how far rows of A are from losing rank, and free motions from losing inertia."""
         u = np.zeros(len(self.kernel.signature))
-        A = numeric(self.kernel.graph, "constraints")(t, q, v, u, self.params)[2]
-        rows = A.toarray()[list(self.kernel.rows)]
+        arguments = (t, q, v, u, self.params)
+        rows = numeric(self.kernel.graph, "constraints")(*arguments)[2].toarray()
+        rows = rows[list(self.kernel.rows)]
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return float(np.linalg.svd(rows / np.maximum(lengths, 1e-300), compute_uv=False)[-1])
+        rank = np.linalg.svd(rows / np.maximum(lengths, 1e-300), compute_uv=False)[-1]
+        free = tangent_basis(rows)
+        M = numeric(self.kernel.graph, "dynamics")(*arguments)[0]
+        inertia = np.linalg.eigvalsh(free.T @ (M @ free)) if free.shape[1] else np.ones(1)
+        return np.array([rank, inertia[0] / max(abs(M).max(), 1e-300)])
 
     def _ended(self, at: float) -> Status:
         """Say why a motion goes no further."""
@@ -302,7 +308,7 @@ class _Run:
             n, last = self.kernel.size, self.last
             start = self._weakest(self.grid[0], self.state.q, self.state.v)
             end = self._weakest(last.t[-1], last.end[:n], last.end[n : 2 * n])
-            if end < _SINGULAR * start:
+            if np.any(end < _SINGULAR * start):
                 return Status("singular", f"the constraints become singular near t = {at:.6g}")
         return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
@@ -445,18 +451,22 @@ def _with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
 
 
 def _broken(motion: Motion) -> str:
-    """Say which constraint a motion leaves, if any: one that was redundant only at the start."""
+    """Say which constraints a motion leaves, if any: such as agreed only at the start."""
     layout = motion.kernel.layout
     if not layout.multipliers:
         return ""
     R = np.abs(motion.violations).max(axis=0)
-    worst = int(np.argmax(R))
-    if R[worst] <= _BROKEN * max(1.0, np.abs(motion.q).max()):
+    bad = np.flatnonzero(R > _BROKEN * max(1.0, np.abs(motion.q).max()))
+    if not len(bad):
         return ""
-    name = layout.row_name(worst)
-    return f"constraint '{name}' is violated by {R[worst]:.1e}" + (
-        ": it said nothing new at the start, and does now" if name in motion.redundant else ""
+    names = [layout.row_name(int(i)) for i in bad]
+    several = (
+        f"constraints {', '.join(map(repr, names[:4]))} are"
+        if len(names) > 1
+        else (f"constraint {names[0]!r} is")
     )
+    told = ": they agreed at the start alone" if set(names) & set(motion.redundant) else ""
+    return f"{several} violated by up to {R.max():.1e}{told}"
 
 
 # -- what is asked for ----------------------------------------------------------------------------

@@ -191,13 +191,15 @@ class Engine:
                 return
             lock.touch()
             order.write_text(self.rhs.serialize())
-            subprocess.Popen(
+            # The child outlives this process if need be; it is reaped by whoever comes first.
+            child = subprocess.Popen(
                 [sys.executable, "-m", "stationary.lower.engines.optimize", str(order), str(lock)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            threading.Thread(target=child.wait, daemon=True).start()
 
 
 def _background_allowed() -> bool:

@@ -1,0 +1,157 @@
+"""Constraints: which rows say nothing new, and which rows on velocities are rows on coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stationary.model.symbols import Coordinate, Parameter, t
+
+# Random states at which the rank is examined, steps of Newton's method onto the constraints, and
+# the size, relative to the whole row, of what a row must add to those before it.
+STATES, _STEPS, _RANK = 3, 60, 1e-8
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row on velocities, A(q) q̇ + b = 0, as a form over dq and dt.
+
+    Attributes
+    ----------
+    name : str
+    integrable : bool
+        Whether it is, by itself or together with the others, a condition on coordinates.
+    integral : Expr or None
+        h with h = constant as that condition, where one was found.
+    """
+
+    name: str
+    integrable: bool
+    integral: sp.Expr | None
+
+
+def form(e: sp.Expr, q: list[Coordinate]) -> list[sp.Expr]:
+    """Return the coefficients of dq and dt of a row on velocities."""
+    coefficients = [e.diff(x.dot) for x in q]
+    rest = e.xreplace({x.dot: sp.S.Zero for x in q})
+    return [*coefficients, rest]
+
+
+def integrability(rows: list[tuple[str, sp.Expr]], held: list[sp.Expr], q: list) -> list[Row]:
+    """Decide by Frobenius' theorem which rows on velocities are conditions on coordinates.
+
+    A row ω is integrable by itself if ω ∧ dω = 0. A set of rows is integrable if every dω vanishes
+    on the motions that all rows, and the gradients of the constraints `held`, allow.
+    """
+    space = [*q, t]
+    forms = [form(e, q) for _, e in rows]
+    gradients = [[R.diff(x) for x in space] for R in held]
+    together = _closed_on(forms, [*forms, *gradients], space)
+    found = []
+    for (name, _), omega, jointly in zip(rows, forms, together):
+        alone = _alone(omega, space)
+        integral = _integral(omega, space) if alone else None
+        found.append(Row(name, alone or (jointly and all(together)), integral))
+    return found
+
+
+def _d(omega: list[sp.Expr], space: list, i: int, j: int) -> sp.Expr:
+    return omega[j].diff(space[i]) - omega[i].diff(space[j])
+
+
+def _alone(omega: list[sp.Expr], space: list) -> bool:
+    """Tell whether ω ∧ dω = 0."""
+    present = [i for i, e in enumerate(omega) if e != 0 or _occurs(omega, space[i])]
+    for i, j, k in combinations(present, 3):
+        wedge = (
+            omega[i] * _d(omega, space, j, k)
+            + omega[j] * _d(omega, space, k, i)
+            + omega[k] * _d(omega, space, i, j)
+        )
+        if sp.simplify(wedge) != 0:
+            return False
+    return True
+
+
+def _occurs(omega: list[sp.Expr], symbol: sp.Symbol) -> bool:
+    return any(e.has(symbol) for e in omega)
+
+
+def _closed_on(forms: list, rows: list, space: list) -> list[bool]:
+    """Tell for every form whether dω vanishes on the motions that the rows allow."""
+    free = sp.Matrix(rows).nullspace(simplify=True)
+    answers = []
+    for omega in forms:
+        slope = sp.Matrix(len(space), len(space), lambda i, j, omega=omega: _d(omega, space, i, j))
+        answers.append(
+            all(sp.simplify((a.T * slope * b)[0, 0]) == 0 for a, b in combinations(free, 2))
+        )
+    return answers
+
+
+def _integral(omega: list[sp.Expr], space: list) -> sp.Expr | None:
+    """Return h with dh ∝ ω, trying the form itself and the form divided by its coefficients."""
+    factors = [sp.S.One, *(1 / e for e in omega if e != 0 and e.free_symbols)]
+    for factor in factors:
+        scaled = [sp.simplify(factor * e) for e in omega]
+        closed = all(
+            sp.simplify(_d(scaled, space, i, j)) == 0 for i, j in combinations(range(len(space)), 2)
+        )
+        if closed:
+            h = sp.S.Zero
+            for e, x in zip(scaled, space):
+                part = sp.integrate(sp.simplify(e - h.diff(x)), x)
+                if part.has(sp.Integral):
+                    return None
+                h += part
+            return sp.simplify(h)
+    return None
+
+
+def redundant(A: sp.Matrix, R: list[sp.Expr], names: list[str], q: list) -> list[str]:
+    """Return names of rows that add nothing to those before them, at random consistent states."""
+    symbols = [*q, t]
+    parameters = sorted(
+        {s for e in (*A, *R) for s in e.free_symbols if isinstance(s, Parameter)}, key=str
+    )
+    f = sp.lambdify([*symbols, *parameters], [list(R), A.tolist()], "numpy", cse=True)
+    rng = np.random.default_rng(0)
+    values = [rng.uniform(0.5, 1.5) if p.default is None else p.default for p in parameters]
+    always: set[int] | None = None
+    for _ in range(STATES):
+        state = _consistent(f, rng.standard_normal(len(q)), values, len(R))
+        if state is None:
+            continue
+        dependent = _dependent(np.array(f(*state, 0.0, *values)[1], dtype=float))
+        always = dependent if always is None else always & dependent
+    return [names[i] for i in sorted(always or ())]
+
+
+def _consistent(f: Any, q: np.ndarray, values: list[float], held: int) -> np.ndarray | None:
+    """Move a random state onto the constraints by Newton's method, if it gets there."""
+    with np.errstate(all="ignore"):
+        for _ in range(_STEPS):
+            R, A = f(*q, 0.0, *values)
+            R, A = np.array(R, dtype=float), np.array(A, dtype=float)[:held]
+            if not (np.all(np.isfinite(R)) and np.all(np.isfinite(A))):
+                return None
+            if np.abs(R).max(initial=0.0) < 1e-12:
+                return q
+            q = q - np.linalg.lstsq(A, R, rcond=1e-10)[0]
+    return None
+
+
+def _dependent(A: np.ndarray) -> set[int]:
+    basis, found = np.zeros((0, A.shape[1])), set()
+    for i, row in enumerate(A):
+        rest = row - basis.T @ (basis @ row)
+        rest = rest - basis.T @ (basis @ rest)
+        if np.linalg.norm(rest) > _RANK * np.linalg.norm(row):
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+        else:
+            found.add(i)
+    return found
