@@ -37,8 +37,8 @@ from sympy import (
 import stationary.plot  # registers the views that results show
 from stationary.derive.check import check
 from stationary.derive.hamilton import hamilton
-from stationary.derive.lagrange import equations
 from stationary.derive.potential import potential_of
+from stationary.derive.principle import equations
 from stationary.errors import (
     CompileError,
     DerivationError,

@@ -438,14 +438,12 @@ def _constraints(eq: Equations) -> list[Finding]:
             for row in integrable
         ]
         told += [f"'{row.name}' is not integrable" for row in found if not row.integrable]
-        findings.append(
-            Finding(
-                "holonomic",
-                bool(integrable),
-                "; ".join(told),
-                "exact",
-                tuple(found),
-                required=False,
-            )
-        )
+        text, value = "; ".join(told), tuple(found)
+        findings.append(Finding("holonomic", bool(integrable), text, "exact", value, False))
     return findings
+
+
+def _told_redundant(names: list[str]) -> str:
+    if not names:
+        return "all rows are independent"
+    return f"{', '.join(map(repr, names))} {'says' if len(names) == 1 else 'say'} nothing new"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,10 @@ def _closed_on(forms: list, rows: list, space: list) -> list[bool]:
 
 
 def _integral(omega: list[sp.Expr], space: list) -> sp.Expr | None:
-    """Return h with dh ∝ ω, trying the form itself and the form divided by its coefficients."""
-    factors = [sp.S.One, *(1 / e for e in omega if e != 0 and e.free_symbols)]
+    """Return h with dh ∝ ω, trying the form itself and divided by products of its coefficients."""
+    varying = [e for e in omega if e.free_symbols]
+    factors = [sp.S.One, *(1 / e for e in varying)]
+    factors += [1 / (a * b) for a, b in combinations_with_replacement(varying, 2)]
     for factor in factors:
         scaled = [sp.simplify(factor * e) for e in omega]
         closed = all(

@@ -1,0 +1,59 @@
+"""Equations to read, from the principle that the question needs."""
+
+from __future__ import annotations
+
+from stationary.derive.lagrange import Equations
+from stationary.derive.lagrange import equations as lagrange
+from stationary.derive.variation import Variation, variation
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.model.system import System
+
+_PRINCIPLES = {"dynamics": lagrange, "statics": variation}
+
+
+def equations(system: System, *, principle: str = "dynamics") -> Equations | Variation:
+    """Derive the equations of a system, exactly, to be read.
+
+    Parameters
+    ----------
+    system : System
+        Repetitions (`each`) are written out if there are at most 40 coordinates.
+    principle : "dynamics" or "statics"
+        Stationary action gives the equations of motion ``M q̈ + C q̇ + G = Q + Aᵀλ``; minimum
+        internal energy gives δI = 0 with I = U − W − λR, its terms grouped by kinds of force.
+
+    Returns
+    -------
+    Equations or Variation
+        Both print, have ``latex()``, and ``explain()`` shows the derivation step by step.
+
+    Raises
+    ------
+    DerivationError
+        For terms whose forces are no expressions of the state, such as dry friction; for
+        repetitions over many coordinates.
+
+    Examples
+    --------
+    >>> theta = st.coordinates("theta")
+    >>> m, l, g, tau = st.parameters("m l g tau")
+    >>> pendulum = st.System(
+    ...     kinetic=m * l**2 * theta.dot**2 / 2,
+    ...     potential=m * g * l * (1 - st.cos(theta)),
+    ...     work=tau * theta,
+    ... )
+    >>> eq = st.equations(pendulum)
+    >>> eq.M, eq.G
+    (Matrix([[l**2*m]]), Matrix([[g*l*m*sin(theta)]]))
+    >>> st.equations(pendulum, principle="statics").internal
+    g*l*m*(1 - cos(theta)) - tau*theta
+    """
+    if principle not in _PRINCIPLES:
+        raise StatementError(
+            say(
+                "principle must be 'dynamics' or 'statics'.",
+                f"Found {principle!r}.{did_you_mean(str(principle), _PRINCIPLES)}",
+                "Choose one of them.",
+            )
+        )
+    return _PRINCIPLES[principle](system)
