@@ -121,7 +121,7 @@ def test_constraint_takes_the_momentum_that_it_touches():
     assert list(report["cyclic"].value) == [y]
     assert report["energy"]
     assert report["freedom"].value == (1, 1)
-    assert "1 on coordinates and 0 on velocities, for 2 coordinates" in report["constraints"].text
+    assert "1 in velocity, 1 in configuration, for 2 coordinates" in report["freedom"].text
 
 
 def test_missing_velocity_is_named():
