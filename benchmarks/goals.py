@@ -20,7 +20,7 @@ class Goal:
 
 def table(goals: Iterable[Goal]) -> Table:
     """Return all goals as a table."""
-    made = Table("goals", ["goal", "wanted", "measured", "reached"])
+    made = Table("goals", ["goal", "wanted", "measured", "reached"], words=4)
     for goal in goals:
         mark = {True: "yes", False: "no", None: ""}[goal.met]
         made.add(goal.what, goal.wanted, goal.measured, mark)

@@ -9,12 +9,13 @@ from typing import Any
 
 @dataclass
 class Table:
-    """A table with a title, remarks below it and its first column aligned to the left."""
+    """A table with a title and remarks below it; columns of words are aligned to the left."""
 
     title: str
     columns: Sequence[str]
     rows: list[Sequence[str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    words: int = 1
 
     def add(self, *cells: Any) -> None:
         """Append a row."""
@@ -30,22 +31,24 @@ class Table:
         """Return the table for a terminal."""
         widths = self._widths()
         rule = "─" * (sum(widths) + 2 * len(widths) - 2)
-        lines = [_line(row, widths, "  ").rstrip() for row in self._all()]
+        lines = [self._line(row, widths, "  ").rstrip() for row in self._all()]
         below = [f"  {remark}" for remark in self.remarks]
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:], rule, *below])
 
     def markdown(self) -> str:
         """Return the table as Markdown."""
         widths = self._widths()
-        head, *body = [f"| {_line(row, widths, ' | ')} |" for row in self._all()]
-        rule = "|".join([""] + ["-" * (w + 1) + (":" if k else "-") for k, w in enumerate(widths)])
+        head, *body = [f"| {self._line(row, widths, ' | ')} |" for row in self._all()]
+        ends = ["-" if k < self.words else ":" for k in range(len(widths))]
+        rule = "|".join([""] + ["-" * (w + 1) + end for w, end in zip(widths, ends)])
         below = [f"- {remark}" for remark in self.remarks]
         return "\n".join([f"## {self.title}", "", head, rule + "|", *body, "", *below]).rstrip()
 
-
-def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
-    cells = [c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths))]
-    return gap.join(cells)
+    def _line(self, row: Sequence[str], widths: Sequence[int], gap: str) -> str:
+        cells = zip(row, widths)
+        return gap.join(
+            c.ljust(w) if k < self.words else c.rjust(w) for k, (c, w) in enumerate(cells)
+        )
 
 
 def duration(seconds: float | None) -> str:

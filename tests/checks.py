@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-import sympy as sp
 
 from stationary.errors import StationaryError
 
@@ -77,23 +76,3 @@ def assert_says(kind: type[StationaryError], message: str, do: Callable[[], obje
         do()
     assert str(caught.value) == message
     assert message.count("\n  ") == 2, "a message says what is wrong, what was found, what to do"
-
-
-def accelerations_by_sympy(T, U, W=sp.S.Zero, D=sp.S.Zero, loads=(), coordinates=()) -> sp.Matrix:
-    """Lagrange's equations by plain SymPy, from the definition, solved for the accelerations.
-
-    Everything is an expression of SymPy's own functions of time; `loads` are pairs (force, on).
-    """
-    from sympy.physics.mechanics import dynamicsymbols
-
-    time = dynamicsymbols._t
-    rows = []
-    for q in coordinates:
-        v = q.diff(time)
-        L = T - U + W
-        force = sum((f * on.diff(q) for f, on in loads), sp.S.Zero) - sp.diff(D, v)
-        rows.append(sp.diff(L, v).diff(time) - sp.diff(L, q) - force)
-    a = [q.diff(time, 2) for q in coordinates]
-    rows = sp.Matrix(rows)
-    M = rows.jacobian(a)
-    return M.LUsolve(-rows.subs(dict.fromkeys(a, 0)))

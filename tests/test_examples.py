@@ -20,6 +20,13 @@ FROM_DOCUMENTS = {
     "bead_on_hoop",
     "scotch_yoke",
     "two_link_arm",
+    "cartesian_pendulum",
+    "cartesian_pendulum_statics",
+    "hoop_bifurcation",
+    "pendulum_statics",
+    "smallest_box",
+    "wheeled_robot",
+    "cart_equilibria",
 }
 
 

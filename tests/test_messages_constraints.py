@@ -3,8 +3,9 @@
 import pytest
 
 import stationary as st
-from stationary import cos, sin
 from tests.checks import assert_says
+
+cos, sin = st.cos, st.sin
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks import pendulum
 from benchmarks.peers import Peer
 
-# The tightest at which CVODES still reaches the end at every size.
-TOLERANCE = 1e-13
+# Below this the error no longer shrinks.
+TOLERANCE = 3e-14
 
 
 def derive(n: int) -> Any:
@@ -59,7 +59,7 @@ def interpreted(derived: Any):
 
 
 def compiled(derived: Any):
-    flags = {"flags": ["-O3", "-march=native"], "compiler": "cc", "linker": "cc"}
+    flags = {"flags": ["-O2", "-march=native"], "compiler": "cc", "linker": "cc"}
     return _compile(derived, {"jit": True, "compiler": "shell", "jit_options": flags})
 
 
@@ -68,13 +68,19 @@ def _without_compiler(n: int) -> str:
 
 
 PEERS = [
-    Peer("CasADi + CVODES", ("casadi",), derive, interpreted),
+    Peer(
+        "CasADi + CVODES",
+        ("casadi",),
+        derive,
+        interpreted,
+        note=f"interpreted; Adams, tolerance {TOLERANCE:g}",
+    ),
     Peer(
         "CasADi + CVODES, in C",
         ("casadi",),
         derive,
         compiled,
         unfit=_without_compiler,
-        note="the graph written as C and compiled by cc -O3",
+        note="the graph written as C and compiled by cc -O2",
     ),
 ]

@@ -60,8 +60,22 @@ def with_numbers(equations: Any):
 
 
 PEERS = [
-    Peer("heyoka.lagrangian", ("heyoka",), derive, default, cached=True),
-    Peer("heyoka.lagrangian, compact", ("heyoka",), derive, compact, cached=True),
+    Peer(
+        "heyoka.lagrangian",
+        ("heyoka",),
+        derive,
+        default,
+        cached=True,
+        note="default mode: everything unrolled; Taylor series to rounding",
+    ),
+    Peer(
+        "heyoka.lagrangian, compact",
+        ("heyoka",),
+        derive,
+        compact,
+        cached=True,
+        note="compact mode: loops; Taylor series to rounding",
+    ),
     Peer(
         "heyoka.lagrangian, numbers",
         ("heyoka",),

@@ -64,7 +64,14 @@ def first(derived: Any):
 
 
 PEERS = [
-    Peer("stationary", ("stationary", "heyoka"), derive, optimized, cached=True),
+    Peer(
+        "stationary",
+        ("stationary", "heyoka"),
+        derive,
+        optimized,
+        cached=True,
+        note="st.compile(system).optimize(), then st.simulate with all its checks",
+    ),
     Peer(
         "stationary, first code",
         ("stationary", "heyoka"),

@@ -1,5 +1,7 @@
 """The saddle-point system inside the graph: its order, its cost, its solution, its derivation."""
 
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -9,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import stationary as st
-from stationary import cos, sin
 from stationary.derive.order import saddle_order
 from stationary.lower.kernel import graph_of
+
+cos, sin = st.cos, st.sin
 
 # -- order ----------------------------------------------------------------------------------------
 
@@ -306,7 +309,8 @@ def test_the_rates_of_two_constraints_in_four_coordinates_have_gradient_and_hess
 
     # The same from the equations to read, and from the graph to run.
     system = st.System(kinetic=sum(c.dot**2 for c in q) / 2, constraints=R, coordinates=q)
-    assert (st.equations(system).A - J).applyfunc(sp.simplify) == sp.zeros(2, 4)
+    eq: Any = st.equations(system)
+    assert (eq.A - J).applyfunc(sp.simplify) == sp.zeros(2, 4)
     rng = np.random.default_rng(4)
     for _ in range(10):
         place, speed = rng.uniform(0.5, 1.5, size=4), rng.normal(size=4)

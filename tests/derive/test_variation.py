@@ -271,17 +271,16 @@ def test_dry_friction_has_no_place_in_the_principle():
     )
 
 
-def test_two_constraints_of_one_name_are_refused():
+def test_two_constraints_whose_multipliers_would_have_one_name_are_refused():
     assert_says(
         DerivationError,
-        "two constraints have the name 'rod'.\n"
-        "  Found 'lambda_rod' for two multipliers; each is named after its constraint.\n"
+        "two constraints have the name 'left rod'.\n"
+        "  Found 'lambda_left_rod' for two multipliers; each is named after its constraint.\n"
         "  Rename one of them, with name=….",
         lambda: variation(
             st.System(
                 potential=x + y,
-                constraints=[st.Constraint(x, name="rod")],
-                contacts=[st.Contact(y, name="rod")],
+                constraints=[st.Constraint(x, name="left rod"), st.Constraint(y, name="left_rod")],
             )
         ),
     )

@@ -16,6 +16,7 @@ from stationary.lower import cache
 from stationary.lower.engines.casadi import caller
 from stationary.lower.engines.heyoka import Engine, equations
 from stationary.lower.kernel import kernel_of
+from tests.checks import assert_gradient
 
 hy = pytest.importorskip("heyoka")
 
@@ -36,7 +37,7 @@ def links(n):
     for i in range(n):
         x, y = x + st.sin(q[i]), y - st.cos(q[i])
         places.append((x, y))
-    parts = sum(st.particle(1, at=p, gravity=9.81) for p in places)
+    parts = sum((st.particle(1, at=p, gravity=9.81) for p in places), st.System())
     return st.System(kinetic=parts.kinetic, potential=parts.potential, coordinates=(q,))
 
 
@@ -124,6 +125,25 @@ def test_the_graph_of_two_links_has_the_accelerations_of_the_textbook():
     )
     found = st.compile(links(2)).acceleration([th1, th2], [w1, w2])
     np.testing.assert_allclose(found, np.linalg.solve(A, b), rtol=1e-14)
+
+
+@pytest.mark.parametrize("q", [[0.1], [0.1, 0.2, 0.3], 0.1, [[0.1, 0.2]] * 2, ["a", "b"]], ids=str)
+def test_a_state_of_another_size_is_refused(q):
+    with pytest.raises(st.StatementError):
+        st.compile(links(2)).potential(q)
+
+
+@pytest.mark.parametrize("make", [chain, smooth_functions], ids=["chain", "functions"])
+def test_derivatives_are_the_slopes_of_what_they_derive(make):
+    numbers = st.compile(make())
+    q = np.random.default_rng(5).normal(size=numbers.system.size)
+    assert_gradient(numbers.potential, numbers.gradient, q)
+    for i in range(len(q)):
+        assert_gradient(
+            lambda q, i=i: numbers.gradient(q)[i],
+            lambda q, i=i: numbers.hessian(q).toarray()[i],
+            q,
+        )
 
 
 # -- every function means what SymPy means --------------------------------------------------------

@@ -149,6 +149,7 @@ def test_a_mechanism_has_the_inertia_of_its_jacobian():
     omega = sp.Matrix([a.dot, b.dot])
     by_hand = (omega.T * J.T * sp.diag(*inertia) * J * omega)[0] / 2
     assert sp.simplify(arm.kinetic - by_hand) == 0
+    assert arm.mechanism is not None
     assert arm.mechanism.x == tuple(places) and arm.mechanism.inertia == tuple(inertia)
 
 

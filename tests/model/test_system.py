@@ -101,6 +101,7 @@ def test_the_sum_function_adds_systems():
     q = st.coordinates("q1:5")
     parts = [st.System(kinetic=x.dot**2, potential=x**4) for x in q]
     total = sum(parts)
+    assert isinstance(total, st.System)
     assert total.potential == sp.Add(*(x**4 for x in q))
     assert total == parts[0] + parts[1] + parts[2] + parts[3]
 
@@ -139,9 +140,9 @@ def test_arrays_of_one_name_are_one_array_in_a_sum():
 
 def test_only_systems_add_to_systems(oscillator):
     with pytest.raises(TypeError):
-        oscillator + 1
+        _ = oscillator + 1
     with pytest.raises(TypeError):
-        1 + oscillator
+        _ = 1 + oscillator
 
 
 # -- what it is made of ---------------------------------------------------------------------------

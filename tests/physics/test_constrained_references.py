@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import stationary as st
-from stationary import cos, sin, sqrt
+
+cos, sin, sqrt = st.cos, st.sin, st.sqrt
 
 
 def assert_state(motion, t, q=None, v=None, within=1e-12):

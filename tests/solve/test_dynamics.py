@@ -79,6 +79,37 @@ def test_a_load_that_sets_in_smoothly_from_rest_is_not_overlooked(power):
     np.testing.assert_allclose(motion[x], expected, rtol=1e-13, atol=1e-13 * expected[-1])
 
 
+def gimbal_lock():
+    """A fast top in angles that fail along the vertical, which its axis all but reaches."""
+    turn, tilt, spin = st.coordinates("turn tilt spin")
+    top = st.System(
+        kinetic=15.234375 * (turn.dot**2 * st.cos(tilt) ** 2 + tilt.dot**2) / 2
+        + 0.46875 * (spin.dot + turn.dot * st.sin(tilt)) ** 2 / 2,
+        potential=15 * 9.81 * st.sin(tilt),
+    )
+    return top, {turn.dot: -4.61538, spin.dot: 150.0}, (0, 2)
+
+
+def steep_well(power):
+    """A well so flat at its bottom that a series there sees nothing of its walls."""
+    return st.System(kinetic=x.dot**2 / 2, potential=x**power), {x.dot: 1.0}, (0, 10)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [gimbal_lock, lambda: steep_well(22), lambda: steep_well(30)],
+    ids=["gimbal lock", "x**22", "x**30"],
+)
+def test_a_motion_by_series_keeps_its_energy_or_is_not_given_out(case):
+    system, start, span = case()
+    try:
+        motion = st.simulate(system, span=span, start=start)
+    except st.DidNotConverge as error:
+        assert error.status == "inaccurate"
+        return
+    assert motion.residual["energy"] < 1e-9 * np.max(np.abs(motion.kinetic))
+
+
 def test_a_system_at_rest_stays_at_rest():
     for system, start in ((oscillator, {}), (st.System(kinetic=x.dot**2 / 2), {x: 1.0})):
         motion = st.simulate(system, span=(0, 3), start=start, points=5)

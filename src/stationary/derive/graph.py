@@ -84,12 +84,15 @@ class Graph:
         pushes = self.whole.vector(lambda e: ca.gradient(e.T - e.U, e.z) + e.applied)
         return self._function("momenta", [self.whole.vector(lambda e: e.momentum), pushes])
 
-    def held(self, rows: tuple[int, ...], damped: bool = False) -> ca.Function:
+    def held(
+        self, rows: tuple[int, ...], damped: bool = False, augmented: bool = False
+    ) -> ca.Function:
         """Return a and λ of M a = force + Aᵀλ, R̈ + 2αṘ + α²R = 0, for some of the rows of A.
 
         The function has α as a sixth argument, and the power that moving constraints supply as a
         third output. Rows that depend on each other, always or now and then, need a little damping
-        to be factored; one refinement takes its effect out again.
+        to be factored; one refinement takes its effect out again. A mass matrix that is singular,
+        but not on the motions that the rows allow, is augmented by AᵀA.
         """
         scalar = self.scalar
         arguments = self.dynamics.sx_in() if scalar else self.whole.arguments
@@ -99,7 +102,7 @@ class Graph:
         R, Rdot, A, gamma, drive = self.constraints.call(arguments)
         R, Rdot, A, gamma = R[kept], Rdot[kept], A[kept, :], gamma[kept]
         wanted = -(gamma + 2 * alpha * Rdot + alpha**2 * R)
-        if self._massless:
+        if augmented or self._massless:
             # A a is known, so that AᵀA may be added to M, in the units of M: coordinates that the
             # constraints alone hold then have pivots, too.
             size = ca.trace(M) / ca.sumsqr(A)

@@ -43,10 +43,14 @@ def numeric(owner: Any, name: str) -> Numeric:
 
 @lru_cache(maxsize=_KEPT)
 def kernel_of(
-    system: System, signature: Signature, rows: tuple[int, ...] = (), damped: bool = False
+    system: System,
+    signature: Signature,
+    rows: tuple[int, ...] = (),
+    damped: bool = False,
+    augmented: bool = False,
 ) -> Kernel:
     """Return the kernel of a system under inputs of this kind; equal ones share one."""
-    return Kernel(graph_of(system), signature, rows, damped)
+    return Kernel(graph_of(system), signature, rows, damped, augmented)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +64,15 @@ class Kernel:
     system, the rate α at which violations of the constraints decay: a new value never needs a new
     graph.
 
-    `rows` are the rows of A that hold the motion; they are `damped` if they depend on each other.
+    `rows` are the rows of A that hold the motion; they are `damped` if they depend on each other,
+    and M is `augmented` by them where it is singular.
     """
 
     graph: Graph
     signature: Signature
     rows: tuple[int, ...] = ()
     damped: bool = False
+    augmented: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -121,7 +127,7 @@ class Kernel:
     @cached_property
     def held(self) -> ca.Function:
         """a, λ and the power of moving constraints, as a function of t, q, v, u, p and α."""
-        return self.graph.held(self.rows, self.damped)
+        return self.graph.held(self.rows, self.damped, self.augmented)
 
     @cached_property
     def jacobian(self) -> ca.Function:

@@ -138,11 +138,11 @@ def simulate(
     driven = drives(layout, inputs, (first, last))
     graph = graph_of(system)
     state = repaired(graph, values, first, *layout.state(start), repair=repair)
-    check_inertia(graph, values, first, state.q, state.v)
+    solid = check_inertia(graph, values, first, state.q, state.v)
     # A Newton step of the variational integrator needs rows that are independent.
     damped = bool(state.redundant) and not isinstance(method, Variational)
     rows = tuple(range(layout.multipliers)) if damped else state.rows
-    kernel = kernel_of(system, driven.signature, rows, damped)
+    kernel = kernel_of(system, driven.signature, rows, damped, bool(rows) and not solid)
     y = np.zeros(kernel.states)
     y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
     run = _Run(
@@ -232,7 +232,7 @@ class _Run:
 
     def _wrapped(self, t: np.ndarray, y_all: np.ndarray, status: Status) -> Motion:
         last = self.last
-        if status in ("interrupted", "blow-up") and last is not None and last.t[-1] > t[-1]:
+        if status not in ("done", "event") and last is not None and last.t[-1] > t[-1]:
             # The last good state is worth having even between two output times.
             t, y_all = np.append(t, last.t[-1]), np.vstack([y_all, last.end])
         return Motion(
@@ -302,14 +302,20 @@ class _Run:
         inertia = np.linalg.eigvalsh(free.T @ (M @ free)) if free.shape[1] else np.ones(1)
         return np.array([rank, inertia[0] / max(abs(M).max(), 1e-300)])
 
+    def _lost(self) -> bool:
+        """Tell whether a motion has lost rank of its rows, or inertia, where it stopped."""
+        last = self.last
+        if not self.kernel.rows or last is None or self.kernel.size > EXAMINE_UP_TO:
+            return False
+        n = self.kernel.size
+        start = self._weakest(self.grid[0], self.state.q, self.state.v)
+        end = self._weakest(last.t[-1], last.end[:n], last.end[n : 2 * n])
+        return bool(np.any(end < _SINGULAR * start))
+
     def _ended(self, at: float) -> Status:
         """Say why a motion goes no further."""
-        if self.kernel.rows and self.last is not None and self.kernel.size <= EXAMINE_UP_TO:
-            n, last = self.kernel.size, self.last
-            start = self._weakest(self.grid[0], self.state.q, self.state.v)
-            end = self._weakest(last.t[-1], last.end[:n], last.end[n : 2 * n])
-            if np.any(end < _SINGULAR * start):
-                return Status("singular", f"the constraints become singular near t = {at:.6g}")
+        if self._lost():
+            return Status("singular", f"the constraints become singular near t = {at:.6g}")
         return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
     def _solution(self, y: np.ndarray):
@@ -336,7 +342,9 @@ class _Run:
                             break
                 except BlowUp:
                     # A force may be finite and yet have no series, as |v|v at rest.
-                    if not (self.may_change and isinstance(self.integrator, Taylor)):
+                    if self._lost() or not (
+                        self.may_change and isinstance(self.integrator, Taylor)
+                    ):
                         raise
                     self.integrator, self.may_change = Runge(), False
 

@@ -18,11 +18,14 @@ EXAMINE_UP_TO = 500
 _LEAST = 1e-12
 
 
-def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> None:
-    """Refuse a kinetic energy that is not convex in the velocities that the constraints allow."""
+def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+    """Refuse a kinetic energy that is not convex in the velocities that the constraints allow.
+
+    Returns whether M is positive definite by itself, without the constraints.
+    """
     graph.require_inertia()
     if graph.system.size > EXAMINE_UP_TO:
-        return
+        return True
     arguments = (t, q, v, np.zeros(len(graph.system.inputs)), params)
     M = numeric(graph, "dynamics")(*arguments)[0].toarray()
     if not np.all(np.isfinite(M)):
@@ -38,7 +41,7 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
         scale = np.sqrt(np.diag(M))
         least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
         if least > len(M) * np.finfo(float).eps:
-            return
+            return True
     except np.linalg.LinAlgError:
         pass
     free = np.eye(len(M))
@@ -46,11 +49,11 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
         free = tangent_basis(numeric(graph, "constraints")(*arguments)[2])
         tangent = free.T @ M @ free
         if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
-            return
-    _say_not_convex(M, free, graph.layout)
+            return False
+    return _say_not_convex(M, free, graph.layout)
 
 
-def _say_not_convex(M: np.ndarray, free: np.ndarray, layout: Layout) -> None:
+def _say_not_convex(M: np.ndarray, free: np.ndarray, layout: Layout) -> bool:
     values, vectors = eigh(free.T @ M @ free)
     direction = free @ vectors[:, 0]
     largest = np.argsort(-np.abs(direction))[:3]

@@ -83,9 +83,9 @@ def linearize(
     given |= {str(k): value for k, value in (inputs or {}).items()}
     driven = drives(layout, given, (t, t + 1.0))
     state = repaired(graph, values, t, q, v, repair=True)
-    check_inertia(graph, values, t, state.q, state.v)
+    solid = check_inertia(graph, values, t, state.q, state.v)
     numbers = tuple(("number", None) for _ in system.inputs)
-    kernel = kernel_of(system, numbers, state.rows)
+    kernel = kernel_of(system, numbers, state.rows, False, bool(state.rows) and not solid)
     u = _values(driven, layout, t, state.q, state.v, values)
     point = _Point(kernel, values, u, t, state.q, state.v)
     return point.reduced(None if outputs is None else vector(list(outputs), "an output"))
