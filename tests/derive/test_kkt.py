@@ -253,6 +253,29 @@ def test_some_of_the_rows_can_hold_alone():
     assert np.asarray(lam).size == 2
 
 
+def test_rows_that_depend_on_each_other_hold_together_what_one_of_them_holds():
+    # All rows at once, one of them stated twice and one three times as strong.
+    q = st.coordinates("q0 q1 q2 q3")
+    rng = np.random.default_rng(7)
+    once = [q[0] * q[1] - q[2], q[3] ** 2 + q[0]]
+    kinetic = sum((1 + i) * c.dot**2 for i, c in enumerate(q)) / 2
+    potential = sum(c * w for c, w in zip(q, rng.normal(size=4)))
+    plain = st.System(kinetic=kinetic, potential=potential, constraints=once)
+    more = [*once, once[0], 3 * once[1]]
+    again = st.System(kinetic=kinetic, potential=potential, constraints=more)
+    for _ in range(20):
+        state = (0, rng.normal(size=4), rng.normal(size=4), [], [], 1.5)
+        a, lam, _ = graph_of(plain).held((0, 1))(*state)
+        b, shared, _ = graph_of(again).held((0, 1, 2, 3), damped=True)(*state)
+        scale = 1 + np.abs(np.asarray(a)).max() + np.abs(np.asarray(lam)).max()
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=0, atol=1e-12 * scale)
+        # Together they pull as hard; how they share it is settled by the motion.
+        x, y, z, w = np.asarray(shared).ravel()
+        np.testing.assert_allclose(
+            [x + z, y + 3 * w], np.asarray(lam).ravel(), rtol=0, atol=1e-12 * scale
+        )
+
+
 def test_inertia_is_needed_only_where_the_constraints_leave_freedom():
     # T = ½ (a·q̇)² + ½ (b·q̇)² in three coordinates is singular along c; the constraint holds c.
     # The saddle-point matrix is regular, and its solution is the one that a dense solver finds.
@@ -260,7 +283,7 @@ def test_inertia_is_needed_only_where_the_constraints_leave_freedom():
     rng = np.random.default_rng(2)
     for _ in range(20):
         basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-        along, across, held = basis @ np.array([c.dot for c in q])
+        along, across, _ = basis @ np.array([c.dot for c in q])
         system = st.System(
             kinetic=along**2 / 2 + across**2,
             potential=sum(c * w for c, w in zip(q, rng.normal(size=3))),
@@ -271,7 +294,8 @@ def test_inertia_is_needed_only_where_the_constraints_leave_freedom():
         K = np.block([[M, -basis[2][:, None]], [basis[2][None, :], np.zeros((1, 1))]])
         force = np.asarray(graph.dynamics(0, [0] * 3, [0] * 3, [], [])[1]).ravel()
         expected = np.linalg.solve(K, np.append(force, 0))
-        a, lam, _ = graph.held((0,))(0, [0] * 3, [0] * 3, [], [], 0)
+        held = graph.held((0,), augmented=True)
+        a, lam, _ = held(0, [0] * 3, [0] * 3, [], [], 0)
         found = np.append(np.asarray(a).ravel(), np.asarray(lam).ravel())
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 

@@ -35,11 +35,15 @@ class Balance:
 
     @cached_property
     def forces(self) -> ca.Function:
-        """g, and the energy U − W − T₀, to which constant loads add their own."""
+        """g; the energy U − W − T₀, to which constant loads add their own; and its slope.
+
+        The slope is g where the loads have this potential, and differs where they have not.
+        """
         whole = self.graph.whole
         g = whole.vector(lambda e: -e.force)
-        energy = whole.total(lambda e: e.U - e.W - e.T - e.load_work)
-        return self._function("forces", [g, energy])
+        energy = whole.total(_energy)
+        slope = whole.vector(lambda e: ca.gradient(_energy(e), e.z))
+        return self._function("forces", [g, energy, slope])
 
     @cached_property
     def tangent(self) -> ca.Function:
@@ -73,6 +77,10 @@ class Balance:
         t, q, v, u, p = self.graph.whole.arguments
         still: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
         return self.graph.whole.function(name, [t, q, u, p, *(more or [])], still)
+
+
+def _energy(element: Element) -> Any:
+    return element.U - element.W - element.T - element.load_work
 
 
 def _at_rest(element: Element, e: Any) -> Any:

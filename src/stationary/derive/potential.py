@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError, say
-from stationary.model.symbols import Coordinate
+from stationary.model.symbols import Coordinate, Velocity
 from stationary.model.terms import Load, vector
 
 
@@ -45,6 +45,8 @@ class Potential:
             shown = self.potential if self.potential is not None else "no closed form was found"
             return f"conservative; U = {shown}"
         (a, b), e = next(iter(self.curl.items()))
+        if isinstance(b, Velocity):
+            return f"not conservative: the force along {a} depends on the velocity {b}"
         return (
             f"not conservative: ∂F_{a}/∂{b} − ∂F_{b}/∂{a} = {e}; "
             f"work {self.work} around a square in the plane of {a} and {b}"
@@ -81,6 +83,13 @@ def potential_of(force: Any, *, on: Sequence[Any] | None = None) -> Potential:
             difference = sp.simplify(F[b].diff(a) - F[a].diff(b))
             if difference != 0:
                 curl[b, a] = difference
+    for s in q:
+        for v in F[s].free_symbols:
+            if isinstance(v, Velocity):
+                # What depends on velocities does work on a loop or does not, as one goes.
+                curl[s, v] = F[s].diff(v)
+    if any(isinstance(b, Velocity) for _, b in curl):
+        return Potential(False, None, curl)
     if not curl:
         return Potential(True, _integral(q, F), {})
     (a, b), _ = next(iter(curl.items()))
@@ -147,6 +156,6 @@ def _loop(a: sp.Symbol, b: sp.Symbol, q: list, F: dict) -> tuple[tuple, sp.Expr]
             leg = sp.integrate(F[moving].subs(fixed), (moving, start[moving], end[moving]))
             work += leg
         work = sp.simplify(work)
-        if work != 0 and not work.has(sp.nan, sp.zoo):
+        if work != 0 and work.is_finite is not False and not work.has(sp.nan, sp.zoo):
             return tuple(points), work
     return (), sp.S.Zero

@@ -13,6 +13,7 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.derive.graph import Graph
+from stationary.errors import StatementError, say
 from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
@@ -183,9 +184,9 @@ class Compiled:
         return graph_of(self.system)
 
     def _call(self, name: str, q: Any, v: Any, t: float, u: Any) -> Any:
-        n = self.system.size
-        v = np.zeros(n) if v is None else v
-        u = np.zeros(len(self.system.inputs)) if u is None else u
+        n, k = self.system.size, len(self.system.inputs)
+        q, v = _entries("q", q, n), _entries("v", np.zeros(n) if v is None else v, n)
+        u = _entries("u", np.zeros(k) if u is None else u, k)
         return numeric(self.graph, name)(t, q, v, u, self.graph.layout.values(self.params))
 
     def kinetic(self, q: Any, v: Any, t: float = 0.0) -> float:
@@ -217,8 +218,15 @@ class Compiled:
         return self._call("dynamics", q, v, t, u)[1]
 
     def acceleration(self, q: Any, v: Any = None, t: float = 0.0, u: Any = None) -> np.ndarray:
-        """Return a."""
-        return self._call("acceleration", q, v, t, u)[0]
+        """Return a; constraints hold it, whatever rows of them are redundant."""
+        rows = self.graph.layout.multipliers
+        if not rows:
+            return self._call("acceleration", q, v, t, u)[0]
+        n, k = self.system.size, len(self.system.inputs)
+        q, v = _entries("q", q, n), _entries("v", np.zeros(n) if v is None else v, n)
+        u = _entries("u", np.zeros(k) if u is None else u, k)
+        held = self.graph.held(tuple(range(rows)), True, True)
+        return Numeric(held)(t, q, v, u, self.graph.layout.values(self.params), 0.0)[0]
 
     def optimize(self) -> Compiled:
         """Compile the equations of motion to optimized machine code now, and keep it on disk.
@@ -228,8 +236,28 @@ class Compiled:
         """
         if heyoka.available():
             signature = tuple(("number", None) for _ in self.system.inputs)
-            kernel_of(self.system, signature).engine.compile("optimized")
+            rows = tuple(range(self.graph.layout.multipliers))
+            kernel_of(self.system, signature, rows).engine.compile("optimized")
         return self
+
+
+def _entries(name: str, values: Any, count: int) -> np.ndarray:
+    """Take exactly as many finite numbers as a vector has entries."""
+    try:
+        made = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        made = np.full(1, np.nan)
+    if made.shape != (count,) or not np.all(np.isfinite(made)):
+        raise StatementError(
+            say(
+                f"{name} is not a vector of {count} finite numbers.",
+                f"Found {str(values)[:60]}.",
+                "Give one number for each coordinate, in the order of system.coordinates."
+                if name != "u"
+                else "Give one number for each input, in the order of system.inputs.",
+            )
+        )
+    return made
 
 
 def compile(system: System, *, params: Mapping[Any, float] | None = None) -> Compiled:

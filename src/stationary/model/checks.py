@@ -340,7 +340,20 @@ def _check_physics(fields: dict[str, Any]) -> None:
             _check_pfaffian(row, e)
 
 
+def _refuse_inputs(what: str, e: sp.Expr) -> None:
+    controls = sorted(s.name for s in symbols_of(e) if isinstance(s, Input))
+    if controls:
+        raise StatementError(
+            say(
+                f"{what} contains the input '{controls[0]}'.",
+                f"Found {e} = 0; its rate would need the rate of the input.",
+                "Write the imposed motion as an expression of st.t instead.",
+            )
+        )
+
+
 def _check_constraint(constraint: Constraint, R: sp.Expr) -> None:
+    _refuse_inputs(f"constraint '{constraint.name}'", R)
     if _velocities(R):
         raise StatementError(
             say(
@@ -361,6 +374,7 @@ def _check_constraint(constraint: Constraint, R: sp.Expr) -> None:
 
 
 def _check_pfaffian(row: Pfaffian, e: sp.Expr) -> None:
+    _refuse_inputs(f"Pfaffian constraint '{row.name}'", e)
     moving = _velocities(e)
     if not moving:
         raise StatementError(

@@ -138,6 +138,17 @@ def repaired(
         return State(graph, q, v, 0.0, (), ())
     place = _Place(graph, p, t)
     R, Rdot = place.violation(q, v)
+    slopes = np.asarray(abs(place.rows(q, v)).sum(axis=1)).ravel()
+    bad = np.flatnonzero(~np.isfinite(R + Rdot + slopes))
+    if len(bad):
+        name = graph.layout.row_name(int(bad[0]))
+        raise StatementError(
+            say(
+                f"constraint '{name}' or its slope is not finite at the start.",
+                "Found a division by zero, as of a rod without length.",
+                "Start elsewhere.",
+            )
+        )
     if not repair and max(np.abs(R).max(), np.abs(Rdot).max()) > _CONSISTENT:
         raise StatementError(_violated(graph, R, Rdot, "Pass repair=True to have it mended."))
     new_q = place.position(q)
@@ -156,7 +167,12 @@ def repaired(
     _, Rdot = place.violation(new_q, new_v)
     if np.abs(Rdot).max() > _CONSISTENT * max(1.0, np.abs(new_v).max()):
         raise StatementError(
-            _violated(graph, np.zeros_like(R), Rdot, "These velocities contradict each other.")
+            _violated(
+                graph,
+                np.zeros_like(R),
+                Rdot,
+                "These velocities contradict each other: remove a constraint, or start elsewhere.",
+            )
         )
     rows = place.independent(new_q, new_v)
     dropped = sorted(set(range(graph.layout.multipliers)) - set(rows))

@@ -108,7 +108,7 @@ def _span(span: Any) -> tuple[float, float]:
         low, high = sorted(float(x) for x in span)
     except (TypeError, ValueError):
         low = high = np.nan
-    if not low < high:
+    if not low < high or not np.isfinite(high - low):
         raise StatementError(
             say(
                 "span is not an interval of the parameter.",
@@ -187,7 +187,7 @@ class _Path:
         q, lam, mu = z[: self.n], z[self.n : self.n + m], z[-1]
         p = kind(ca.DM(self.first.params))
         p[self.place] = mu
-        g, _ = balance.forces(self.first.t, q, u, p)
+        g, *_ = balance.forces(self.first.t, q, u, p)
         c, A = balance.limits(self.first.t, q, u, p)
         rows = self.active.tolist()
         pull = ca.mtimes(A[rows, :].T, lam) if rows else 0

@@ -86,7 +86,7 @@ def equilibria(
     >>> [(round(rest[theta], 6), rest.stable) for rest in found]
     [(0.0, True), (3.141593, False)]
     """
-    refuse(system)
+    refuse(system, contacts=False)
     layout = graph_of(system).layout
     places, low, high = _box(layout, within)
     search = search_of(system, params, inputs, float(t), "any")
@@ -102,7 +102,7 @@ def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.nd
             a, b = (float(x) for x in interval)
         except (TypeError, ValueError):
             a = b = np.nan
-        if order or not a < b:
+        if order or not a < b or not np.isfinite(b - a):
             raise StatementError(
                 say(
                     f"within gives no interval for '{key}'.",
@@ -123,6 +123,18 @@ def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.nd
             )
         )
     return np.array(places), np.array(low), np.array(high)
+
+
+def _one_family(one: Equilibrium, other: Equilibrium) -> bool:
+    """Tell whether two equilibria belong to one family: alike in all that a family shares."""
+    if not len(one.free) or len(one.free) != len(other.free):
+        return False
+    scale = max(1.0, np.abs(one.eigenvalues).max())
+    alike = np.abs(one.eigenvalues - other.eigenvalues).max() <= _SAME * scale
+    energies = [rest.energy for rest in (one, other)]
+    if None in energies:
+        return bool(alike)
+    return bool(alike and abs(energies[0] - energies[1]) <= _SAME * max(1.0, abs(energies[0])))
 
 
 class _Hunt:
@@ -180,16 +192,13 @@ class _Hunt:
         slack = 1e-9 * (self.high - self.low)
         if np.any(q[self.places] < self.low - slack) or np.any(q[self.places] > self.high + slack):
             return True
-        if any(self._same(rest, q) for rest in self.found):
+        size = max(1.0, float(np.max(self.high - self.low)))
+        if any(np.abs(q - rest.q).max() <= _SAME * size for rest in self.found):
             return True
-        self.found.append(self.search.wrapped(q, lam, status, self.active))
+        rest = self.search.wrapped(q, lam, status, self.active)
+        if not any(_one_family(rest, other) for other in self.found):
+            self.found.append(rest)
         return True
-
-    def _same(self, rest: Equilibrium, q: np.ndarray) -> bool:
-        apart = q - rest.q
-        if len(rest.free):
-            apart = apart - rest.free.T @ (rest.free @ apart)
-        return np.abs(apart).max() <= _SAME * max(1.0, float(np.max(self.high - self.low)))
 
     def _deflated(self, q: np.ndarray) -> np.ndarray | None:
         """Newton's method on the equations divided by the distances from what is known."""

@@ -63,8 +63,15 @@ class Saddle:
         """Factors in an order that keeps a band, without pivoting where that is possible."""
         order = saddle_order(self.H, self.A) if self.order is None else self.order
         K = self.matrix[order][:, order].tocsc()
-        options = {"SymmetricMode": True}
-        return order, splu(K, permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
+        settings: dict[str, Any] = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
+        settings["options"] = {"SymmetricMode": True}
+        try:
+            return order, splu(K, **settings)
+        except RuntimeError:
+            # Redundant rows: a trace in their corner keeps the factors from breaking off.
+            size = abs(self.H).max() or 1.0
+            corner = np.concatenate([np.zeros(self.n), np.full(self.m, -1e-12 / size)])[order]
+            return order, splu((K + sparse.diags(corner)).tocsc(), **settings)
 
     def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""

@@ -13,6 +13,7 @@ import scipy.sparse as sparse
 
 from stationary.derive.balance import Balance
 from stationary.derive.order import saddle_order
+from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, drives, lowered, translate
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import Layout
@@ -48,7 +49,7 @@ def search_of(
 ) -> Search:
     """Return a search at given values of parameters and inputs."""
     layout = graph_of(system).layout
-    driven = drives(layout, inputs, (t, t + 1.0))
+    driven = drives(layout, inputs, (t, float(np.nextafter(t, np.inf))))
     return Search(system, layout.values(params), driven.signature, driven.slots(t), t, kind)
 
 
@@ -98,12 +99,29 @@ class Search:
 
     def forces(self, q: np.ndarray) -> tuple[np.ndarray, float]:
         """Return g and the energy."""
-        g, energy = numeric(self.balance, "forces")(self.t, q, self.inputs(q), self.params)
+        g, energy, _ = numeric(self.balance, "forces")(self.t, q, self.inputs(q), self.params)
         return g, float(energy[0])
+
+    def has_energy(self, q: np.ndarray) -> bool:
+        """Tell whether the forces are the slope of the energy, there and a little further on."""
+        if any(kind == "expression" for kind, _ in self.signature):
+            return False
+        rng = np.random.default_rng(1)
+        for point in (q, q + 0.1 * rng.standard_normal(len(q))):
+            u = self.inputs(point)
+            g, _, slope = numeric(self.balance, "forces")(self.t, point, u, self.params)
+            size = max(np.abs(g).max(initial=0.0), 1e-300)
+            if np.all(np.isfinite(g)) and np.abs(g - slope).max(initial=0.0) > 1e-9 * size:
+                return False
+        return True
 
     def tangent(self, q: np.ndarray) -> sparse.csc_matrix:
         """Return ∂g/∂q."""
-        return numeric(self.balance, "tangent")(self.t, q, self.inputs(q), self.params)[0]
+        K = numeric(self.balance, "tangent")(self.t, q, self.inputs(q), self.params)[0]
+        if any(kind == "expression" for kind, _ in self.signature):
+            p = np.concatenate([[self.t], self.params, self.slots])
+            K = K + _feedback(self.system, self.signature)(q, p)[0]
+        return K
 
     def limits(self, q: np.ndarray) -> tuple[np.ndarray, sparse.csr_matrix]:
         """Return R and gaps, and their gradients."""
@@ -153,7 +171,7 @@ class Search:
         lam = self.first_multipliers(q, active)
         penalty, reach = 1.0, 1.0
         best, waited, scale = (np.inf, q, lam), 0, 1e-300
-        descend = self.kind == "minimum" and self.conservative(q)
+        descend = self.kind == "minimum" and self.has_energy(q)
         try:
             for count in range(_MOST_STEPS):
                 self.steps += 1
@@ -189,6 +207,8 @@ class Search:
                     return q, new, "balanced" if good else "stalled"
                 if np.abs(q).max(initial=0.0) > _FAR:
                     return q, lam, "unbounded"
+                # No step is longer than the way so far, or one: the nearest minimum is wanted.
+                move = move * min(1.0, size / max(np.abs(move).max(initial=0.0), 1e-300))
                 if descend:
                     penalty = max(penalty, 2 * np.abs(new).max(initial=0.0))
                     step = self._search_line(q, move, energy, g, c, penalty, active)
@@ -220,6 +240,9 @@ class Search:
             _, negative, zero = trial.signs
             if not negative and not zero:
                 return trial
+            if not negative and not shift:
+                # Flat directions of a family: a trace is enough to make the step unique.
+                return saddle.shifted(1e-9 * size)
             shift = max(1e-6 * size, 8 * shift, 1e-12)
             trial = saddle.shifted(shift)
         return trial
@@ -327,7 +350,7 @@ class Search:
             u=self.inputs(q),
             t=self.t,
             lam=Multipliers.of(self.full(lam, active), self.layout),
-            energy=energy if conservative else None,
+            energy=energy if self.has_energy(q) else None,
             eigenvalues=eigenvalues,
             inertia=(positive, negative, zero),
             stable=stable,
@@ -368,6 +391,24 @@ _MESSAGES = {
 
 
 @lru_cache(maxsize=16)
+def _feedback(system: System, signature: tuple) -> Numeric:
+    """Return what inputs that follow the coordinates add to the tangent."""
+    balance = balance_of(system)
+    n, m = system.size, len(system.parameters)
+    kind: Any = ca.SX if balance.graph.scalar else ca.MX
+    q = kind.sym("q", n)
+    p = kind.sym("p", 1 + m + sum(SLOTS[k] for k, _ in signature))
+    values = p[1 : 1 + m]
+    u = lowered(signature, balance.graph.layout, p[0], q, kind.zeros(n), values, p[1 + m :])
+    free = kind.sym("u", len(signature))
+    still = kind.sym("q", n)
+    slope = ca.jacobian(balance.forces(p[0], still, free, values)[0], free)
+    at = ca.Function("slope", [still, free, p], [slope])(q, u, p)
+    made = ca.mtimes(at, ca.jacobian(u, q))
+    return Numeric(ca.Function("feedback", [q, p], [made]), frozenset({0}))
+
+
+@lru_cache(maxsize=16)
 def _ipopt(system: System, signature: tuple) -> ca.Function:
     balance = balance_of(system)
     n, m = system.size, len(system.parameters)
@@ -377,7 +418,7 @@ def _ipopt(system: System, signature: tuple) -> ca.Function:
     p = kind.sym("p", 1 + m + slots)
     t, values = p[0], p[1 : 1 + m]
     u = lowered(signature, balance.graph.layout, t, q, kind.zeros(n), values, p[1 + m :])
-    _, energy = balance.forces(t, q, u, values)
+    _, energy, _ = balance.forces(t, q, u, values)
     limits, _ = balance.limits(t, q, u, values)
     options = {
         "ipopt.print_level": 0,

@@ -7,7 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import orth, qr
 
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import drives, translate
@@ -72,6 +72,14 @@ def linearize(
     graph = graph_of(system)
     layout = graph.layout
     if isinstance(at, Equilibrium):
+        if at.system.coordinates != system.coordinates:
+            raise StatementError(
+                say(
+                    "the equilibrium belongs to another system.",
+                    f"Found its coordinates {at.system.coordinates}, expected {system.coordinates}.",
+                    "Pass an equilibrium of this system.",
+                )
+            )
         q, v, values = at.q, np.zeros_like(at.q), at.params
         if params:
             values = layout.values(params)
@@ -129,7 +137,8 @@ class _Point:
         self._require_steady(rate, J, drifting)
         labels = [layout.name(i) for i in range(n)] + [layout.name(i) + ".dot" for i in range(n)]
         kept = np.array([i for i in range(2 * n) if i not in set(drifting.tolist())])
-        tangent = self._tangent(drifting)[kept]
+        # Without the coordinates that drift some directions are lost: what is left is a basis.
+        tangent = orth(self._tangent(drifting)[kept], rcond=1e-10)
         # States are chosen among the coordinates and velocities themselves, the first that suffice.
         chosen = _independent(tangent)
         basis = tangent @ np.linalg.inv(tangent[chosen])
@@ -173,12 +182,16 @@ class _Point:
             return np.eye(2 * n)[:, [i for i in range(2 * n) if i not in set(drifting.tolist())]]
         slopes = _row_slopes(self.kernel)(self.t, self.q, self.v, self.u, self.params)
         A, of_rate = (np.asarray(x)[rows] for x in slopes)
+        held = self._holonomic()
+        normal = np.block([[A[held], np.zeros((held.sum(), n))], [of_rate, A]])
+        return tangent_basis(normal)
+
+    def _holonomic(self) -> np.ndarray:
+        """Tell for every enforced row whether it is one on coordinates."""
         holonomic = np.zeros(self.kernel.layout.multipliers, dtype=bool)
         for r in self.kernel.layout.rows:
             holonomic[r.places] = r.holonomic
-        held = holonomic[rows]
-        normal = np.block([[A[held], np.zeros((held.sum(), n))], [of_rate, A]])
-        return tangent_basis(normal)
+        return holonomic[list(self.kernel.rows)]
 
     def _observed(self, outputs, kept, basis, states):
         n, layout = self.n, self.kernel.layout
@@ -214,7 +227,9 @@ class _Point:
         F = np.zeros_like(E)
         F[:n, n : 2 * n] = np.eye(n)
         F[n : 2 * n] = np.hstack([by_q, by_v, A.T])
-        F[2 * n :, :n], F[2 * n :, n : 2 * n] = of_rate, A
+        held = self._holonomic()
+        F[2 * n :, :n] = np.where(held[:, None], A, of_rate)
+        F[2 * n :, n : 2 * n] = np.where(held[:, None], 0.0, A)
         G = np.zeros((2 * n + m, len(self.u)))
         G[n : 2 * n] = by_u.reshape(n, len(self.u))
         return E, F, G

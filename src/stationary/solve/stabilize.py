@@ -34,7 +34,8 @@ class Baumgarte:
     alpha: float | None = None
 
     def __post_init__(self):
-        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0):
+        number = isinstance(self.alpha, (int, float, np.number)) and np.isfinite(self.alpha)
+        if self.alpha is not None and not (number and self.alpha >= 0):
             raise StatementError(
                 say(
                     "the rate of a stabilization is a number, zero or positive.",

@@ -13,6 +13,7 @@ from stationary.model.each import Repeated
 from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.inertia import require_system
 from stationary.solve.search import Search, search_of
 
 
@@ -62,7 +63,8 @@ def statics(
     >>> st.statics(spring, params={"k": 4.0, "f": 2.0})["x"]
     0.5
     """
-    refuse(system)
+    require_system(system)
+    refuse(system, contacts=kind == "minimum")
     if kind not in ("minimum", "any"):
         raise StatementError(
             say("kind must be 'minimum' or 'any'.", f"Found {kind!r}.", "Choose one of them.")
@@ -76,8 +78,17 @@ def statics(
     return rest
 
 
-def refuse(system: System) -> None:
+def refuse(system: System, *, contacts: bool) -> None:
     """Refuse, by name, terms under which rest is not a matter of balance alone."""
+    for entry in () if contacts else system.contacts:
+        term = entry.term if isinstance(entry, Repeated) else entry
+        raise DerivationError(
+            say(
+                f"contact '{term.name}' cannot be honoured in a search for any equilibrium.",
+                f"It opens and closes: {term}.",
+                "Take statics with kind='minimum', or state it as a constraint while it touches.",
+            )
+        )
     for entry in (*system.pfaffian, *system.friction):
         term = entry.term if isinstance(entry, Repeated) else entry
         if isinstance(term, Drag):

@@ -20,6 +20,9 @@ _CHUNK = 500
 # remainder is no longer below rounding.
 _DECAY = 0.2
 
+# Steps whose length tells how fast a motion is.
+_FIRST_FEW = 6
+
 # A step this many times smaller than the spacing of floating point numbers leads nowhere.
 _STALLED = 4.0
 
@@ -64,6 +67,21 @@ class Taylor(AbstractIntegrator):
         finally:
             if first:
                 engine.lock.release()
+
+    def shortest_of_first(self, ode: Ode, t: float, y: np.ndarray, longest: float) -> float:
+        """Return the shortest of the first few steps, none longer than `longest`."""
+        self._require(ode)
+        engine, lengths = ode.kernel.engine, [longest]
+        with engine.lock:
+            stepper = engine.integrator()
+            stepper.pars[:] = ode.p
+            stepper.time, stepper.state[:] = t, y
+            for _ in range(_FIRST_FEW):
+                stepper.step(longest)
+                if not np.isfinite(stepper.last_h) or not np.all(np.isfinite(stepper.state)):
+                    break
+                lengths.append(stepper.last_h)
+        return min(x for x in lengths if x > 0)
 
     @staticmethod
     def _require(ode: Ode) -> None:
