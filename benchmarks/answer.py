@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.goals import Goal
 from benchmarks.peers.ours import statement
 from benchmarks.table import Table, duration
-from benchmarks.worker import measure, say
+from benchmarks.worker import measure, now, say
 
 COLD, WARM, IMPORT = 0.5, 5e-3, 1.0
 
@@ -55,9 +54,9 @@ def sections(times: int) -> tuple[Table, list[Goal]]:
 
 
 def _timed(act: Callable[[], None]) -> float:
-    clock = time.perf_counter()
+    clock = now()
     act()
-    return time.perf_counter() - clock
+    return now() - clock
 
 
 def main() -> None:

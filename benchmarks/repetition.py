@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from benchmarks.goals import Goal
 from benchmarks.table import Table, duration
-from benchmarks.worker import measure, say
+from benchmarks.worker import measure, now, say
 
 SIZES = (1000, 2000, 5000, 10_000)
 STAGES = ("statement", "derivation", "energy", "gradient", "Hessian")
@@ -57,12 +56,11 @@ def main(size: str) -> None:
     """Measure one size."""
     import stationary as st
 
-    n, clock, took = int(size), time.perf_counter(), {}
+    n, clock, took = int(size), now(), {}
 
     def note(stage: str) -> None:
         nonlocal clock
-        now = time.perf_counter()
-        took[stage], clock = now - clock, now
+        took[stage], clock = now() - clock, now()
 
     r = st.coordinates("r", shape=(n, 2))
     m, k, rest = st.parameters(m=0.1, k=50.0, rest=1.0)
@@ -80,7 +78,7 @@ def main(size: str) -> None:
     turn = 2 * np.pi * np.arange(n) / n
     radius = n / 2 / np.pi + 0.1 * np.random.default_rng(0).standard_normal(n)
     q = np.column_stack([radius * np.cos(turn), radius * np.sin(turn)]).ravel()
-    clock = time.perf_counter()
+    clock = now()
     energy = compiled.potential(q)
     note("energy")
     gradient = compiled.gradient(q)

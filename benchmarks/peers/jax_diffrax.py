@@ -49,7 +49,7 @@ def derive(n: int) -> Any:
             diffrax.ODETerm(rates), diffrax.Dopri8(), 0.0, pendulum.LAST, None, y, p,
             saveat=diffrax.SaveAt(ts=jnp.asarray(pendulum.times())),
             stepsize_controller=diffrax.PIDController(rtol=TOLERANCE, atol=TOLERANCE),
-            max_steps=1_000_000,
+            max_steps=1_000_000, throw=False,
         )  # fmt: skip
         return jnp.concatenate(solved.ys, axis=1)
 

@@ -76,7 +76,7 @@ def linearize(
             raise StatementError(
                 say(
                     "the equilibrium belongs to another system.",
-                    f"Found its coordinates {at.system.coordinates}, expected {system.coordinates}.",
+                    f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
                     "Pass an equilibrium of this system.",
                 )
             )

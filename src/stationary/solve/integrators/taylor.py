@@ -68,16 +68,16 @@ class Taylor(AbstractIntegrator):
             if first:
                 engine.lock.release()
 
-    def shortest_of_first(self, ode: Ode, t: float, y: np.ndarray, longest: float) -> float:
-        """Return the shortest of the first few steps, none longer than `longest`."""
+    def first_steps(self, ode: Ode, t: float, y: np.ndarray) -> float:
+        """Return the length of the shortest of the first few steps."""
         self._require(ode)
-        engine, lengths = ode.kernel.engine, [longest]
+        engine, lengths = ode.kernel.engine, [ode.longest]
         with engine.lock:
             stepper = engine.integrator()
             stepper.pars[:] = ode.p
             stepper.time, stepper.state[:] = t, y
             for _ in range(_FIRST_FEW):
-                stepper.step(longest)
+                stepper.step(ode.longest)
                 if not np.isfinite(stepper.last_h) or not np.all(np.isfinite(stepper.state)):
                     break
                 lengths.append(stepper.last_h)

@@ -1,0 +1,391 @@
+"""What is said when something is wrong, word for word.
+
+Every message has three parts: what is wrong, in the user's own names; what was found and what was
+expected; what to do.
+"""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stationary as st
+from tests.checks import assert_says
+from tests.stated import REFUSED, F, driven, m, run, theta1, x, y
+
+
+@pytest.mark.parametrize(("value", "shown"), [(float("nan"), "'nan'"), ("heavy", "'heavy'")])
+def test_the_value_of_a_parameter_is_a_number(value, shown):
+    assert_says(
+        st.StatementError,
+        f"the value of parameter 'm' is not a finite number.\n  Found {shown}.\n  Give a number.",
+        run(params={m: value}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "value"), [(x, "x", float("nan")), (x.dot, "x.dot", float("inf"))]
+)
+def test_a_start_that_is_not_finite_is_named(key, name, value):
+    assert_says(
+        st.StatementError,
+        f"start of '{name}' is not finite.\n  Found {value}.\n  Give finite numbers.",
+        run(start={key: value}),
+    )
+
+
+@pytest.mark.parametrize("value", ["fast", None, m], ids=str)
+def test_a_start_that_is_no_number_is_named(value):
+    assert_says(
+        st.StatementError,
+        "start of 'x' is not a number or an array of numbers.\n"
+        f"  Found '{value}', expected shape ().\n"
+        "  Give numbers, in SI units and radians.",
+        run(start={x: value}),
+    )
+
+
+def test_an_unknown_name_in_start_is_named_with_its_nearest_neighbour():
+    assert_says(
+        st.StatementError,
+        "start names 'theta2', which is not a coordinate or a velocity of this system.\n"
+        "  Coordinates: theta1. Did you mean 'theta1'?\n"
+        "  The velocity of x is x.dot, or 'x.dot' by name.",
+        run(st.System(kinetic=theta1.dot**2), start={"theta2": 1.0}),
+    )
+
+
+def test_a_misspelt_velocity_in_start_is_named_with_its_nearest_neighbour():
+    assert_says(
+        st.StatementError,
+        "start names 'x.dott', which is not a coordinate or a velocity of this system.\n"
+        "  Coordinates: x. Did you mean 'x.dot'?\n"
+        "  The velocity of x is x.dot, or 'x.dot' by name.",
+        run(start={"x.dott": 1.0}),
+    )
+
+
+def test_an_acceleration_cannot_be_started_with():
+    assert_says(
+        st.StatementError,
+        "start gives the acceleration 'x.ddot'.\n"
+        "  Expected coordinates and velocities.\n"
+        "  Remove it: accelerations follow from the equations.",
+        run(start={x.ddot: 1.0}),
+    )
+
+
+def test_a_key_is_a_symbol_or_a_name():
+    assert_says(
+        st.StatementError,
+        "'x + 1' cannot be used as a key.\n"
+        "  Found Add, expected a symbol or a name.\n"
+        "  Use the symbol itself, or its name as text.",
+        run(start={x + 1: 1.0}),
+    )
+
+
+# -- inertia --------------------------------------------------------------------------------------
+
+
+def test_a_coordinate_without_inertia_is_named_and_pointed_to_quasistatics():
+    assert_says(
+        st.DerivationError,
+        "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
+        "  Expected an inertia for each of the 2 coordinates.\n"
+        "  Give 'y' a mass, constrain it, or use quasistatics().",
+        run(st.System(kinetic=x.dot**2, potential=x * y)),
+    )
+
+
+def test_a_kinetic_energy_that_motion_lowers_is_refused():
+    assert_says(
+        st.DerivationError,
+        "the kinetic energy is not convex in the velocities: moving 'y' lowers it.\n"
+        "  Found the mass -2 along (y -1) at the start, expected all positive.\n"
+        "  Check the signs of T and the values of the masses.",
+        run(st.System(kinetic=x.dot**2 - y.dot**2)),
+    )
+
+
+def test_an_inertia_that_vanishes_at_the_start_is_refused():
+    assert_says(
+        st.DerivationError,
+        "the mass matrix is singular at the start: 'y' has no inertia there.\n"
+        "  Found the mass 0 along (y -1), expected all positive.\n"
+        "  Start elsewhere, choose other coordinates, give 'y' a mass, or use quasistatics().",
+        run(st.System(kinetic=x.dot**2 + x**2 * y.dot**2)),
+    )
+
+
+def test_an_inertia_that_is_infinite_at_the_start_is_refused():
+    assert_says(
+        st.DerivationError,
+        "the kinetic energy is not finite at the start.\n"
+        "  Found a mass matrix with entries [inf].\n"
+        "  Start elsewhere, or check the parameters.",
+        run(st.System(kinetic=x.dot**2 / x**2)),
+    )
+
+
+@pytest.mark.parametrize(("terms", "what", "reason"), REFUSED, ids=[r[1] for r in REFUSED])
+def test_simulate_refuses_by_name_what_it_cannot_honour(terms, what, reason):
+    assert_says(
+        st.DerivationError,
+        f"simulate cannot honour {what}.\n"
+        f"  It {reason}.\n"
+        "  Choose coordinates that need no such term, or leave it out knowingly.",
+        run(st.System(kinetic=x.dot**2 / 2, **terms)),
+    )
+
+
+def test_simulate_refuses_what_repeats_by_name_too():
+    r = st.coordinates("r", shape=(3, 2))
+    net = st.System(
+        kinetic=st.each(lambda v: v[0] ** 2 + v[1] ** 2, r.dot),
+        friction=st.each(lambda p: st.Friction(1, on=p), r, name="table"),
+    )
+    assert_says(
+        st.DerivationError,
+        "simulate cannot honour friction 'table'.\n"
+        "  It is dry friction, which sticks and slips; simulate does not follow that yet: "
+        "table: friction up to 1 against d/dt (r[i,0], r[i,1]).\n"
+        "  Choose coordinates that need no such term, or leave it out knowingly.",
+        run(net),
+    )
+
+
+# -- the question ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("span", "kind", "found"), [((1, 0), "reversed", "(1, 0)"), ((3, 3), "empty", "(3, 3)")]
+)
+def test_a_span_has_a_first_time_before_a_last_one(span, kind, found):
+    assert_says(
+        st.StatementError,
+        f"span is {kind}.\n"
+        f"  Found {found}, expected a first time before a last one.\n"
+        "  Give them in order, as in span=(0, 10).",
+        run(span=span),
+    )
+
+
+def test_a_span_is_a_pair():
+    assert_says(
+        st.StatementError,
+        "span is not a pair of times.\n"
+        "  Found 10.\n"
+        "  Give the first and the last time, as in span=(0, 10).",
+        run(span=10),
+    )
+
+
+def test_points_is_a_number_of_times():
+    assert_says(
+        st.StatementError,
+        "points is not a number of output times.\n"
+        "  Found 1, expected a whole number, 2 or more.\n"
+        "  Give how many evenly spaced times to return, as in points=1001.",
+        run(points=1),
+    )
+
+
+def test_an_unknown_method_is_named_with_its_nearest_neighbour():
+    assert_says(
+        st.StatementError,
+        "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got 'taylr'.\n"
+        "  Did you mean 'Taylor()'?\n"
+        "  Pass 'auto' or an integrator, as in method=st.BDF().",
+        run(method="taylr"),
+    )
+
+
+def test_taylor_series_need_smooth_forces():
+    assert_says(
+        st.StatementError,
+        "st.Taylor() needs smooth forces.\n"
+        "  Found sign in the equations: a series does not see past a kink or a jump.\n"
+        '  Use method="auto", st.Runge() or st.BDF().',
+        run(st.System(kinetic=x.dot**2 / 2, potential=st.Abs(x)), method=st.Taylor()),
+    )
+
+
+def test_a_function_without_numerical_counterpart_is_named():
+    with pytest.raises(st.CompileError) as caught:
+        st.compile(st.System(potential=sp.zeta(x))).potential([1.0])
+    what, found, remedy = str(caught.value).splitlines()
+    assert what == "'zeta(x)' has no numerical counterpart."
+    assert found.startswith("  Found zeta; known: Abs, And, Equality, ")
+    assert found.endswith("sinc, sinh, tan, tanh.")
+    assert remedy == "  Rewrite the expression with these functions."
+
+
+# -- inputs ---------------------------------------------------------------------------------------
+
+
+def test_an_input_without_a_value_is_named():
+    assert_says(
+        st.StatementError,
+        "input 'F' has no value.\n"
+        "  Expected a number, an expression of st.t, coordinates and velocities, or samples.\n"
+        "  Pass inputs={'F': …}.",
+        run(driven),
+    )
+
+
+def test_an_unknown_input_is_named():
+    assert_says(
+        st.StatementError,
+        "inputs names 'FF', which is not an input of this system.\n"
+        "  Inputs: F. Did you mean 'F'?\n"
+        "  Declare it with st.inputs and use it in a load.",
+        run(driven, inputs={F: 0, "FF": 1}),
+    )
+
+
+def test_an_input_for_a_system_without_inputs_is_refused():
+    assert_says(
+        st.StatementError,
+        "inputs names 'F', which is not an input of this system.\n"
+        "  Inputs: none.\n"
+        "  Declare it with st.inputs and use it in a load.",
+        run(inputs={F: 0}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [("sin", "str: sin"), (float("nan"), "float: nan"), (None, "NoneType: None")],
+)
+def test_an_input_is_a_number_an_expression_or_samples(value, found):
+    assert_says(
+        st.StatementError,
+        "input 'F' is neither a number, an expression nor samples.\n"
+        f"  Found {found}.\n"
+        "  Write it as an expression of st.t, coordinates and velocities, or sample it: "
+        "(times, values).",
+        run(driven, inputs={F: value}),
+    )
+
+
+def test_an_input_uses_what_the_system_knows():
+    assert_says(
+        st.StatementError,
+        "input 'F' uses 'omega', which this system does not know.\n"
+        "  Known: st.t, x.\n"
+        "  Replace it by its value.",
+        run(driven, inputs={F: st.sin(sp.Symbol("omega") * st.t)}),
+    )
+
+
+def test_samples_must_cover_the_span():
+    assert_says(
+        st.StatementError,
+        "the samples of input 'F' do not cover the span.\n"
+        "  Found times from 0 to 0.5, expected 0 to 1.\n"
+        "  Sample the whole span; nothing is extrapolated.",
+        run(driven, inputs={F: ([0.0, 0.5], [1.0, 2.0])}),
+    )
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        ([0, 1], [1, 2, 3]),
+        ([0, 0.6, 0.5, 1], [1, 2, 3, 4]),
+        ([0, 1], [1, np.nan]),
+        ([0], [1]),
+        np.ones((3, 3)),
+    ],
+    ids=["lengths", "order", "nan", "one", "table"],
+)
+def test_samples_must_be_a_course_over_time(samples):
+    assert_says(
+        st.StatementError,
+        "the samples of input 'F' cannot be interpolated.\n"
+        "  Expected (times, values): two arrays of equal length, two or more entries, finite, "
+        "times increasing; or values alone, spread evenly over the span.\n"
+        "  Check the arrays.",
+        run(driven, inputs={F: samples}),
+    )
+
+
+def test_a_motion_knows_its_own_names_only(motion):
+    assert_says(
+        st.StatementError,
+        "the key names 'z', which is not a coordinate or a velocity of this system.\n"
+        "  Coordinates: x.\n"
+        "  The velocity of x is x.dot, or 'x.dot' by name.",
+        lambda: motion["z"],
+    )
+    assert_says(
+        st.StatementError,
+        "the expression uses 'w', which this motion does not know.\n"
+        "  Known: m, x.\n"
+        "  Use coordinates, velocities, parameters and inputs of the system.",
+        lambda: motion[sp.Symbol("w") * x],
+    )
+
+
+def test_a_motion_is_known_inside_its_span_only(motion):
+    assert_says(
+        st.StatementError,
+        "the motion is not known at that time.\n"
+        "  Found array(2.), expected times from 0 to 1.\n"
+        "  Simulate a longer span.",
+        lambda: motion.at(2.0),
+    )
+
+
+def test_a_motion_that_blows_up_says_when_and_what_is_left():
+    runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
+    with pytest.raises(st.DidNotConverge) as caught:
+        st.simulate(runaway, span=(0, 10), start={x: 1.0})
+    what, found, remedy = str(caught.value).splitlines()
+    assert what.startswith("the motion ends at t = 1.85") and what.endswith(", before 10.")
+    assert found == (
+        "  The motion leaves every bound near t = 1.85407; the last good state is "
+        "error.solution.at(error.solution.t[-1])."
+    )
+    assert remedy == (
+        "  Check the signs of the energies, or ask for a shorter span; throw=False returns what "
+        "there is."
+    )
+    assert caught.value.status == "blow-up"
+
+
+def test_the_direction_of_an_event_is_one_of_three():
+    assert_says(
+        st.StatementError,
+        "the direction of an event is 1 (upwards), −1 (downwards) or 0 (both).\n"
+        "  Found 2.\n"
+        "  Choose one of them.",
+        lambda: st.Event(x, direction=2),
+    )
+
+
+def test_an_event_of_a_name_that_is_not_known_is_refused():
+    assert_says(
+        st.StatementError,
+        "an event names 'y', which is not a coordinate or a velocity of this system.\n"
+        "  Coordinates: x.\n"
+        "  The velocity of x is x.dot, or 'x.dot' by name.",
+        run(events=[st.Event(y)]),
+    )
+
+
+# -- the family of errors -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (st.StatementError, ValueError),
+        (st.DerivationError, ValueError),
+        (st.CompileError, RuntimeError),
+        (st.DidNotConverge, RuntimeError),
+        (st.MissingExtra, ImportError),
+    ],
+)
+def test_every_error_is_a_stationary_error_and_a_builtin_one(error, builtin):
+    assert issubclass(error, st.StationaryError) and issubclass(error, builtin)
