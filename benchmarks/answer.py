@@ -31,6 +31,7 @@ def sections(times: int) -> tuple[Table, list[Goal]]:
                 found.setdefault("second", []).append(lines[-1]["second"])
                 found.setdefault("warm", []).append(lines[-1]["warm"])
     table = Table("first answer: double pendulum", ["", "median", "shortest", "longest", "wanted"])
+    table.failed = bool(remarks)
     table.remarks = ["from the statement to the motion over 10 s, after import", *remarks]
     rows = {
         "import": ("import stationary", IMPORT),

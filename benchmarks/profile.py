@@ -32,6 +32,7 @@ def section(sizes: Sequence[int], limit: float) -> Table:
             lines, failure = measure(["benchmarks.profile", str(n)], Path(folder), limit)
         if failure:
             table.remarks.append(f"n = {n}: {failure}")
+            table.failed = True
             continue
         f = lines[-1]
         table.add(

@@ -29,6 +29,7 @@ def sections(sizes: Sequence[int]) -> tuple[Table, list[Goal]]:
             lines, failure = measure(["benchmarks.repetition", str(n)], Path(folder), 120.0)
         if failure:
             table.remarks.append(f"n = {n}: {failure}")
+            table.failed = True
             continue
         took = lines[-1]
         totals[n] = sum(took[stage] for stage in STAGES)

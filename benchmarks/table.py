@@ -16,6 +16,8 @@ class Table:
     rows: list[Sequence[str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     words: int = 1
+    # Whether something in it went wrong, other than being slow.
+    failed: bool = False
 
     def add(self, *cells: Any) -> None:
         """Append a row."""

@@ -23,6 +23,7 @@ def system():
         + m2 * (x.dot**2 + 2 * x.dot * theta.dot * l * st.cos(theta) + l**2 * theta.dot**2) / 2,
         potential=m2 * g * l * (1 - st.cos(theta)),
         loads=[st.Load(F, on=x + l * st.sin(theta))],
+        coordinates=(x, theta),
         name="cart with pendulum",
     )
 

@@ -10,7 +10,17 @@ import sympy as sp
 
 import stationary as st
 from tests.checks import assert_says
-from tests.stated import REFUSED, F, driven, m, run, theta1, x, y
+from tests.stated import (
+    REFUSED,
+    F,
+    driven,
+    m,
+    motion,  # noqa: F401  # a fixture
+    run,
+    theta1,
+    x,
+    y,
+)
 
 
 @pytest.mark.parametrize(("value", "shown"), [(float("nan"), "'nan'"), ("heavy", "'heavy'")])

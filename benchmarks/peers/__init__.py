@@ -35,6 +35,8 @@ class Peer:
         worker's environment names.
     unfit : callable
         Why this peer is not run at a size; an empty text if it is.
+    variant : bool
+        Whether it is another way to use a package that has a row already; a quick run omits it.
     note : str
         What a reader of its row should know.
     """
@@ -45,6 +47,7 @@ class Peer:
     compile: Callable[[Any], Callable[[], np.ndarray]]
     cached: bool = False
     unfit: Callable[[int], str] = _always
+    variant: bool = False
     note: str = ""
 
     @property

@@ -81,6 +81,7 @@ PEERS = [
         derive,
         compiled,
         unfit=_without_compiler,
+        variant=True,
         note="the graph written as C and compiled by cc -O2",
     ),
 ]

@@ -74,6 +74,7 @@ PEERS = [
         derive,
         compact,
         cached=True,
+        variant=True,
         note="compact mode: loops; Taylor series to rounding",
     ),
     Peer(
@@ -82,6 +83,7 @@ PEERS = [
         derive_with_numbers,
         with_numbers,
         cached=True,
+        variant=True,
         note="masses, length and gravity are compiled in: a new value needs a new compile; "
         f"default mode up to n = {UNROLL_UP_TO}, compact beyond",
     ),

@@ -70,5 +70,5 @@ PEERS = [
         finest,
         note="the step at which it is most accurate",
     ),
-    Peer("MuJoCo RK4, 2 ms", ("mujoco",), derive, usual, note="its default step"),
+    Peer("MuJoCo RK4, 2 ms", ("mujoco",), derive, usual, variant=True, note="its default step"),
 ]

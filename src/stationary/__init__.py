@@ -34,7 +34,7 @@ from sympy import (
     tanh,
 )
 
-import stationary.plot  # registers the views that results show
+import stationary.plot  # noqa: F401  # registers the views that results show
 from stationary.derive.check import check
 from stationary.derive.hamilton import hamilton
 from stationary.derive.potential import potential_of

@@ -91,14 +91,6 @@ def test_a_force_that_depends_on_velocity_is_not_conservative():
     assert not st.potential_of((x.dot, 0), on=(x, y))
 
 
-def test_a_vortex_does_work_around_its_centre_although_its_curl_vanishes():
-    # The textbook example of a closed form that is not exact: the work around the origin is 2π.
-    square = x**2 + y**2
-    found = st.potential_of((-y / square, x / square), on=(x, y))
-    assert not found
-    assert abs(float(found.work)) == pytest.approx(2 * np.pi)
-
-
 def test_the_work_of_a_counterexample_is_finite():
     found = st.potential_of((y / x, 0), on=(x, y))
     assert not found and found.work.is_finite

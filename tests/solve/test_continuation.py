@@ -167,7 +167,7 @@ def column(links, pinned=False):
     )
 
 
-@pytest.mark.parametrize("links", [1, 2, 3, 5])
+@pytest.mark.parametrize("links", [1, 2, 3, pytest.param(5, marks=pytest.mark.slow)])
 def test_all_buckling_loads_of_a_column_of_links_are_branch_points(links):
     _, system = column(links)
     found = st.continuation(system, parameter=P, span=(0, 4.2), points=400)

@@ -24,6 +24,7 @@ cart = st.System(
     + m2 * (x.dot**2 + 2 * x.dot * theta.dot * l * st.cos(theta) + l**2 * theta.dot**2) / 2,
     potential=m2 * g * l * (1 - st.cos(theta)),
     loads=[st.Load(F, on=x + l * st.sin(theta))],
+    coordinates=(x, theta),
     name="cart with pendulum",
 )
 
@@ -238,6 +239,7 @@ def test_a_conical_pendulum_nutates_with_the_published_frequency():
     spherical = st.System(
         kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2,
         potential=-9.81 * st.cos(theta),
+        coordinates=(theta, phi),
     )
     turn = 4.4294469180700201727
     lin = st.linearize(spherical, at={theta: np.pi / 3, phi.dot: turn})
@@ -365,6 +367,7 @@ def test_small_motions_follow_the_linear_system():
     spherical = st.System(
         kinetic=(theta.dot**2 + st.sin(theta) ** 2 * phi.dot**2) / 2,
         potential=-9.81 * st.cos(theta),
+        coordinates=(theta, phi),
     )
     lin = st.linearize(spherical, at=at)
     small = 1e-6

@@ -227,6 +227,8 @@ class _Place:
     def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one."""
         if self.dense:
+            if not np.all(np.isfinite(R)) or not np.all(np.isfinite(A.data)):
+                return np.zeros(A.shape[1])
             root = np.linalg.cholesky(M.toarray())
             B = np.linalg.solve(root, A.toarray().T).T
             short = np.linalg.lstsq(B, -(R + A @ pull), rcond=_RANK)[0]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from scipy.linalg import svd
 
@@ -18,13 +16,16 @@ from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
+from stationary.solve.curve import FIRST, AbstractCurve, without
 from stationary.solve.progress import Progress
 from stationary.solve.saddle import tangent_basis
-from stationary.solve.search import Search, search_of
 from stationary.solve.statics import statics
 
-# The first step, the longest and the shortest, as fractions of the span.
-_FIRST, _LONGEST, _SHORTEST = 1e-3, 2e-2, 1e-9
+# The longest and the shortest step, in the scaled variables.
+_LONGEST, _SHORTEST = 4e-2, 1e-9
+
+# A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
+_TURN = 0.94
 
 # Newton's steps inside a corrector, and the count that leaves the step as it is.
 _MOST_CORRECTIONS, _GOOD_CORRECTIONS = 8, 3
@@ -145,166 +146,22 @@ def _first(system, name, span, start, params, inputs) -> Equilibrium:
 
 
 @dataclass
-class _Path:
-    """The curve F(z) = 0 over z = (q, λ, μ), where μ is the parameter."""
-
-    system: System
-    name: str
-    span: tuple[float, float]
-    first: Equilibrium
-    inputs: Any
-    most_points: int
-    deadline: float
-    branches: list[Branch] = field(default_factory=list)
-    special: list[Special] = field(default_factory=list)
-
-    @cached_property
-    def search(self) -> Search:
-        values = {p.name: v for p, v in zip(self.system.parameters, self.first.params.tolist())}
-        return search_of(self.system, values, self.inputs, self.first.t, "any")
-
-    @cached_property
-    def place(self) -> int:
-        return [p.name for p in self.system.parameters].index(self.name)
-
-    @property
-    def n(self) -> int:
-        return self.system.size
-
-    @cached_property
-    def active(self) -> np.ndarray:
-        return np.arange(self.search.balance.rows)
-
-    # -- the equations along the curve ------------------------------------------------------------
-
-    @cached_property
-    def _functions(self) -> ca.Function:
-        """F and its Jacobian over (q, λ, μ); exact derivatives."""
-        balance, m = self.search.balance, len(self.active)
-        kind: Any = ca.SX if balance.graph.scalar else ca.MX
-        z = kind.sym("z", self.n + m + 1)
-        u = kind.sym("u", len(self.system.inputs))
-        q, lam, mu = z[: self.n], z[self.n : self.n + m], z[-1]
-        p = kind(ca.DM(self.first.params))
-        p[self.place] = mu
-        g, *_ = balance.forces(self.first.t, q, u, p)
-        c, A = balance.limits(self.first.t, q, u, p)
-        rows = self.active.tolist()
-        pull = ca.mtimes(A[rows, :].T, lam) if rows else 0
-        F = ca.vertcat(g - pull, *([c[rows]] if rows else []))
-        return ca.Function("path", [z, u], [F, ca.jacobian(F, z)])
-
-    def values(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return F and ∂F/∂z."""
-        F, J = self._functions(z, self.search.inputs(z[: self.n]))
-        return np.asarray(F).ravel(), np.asarray(J)
-
-    def correct(self, z: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
-        """Newton's method onto the curve, in the plane across the tangent."""
-        anchor = z.copy()
-        for count in range(_MOST_CORRECTIONS):
-            F, J = self.values(z)
-            if not np.all(np.isfinite(F)):
-                return None
-            # Border with the tangent: at a fold ∂F/∂(q, λ) is singular, the bordered matrix is not.
-            K = np.vstack([J, tangent])
-            known = np.append(F, tangent @ (z - anchor))
-            try:
-                move = np.linalg.solve(K, -known)
-            except np.linalg.LinAlgError:
-                return None
-            z = z + move
-            if np.abs(move).max() <= 1e-13 * max(1.0, np.abs(z).max()):
-                return z, count + 1
-        F, _ = self.values(z)
-        good = np.abs(F).max() <= 1e-10 * max(1.0, np.abs(z).max())
-        return (z, _MOST_CORRECTIONS) if good else None
-
-    def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
-        """Return the unit tangent of the curve, in the direction of the one before."""
-        _, J = self.values(z)
-        if before is None:
-            made = svd(J)[2][-1]
-            return made if made[-1] >= 0 else -made
-        K = np.vstack([J, before])
-        try:
-            made = np.linalg.solve(K, np.append(np.zeros(len(J)), 1.0))
-        except np.linalg.LinAlgError:
-            made = svd(J)[2][-1]
-        made = made / np.linalg.norm(made)
-        return made if made @ before >= 0 else -made
-
-    # -- what the points tell ---------------------------------------------------------------------
-
-    def growing(self, z: np.ndarray) -> tuple[int, float, float]:
-        """Return the number of growing modes, and rate and frequency of the fastest that swings."""
-        rates = self._rates(z)
-        scale = max(np.abs(rates).max(initial=0.0), 1e-300)
-        unstable = int(np.sum(np.real(rates) > 1e-7 * scale))
-        swinging = rates[np.abs(np.imag(rates)) > 1e-7 * scale]
-        if not len(swinging):
-            return unstable, -np.inf, 0.0
-        top = swinging[np.argmax(np.real(swinging))]
-        return unstable, float(top.real), float(abs(top.imag))
-
-    def _rates(self, z: np.ndarray) -> np.ndarray:
-        """Return growth rates: of the motion if inertia is stated, else of overdamped motion."""
-        q, lam = z[: self.n], z[self.n : -1]
-        search = self._at(z[-1])
-        rows = search.limits(q)[1][self.active].toarray()
-        H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
-        Z = tangent_basis(rows)
-        K = Z.T @ H @ Z
-        if not len(K):
-            return np.zeros(0)
-        M, D = self._inertia(q, search)
-        M, D = Z.T @ M @ Z, Z.T @ D @ Z
-        if np.linalg.matrix_rank(M, tol=1e-12 * max(1.0, np.abs(M).max())) < len(M):
-            return np.linalg.eigvals(-K).astype(complex)
-        k = len(K)
-        first = np.hstack([np.zeros((k, k)), np.eye(k)])
-        second = np.linalg.solve(M, np.hstack([-K, -D]))
-        return np.linalg.eigvals(np.vstack([first, second]))
-
-    @cached_property
-    def _inertias(self) -> ca.Function:
-        graph = self.search.balance.graph
-        kind: Any = ca.SX if graph.scalar else ca.MX
-        sizes = [f.numel() for f in graph.whole.arguments]
-        t, q, v, u, p = (kind.sym(name, size) for name, size in zip("tqvup", sizes))
-        M, force = graph.dynamics(t, q, v, u, p)
-        return ca.Function("inertias", [t, q, v, u, p], [M, -ca.jacobian(force, v)])
-
-    def _inertia(self, q: np.ndarray, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        zero = np.zeros(self.n)
-        M, D = self._inertias(search.t, q, zero, search.inputs(q), search.params)
-        return np.asarray(M), np.asarray(D)
-
-    def _at(self, mu: float) -> Search:
-        values = self.first.params.copy()
-        values[self.place] = mu
-        made = Search(self.system, values, self.search.signature, self.search.slots, self.first.t)
-        made.kind = "any"
-        return made
-
-    def crossing(self, z: np.ndarray, tangent: np.ndarray) -> float:
-        """Return a number that changes sign where another branch crosses: det of the border."""
-        _, J = self.values(z)
-        sign, size = np.linalg.slogdet(np.vstack([J, tangent]))
-        # The root keeps the zero and the sign, and tames the size.
-        return float(sign * np.exp(np.clip(size / len(tangent), -200, 200)))
+class _Path(AbstractCurve):
+    """The curve, followed from point to point, with what happens on the way."""
 
     # -- following --------------------------------------------------------------------------------
 
     def diagram(self) -> Diagram:
         """Follow all branches that can be reached."""
-        z = np.concatenate(
-            [self.first.q, self.first.lam[self.active], [self.first.params[self.place]]]
-        )
+        z = self.start / self.scale
+        self.free = np.empty((0, len(z)))
         tangent = self.tangent(z, None)
         progress = Progress(f"continuation over {self.name}")
         waiting = [(z, tangent), (z, -tangent)]
         halves: list[Branch] = []
+        self.free = self._families(z, tangent)
+        if self._singular(z, tangent):
+            self._branch_point(z, tangent, waiting)
         try:
             while waiting and len(self.branches) < _MOST_BRANCHES:
                 point, direction = waiting.pop(0)
@@ -328,8 +185,10 @@ class _Path:
 
     def follow(self, z: np.ndarray, tangent: np.ndarray, progress: Progress):
         """Follow one branch in one direction; return it and the branches that start from it."""
-        width = self.span[1] - self.span[0]
-        step = _FIRST * width
+        low, high = (edge / self.scale[-1] for edge in self.span)
+        self.free = np.empty((0, len(z)))
+        self.free = self._families(z, tangent)
+        step = FIRST
         trail, counts, found = [z], [self.growing(z)], []
         tangents = [tangent]
         status = Status("points", "reached the bound on points")
@@ -341,12 +200,15 @@ class _Path:
             made = self.correct(z + step * tangent, tangent)
             if made is None or not self._smooth(z, made[0], tangent, step):
                 step /= 2
-                if step < _SHORTEST * width:
+                if step < _SHORTEST:
                     status = Status("stalled", "the curve could not be followed any further")
                     break
                 continue
             new, corrections = made
             ahead = self.tangent(new, tangent)
+            if ahead @ tangent < _TURN and step > 1e-6:
+                step /= 2
+                continue
             edge = self._beyond(new)
             if edge is not None:
                 last = self._onto(z, new, edge)
@@ -362,18 +224,25 @@ class _Path:
             trail.append(z)
             tangents.append(tangent)
             counts.append(self.growing(z))
-            progress.show((np.clip(z[-1], *self.span) - self.span[0]) / width)
-            away = away or np.linalg.norm(z - home) > 5 * _LONGEST * width
-            if away and np.linalg.norm(z - home) < 1.5 * step:
+            progress.show(float(np.clip(z[-1], low, high) - low))
+            away = len(trail) > 12
+            near = _distance(np.array(trail[-2:]), home) < 0.3 * step
+            if away and near and tangent @ tangents[0] > 0.7:
                 status = Status("closed", "came back to where it started")
+                trail.pop(), counts.pop(), tangents.pop()
                 trail.append(home)
                 counts.append(counts[0])
                 break
             if corrections <= _GOOD_CORRECTIONS:
-                step = min(1.5 * step, _LONGEST * width)
+                step = min(1.5 * step, _LONGEST)
             elif corrections > 5:
                 step /= 1.5
-        points = np.array(trail)
+        points = np.array(trail) * self.scale
+        # Exactly, where a limit of the span or the start of the branch is meant.
+        for edge in self.span:
+            points[np.abs(points[:, -1] - edge) <= 4e-16 * max(abs(edge), self.scale[-1]), -1] = (
+                edge
+            )
         branch = Branch(
             layout=self.search.layout,
             parameter=points[:, -1],
@@ -391,8 +260,8 @@ class _Path:
         return bool(0.5 * step < length < 2 * step and move @ tangent > 0.9 * length)
 
     def _beyond(self, z: np.ndarray) -> float | None:
-        low, high = self.span
-        return low if z[-1] < low else high if z[-1] > high else None
+        low, high = (edge / self.scale[-1] for edge in self.span)
+        return low if z[-1] < low - 1e-15 else high if z[-1] > high + 1e-15 else None
 
     def _onto(self, old: np.ndarray, new: np.ndarray, edge: float) -> np.ndarray | None:
         """Return the point of the curve at a limit of the span."""
@@ -418,6 +287,7 @@ class _Path:
             return old + share * (new - old) if made is None else made[0]
 
         ahead = self.tangent(new, tangent)
+        after = self.growing(new)
         crossed = self.crossing(old, tangent) * self.crossing(new, tangent) < 0
         if crossed:
             root = _root(lambda s: self.crossing(at(s), tangent), length)
@@ -427,7 +297,11 @@ class _Path:
             root = _root(lambda s: self.tangent(at(s), tangent)[-1], length)
             if root is not None:
                 self._note("fold", at(root))
-        after = self.growing(new)
+        elif abs(after[0] - before[0]) > 1 and (index := self._passed(old, new)) is not None:
+            # Two modes at once: the determinant touches zero and does not change its sign.
+            root = _root(lambda s: self.stiffnesses(at(s))[index], length)
+            if root is not None:
+                self._branch_point(at(root), tangent, found)
         swinging = min(before[2], after[2]) > 1e-3 * max(before[2], after[2], 1e-300)
         if abs(after[0] - before[0]) == 2 and swinging and not crossed:
             if min(abs(before[1]), abs(after[1])) > 1e-9 * max(before[2], after[2]):
@@ -440,41 +314,113 @@ class _Path:
                 point = at(root)
                 self._note("hopf", point, self.growing(point)[2])
 
+    def stiffnesses(self, w: np.ndarray) -> np.ndarray:
+        """Return the eigenvalues of the stiffness on the tangent space, in ascending order."""
+        z = w * self.scale
+        q, lam, search = z[: self.n], z[self.n : -1], self._at(z[-1])
+        rows = search.limits(q)[1][self.active].toarray()
+        H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
+        Z = tangent_basis(rows)
+        K = Z.T @ H @ Z
+        return np.linalg.eigvalsh((K + K.T) / 2)
+
+    def _passed(self, old: np.ndarray, new: np.ndarray) -> int | None:
+        """Return which stiffness goes through zero, if an even number of them does."""
+        before, after = self.stiffnesses(old), self.stiffnesses(new)
+        size = max(np.abs(before).max(initial=0.0), 1e-300)
+        changed = np.flatnonzero((before * after < 0) & (np.abs(before) > 1e-9 * size))
+        return int(changed[0]) if len(changed) >= 2 and len(changed) % 2 == 0 else None
+
+    def _singular(self, z: np.ndarray, tangent: np.ndarray) -> bool:
+        """Tell whether branches cross here."""
+        _, J = self.values(z)
+        sizes = np.linalg.svd(self.bordered(J, tangent), compute_uv=False)
+        return bool(sizes[-1] < 1e-9 * sizes[0])
+
     def _branch_point(self, z: np.ndarray, tangent: np.ndarray, found: list) -> None:
         """Note a crossing, and put the branches that leave it on the list."""
+        z = self._polished(z)
         _, J = self.values(z)
-        _, sizes, rows = svd(J)
-        plane = rows[len(sizes) - 1 :]
+        left, sizes, rows = svd(np.vstack([J, self.free]))
+        # The null space of J: one direction is the branch itself, the others leave it.
+        small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < 1e-6 * sizes[0]
+        small[-2:] = True
+        plane = rows[small]
         along = plane.T @ (plane @ tangent)
         along /= np.linalg.norm(along)
-        across = [row - (row @ along) * along for row in plane]
-        across = max(across, key=np.linalg.norm)
-        across /= np.linalg.norm(across)
-        kind = "pitchfork" if abs(across[-1]) < 1e-4 or abs(along[-1]) < 1e-4 else "branch"
-        if not self._note(kind, z):
+        others = without(plane, along)
+        ways, kinds = [], []
+        for across in others:
+            way = self._leaving(z, J, along, across) if len(others) == 1 else across
+            ways.append(way)
+            kinds.append(abs(way[-1]) < 1e-4 or abs(along[-1]) < 1e-4)
+        if not self._note("pitchfork" if all(kinds) else "branch", z):
             return
-        found += [(z, across), (z, -across)]
+        for way in ways:
+            found += [(z, way), (z, -way)]
+
+    def _polished(self, z: np.ndarray) -> np.ndarray:
+        """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
+        best = z
+        _, J = self.values(z)
+        psi = svd(J.T)[2][-1]
+        for _ in range(8):
+            F, J = self.values(z)
+            bend = np.empty((len(z), len(z)))
+            for j in range(len(z)):
+                e = np.zeros(len(z))
+                e[j] = 1e-5
+                bend[:, j] = (self.values(z + e)[1] - self.values(z - e)[1]).T @ psi / 2e-5
+            top = np.hstack([J, np.zeros((len(J), len(J)))])
+            K = np.vstack([top, np.hstack([bend, J.T]), np.append(np.zeros(len(z)), 2 * psi)])
+            known = np.concatenate([F, J.T @ psi, [psi @ psi - 1]])
+            move = -np.linalg.lstsq(K, known, rcond=1e-10)[0]
+            z, psi = z + move[: len(z)], psi + move[len(z) :]
+            if np.abs(move).max() <= 1e-13 * max(1.0, np.abs(z).max()):
+                break
+        near = np.abs(z - best).max() < _LONGEST and np.abs(self.values(z)[0]).max() < 1e-9
+        return z if near else best
+
+    def _leaving(self, z, J, along: np.ndarray, across: np.ndarray) -> np.ndarray:
+        """Return the tangent of the branch that crosses: the other root of ψ·F″[t, t] = 0."""
+        left = svd(np.vstack([J, self.free]).T)[2]
+        psi = (
+            left[-1][: len(J)] if len(self.free) == 0 else svd(J.T)[2][len(J) - 1 - len(self.free)]
+        )
+        step = 1e-4
+
+        def bend(one, other):
+            _, up = self.values(z + step * other)
+            _, down = self.values(z - step * other)
+            return psi @ ((up - down) / (2 * step)) @ one
+
+        mixed, pure = bend(along, across), bend(across, across)
+        if abs(mixed) < 1e-6 * max(abs(pure), 1e-300):
+            return across
+        way = across - pure / (2 * mixed) * along
+        return way / np.linalg.norm(way)
 
     def _note(self, kind: str, z: np.ndarray, frequency: float | None = None) -> bool:
-        width = self.span[1] - self.span[0]
         for known in self.special:
-            near = abs(known.parameter - z[-1]) < 1e-6 * width
-            if near and np.abs(known.q - z[: self.n]).max(initial=0.0) < 1e-4:
+            near = abs(known.parameter / self.scale[-1] - z[-1]) < 1e-6
+            apart = np.abs(known.q / self.scale[: self.n] - z[: self.n]).max(initial=0.0)
+            if near and apart < 1e-4:
                 return False
+        z = z * self.scale
         layout = self.search.layout
         self.special.append(Special(kind, float(z[-1]), z[: self.n].copy(), layout, frequency))
         return True
 
     def _known(self, z: np.ndarray, direction: np.ndarray) -> bool:
         """Tell whether the branch that starts here has been followed already."""
-        width = self.span[1] - self.span[0]
-        probe = self.correct(z + 5 * _FIRST * width * direction, direction)
+        probe = self.correct(z + 5 * FIRST * direction, direction)
         if probe is None:
             return True
         for branch in self.branches:
-            points = np.column_stack([branch.q, branch.parameter])
+            size = np.append(self.scale[: self.n], self.scale[-1])
+            points = np.column_stack([branch.q, branch.parameter]) / size
             target = np.append(probe[0][: self.n], probe[0][-1])
-            if _distance(points, target) < 0.5 * _FIRST * width:
+            if _distance(points, target) < 0.5 * FIRST:
                 return True
         return False
 

@@ -207,8 +207,6 @@ class Search:
                     return q, new, "balanced" if good else "stalled"
                 if np.abs(q).max(initial=0.0) > _FAR:
                     return q, lam, "unbounded"
-                # No step is longer than the way so far, or one: the nearest minimum is wanted.
-                move = move * min(1.0, size / max(np.abs(move).max(initial=0.0), 1e-300))
                 if descend:
                     penalty = max(penalty, 2 * np.abs(new).max(initial=0.0))
                     step = self._search_line(q, move, energy, g, c, penalty, active)
@@ -232,17 +230,28 @@ class Search:
         return made
 
     def _convex(self, saddle: Saddle) -> Saddle:
-        """Add to the Hessian until it is positive on the tangent space: steps then go downhill."""
+        """Make the Hessian positive on the tangent space: steps then go downhill.
+
+        Negative curvature is turned round, not barely overcome: steps stay as long as the energy
+        is like its quadratic model.
+        """
         size = abs(saddle.H).max() if saddle.H.nnz else 1.0
+        _, negative, zero = saddle.signs
+        if not negative and not zero:
+            return saddle
+        if saddle.dense:
+            values, vectors = saddle.tangent_eigenvalues
+            tiny = 1e-11 * max(np.abs(values).max(), 1e-300)
+            add = np.where(values < -tiny, 2 * np.abs(values), 0.0)
+            add = np.where(np.abs(values) <= tiny, max(1e-6 * size, 1e-12), add)
+            more = (vectors * add) @ vectors.T
+            return Saddle(sparse.csc_matrix(saddle.H + more), saddle.A, saddle.order)
         shift = 0.0
         trial = saddle
         for _ in range(40):
             _, negative, zero = trial.signs
             if not negative and not zero:
                 return trial
-            if not negative and not shift:
-                # Flat directions of a family: a trace is enough to make the step unique.
-                return saddle.shifted(1e-9 * size)
             shift = max(1e-6 * size, 8 * shift, 1e-12)
             trial = saddle.shifted(shift)
         return trial
