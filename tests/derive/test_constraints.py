@@ -1,9 +1,9 @@
 """Holonomic or not, redundant or not: decided by `check`."""
 
 import pytest
+from sympy import cos, sin
 
 import stationary as st
-from stationary import cos, sin
 
 x, y, theta, phi = st.coordinates("x y theta phi")
 m, r, J = st.parameters("m r J")

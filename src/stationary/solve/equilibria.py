@@ -131,10 +131,9 @@ def _one_family(one: Equilibrium, other: Equilibrium) -> bool:
         return False
     scale = max(1.0, np.abs(one.eigenvalues).max())
     alike = np.abs(one.eigenvalues - other.eigenvalues).max() <= _SAME * scale
-    energies = [rest.energy for rest in (one, other)]
-    if None in energies:
+    if one.energy is None or other.energy is None:
         return bool(alike)
-    return bool(alike and abs(energies[0] - energies[1]) <= _SAME * max(1.0, abs(energies[0])))
+    return bool(alike and abs(one.energy - other.energy) <= _SAME * max(1.0, abs(one.energy)))
 
 
 class _Hunt:
