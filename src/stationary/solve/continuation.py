@@ -229,9 +229,7 @@ class _Path(AbstractCurve):
             near = _distance(np.array(trail[-2:]), home) < 0.3 * step
             if away and near and tangent @ tangents[0] > 0.7:
                 status = Status("closed", "came back to where it started")
-                trail.pop(), counts.pop(), tangents.pop()
-                trail.append(home)
-                counts.append(counts[0])
+                trail[-1], counts[-1] = home, counts[0]
                 break
             if corrections <= _GOOD_CORRECTIONS:
                 step = min(1.5 * step, _LONGEST)
