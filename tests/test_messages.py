@@ -402,3 +402,74 @@ def test_an_unknown_parameter_is_named_with_its_nearest_neighbour():
         "  Remove it, or use it in the statement.",
         run(params={"mm": 1.0}),
     )
+
+
+# -- names, numbers and empty terms ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("declare", "kind"), [(st.coordinates, "a coordinate"), (st.inputs, "an input")]
+)
+@pytest.mark.parametrize("names", ["", " , ", "a,,b", 3])
+def test_a_declaration_without_a_name_says_so(declare, kind, names):
+    assert_says(
+        st.StatementError,
+        f"{names!r} holds no name of {kind}.\n"
+        "  Expected names as text, separated by spaces or commas.\n"
+        f"  Write them as in st.{declare.__name__}('a b').",
+        lambda: declare(names),
+    )
+
+
+@pytest.mark.parametrize(("energy", "shown"), [(sp.I * x, "I*x"), (sp.sqrt(-(x**2)), "I*Abs(x)")])
+def test_a_complex_energy_is_refused_where_it_is_stated(energy, shown):
+    assert_says(
+        st.StatementError,
+        "the potential energy is not real.\n"
+        f"  Found {shown}, which contains √−1.\n"
+        "  Look for the root or the logarithm of a negative number.",
+        stated(kinetic=x.dot**2, potential=energy),
+    )
+
+
+@pytest.mark.parametrize(
+    ("term", "what"),
+    [
+        (lambda: st.Constraint(()), "a constraint"),
+        (lambda: st.Pfaffian([]), "a Pfaffian constraint"),
+        (lambda: st.Load((), on=()), "the force of a load"),
+        (lambda: st.Friction(1, on=()), "what friction works on"),
+    ],
+)
+def test_a_term_of_nothing_is_refused(term, what):
+    empty = "[]" if "Pfaffian" in what else "()"
+    assert_says(
+        st.StatementError,
+        f"{what} is empty.\n"
+        f"  Found {empty}, expected one expression or several.\n"
+        "  Give what it consists of, or leave the term out.",
+        term,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"pfaffian": [st.Pfaffian(x.dot, name="p"), st.Pfaffian(y.dot, name="p")]}, "constraints"),
+        ({"friction": [st.Friction(1, on=x, name="p"), st.Drag(1, 1, on=x, name="p")]},
+         "friction terms"),
+    ],
+)  # fmt: skip
+def test_two_terms_of_one_name_are_called_what_they_are(given, what):
+    assert_says(
+        st.StatementError,
+        f"two {what} have the name 'p'.\n"
+        "  Expected a name of its own for each.\n"
+        "  Rename one, with name=…, or leave the names out.",
+        stated(kinetic=x.dot**2 + y.dot**2, **given),
+    )
+
+
+def test_a_force_that_is_a_sum_stands_in_brackets():
+    assert str(st.Load(k + m, on=x)) == "δW = (k + m) δ(x)"
+    assert str(st.Load((k - m, k), on=(x, y))) == "δW = (k - m) δ(x) + k δ(y)"

@@ -399,3 +399,63 @@ def test_an_event_of_a_name_that_is_not_known_is_refused():
 )
 def test_every_error_is_a_stationary_error_and_a_builtin_one(error, builtin):
     assert issubclass(error, st.StationaryError) and issubclass(error, builtin)
+
+
+def test_all_parameters_without_a_value_are_named():
+    a, b = st.parameters("a b")
+    assert_says(
+        st.StatementError,
+        "parameters 'a', 'b' have no value.\n"
+        "  Expected one, since no default was declared.\n"
+        "  Pass params={'a': …, 'b': …}, or declare st.parameters(a=…, b=…).",
+        lambda: st.simulate(
+            st.System(kinetic=a * x.dot**2, potential=b * x**2), span=(0, 1), start={x: 1.0}
+        ),
+    )
+
+
+@pytest.mark.parametrize("span", [(0, np.inf), (np.nan, 1.0), (np.inf, 1.0)])
+def test_a_span_that_is_not_finite_is_called_that(span):
+    assert_says(
+        st.StatementError,
+        "span is not finite.\n"
+        f"  Found ({span[0]:g}, {span[1]:g}), expected a first time before a last one.\n"
+        "  Give two finite times, as in span=(0, 10).",
+        run(span=span),
+    )
+
+
+@pytest.mark.parametrize("method", [st.Taylor, st.BDF, st.Runge, st.Variational])
+def test_a_class_in_the_place_of_an_integrator_is_recognized(method):
+    assert_says(
+        st.StatementError,
+        "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got the class "
+        f"{method.__name__}.\n"
+        f"  Did you mean '{method.__name__}()'?\n"
+        "  Pass 'auto' or an integrator, as in method=st.BDF().",
+        run(method=method),
+    )
+
+
+def test_a_class_in_the_place_of_a_stabilization_is_recognized():
+    assert_says(
+        st.StatementError,
+        "stabilize must be Baumgarte() or Projection().\n"
+        "  Found the class Projection.\n"
+        "  Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
+        run(stabilize=st.Projection),
+    )
+
+
+def test_a_drag_whose_power_turns_out_to_be_below_one_is_refused_as_such():
+    n = st.parameters(n=2.0)
+    slowed = st.System(kinetic=x.dot**2 / 2, friction=[st.Drag(0.1, n, on=x, name="air")])
+    assert st.simulate(slowed, span=(0, 1), start={x.dot: 1.0}).success
+    assert_says(
+        st.DerivationError,
+        "simulate cannot honour friction 'air'.\n"
+        "  It grows infinitely steep at rest (power below 1), as dry friction does: air: drag 0.1 "
+        "|v|**n against v = d/dt x.\n"
+        "  Choose coordinates that need no such term, or leave it out knowingly.",
+        lambda: st.simulate(slowed, span=(0, 1), start={x.dot: 1.0}, params={n: 0.5}),
+    )

@@ -327,3 +327,16 @@ def test_norm_is_the_euclidean_length():
     assert st.norm([3, 4]) == 5
     r = st.coordinates("r", shape=(2, 2))
     assert st.norm(r[1]) == st.sqrt(r[1, 0] ** 2 + r[1, 1] ** 2)
+
+
+def test_rows_of_an_array_add_and_scale_as_vectors():
+    r, m = st.coordinates("r", shape=(3, 2)), st.parameters("m")
+    x0, y0, x1, y1 = r[0, 0], r[0, 1], r[1, 0], r[1, 1]
+    assert list(r[1] - r[0]) == [x1 - x0, y1 - y0]
+    assert list(m * r[0]) == list(r[0] * m) == [m * x0, m * y0]
+    assert list(-r.dot[0] / 2) == [-x0.dot / 2, -y0.dot / 2]
+    assert r.dot[0] @ r.dot[0] == x0.dot**2 + y0.dot**2
+    assert st.norm(r[1] - (1, 2)) == st.sqrt((x1 - 1) ** 2 + (y1 - 2) ** 2)
+    assert (r[:2] - r[1:]).shape == (2, 2)
+    # Arrays still compare as a whole: they are keys.
+    assert r[0] == r[0] and r[0] != r[1] and {r[0]: 1}[r[0]] == 1

@@ -118,3 +118,35 @@ def test_what_is_no_list_of_events_is_refused_or_understood(events):
     except st.StatementError:
         return
     np.testing.assert_allclose(motion.events[0], [np.pi / 2], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("rate", [200.0, 1000.0, 2 * np.pi * 160])
+def test_an_event_far_faster_than_the_steps_is_never_missed(rate):
+    fast = st.Event(st.sin(rate * st.t + 0.1))
+    motion = st.simulate(oscillator, span=(0, 10), start={x: 1.0}, events=[fast])
+    exact = (np.arange(1, int(rate * 10 / np.pi) + 2) * np.pi - 0.1) / rate
+    exact = exact[exact <= 10]
+    assert len(motion.events[0]) == len(exact) > motion.steps * 12
+    np.testing.assert_allclose(motion.events[0], exact, rtol=0, atol=1e-14)
+
+
+def test_ripples_on_a_passage_make_as_many_passages_as_they_do():
+    # |ẋ| = √3/2 at x = ½ is less than the ripple's 20: the passage happens forth and back.
+    ripple = x - 0.5 + 1e-3 * st.sin(20000 * st.t)
+    motion = st.simulate(oscillator, span=(0, 3), start={x: 1.0}, events=[st.Event(ripple)])
+    t = np.linspace(0, 3, 3_000_001)
+    values = np.cos(t) - 0.5 + 1e-3 * np.sin(20000 * t)
+    assert len(motion.events[0]) == np.sum(values[1:] * values[:-1] < 0)
+
+
+@pytest.mark.parametrize("depth", [1e-3, 1e-6, 1e-9])
+def test_a_grazing_passage_is_found_on_both_sides(depth):
+    grazing = st.Event(x - (1 - depth))
+    motion = st.simulate(oscillator, span=(0, 3), start={x.dot: 1.0}, events=[grazing])
+    half = np.arccos(1 - depth)
+    # The cosine is flat there: its rounding is divided by the slope √(2·depth).
+    expected = [np.pi / 2 - half, np.pi / 2 + half]
+    np.testing.assert_allclose(motion.events[0], expected, rtol=0, atol=1e-15 / np.sqrt(depth))
+    missed = st.Event(x - (1 + depth))
+    motion = st.simulate(oscillator, span=(0, 3), start={x.dot: 1.0}, events=[missed])
+    assert len(motion.events[0]) == 0

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 
 @dataclass(frozen=True, eq=False)
-class Array:
+class Array(NDArrayOperatorsMixin):
     """An array of coordinates (or, after ``.dot``, of their velocities), or a view of one.
 
     Attributes
@@ -29,12 +30,21 @@ class Array:
     >>> r = st.coordinates("r", shape=(4, 2))
     >>> r[1:].shape, r[2, 1], r.dot[0, 0]
     ((3, 2), r[2,1], r[0,0].dot)
+    >>> st.norm(r[1] - r[0])
+    sqrt((-r[0,0] + r[1,0])**2 + (-r[0,1] + r[1,1])**2)
     """
 
     name: str
     base: tuple[int, ...]
     index: np.ndarray
     order: int
+
+    # SymPy's operators leave the work to the operand of higher priority.
+    _op_priority = 1e3
+
+    def __array_ufunc__(self, ufunc, method, *operands, **options):
+        written = (np.asarray(x) if isinstance(x, Array) else x for x in operands)
+        return getattr(ufunc, method)(*written, **options)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,6 +96,9 @@ class Array:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Array) and self._key() == other._key()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(self._key())

@@ -42,6 +42,10 @@ PREFIX = {"loads": "load", "friction": "friction", "constraints": "R", "pfaffian
           "contacts": "contact"}  # fmt: skip
 
 
+#: What terms of a kind, or of kinds that share their names, are called together.
+_SEVERAL = {"friction": "friction terms", "pfaffian": "constraints"}
+
+
 def normalized(system: System) -> dict[str, Any]:
     """Return the fields of a system in normal form, or say what is wrong with them."""
     fields: dict[str, Any] = {
@@ -120,7 +124,7 @@ def _numbered(kind: str, terms: list[Any], taken: set[str]) -> tuple:
         if name in taken:
             raise StatementError(
                 say(
-                    f"two {kind} have the name '{name}'.",
+                    f"two {_SEVERAL.get(kind, kind)} have the name '{name}'.",
                     "Expected a name of its own for each.",
                     "Rename one, with name=…, or leave the names out.",
                 )

@@ -179,7 +179,8 @@ class Layout:
                     if len(missing) == 1
                     else f"parameters {', '.join(map(repr, missing))} have no value.",
                     "Expected one, since no default was declared.",
-                    f"Pass params={{'{missing[0]}': …}}, or declare st.parameters({missing[0]}=…).",
+                    f"Pass params={{{', '.join(f'{n!r}: …' for n in missing)}}}, or declare "
+                    f"st.parameters({', '.join(f'{n}=…' for n in missing)}).",
                 )
             )
         return np.array([given.get(n, p.default) for n, p in known.items()], dtype=float)

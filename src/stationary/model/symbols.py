@@ -180,17 +180,32 @@ def _latex_name(name: str, accent: str = "") -> str:
 
 
 def _symbols(text: str, kind: type) -> Any:
-    made = sp.symbols(text, cls=kind)
+    try:
+        made = sp.symbols(text, cls=kind)
+    except (TypeError, ValueError):
+        made = ()
+    if made == () or not isinstance(text, str):
+        raise StatementError(
+            say(
+                f"{text!r} holds no name of {_indefinite(kind.__name__.lower())}.",
+                "Expected names as text, separated by spaces or commas.",
+                f"Write them as in st.{kind.__name__.lower()}s('a b').",
+            )
+        )
     for symbol in made if isinstance(made, tuple) else (made,):
         if symbol.name == "t" or not re.fullmatch(r"\w+", symbol.name):
             raise StatementError(
                 say(
-                    f"'{symbol.name}' cannot name a {kind.__name__.lower()}.",
+                    f"'{symbol.name}' cannot name {_indefinite(kind.__name__.lower())}.",
                     "Names are letters, digits and underscores; 't' is time.",
                     "Choose another name.",
                 )
             )
     return made
+
+
+def _indefinite(kind: str) -> str:
+    return f"an {kind}" if kind == "input" else f"a {kind}"
 
 
 def _declare(made: Any) -> Any:

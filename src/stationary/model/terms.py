@@ -35,12 +35,28 @@ def expression(value: Any, what: str) -> sp.Expr:
         raise StatementError(
             say(f"{what} is not finite.", f"Found {made}.", "Check its constants.")
         )
+    if made.has(sp.I):
+        raise StatementError(
+            say(
+                f"{what} is not real.",
+                f"Found {text(made)[:80]}, which contains √−1.",
+                "Look for the root or the logarithm of a negative number.",
+            )
+        )
     return made
 
 
 def vector(value: Any, what: str) -> Vector:
     """Take one expression or several; return a tuple."""
     if isinstance(value, (tuple, list, Array, np.ndarray, sp.MatrixBase)):
+        if not len(value):
+            raise StatementError(
+                say(
+                    f"{what} is empty.",
+                    f"Found {value!r}, expected one expression or several.",
+                    "Give what it consists of, or leave the term out.",
+                )
+            )
         return tuple(expression(entry, what) for entry in value)
     return (expression(value, what),)
 
@@ -124,7 +140,8 @@ class Load(_Term):
         _set(self, force=force, on=on)
 
     def __str__(self) -> str:
-        terms = (f"{text(f)} δ({text(on)})" for f, on in zip(self.force, self.on))
+        forces = (f"({text(f)})" if f.is_Add else text(f) for f in self.force)
+        terms = (f"{f} δ({text(on)})" for f, on in zip(forces, self.on))
         return "δW = " + " + ".join(terms)
 
 

@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DerivationError, DidNotConverge, StatementError, did_you_mean, say
+from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
 from stationary.lower.engines import heyoka
 from stationary.lower.inputs import Drives, drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
-from stationary.model.each import Repeated
-from stationary.model.layout import number
 from stationary.model.system import System
-from stationary.model.terms import Drag
 from stationary.result.motion import Motion
 from stationary.result.status import Status
+from stationary.solve.asked import count, refuse_unsmooth, stabilization, times, tolerance
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.events import Event, Watch, as_events
+from stationary.solve.evidence import with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
@@ -37,15 +36,7 @@ _COMPILE_UP_TO = 20_000
 # A run that would take more steps than this is examined for stiffness.
 _MANY_STEPS = 100_000
 
-# The energy is balanced at this many times, to this many tolerances: errors add up along the way,
-# and what exceeds even that is no error of integration but a failure.
-_LOOKS = 16
-_BALANCE = 1e5
-_BALANCE_OF_SERIES = 1e-10
-
-# A constraint violated by more than this is broken; rows whose smallest singular value has come
-# down by this much are about to lose one of them.
-_BROKEN = 1e-7
+# Rows whose smallest singular value has come down by this much are about to lose one of them.
 _SINGULAR = 0.05
 
 # However smooth a motion begins, it is looked at this many times.
@@ -129,13 +120,13 @@ def simulate(
     'done'
     """
     require_system(system)
-    _refuse(system)
-    first, last = _span(span)
-    points = _points(points)
+    first, last = times(span)
+    points = count(points)
     watched = as_events(events)
-    rtol, atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
+    rtol, atol = tolerance("rtol", rtol), tolerance("atol", atol)
     layout = graph_of(system).layout
     values = layout.values(params)
+    refuse_unsmooth(system, values)
     driven = drives(layout, inputs, (first, last))
     graph = graph_of(system)
     state = repaired(graph, values, first, *layout.state(start), repair=repair)
@@ -151,7 +142,7 @@ def simulate(
         params=values,
         drives=driven,
         state=state,
-        stabilize=_stabilization(stabilize),
+        stabilize=stabilization(stabilize),
         grid=np.linspace(first, last, points),
         watch=Watch(watched, kernel, values),
         integrator=_choose(method, kernel),
@@ -159,7 +150,7 @@ def simulate(
         tolerances=(rtol, atol),
     )
     run.require_finite(y)
-    motion = _with_evidence(run.motion(y), rtol, atol)
+    motion = with_evidence(run.motion(y), rtol, atol)
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
     return motion
@@ -452,139 +443,17 @@ def _ending(piece: Piece, y: np.ndarray) -> Piece:
     return replace(piece, evaluate=evaluate, end=y)
 
 
-def _with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
-    """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
-    few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
-    sampled = replace(motion, t=motion.t[few], y=motion.y[few])
-    broken = _broken(sampled)
-    if broken:
-        return replace(motion, status=Status("violated", broken))
-    # A fixed step has errors of its own, which the energy shows and no tolerance bounds.
-    if motion.status not in ("done", "event") or "Variational" in motion.method:
-        return motion
-    scale = max(float(np.max(np.abs([sampled.kinetic, sampled.potential, sampled.work]))), 1e-300)
-    error = float(np.max(np.abs(sampled.balance)))
-    # Series promise rounding; other methods their tolerance.
-    allowed = _BALANCE_OF_SERIES if motion.method == "Taylor" else max(_BALANCE * rtol, 1e-9)
-    if error <= max(allowed * scale, 1e3 * atol):
-        return motion
-    worst = error / scale
-    message = f"the energy balance is violated by {worst:.1e} of the largest energy"
-    return replace(motion, status=Status("inaccurate", message))
-
-
-def _broken(motion: Motion) -> str:
-    """Say which constraints a motion leaves, if any: such as agreed only at the start."""
-    layout = motion.kernel.layout
-    if not layout.multipliers:
-        return ""
-    R = np.abs(motion.violations).max(axis=0)
-    bad = np.flatnonzero(R > _BROKEN * max(1.0, np.abs(motion.q).max()))
-    if not len(bad):
-        return ""
-    names = [layout.row_name(int(i)) for i in bad]
-    several = (
-        f"constraints {', '.join(map(repr, names[:4]))} are"
-        if len(names) > 1
-        else (f"constraint {names[0]!r} is")
-    )
-    told = ": they agreed at the start alone" if set(names) & set(motion.redundant) else ""
-    return f"{several} violated by up to {R.max():.1e}{told}"
-
-
-# -- what is asked for ----------------------------------------------------------------------------
-
-
-def _refuse(system: System) -> None:
-    """Refuse, by name, what cannot be honoured: a force left out is a wrong answer."""
-    reasons = {
-        "contacts": "opens and closes, which simulate does not follow yet",
-        "friction": "is dry friction, which sticks and slips; simulate does not follow that yet",
-    }
-    for kind, reason in reasons.items():
-        for entry in getattr(system, kind):
-            term = entry.term if isinstance(entry, Repeated) else entry
-            if isinstance(term, Drag):
-                if (term.power - 1).is_negative is not True:
-                    continue
-                reason = "grows infinitely steep at rest (power below 1), as dry friction does"
-            raise DerivationError(
-                say(
-                    f"simulate cannot honour {kind.removesuffix('s')} '{term.name}'.",
-                    f"It {reason}: {term}.",
-                    "Choose coordinates that need no such term, or leave it out knowingly.",
-                )
-            )
-
-
-def _stabilization(stabilize: Any) -> Baumgarte | Projection:
-    if stabilize is None:
-        return Baumgarte()
-    if isinstance(stabilize, (Baumgarte, Projection)):
-        return stabilize
-    raise StatementError(
-        say(
-            "stabilize must be Baumgarte() or Projection().",
-            f"Found {str(stabilize)[:60]}.",
-            "Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
-        )
-    )
-
-
-def _tolerance(name: str, value: Any) -> float:
-    made = number(value, name)
-    if made <= 0:
-        raise StatementError(
-            say(f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10.")
-        )
-    return made
-
-
-def _span(span: Any) -> tuple[float, float]:
-    try:
-        first, last = (float(x) for x in span)
-    except (TypeError, ValueError):
-        raise StatementError(
-            say(
-                "span is not a pair of times.",
-                f"Found {span!r}.",
-                "Give the first and the last time, as in span=(0, 10).",
-            )
-        ) from None
-    if not (np.isfinite(first) and np.isfinite(last)) or first >= last:
-        kind = "reversed" if first > last else "empty" if first == last else "not finite"
-        raise StatementError(
-            say(
-                f"span is {kind}.",
-                f"Found ({first:g}, {last:g}), expected a first time before a last one.",
-                "Give them in order, as in span=(0, 10).",
-            )
-        )
-    return first, last
-
-
-def _points(points: Any) -> int:
-    if not isinstance(points, (int, np.integer)) or points < 2:
-        raise StatementError(
-            say(
-                "points is not a number of output times.",
-                f"Found {points!r}, expected a whole number, 2 or more.",
-                "Give how many evenly spaced times to return, as in points=1001.",
-            )
-        )
-    return int(points)
-
-
 def _choose(method: Any, kernel: Kernel) -> AbstractIntegrator:
     if isinstance(method, AbstractIntegrator):
         return method
     if method != "auto":
         names = ["auto", "Taylor()", "BDF()", "Runge()", "Variational()"]
+        given = f"the class {method.__name__}" if isinstance(method, type) else repr(str(method))
+        near = method.__name__ if isinstance(method, type) else str(method).capitalize()
         raise StatementError(
             say(
-                "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got "
-                f"{str(method)!r}.",
-                did_you_mean(str(method).capitalize() + "()", names).strip(),
+                f"method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got {given}.",
+                did_you_mean(near + "()", names).strip(),
                 "Pass 'auto' or an integrator, as in method=st.BDF().",
             )
         )

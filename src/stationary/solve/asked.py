@@ -1,0 +1,111 @@
+"""What is asked of a simulation: taken if it makes sense, refused by name if not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import DerivationError, StatementError, say
+from stationary.model.each import Repeated
+from stationary.model.layout import number
+from stationary.model.system import System
+from stationary.model.terms import Drag
+from stationary.solve.stabilize import Baumgarte, Projection
+
+
+def refuse_unsmooth(system: System, values: np.ndarray) -> None:
+    """Refuse, by name, what cannot be honoured: a force left out is a wrong answer."""
+    reasons = {
+        "contacts": "opens and closes, which simulate does not follow yet",
+        "friction": "is dry friction, which sticks and slips; simulate does not follow that yet",
+    }
+    for kind, reason in reasons.items():
+        for entry in getattr(system, kind):
+            term = entry.term if isinstance(entry, Repeated) else entry
+            if isinstance(term, Drag):
+                if not _steep(entry, dict(zip(system.parameters, values.tolist()))):
+                    continue
+                reason = "grows infinitely steep at rest (power below 1), as dry friction does"
+            raise DerivationError(
+                say(
+                    f"simulate cannot honour {kind.removesuffix('s')} '{term.name}'.",
+                    f"It {reason}: {term}.",
+                    "Choose coordinates that need no such term, or leave it out knowingly.",
+                )
+            )
+
+
+def _steep(drag: Any, values: dict) -> bool:
+    """Tell whether the power of a drag, or of one row of it, is below 1."""
+    if isinstance(drag, Repeated):
+        varies = drag.term.power.free_symbols & drag.table.columns.keys()
+        return any(_steep(row, values) for row in (drag.written_out() if varies else [drag.term]))
+    return bool((drag.power.subs(values) - 1).is_negative)
+
+
+def stabilization(stabilize: Any) -> Baumgarte | Projection:
+    """Take a way of keeping to the constraints; none means one of our choice."""
+    if stabilize is None:
+        return Baumgarte()
+    if isinstance(stabilize, (Baumgarte, Projection)):
+        return stabilize
+    raise StatementError(
+        say(
+            "stabilize must be Baumgarte() or Projection().",
+            f"Found the class {stabilize.__name__}."
+            if isinstance(stabilize, type)
+            else f"Found {str(stabilize)[:60]}.",
+            "Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
+        )
+    )
+
+
+def tolerance(name: str, value: Any) -> float:
+    """Take a positive number."""
+    made = number(value, name)
+    if made <= 0:
+        raise StatementError(
+            say(f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10.")
+        )
+    return made
+
+
+def times(span: Any) -> tuple[float, float]:
+    """Take a first and a last time."""
+    try:
+        first, last = (float(x) for x in span)
+    except (TypeError, ValueError):
+        raise StatementError(
+            say(
+                "span is not a pair of times.",
+                f"Found {span!r}.",
+                "Give the first and the last time, as in span=(0, 10).",
+            )
+        ) from None
+    if not (np.isfinite(first) and np.isfinite(last)) or first >= last:
+        finite = np.isfinite(first) and np.isfinite(last)
+        kind = "not finite" if not finite else "reversed" if first > last else "empty"
+        raise StatementError(
+            say(
+                f"span is {kind}.",
+                f"Found ({first:g}, {last:g}), expected a first time before a last one.",
+                "Give them in order, as in span=(0, 10)."
+                if finite
+                else "Give two finite times, as in span=(0, 10).",
+            )
+        )
+    return first, last
+
+
+def count(points: Any) -> int:
+    """Take a number of output times."""
+    if not isinstance(points, (int, np.integer)) or points < 2:
+        raise StatementError(
+            say(
+                "points is not a number of output times.",
+                f"Found {points!r}, expected a whole number, 2 or more.",
+                "Give how many evenly spaced times to return, as in points=1001.",
+            )
+        )
+    return int(points)

@@ -1,0 +1,59 @@
+"""Whether a motion can be trusted: its constraints hold, its energy balances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from stationary.result.motion import Motion
+from stationary.result.status import Status
+
+# The energy is balanced at this many times, to this many tolerances: errors add up along the way,
+# and what exceeds even that is no error of integration but a failure.
+_LOOKS = 16
+_BALANCE = 1e5
+_BALANCE_OF_SERIES = 1e-10
+
+# A constraint violated by more than this is broken.
+_BROKEN = 1e-7
+
+
+def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
+    """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
+    few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
+    sampled = replace(motion, t=motion.t[few], y=motion.y[few])
+    broken = _broken(sampled)
+    if broken:
+        return replace(motion, status=Status("violated", broken))
+    # A fixed step has errors of its own, which the energy shows and no tolerance bounds.
+    if motion.status not in ("done", "event") or "Variational" in motion.method:
+        return motion
+    scale = max(float(np.max(np.abs([sampled.kinetic, sampled.potential, sampled.work]))), 1e-300)
+    error = float(np.max(np.abs(sampled.balance)))
+    # Series promise rounding; other methods their tolerance.
+    allowed = _BALANCE_OF_SERIES if motion.method == "Taylor" else max(_BALANCE * rtol, 1e-9)
+    if error <= max(allowed * scale, 1e3 * atol):
+        return motion
+    worst = error / scale
+    message = f"the energy balance is violated by {worst:.1e} of the largest energy"
+    return replace(motion, status=Status("inaccurate", message))
+
+
+def _broken(motion: Motion) -> str:
+    """Say which constraints a motion leaves, if any: such as agreed only at the start."""
+    layout = motion.kernel.layout
+    if not layout.multipliers:
+        return ""
+    R = np.abs(motion.violations).max(axis=0)
+    bad = np.flatnonzero(R > _BROKEN * max(1.0, np.abs(motion.q).max()))
+    if not len(bad):
+        return ""
+    names = [layout.row_name(int(i)) for i in bad]
+    several = (
+        f"constraints {', '.join(map(repr, names[:4]))} are"
+        if len(names) > 1
+        else (f"constraint {names[0]!r} is")
+    )
+    told = ": they agreed at the start alone" if set(names) & set(motion.redundant) else ""
+    return f"{several} violated by up to {R.max():.1e}{told}"
