@@ -98,7 +98,7 @@ GLOSSARY = {
     "expressions": "what to show instead of everything",
     "outputs": "expressions that are observed",
     "seconds": "bound on the time that a search may take",
-    "path": "file to write",
+    "path": "file to read or write",
     "fps": "frames per second",
     "vector": "components of a vector",
     "mechanism": "displacements and inertias of a mechanism",
@@ -118,12 +118,12 @@ GLOSSARY = {
 
 # What functions return: users read these and do not make them.
 RETURNED = {
-    "Array", "Compiled", "Coordinate", "Diagram", "Equilibrium", "Input", "Motion", "Parameter",
-    "State", "StateSpace", "Velocity",
+    "Array", "Compiled", "Coordinate", "Diagram", "Equilibrium", "Input", "Model", "Motion",
+    "Parameter", "State", "StateSpace", "Velocity",
 }  # fmt: skip
 
 # A second argument that needs no name.
-PLAIN = {("consistent", "start")}
+PLAIN = {("consistent", "start"), ("save", "path")}
 
 # The names themselves are the user's here, so they cannot be listed.
 OPEN_ENDED = {("parameters", "defaults")}

@@ -47,6 +47,8 @@ from stationary.errors import (
     StatementError,
     StationaryError,
 )
+from stationary.io.model_file import Model, load
+from stationary.io.writer import save
 from stationary.lower.kernel import Compiled, compile
 from stationary.model.arrays import Array
 from stationary.model.each import each, norm
@@ -101,6 +103,7 @@ __all__ = [
     "Max",
     "Min",
     "MissingExtra",
+    "Model",
     "Motion",
     "Parameter",
     "Pfaffian",
@@ -135,6 +138,7 @@ __all__ = [
     "hamilton",
     "inputs",
     "linearize",
+    "load",
     "log",
     "mechanism",
     "norm",
@@ -144,6 +148,7 @@ __all__ = [
     "potential_of",
     "rate",
     "rod",
+    "save",
     "sign",
     "simulate",
     "sin",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -233,12 +233,13 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
         _placeholders(tab, label, columns) for tab, label in zip(tables, _labels(function, tables))
     ]
     made = function(*arguments)
-    table = Table(counts[0], columns)
-    if isinstance(made, (tuple, list, np.ndarray)):
-        return Each(tuple(sp.S(e) for e in np.ravel(np.array(made, dtype=object))), table, name)
     if isinstance(made, (sp.Expr, int, float)):
-        return Each((sp.S(made),), table, name)
+        made = (made,)
+    if isinstance(made, (tuple, list, np.ndarray)):
+        entries = tuple(sp.S(e) for e in np.ravel(np.array(made, dtype=object)))
+        return Each(entries, table_of(counts[0], columns, entries), name)
     if hasattr(made, "apply"):
+        table = table_of(counts[0], columns, made.expressions())
         return Repeated(made.named(name) if name else made, table)
     raise StatementError(
         say(
@@ -248,6 +249,24 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
             "Return it from the function.",
         )
     )
+
+
+def table_of(rows: int, columns: dict[Slot, Any], expressions: Sequence[sp.Expr]) -> Table:
+    """Keep what the element uses, in the order of names: equal elements have equal tables.
+
+    An array of which nothing is used keeps one column: its coordinates belong to the system.
+    """
+    used = set().union(*(e.free_symbols for e in expressions))
+    arrays = {c.name for s, c in columns.items() if s in used and isinstance(c, Array)}
+    kept: dict[Slot, Array | np.ndarray] = {}
+    for slot in sorted(columns, key=lambda s: s.name):
+        column = columns[slot]
+        if slot in used:
+            kept[slot] = column
+        elif isinstance(column, Array) and column.name not in arrays:
+            kept[slot] = column
+            arrays.add(column.name)
+    return Table(rows, kept)
 
 
 def _labels(function: Callable[..., Any], tables: tuple) -> list[str]:

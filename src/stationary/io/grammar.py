@@ -1,0 +1,570 @@
+"""The grammar of expressions in model files: text to SymPy, by descent, with places.
+
+    sum       = product {("+" | "-") product}
+    product   = signed {("*" | "/") signed}
+    signed    = ("-" | "+") signed | power
+    power     = primary [("^" | "**") signed]
+    primary   = number | name | name "(" sum {"," sum} ")" | name "[" index {"," index} "]"
+              | "(" sum ")"                         each followed by "'" or ".dot" for its rate
+    condition = sum ("<" | "<=" | ">" | ">=") sum   as an argument of if() alone
+
+Nothing is evaluated: names are looked up among those declared, functions in a fixed list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+import sympy as sp
+
+from stationary.errors import did_you_mean
+from stationary.model.each import norm
+from stationary.model.symbols import rate
+
+#: Limits: an expression that a person writes stays far below them.
+LONGEST = 20_000
+DEEPEST = 60
+LARGEST_POWER = 1000
+_MOST_DIGITS = 40
+_LARGEST_EXPONENT = 300
+# Bits of whole numbers that come out of whole numbers, such as 2^500.
+_MOST_BITS = 2048
+_LONGEST_NAME = 60
+
+
+class Function(NamedTuple):
+    """A function of the grammar: what it makes, and how many arguments it takes."""
+
+    make: Callable[..., Any]
+    fewest: int = 1
+    most: int = 1
+
+
+def _if(*arguments: Any) -> sp.Expr:
+    pairs = [(arguments[k + 1], arguments[k]) for k in range(0, len(arguments) - 1, 2)]
+    return sp.Piecewise(*pairs, (arguments[-1], True))
+
+
+FUNCTIONS = {
+    **{name: Function(getattr(sp, name)) for name in (
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+        "atanh", "exp", "log", "sqrt", "sign", "erf", "floor",
+    )},
+    "atan2": Function(sp.atan2, 2, 2),
+    "abs": Function(sp.Abs),
+    "ceil": Function(sp.ceiling),
+    "step": Function(sp.Heaviside),
+    "min": Function(sp.Min, 1, 20),
+    "max": Function(sp.Max, 1, 20),
+    "norm": Function(lambda *entries: norm(entries), 1, 20),
+    "rate": Function(rate),
+    "if": Function(_if, 3, 21),
+}  # fmt: skip
+
+# What people write instead, and what is meant.
+_HABITS = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "ln": "log",
+           "fabs": "abs", "Abs": "abs", "Max": "max", "Min": "min", "root": "sqrt", "Sin": "sin",
+           "Cos": "cos", "sgn": "sign", "Heaviside": "step", "ceiling": "ceil", "dot": "rate",
+           "diff": "rate", "Piecewise": "if", "pow": "x^n", "cot": "1/tan", "sec": "1/cos",
+           "csc": "1/sin"}  # fmt: skip
+
+_COMPARISONS = {"<": sp.StrictLessThan, "<=": sp.LessThan, ">": sp.StrictGreaterThan,
+                ">=": sp.GreaterThan}  # fmt: skip
+_SAME = {"−": "-", "–": "-", "·": "*", "⋅": "*", "×": "*", "**": "^", "≤": "<=", "≥": ">=",
+         "’": "'", "′": "'"}  # fmt: skip
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<name>[^\W\d]\w*)
+    | (?P<mark>\*\*|<=|>=|\.(?=\s*dot\b)|[-+*/^()\[\],:<>'−–·⋅×≤≥’′])
+    )""",
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"\s*")
+
+
+class Token(NamedTuple):
+    """A piece of text with a meaning of its own."""
+
+    kind: str  # "number", "name", "mark" or "end"
+    text: str
+    start: int
+    end: int
+
+
+class Scope(Protocol):
+    """What names mean in an expression, and how a mistake is reported."""
+
+    def symbol(self, token: Token) -> sp.Expr:
+        """Return what a name stands for, or complain."""
+        ...
+
+    def entry(self, token: Token, indices: list[Index], end: int) -> sp.Expr:
+        """Return the entry of an array, or complain."""
+        ...
+
+    def velocity(self, e: sp.Expr, start: int, end: int) -> sp.Expr:
+        """Return the rate of a coordinate or of a definition, or complain."""
+        ...
+
+    def called(self, token: Token, arguments: list[Any], end: int) -> sp.Expr | None:
+        """Return the value of something else that is called, or None."""
+        ...
+
+    def names(self) -> list[str]:
+        """Return what is declared."""
+        ...
+
+    def complain(
+        self, start: int, end: int, what: str, found: str = "", remedy: str = ""
+    ) -> NoReturn:
+        """Refuse a stretch of the expression."""
+        ...
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index of an array: a name with a whole number added, or a whole number."""
+
+    name: str
+    offset: int
+    start: int
+    end: int
+
+
+def parse(text: str, scope: Scope) -> sp.Expr:
+    """Turn text into a SymPy expression.
+
+    Parameters
+    ----------
+    text : str
+    scope : Scope
+        What names stand for.
+
+    Raises
+    ------
+    StatementError
+        With the place of the mistake; nothing else, whatever the text.
+    """
+    if len(text) > LONGEST:
+        scope.complain(
+            0, 1, "the expression is too long.",
+            f"Found {len(text)} characters, expected at most {LONGEST}.",
+            "State what repeats once, with [[each]], or name parts of it in [definitions].",
+        )  # fmt: skip
+    parser = _Parser(text, scope)
+    try:
+        made = parser.whole()
+    except (RecursionError, OverflowError, ZeroDivisionError, TypeError, ValueError) as error:
+        if hasattr(error, "line"):
+            raise
+        # SymPy gives up on it: comparing complex numbers, rounding infinities.
+        scope.complain(
+            0, len(text), "the expression has no value that can be computed with.",
+            f"Found {type(error).__name__} in working it out.", "Simplify it.",
+        )  # fmt: skip
+    if not isinstance(made, sp.Expr) or made.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
+        scope.complain(
+            0, len(text), "the expression is not a finite real number for any state.",
+            f"Found {str(made)[:40]}.", "Check divisions by zero and roots of what is negative.",
+        )  # fmt: skip
+    return made
+
+
+class _Parser:
+    def __init__(self, text: str, scope: Scope):
+        self.text, self.scope = text, scope
+        self.tokens = list(self._tokens())
+        self.place = 0
+        self.depth = 0
+
+    # -- tokens -------------------------------------------------------------------------------
+
+    def _tokens(self):
+        at, text = 0, self.text
+        while True:
+            match = _TOKEN.match(text, at)
+            if match is None or match.lastgroup is None:
+                break
+            kind = match.lastgroup
+            start, at = match.start(kind), match.end()
+            word = match[kind]
+            if kind == "number":
+                self._check_number(word, start, at)
+            elif kind == "name" and len(word) > _LONGEST_NAME:
+                self.scope.complain(
+                    start, at, "a name is too long.",
+                    f"Found {len(word)} letters, expected at most {_LONGEST_NAME}.",
+                    "Shorten it.",
+                )  # fmt: skip
+            yield Token(kind, _SAME.get(word, word), start, at)
+        rest = _SPACE.match(text, at)
+        at = rest.end() if rest else at
+        if at < len(text):
+            self._unknown_character(at)
+        yield Token("end", "", len(text), len(text) + 1)
+
+    def _check_number(self, word: str, start: int, end: int) -> None:
+        digits, _, exponent = word.lower().partition("e")
+        if len(digits) > _MOST_DIGITS or len(exponent) > 4 or (
+            exponent and abs(int(exponent)) > _LARGEST_EXPONENT
+        ):  # fmt: skip
+            self.scope.complain(
+                start, end, "a number is too long or too large.",
+                f"Found {word[:20]}{'…' * (len(word) > 20)}, expected at most {_MOST_DIGITS} "
+                f"digits and an exponent of at most {_LARGEST_EXPONENT}.",
+                "Choose units in which it is smaller.",
+            )  # fmt: skip
+
+    def _unknown_character(self, at: int) -> NoReturn:
+        character = self.text[at]
+        remedies = {
+            "=": "Write the left side minus the right side instead.",
+            "|": "Write abs(x) for |x|.",
+            "²": "Write ^2.",
+            "³": "Write ^3.",
+            "√": "Write sqrt(x).",
+            ".": "Write theta.dot for a velocity, and 0.5 for a half.",
+            "{": "Use round brackets.",
+            "}": "Use round brackets.",
+            ";": "Separate arguments by commas.",
+            "%": "Write /100.",
+            "!": "Write the product out.",
+            "\u0307": "Write theta' or theta.dot for a velocity.",
+            '"': "Write theta'' for nothing: accelerations cannot stand in a statement.",
+        }
+        shown = character if character.isprintable() else f"U+{ord(character):04X}"
+        self.scope.complain(
+            at, at + 1, f"'{shown}' cannot stand in an expression.",
+            "Expected numbers, names, + - * / ^, brackets and functions.",
+            remedies.get(character, "Remove it."),
+        )  # fmt: skip
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def take(self) -> Token:
+        token = self.tokens[self.place]
+        if token.kind != "end":
+            self.place += 1
+        return token
+
+    def at(self, *marks: str) -> bool:
+        return self.token.kind == "mark" and self.token.text in marks
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.scope.complain(
+                self.token.start, self.token.end, "the expression is nested too deeply.",
+                f"Found more than {DEEPEST} levels.", "Name parts of it in [definitions].",
+            )  # fmt: skip
+
+    # -- the grammar --------------------------------------------------------------------------
+
+    def whole(self) -> sp.Expr:
+        if self.token.kind == "end":
+            self.scope.complain(
+                0, 1, "the expression is empty.", "Found no number and no name.",
+                "Write an expression, or leave the key out.",
+            )  # fmt: skip
+        made = self.sum()
+        if self.token.kind != "end":
+            self._unexpected()
+        return made
+
+    def sum(self) -> sp.Expr:
+        terms = [self.product()]
+        while self.at("+", "-"):
+            minus = self.take().text == "-"
+            term = self.product()
+            terms.append(-term if minus else term)
+        return terms[0] if len(terms) == 1 else self.bounded(sp.Add(*terms))
+
+    def product(self) -> sp.Expr:
+        factors = [self.signed()]
+        while self.at("*", "/"):
+            sign = self.take()
+            factor = self.signed()
+            if sign.text == "/" and factor.is_zero:
+                self.scope.complain(
+                    sign.start, self.tokens[self.place - 1].end, "something is divided by zero.",
+                    "Found a divisor that is 0.", "Check it.",
+                )  # fmt: skip
+            factors.append(1 / factor if sign.text == "/" else factor)
+        return factors[0] if len(factors) == 1 else self.bounded(sp.Mul(*factors))
+
+    def signed(self) -> sp.Expr:
+        if self.at("-", "+"):
+            self.deeper()
+            minus = self.take().text == "-"
+            made = self.signed()
+            self.depth -= 1
+            return -made if minus else made
+        return self.power()
+
+    def power(self) -> sp.Expr:
+        start = self.token.start
+        base = self.primary()
+        if not self.at("^"):
+            return base
+        self.deeper()
+        self.take()
+        exponent = self.signed()
+        self.depth -= 1
+        self._check_power(base, exponent, start)
+        return self.bounded(base**exponent)
+
+    def _check_power(self, base: sp.Expr, exponent: sp.Expr, start: int) -> None:
+        """Refuse powers of numbers that would not end: 9^9^9^9."""
+        end = self.tokens[self.place - 1].end
+        if exponent.is_number:
+            size = abs(sp.Float(exponent, 15)) if exponent.is_real else sp.Float("1e9")
+            numbers = [n for n in (base, *base.args) if isinstance(n, sp.Number)]
+            bits = max((_bits(n) for n in numbers), default=0)
+            if size > LARGEST_POWER or bits * size > _MOST_BITS:
+                self.scope.complain(
+                    start, end, "a power is too large.",
+                    f"Found an exponent of {float(size):.6g}, expected at most {LARGEST_POWER}, "
+                    "and numbers that stay small.",
+                    "Use exp(), or other units.",
+                )  # fmt: skip
+        if base.is_zero and exponent.is_number and not exponent.is_positive:
+            self.scope.complain(
+                start, end, "zero has no such power.", f"Found 0^{exponent}.", "Check it."
+            )
+
+    def bounded(self, e: sp.Expr) -> sp.Expr:
+        """Refuse whole numbers that grew beyond use."""
+        number = e if isinstance(e, sp.Number) else e.as_coeff_Mul()[0]
+        if _bits(number) > _MOST_BITS:
+            self.scope.complain(
+                0, len(self.text), "a number in the expression is too large.",
+                f"Found one of {_bits(number)} bits.", "Use decimal numbers, as in 1e30.",
+            )  # fmt: skip
+        return e
+
+    def primary(self) -> sp.Expr:
+        start = self.token.start
+        made = self._primary()
+        while self.at("'", "."):
+            dotted = self.take().text == "."
+            if dotted:
+                self.take()
+            made = self.scope.velocity(made, start, self.tokens[self.place - 1].end)
+        if self.token.kind in ("number", "name") or self.at("(", "["):
+            self._missing_operator()
+        return made
+
+    def _primary(self) -> sp.Expr:
+        token = self.take()
+        if token.kind == "number":
+            return sp.Integer(token.text) if token.text.isdecimal() else sp.Float(float(token.text))
+        if token.kind == "name":
+            if self.at("("):
+                return self.call(token)
+            if self.at("["):
+                return self._entry(token)
+            if token.text in FUNCTIONS:
+                self._without_argument(token)
+            return sp.pi if token.text == "pi" else self.scope.symbol(token)
+        if token.text == "(":
+            self.deeper()
+            made = self.sum()
+            self._close(token, ")")
+            self.depth -= 1
+            return made
+        self.place -= token.kind != "end"
+        self._missing_operand()
+
+    def call(self, name: Token) -> sp.Expr:
+        bracket = self.take()
+        self.deeper()
+        arguments: list[Any] = []
+        starts: list[int] = []
+        while not self.at(")"):
+            starts.append(self.token.start)
+            arguments.append(self._argument(name.text == "if" and len(arguments) % 2 == 0))
+            if not self.at(","):
+                break
+            self.take()
+        self._close(bracket, ")")
+        self.depth -= 1
+        end = self.tokens[self.place - 1].end
+        other = self.scope.called(name, arguments, end)
+        if other is not None:
+            return other
+        function = FUNCTIONS.get(name.text)
+        if function is None:
+            self._unknown_function(name)
+        if not function.fewest <= len(arguments) <= function.most:
+            self._wrong_count(name, function, len(arguments), end)
+        if name.text == "if":
+            self._check_conditions(name, arguments, starts, end)
+        return self.bounded(function.make(*arguments))
+
+    def _argument(self, condition_expected: bool) -> Any:
+        left = self.sum()
+        if not self.at(*_COMPARISONS):
+            return left
+        sign = self.take()
+        if not condition_expected:
+            self.scope.complain(
+                sign.start, sign.end, f"'{sign.text}' cannot stand here.",
+                "A comparison stands in if() alone.",
+                "Write if(x < 0, value, other value).",
+            )  # fmt: skip
+        right = self.sum()
+        return _COMPARISONS[sign.text](left, right)
+
+    def _check_conditions(
+        self, name: Token, arguments: list[Any], starts: list[int], end: int
+    ) -> None:
+        conditions = [*arguments[:-1:2]]
+        values = [*arguments[1::2], arguments[-1]]
+        if len(arguments) % 2 == 0 or any(isinstance(c, sp.Expr) for c in conditions) or not all(
+            isinstance(v, sp.Expr) for v in values
+        ):  # fmt: skip
+            self.scope.complain(
+                name.start, end, "if() takes conditions and values in turn, and a last value.",
+                f"Found {len(arguments)} arguments, of which {len(conditions)} should compare.",
+                "Write if(x < 0, value, other value).",
+            )  # fmt: skip
+
+    def _entry(self, name: Token) -> sp.Expr:
+        bracket = self.take()
+        indices = [self._index()]
+        while self.at(","):
+            self.take()
+            indices.append(self._index())
+        self._close(bracket, "]")
+        return self.scope.entry(name, indices, self.tokens[self.place - 1].end)
+
+    def _index(self) -> Index:
+        first = self.token
+        name, offset, sign = "", 0, 1
+        if self.at("-"):
+            self.take()
+            sign = -1
+        token = self.take()
+        if token.kind == "name" and sign == 1:
+            name = token.text
+            if not self.at("+", "-"):
+                return Index(name, 0, first.start, token.end)
+            sign = 1 if self.take().text == "+" else -1
+            token = self.take()
+        if token.kind != "number" or not token.text.isdigit() or len(token.text) > 9:
+            self.scope.complain(
+                first.start, max(token.end, first.end), "an index is a whole number or i with one.",
+                f"Found {self.text[first.start : token.end]!r}.", "Write r[0,1] or r[i+1,0].",
+            )  # fmt: skip
+        offset = sign * int(token.text)
+        return Index(name, offset, first.start, token.end)
+
+    # -- what is wrong ------------------------------------------------------------------------
+
+    def _close(self, opened: Token, close: str) -> None:
+        if self.at(close):
+            self.take()
+        elif self.token.kind == "end":
+            self.scope.complain(
+                opened.start, opened.end, "a bracket is opened and never closed.",
+                f"Found '{opened.text}' without '{close}'.", f"Add '{close}'.",
+            )  # fmt: skip
+        else:
+            self._unexpected()
+
+    def _unexpected(self) -> NoReturn:
+        token = self.token
+        if token.text in (")", "]"):
+            self.scope.complain(
+                token.start, token.end, "a bracket is closed that was never opened.",
+                f"Found '{token.text}'.", "Remove it, or add the one that opens.",
+            )  # fmt: skip
+        before = self.text[: token.start].rstrip()
+        after = self.text[token.end :].lstrip()
+        if token.text == "," and before[-1:].isdigit() and after[:1].isdigit():
+            self.scope.complain(
+                token.start, token.end, "a comma stands in a number.",
+                "Found ',' between digits.", "Write a decimal point.",
+            )  # fmt: skip
+        if token.text in _COMPARISONS:
+            self.scope.complain(
+                token.start, token.end, f"'{token.text}' cannot stand here.",
+                "A comparison stands in if() alone.", "Write if(x < 0, value, other value).",
+            )  # fmt: skip
+        self.scope.complain(
+            token.start, token.end, f"'{token.text}' cannot stand here.",
+            "Expected an operator, a closing bracket or the end.", "Remove it.",
+        )  # fmt: skip
+
+    def _missing_operand(self) -> NoReturn:
+        token = self.token
+        before = self.tokens[self.place - 1] if self.place else None
+        if before is None or before.text in ("(", ",", "["):
+            self.scope.complain(
+                token.start, token.end, f"something is missing before '{token.text}'."
+                if token.text else "something is missing at the end.",
+                "Expected a number, a name or a function.", "Complete the expression.",
+            )  # fmt: skip
+        found = f"'{token.text}'" if token.text else "the end of the expression"
+        self.scope.complain(
+            before.start, before.end, f"something is missing after '{before.text}'.",
+            f"Found {found}, expected a number, a name or a function.", "Complete the expression.",
+        )  # fmt: skip
+
+    def _missing_operator(self) -> NoReturn:
+        left, right = self.tokens[self.place - 1], self.token
+        if right.text == "[":
+            self.scope.complain(
+                right.start, right.end, "an index stands behind what has none.",
+                "Expected the name of an array before '['.", "Use round brackets for grouping.",
+            )  # fmt: skip
+        wanted = f"{left.text}*{right.text}{'…)' if right.text == '(' else ''}"
+        self.scope.complain(
+            left.start, right.end, f"an operator is missing between '{left.text}' and "
+            f"'{right.text}'.", f"Found {self.text[left.start : right.end]!r}.",
+            f"Write {wanted} for a product.",
+        )  # fmt: skip
+
+    def _without_argument(self, name: Token) -> NoReturn:
+        argument = self.token.text if self.token.kind == "name" else "x"
+        self.scope.complain(
+            name.start, name.end, f"the function '{name.text}' has no argument.",
+            "Expected a bracket after it.", f"Write {name.text}({argument}).",
+        )  # fmt: skip
+
+    def _unknown_function(self, name: Token) -> NoReturn:
+        if name.text in self.scope.names() or name.text in ("t", "pi"):
+            self.scope.complain(
+                name.start, name.end, f"'{name.text}' is not a function.",
+                "Found a bracket directly after it.", f"Write {name.text}*(…) for a product.",
+            )  # fmt: skip
+        near = _HABITS.get(name.text)
+        remedy = f"Did you mean '{near}'?" if near else did_you_mean(name.text, FUNCTIONS).strip()
+        self.scope.complain(
+            name.start, name.end, f"'{name.text}' is not a known function.",
+            f"Known: {', '.join(FUNCTIONS)}.", remedy or "Write it with these.",
+        )  # fmt: skip
+
+    def _wrong_count(self, name: Token, function: Function, count: int, end: int) -> NoReturn:
+        wanted = (
+            str(function.fewest) if function.fewest == function.most
+            else f"{function.fewest} to {function.most}"
+        )  # fmt: skip
+        example = {"atan2": "atan2(y, x)", "if": "if(x < 0, value, other value)"}
+        self.scope.complain(
+            name.start, end, f"{name.text}() does not take {count} "
+            f"argument{'s' * (count != 1)}.",
+            f"Expected {wanted}.", f"Write {example.get(name.text, f'{name.text}(x)')}.",
+        )  # fmt: skip
+
+
+def _bits(number: Any) -> int:
+    if not isinstance(number, sp.Rational):
+        return 0
+    return max(int(number.p).bit_length(), int(number.q).bit_length())

@@ -1,0 +1,231 @@
+"""Model files: a system, where it starts and what is asked of it, as TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any, NoReturn
+
+import numpy as np
+
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.io import questions, statement
+from stationary.io.reader import Reader
+from stationary.io.source import FileError, Source
+from stationary.io.toml import LARGEST_FILE, read
+from stationary.model.system import System
+
+#: Every table and key at the top of a model file.
+TOP = ("name", "about", "coordinates", "inputs", "parameters", "definitions", "energies",
+       *statement.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """A system together with where it starts and what is asked of it: a model file, read.
+
+    Attributes
+    ----------
+    system : System
+    start : dict
+        Coordinates and velocities at the start, by name.
+    params : dict
+        Values of the parameters, by name.
+    inputs : dict
+        Courses of the inputs, by name: numbers or expressions.
+    questions : dict
+        For each question of the file, such as ``"simulate"``, its arguments.
+    units : dict
+        Units as they were written, by name.
+
+    Examples
+    --------
+    >>> model = st.load('''
+    ... coordinates = ["theta"]
+    ... [parameters]
+    ... l = "50 cm"
+    ... [energies]
+    ... kinetic = "l^2*theta'^2/2"
+    ... potential = "-9.81*l*cos(theta)"
+    ... [start]
+    ... theta = "30 deg"
+    ... [simulate]
+    ... span = [0, 1]
+    ... ''')
+    >>> model.params, model.start, model.span
+    ({'l': 0.5}, {'theta': 0.5235987755982988}, (0.0, 1.0))
+    >>> st.simulate(model.system, span=model.span, start=model.start).status
+    'done'
+    """
+
+    system: System
+    start: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, float] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    about: str = ""
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """First and last time of the simulation that the file asks for, if it does."""
+        return self.questions.get("simulate", {}).get("span")
+
+    def __repr__(self) -> str:
+        lines = [str(self.system)]
+        if self.start:
+            values = (
+                f"{k} = {v:g}" if np.ndim(v) == 0 else f"{k} = …" for k, v in self.start.items()
+            )
+            lines.append("  starts at " + ", ".join(values))
+        if self.questions:
+            lines.append("  asks for " + ", ".join(self.questions))
+        return "\n".join(lines)
+
+    def _repr_latex_(self) -> str:
+        return self.system._repr_latex_()
+
+
+def load(path: Any) -> Model:
+    """Read a model file.
+
+    Expressions are read by a grammar of their own; nothing in the file is evaluated as a program.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; or its text, which has more than one line.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    StatementError
+        With the file, the line, the column and a caret under what is wrong.
+
+    Examples
+    --------
+    >>> model = st.load('''
+    ... coordinates = ["x"]
+    ... [parameters]
+    ... m = "2 kg"
+    ... k = 8
+    ... [energies]
+    ... kinetic = "m*x'^2/2"
+    ... potential = "k*x^2/2"
+    ... ''')
+    >>> print(model.system)
+    System of 1 coordinate: x
+      T = m*x.dot**2/2
+      U = k*x**2/2
+      with m = 2, k = 8
+    """
+    return _model(Reader(read(_source(path))))
+
+
+def _source(path: Any) -> Source:
+    if isinstance(path, str) and "\n" in path:
+        return Source(path)
+    file = FilePath(path)
+    try:
+        if file.stat().st_size > 4 * LARGEST_FILE:
+            raise FileError(
+                say(
+                    f"{file}: the file is too large for a model file.",
+                    f"Found {file.stat().st_size} bytes.",
+                    "State what repeats once, with [[each]].",
+                ),
+                file=str(file),
+            )
+        content = file.read_bytes()
+    except (OSError, ValueError) as error:
+        beside = [p.name for p in file.parent.glob("*.toml")] if _is_folder(file.parent) else []
+        raise FileError(
+            say(
+                f"the model file '{file}' cannot be read.",
+                f"Found: {getattr(error, 'strerror', None) or error}.",
+                did_you_mean(file.name, beside).strip()
+                or "Check the name; 'stationary new' writes a model to start from.",
+            ),
+            file=str(file),
+        ) from None
+    try:
+        return Source(content.decode("utf-8"), str(file))
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8", "replace")
+        source = Source(before + "\ufffd", str(file))
+        source.complain(
+            len(before), len(before) + 1, "the file is not UTF-8 from here on.",
+            f"Found the byte 0x{content[error.start]:02x}.", "Save it as UTF-8.",
+        )  # fmt: skip
+
+
+def _is_folder(path: FilePath) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _model(reader: Reader) -> Model:
+    _check_top(reader)
+    name = reader.text(("name",), "the name") if reader.at(("name",)) is not None else ""
+    about = reader.text(("about",), "'about'") if reader.at(("about",)) is not None else ""
+    units: dict[str, str] = {}
+    coordinates = statement.coordinates(reader, units)
+    statement.parameters(reader, units)
+    courses = statement.inputs(reader)
+    statement.definitions(reader)
+    try:
+        system = statement.system(reader, coordinates, name)
+    except FileError:
+        raise
+    except (StatementError, RecursionError) as error:
+        _refuse(reader, error)
+    start = statement.start(reader, ("start",))
+    asked = {
+        kind: questions.arguments(reader, kind)
+        for kind in questions.QUESTIONS
+        if reader.at((kind,)) is not None
+    }
+    used = {p.name: p.default for p in system.parameters if p.default is not None}
+    return Model(system, start, used, courses, asked, units, about)
+
+
+def _check_top(reader: Reader) -> None:
+    for key, value in reader.document.data.items():
+        if key in TOP:
+            continue
+        kind = "table" if isinstance(value, (dict, list)) else "key"
+        shown = f"[{key}]" if kind == "table" else f"'{key}'"
+        home = next((t for t, keys in _HOMES.items() if key in keys), "")
+        remedy = f"Move it into [{home}]." if home else did_you_mean(key, TOP).strip()
+        reader.document.complain_of_key(
+            (key,), f"{shown} is not a {kind} of a model file.", f"Known: {', '.join(TOP)}.",
+            remedy or "Remove it.",
+        )  # fmt: skip
+
+
+# Keys that people put at the top, and where they belong.
+_HOMES: Mapping[str, tuple[str, ...]] = {
+    "energies": ("kinetic", "potential", "work", "dissipation", "T", "U", "W", "D"),
+    "simulate": ("span", "points", "method"),
+}
+
+
+def _refuse(reader: Reader, error: Exception) -> NoReturn:
+    """Show where a system that cannot be stands in the file."""
+    said = str(error) if isinstance(error, StatementError) else "the system is nested too deeply."
+    what, _, rest = said.partition("\n")
+    for table in statement.TABLES:
+        for path in reader.tables(table) if isinstance(reader.at((table,)), list) else []:
+            label = reader.at((*path, "name"))
+            if isinstance(label, str) and f"'{label}'" in what:
+                reader.document.complain(path, what, rest.strip())
+    for kind in statement.ENERGIES:
+        if kind in what and reader.at(("energies", kind)) is not None:
+            reader.document.complain(("energies", kind), what, rest.strip())
+    reader.document.complain_of_key(("energies",), what, rest.strip())

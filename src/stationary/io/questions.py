@@ -1,0 +1,90 @@
+"""The questions that a model file asks: one table each, with the arguments of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stationary.errors import did_you_mean
+from stationary.io import statement
+from stationary.io.reader import Reader
+from stationary.io.toml import Path
+from stationary.model.symbols import Coordinate, Parameter
+
+
+def _span(reader: Reader, path: Path) -> tuple[float, float]:
+    first, last = reader.pair(path, "the span")
+    if not first < last:
+        reader.document.complain(path, "the span is empty or reversed.", f"Found {first:g} and "
+                                 f"{last:g}.", "Give the smaller end first.")  # fmt: skip
+    return first, last
+
+
+def _whole(reader: Reader, path: Path) -> int:
+    return reader.whole(path, f"'{path[-1]}'")
+
+
+def _number(reader: Reader, path: Path) -> float:
+    return reader.number(path, f"'{path[-1]}'")
+
+
+def _positive(reader: Reader, path: Path) -> float:
+    found = _number(reader, path)
+    if not found > 0:
+        reader.document.complain(path, f"'{path[-1]}' is not positive.", f"Found {found:g}.",
+                                 "Give a number above zero.")  # fmt: skip
+    return found
+
+
+def _within(reader: Reader, path: Path) -> dict[str, tuple[float, float]]:
+    found = {}
+    for key in reader.table(path, what="'within'"):
+        _known(reader, (*path, key), key, Coordinate, "coordinate")
+        found[key] = reader.pair((*path, key), f"the range of '{key}'")
+    return found
+
+
+def _parameter(reader: Reader, path: Path) -> str:
+    name = reader.text(path, "'parameter'")
+    _known(reader, path, name, Parameter, "parameter")
+    return name
+
+
+def _known(reader: Reader, path: Path, name: str, kind: type, word: str) -> None:
+    known = [n for n, s in reader.names.symbols.items() if isinstance(s, kind)]
+    if kind is Coordinate:
+        known += reader.names.arrays
+    if name.partition("[")[0] not in known:
+        reader.document.complain(
+            path, f"'{name[:40]}' is not a {word}.", f"Known: {', '.join(known) or 'none'}.",
+            did_you_mean(name, known).strip() or f"Declare the {word}.",
+        )  # fmt: skip
+
+
+def _method(reader: Reader, path: Path) -> str:
+    return reader.choice(path, "the method", ("auto", "Taylor", "BDF", "Runge", "Variational"))
+
+
+def _kind(reader: Reader, path: Path) -> str:
+    return reader.choice(path, "the kind of equilibrium", ("minimum", "any"))
+
+
+Take = Callable[[Reader, Path], Any]
+
+#: For each question its keys and what reads them.
+QUESTIONS: dict[str, dict[str, Take]] = {
+    "simulate": {"span": _span, "points": _whole, "method": _method, "step": _positive,
+                 "rtol": _positive, "atol": _positive},
+    "statics": {"start": statement.start, "kind": _kind, "t": _number},
+    "equilibria": {"within": _within, "t": _number},
+    "linearize": {"at": statement.start, "t": _number},
+    "continue": {"parameter": _parameter, "span": _span, "start": statement.start,
+                 "points": _whole, "seconds": _positive},
+}  # fmt: skip
+
+
+def arguments(reader: Reader, kind: str) -> dict[str, Any]:
+    """Read the table of one question."""
+    takes = QUESTIONS[kind]
+    path = (kind,)
+    return {key: takes[key](reader, (*path, key)) for key in reader.table(path, takes)}

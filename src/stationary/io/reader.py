@@ -1,0 +1,218 @@
+"""Values of a model file, taken one at a time: each knows where it stands and what it must be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+import sympy as sp
+
+from stationary.errors import did_you_mean
+from stationary.io import units
+from stationary.io.grammar import parse
+from stationary.io.names import RESERVED, Names, is_name
+from stationary.io.toml import Document, Path
+
+_LARGEST = 1e300
+_KINDS = {bool: "a truth", int: "a number", float: "a number", str: "text", list: "a list",
+          dict: "a table"}  # fmt: skip
+
+
+class Reader:
+    """Takes typed values out of a document, or says where they are wrong."""
+
+    def __init__(self, document: Document):
+        self.document = document
+        self.names = Names(document)
+
+    def at(self, path: Path) -> Any:
+        """Return the plain value at a path, or None."""
+        found: Any = self.document.data
+        for part in path:
+            try:
+                found = found[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return found
+
+    def wrong(self, path: Path, what: str, expected: str, remedy: str) -> NoReturn:
+        """Refuse a value of the wrong kind."""
+        kind = _KINDS.get(type(self.at(path)), "a date or a time")
+        self.document.complain(path, what, f"Found {kind}, expected {expected}.", remedy)
+
+    # -- shapes -------------------------------------------------------------------------------
+
+    def table(self, path: Path, known: Iterable[str] | None = None, what: str = "") -> list[str]:
+        """Return the keys of a table, after a look for those that are not known."""
+        found = self.at(path)
+        if found is None:
+            return []
+        label = what or f"[{'.'.join(map(str, path))}]"
+        if not isinstance(found, dict):
+            self.wrong(path, f"{label} is not a table.", "keys with values", f"Write {label} on a "
+                       "line of its own, and keys below it.")  # fmt: skip
+        known = None if known is None else list(known)
+        for key in found:
+            if known is not None and key not in known:
+                self.document.complain_of_key(
+                    (*path, key), f"'{key}' is not a key of {label}.",
+                    f"Known: {', '.join(known)}.",
+                    did_you_mean(key, known).strip() or "Remove it.",
+                )  # fmt: skip
+        return list(found)
+
+    def tables(self, name: str) -> list[Path]:
+        """Return the paths of the entries of ``[[name]]``."""
+        found = self.at((name,))
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+            self.wrong((name,), f"'{name}' is not a list of tables.", f"[[{name}]] with keys below",
+                       f"Write [[{name}]] once for each.")  # fmt: skip
+        return [(name, k) for k in range(len(found))]
+
+    def items(self, path: Path, what: str) -> list[Path]:
+        """Return the paths of the entries of a list; a single value is a list of one."""
+        found = self.at(path)
+        if not isinstance(found, list):
+            return [path]
+        if not found:
+            self.document.complain(path, f"{what} is an empty list.", "Found no entry.",
+                                   "Give one or more.")  # fmt: skip
+        return [(*path, k) for k in range(len(found))]
+
+    # -- values -------------------------------------------------------------------------------
+
+    def text(self, path: Path, what: str) -> str:
+        """Return text."""
+        found = self.at(path)
+        if not isinstance(found, str):
+            self.wrong(path, f"{what} is not text.", "text in quotes", "Put it in quotes.")
+        return found
+
+    def choice(self, path: Path, what: str, choices: Iterable[str]) -> str:
+        """Return text that is one of a few words."""
+        found, choices = self.text(path, what), list(choices)
+        if found not in choices:
+            self.document.complain(
+                path, f"{what} is not known.", f"Known: {', '.join(choices)}.",
+                did_you_mean(found, choices).strip() or "Choose one of these.",
+            )  # fmt: skip
+        return found
+
+    def whole(self, path: Path, what: str, fewest: int = 1, most: int = 10_000_000) -> int:
+        """Return a whole number."""
+        found = self.at(path)
+        if isinstance(found, bool) or not isinstance(found, int) or not fewest <= found <= most:
+            self.document.complain(
+                path, f"{what} is not a whole number in range.",
+                f"Found {str(found)[:30]}, expected {fewest} to {most}.",
+                "Write it without a point.",
+            )  # fmt: skip
+        return found
+
+    def number(self, path: Path, what: str) -> float:
+        """Return a number: plain, text with a unit, or a constant expression such as "pi/2"."""
+        found = self.at(path)
+        if isinstance(found, str):
+            pair = units.split(found)
+            if pair is not None and pair[1] and _could_be_unit(pair[1]):
+                return self._with_unit(path, *pair)
+            e = parse(found, self.names.within(path, what, states=False))
+            found = float(e) if e.is_number else math.nan
+        elif isinstance(found, bool) or not isinstance(found, (int, float)):
+            self.wrong(
+                path, f"{what} is not a number.", "a number",
+                'Write it plainly, or in quotes with a unit, as in "5 cm".',
+            )  # fmt: skip
+        if not abs(found) <= _LARGEST:
+            self.document.complain(path, f"{what} is not a finite number.", f"Found {found:g}."
+                                   if isinstance(found, float) else "Found too many digits.",
+                                   f"Give one below {_LARGEST:g}.")  # fmt: skip
+        return float(found)
+
+    def _with_unit(self, path: Path, number: str, unit: str) -> float:
+        try:
+            made = units.value(number, unit)
+        except units.UnknownUnit as error:
+            self.document.complain(
+                path, f"'{error.unit}' is not a known unit.",
+                f"Known: {', '.join(units.KNOWN)}, with prefixes, products, quotients and powers.",
+                error.suggestion or "Convert the value to SI units.",
+            )  # fmt: skip
+        except (OverflowError, ValueError):
+            made = math.inf
+        if not abs(made) <= _LARGEST:
+            self.document.complain(
+                path, "the value is not a finite number.", f"Found {number[:20]}.",
+                f"Give one below {_LARGEST:g}.",
+            )  # fmt: skip
+        return made
+
+    def pair(self, path: Path, what: str) -> tuple[float, float]:
+        """Return two numbers: the ends of an interval."""
+        found = self.at(path)
+        if not isinstance(found, list) or len(found) != 2:
+            self.document.complain(
+                path, f"{what} is not a pair of numbers.",
+                f"Found {str(found)[:40]}.", "Write it as in [0, 10].",
+            )  # fmt: skip
+        return self.number((*path, 0), what), self.number((*path, 1), what)
+
+    def numbers(self, path: Path, what: str) -> np.ndarray:
+        """Return an array of numbers from nested lists."""
+
+        def taken(here: Path) -> Any:
+            if isinstance(self.at(here), list):
+                return [taken(k) for k in self.items(here, what)]
+            return self.number(here, what)
+
+        try:
+            return np.array(taken(path), dtype=float)
+        except ValueError as error:
+            if hasattr(error, "line"):
+                raise
+            self.document.complain(path, f"the rows of {what} differ in length.",
+                                   "Expected lists of equal length.", "Fill them up.")  # fmt: skip
+
+    def expression(self, path: Path, what: str, names: Names | None = None, **rules: Any) -> Any:
+        """Return an expression: a number, or text read by the grammar."""
+        found = self.at(path)
+        if isinstance(found, (int, float)) and not isinstance(found, bool):
+            self.number(path, what)
+            return sp.S(found)
+        if not isinstance(found, str):
+            self.wrong(path, f"{what} is not an expression.", "a number or text in quotes",
+                       "Write it in quotes.")  # fmt: skip
+        scope = (names or self.names).within(path, what, **rules)
+        made = parse(found, scope)
+        scope.check(made)
+        return made
+
+    def vector(self, path: Path, what: str, names: Names | None = None, **rules: Any) -> tuple:
+        """Return one or several expressions as a tuple."""
+        return tuple(self.expression(p, what, names, **rules) for p in self.items(path, what))
+
+    # -- names --------------------------------------------------------------------------------
+
+    def declare(self, path: Path, name: str, kind: str, complain: Callable | None = None) -> str:
+        """Check a name that is declared; return it."""
+        say = complain or self.document.complain_of_key
+        if not is_name(name):
+            say(path, f"'{name[:40]}' cannot name {kind}.",
+                "Names are letters, digits and underscores, and begin with a letter.",
+                "Choose another name.")  # fmt: skip
+        if name in RESERVED:
+            say(path, f"'{name}' cannot name {kind}.", "It means something in expressions already.",
+                "Choose another name.")  # fmt: skip
+        if name in self.names.symbols or name in self.names.arrays:
+            say(path, f"'{name}' names two things.", "It is declared already.",
+                "Rename one of them.")  # fmt: skip
+        return name
+
+
+def _could_be_unit(text: str) -> bool:
+    """Tell a unit from the rest of an expression: "2 m" from "2*pi"."""
+    return text[0].isalpha() or text[0] in "°%"

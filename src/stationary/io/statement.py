@@ -1,0 +1,454 @@
+"""The tables of a model file that state a system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from stationary.errors import did_you_mean
+from stationary.io import units as unit
+from stationary.io.names import Names, Rows, coordinate_of
+from stationary.io.reader import Reader
+from stationary.io.toml import Path
+from stationary.model import parts, symbols
+from stationary.model.arrays import Array
+from stationary.model.each import Each, Repeated, Slot, table_of
+from stationary.model.system import Mechanism, Part, System
+from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
+
+ENERGIES = ("kinetic", "potential", "work", "dissipation")
+TERMS = ("loads", "friction", "constraints", "pfaffian", "contacts")
+TABLES = (*TERMS, "each", "parts", "drawing", "mechanism")
+
+_MOST_COORDINATES = 1_000_000
+_MOST_ROWS = 1_000_000
+
+# What may stand in an energy.
+_RULES: dict[str, dict[str, Any]] = {
+    "kinetic": {"what": "the kinetic energy", "inputs": False},
+    "potential": {"what": "the potential energy", "inputs": False, "velocities": False},
+    "work": {"what": "the work", "velocities": False},
+    "dissipation": {"what": "the dissipation"},
+}
+
+
+# -- names --------------------------------------------------------------------------------------
+
+
+def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
+    """Declare the coordinates, given as a list of names or as a table of names and units."""
+    path = ("coordinates",)
+    given = reader.at(path)
+    if given is None:
+        reader.document.source.complain(
+            0, 1, "the file declares no coordinates.", "Expected a key 'coordinates'.",
+            'Begin with coordinates = ["x", "theta"].',
+        )  # fmt: skip
+    if isinstance(given, dict):
+        entries = [((*path, name), name, True) for name in reader.table(path)]
+        units |= {name: reader.text((*path, name), f"the unit of '{name}'") for name in given}
+    else:
+        listed = reader.items(path, "'coordinates'")
+        entries = [(p, reader.text(p, "a coordinate"), False) for p in listed]
+    made: list[Any] = []
+    for place, text, is_key in entries:
+        complain = reader.document.complain_of_key if is_key else reader.document.complain
+        match = re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[([\d\s,]+)\])?\s*", text)
+        name = reader.declare(place, match[1] if match else text, "a coordinate", complain)
+        sizes = [part.strip() for part in (match[2] or "").split(",")] if match and match[2] else []
+        if not sizes:
+            made.append(symbols.coordinates(name))
+            reader.names.symbols[name] = made[-1]
+            continue
+        good = all(s.isdecimal() and 0 < len(s) < 8 and int(s) for s in sizes) and len(sizes) < 4
+        shape = tuple(int(s) for s in sizes) if good else (0,)
+        if not 0 < int(np.prod(shape)) <= _MOST_COORDINATES:
+            complain(place, f"the shape of '{name}' is not one.",
+                     f"Found [{match[2] if match else ''}], expected one to three whole numbers.",
+                     'Write it as in "r[100,2]".')  # fmt: skip
+        made.append(symbols.coordinates(name, shape=shape))
+        reader.names.arrays[name] = made[-1]
+    return made
+
+
+def parameters(reader: Reader, units: dict[str, str]) -> None:
+    """Declare the parameters: a number, text with a unit, or "" for none."""
+    for name in reader.table(("parameters",)):
+        path = ("parameters", name)
+        reader.declare(path, name, "a parameter")
+        given = reader.at(path)
+        if given == "":
+            reader.names.symbols[name] = symbols.declare(symbols.Parameter(name))
+            continue
+        if isinstance(given, str):
+            pair = unit.split(given)
+            if pair is None:
+                _not_a_value(reader, path, name, given)
+            if pair[1]:
+                units[name] = pair[1]
+        value = reader.number(path, f"parameter '{name}'")
+        # Not st.parameters(name=value): a parameter may be called "names".
+        reader.names.symbols[name] = symbols.declare(symbols.Parameter(name, value))
+
+
+def _not_a_value(reader: Reader, path: Path, name: str, given: str) -> NoReturn:
+    home = "energies" if name in ENERGIES else "definitions"
+    reader.document.complain(
+        path, f"parameter '{name}' is not a number.",
+        f"Found {given[:40]!r}, expected a number with or without a unit, as in \"5 cm\".",
+        f"Put expressions into [{home}].",
+    )  # fmt: skip
+
+
+def inputs(reader: Reader) -> dict[str, Any]:
+    """Declare the inputs; return their courses where the file gives them."""
+    path = ("inputs",)
+    given = reader.at(path)
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        for place in reader.items(path, "'inputs'"):
+            name = reader.text(place, "an input")
+            reader.declare(place, name, "an input", reader.document.complain)
+            reader.names.symbols[name] = symbols.inputs(name)
+        return {}
+    names = reader.table(path)
+    for name in names:
+        reader.declare((*path, name), name, "an input")
+        reader.names.symbols[name] = symbols.inputs(name)
+    return {
+        name: _course(reader, (*path, name), f"the course of '{name}'")
+        for name in names
+        if given[name] != ""
+    }
+
+
+def _course(reader: Reader, path: Path, what: str) -> Any:
+    if not isinstance(reader.at(path), dict):
+        return reader.expression(path, what, inputs=False)
+    reader.table(path, ("t", "value"), what)
+    times, values = (reader.numbers((*path, key), f"{what}: {key}") for key in ("t", "value"))
+    return times, values
+
+
+def definitions(reader: Reader) -> None:
+    """Read names for expressions; later ones may use earlier ones."""
+    for name in reader.table(("definitions",)):
+        path = ("definitions", name)
+        reader.declare(path, name, "a definition")
+        reader.names.symbols[name] = reader.expression(path, f"definition '{name}'")
+
+
+# -- the system ---------------------------------------------------------------------------------
+
+
+def system(reader: Reader, coordinates: list[Any], name: str) -> System:
+    """Put the system together."""
+    fields: dict[str, Any] = {kind: [] for kind in TERMS}
+    reader.table(("energies",), ENERGIES)
+    for kind in ENERGIES:
+        path = ("energies", kind)
+        given = reader.at(path) is not None
+        fields[kind] = reader.expression(path, **_RULES[kind]) if given else 0
+    for kind in TERMS:
+        if kind == "constraints" and isinstance(reader.at((kind,)), dict):
+            # The short form: a table of names and expressions.
+            for key in reader.table((kind,)):
+                R = reader.vector((kind, key), f"constraint '{key}'", velocities=False)
+                fields[kind].append(Constraint(R, name=key))
+            continue
+        for path in reader.tables(kind):
+            fields[kind].append(_term(reader, kind, path))
+    for path in reader.tables("each"):
+        _each(reader, path, fields)
+    drawn = [_drawing(reader, path) for path in reader.tables("drawing")]
+    made = System(**fields, parts=tuple(drawn), name=name, mechanism=_mechanism(reader))
+    built = [_part(reader, path) for path in reader.tables("parts")]
+    for part in built:
+        made = made + part
+    whole = {c.name for c in coordinates}
+    stray = [c.name for c in made.coordinates if c.name.partition("[")[0] not in whole]
+    assert not stray, stray
+    kept = {key: getattr(made, key) for key in (*ENERGIES, "parts", "mechanism")}
+    kept |= {key: made._terms(key) for key in TERMS}
+    return System(**kept, coordinates=tuple(coordinates), name=name)
+
+
+def _name(reader: Reader, path: Path) -> str | None:
+    return reader.text((*path, "name"), "a name") if reader.at((*path, "name")) else None
+
+
+def _term(reader: Reader, kind: str, path: Path) -> Any:
+    """Read one entry of [[loads]], [[constraints]] and so on; with rows it repeats."""
+    drag = kind == "friction" and reader.at((*path, "eta")) is not None
+    fields = _DRAG if drag else _FIELDS[kind]
+    reader.table(path, [*fields, "name", "rows", "table"], f"[[{kind}]]")
+    names = _rows(reader, path)
+    given: dict[str, Any] = {}
+    for key, (what, needed, vector, rules) in fields.items():
+        place = (*path, key)
+        if reader.at(place) is not None:
+            take = reader.vector if vector else reader.expression
+            given[key] = take(place, what, names, **rules)
+        elif needed:
+            reader.document.complain_of_key(
+                path, f"an entry of {kind} has no '{key}'.",
+                f"Expected {', '.join(k for k, f in fields.items() if f[1])}.", f"Add {key} = ….",
+            )  # fmt: skip
+    make = {"loads": Load, "friction": Drag if drag else Friction, "constraints": Constraint,
+            "pfaffian": Pfaffian, "contacts": Contact}[kind]  # fmt: skip
+    made = make(**given, name=_name(reader, path))
+    return (
+        made
+        if names.rows is None
+        else Repeated(made, table_of(names.rows.count, names.rows.columns, made.expressions()))
+    )
+
+
+# For each key of a term: what it is, whether it must be there, whether it may be a list, and rules.
+Field = tuple[str, bool, bool, dict[str, Any]]
+_PLACE: dict[str, Any] = {"velocities": False, "inputs": False}
+_FIELDS: dict[str, dict[str, Field]] = {
+    "loads": {
+        "force": ("the force of a load", True, True, {}),
+        "on": ("what a load works on", True, True, _PLACE),
+    },
+    "friction": {
+        "limit": ("the limit of friction", True, False, {}),
+        "on": ("what friction works on", True, True, _PLACE),
+    },
+    "constraints": {"R": ("a constraint", True, True, _PLACE)},
+    "pfaffian": {"expr": ("a constraint on velocities", True, True, {"inputs": False})},
+    "contacts": {
+        "gap": ("the gap of a contact", True, False, _PLACE),
+        "friction": ("the coefficient of friction", False, False, _PLACE),
+        "slip": ("the slip of a contact", False, True, _PLACE),
+    },
+}
+_DRAG: dict[str, Field] = {
+    "eta": ("the coefficient of drag", True, False, {}),
+    "power": ("the power of drag", True, False, {"velocities": False}),
+    "on": ("what drag works on", True, True, _PLACE),
+}
+
+
+# -- repetition ---------------------------------------------------------------------------------
+
+
+def _rows(reader: Reader, path: Path) -> Names:
+    """Return the names for an entry, with its rows if it has them."""
+    if reader.at((*path, "rows")) is None:
+        if reader.at((*path, "table")) is not None:
+            reader.document.complain_of_key(
+                (*path, "table"), "a table stands beside no rows.", "Expected rows = ….",
+                "Say how many rows there are.",
+            )  # fmt: skip
+        return reader.names
+    count = reader.whole((*path, "rows"), "'rows'", 1, _MOST_ROWS)
+    tables: dict[str, np.ndarray] = {}
+    for key in reader.table((*path, "table"), what="a table of rows"):
+        place = (*path, "table", key)
+        reader.declare(place, key, "a column")
+        tables[key] = reader.numbers(place, f"column '{key}'")
+        if tables[key].shape != (count,):
+            reader.document.complain(
+                place, f"column '{key}' has another number of rows.",
+                f"Found shape {tables[key].shape}, expected ({count},).",
+                "Give one number for each row.",
+            )  # fmt: skip
+    return replace(reader.names, rows=Rows(count, tables))
+
+
+def _each(reader: Reader, path: Path, fields: dict[str, Any]) -> None:
+    """Read an element of energy that repeats, and add it."""
+    reader.table(path, ("kind", "rows", "expression", "table", "factor"), "[[each]]")
+    for key, example in (("kind", '"potential"'), ("rows", "99"), ("expression", '"k*r[i,0]^2/2"')):
+        if reader.at((*path, key)) is None:
+            reader.document.complain_of_key(
+                path, f"an entry of each has no '{key}'.", "Expected kind, rows and expression.",
+                f"Add {key} = {example}, say.",
+            )  # fmt: skip
+    kind = reader.choice((*path, "kind"), "the kind of an energy", ENERGIES)
+    names = _rows(reader, path)
+    assert names.rows is not None
+    element = reader.expression((*path, "expression"), names=names, **_RULES[kind])
+    made = Each((element,), table_of(names.rows.count, names.rows.columns, (element,)))
+    factor = (*path, "factor")
+    scale = reader.expression(factor, "a factor", **_PLACE) if reader.at(factor) is not None else 1
+    fields[kind] += scale * made
+
+
+# -- parts and pictures ---------------------------------------------------------------------------
+
+
+def _point(reader: Reader, path: Path, what: str) -> tuple:
+    return reader.vector(path, what, **_PLACE)
+
+
+def _between(reader: Reader, path: Path) -> tuple:
+    place = (*path, "between")
+    if not isinstance(reader.at(place), list) or len(reader.at(place)) != 2:
+        reader.document.complain(
+            place, "'between' is not a pair of points.", "Expected two of them.",
+            'Write between = [["0", "0"], ["x", "y"]].',
+        )  # fmt: skip
+    P, Q = (_point(reader, (*place, k), "an end") for k in (0, 1))
+    return P, Q
+
+
+def _part(reader: Reader, path: Path) -> System:
+    """Read a part: a system of its own, drawn in pictures."""
+    place = (*path, "kind")
+    if reader.at(place) is None:
+        reader.document.complain_of_key(
+            path, "a part has no 'kind'.", f"Known: {', '.join(PARTS)}.", 'Add kind = "particle".'
+        )
+    kind = reader.choice(place, "the kind of a part", PARTS)
+    needed, optional, make = PARTS[kind]
+    reader.table(path, ("kind", *needed, *optional, "name"), f"a {kind} of [[parts]]")
+    for key in needed:
+        if reader.at((*path, key)) is None:
+            reader.document.complain_of_key(
+                path, f"a {kind} has no '{key}'.", f"Expected {', '.join(needed)}.",
+                f"Add {key} = ….",
+            )  # fmt: skip
+    return make(reader, path, _name(reader, path) or "")
+
+
+def _value(reader: Reader, path: Path, key: str, default: Any = 0) -> Any:
+    place = (*path, key)
+    if reader.at(place) is None:
+        return default
+    return reader.expression(place, f"'{key}'", **_PLACE)
+
+
+def _particle(reader: Reader, path: Path, name: str) -> System:
+    return parts.particle(
+        _value(reader, path, "m"), at=_point(reader, (*path, "at"), "a position"),
+        gravity=_value(reader, path, "gravity"), name=name,
+    )  # fmt: skip
+
+
+def _body(reader: Reader, path: Path, name: str) -> System:
+    return parts.body(
+        _value(reader, path, "m"), inertia=_value(reader, path, "inertia"),
+        at=_point(reader, (*path, "at"), "a position"), angle=_value(reader, path, "angle"),
+        gravity=_value(reader, path, "gravity"), name=name,
+    )  # fmt: skip
+
+
+def _spring(reader: Reader, path: Path, name: str) -> System:
+    return parts.spring(_value(reader, path, "k"), between=_between(reader, path),
+                        rest=_value(reader, path, "rest"), name=name)  # fmt: skip
+
+
+def _damper(reader: Reader, path: Path, name: str) -> System:
+    return parts.damper(_value(reader, path, "c"), between=_between(reader, path), name=name)
+
+
+def _rod(reader: Reader, path: Path, name: str) -> System:
+    P, Q = _between(reader, path)
+    return parts.rod(P, Q, _value(reader, path, "length"), name=name)
+
+
+#: For each kind of part its keys, those that may be left out, and what makes it.
+PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]] = {
+    "particle": (("m", "at"), ("gravity",), _particle),
+    "body": (("m", "inertia", "at", "angle"), ("gravity",), _body),
+    "spring": (("k", "between"), ("rest",), _spring),
+    "damper": (("c", "between"), (), _damper),
+    "rod": (("between", "length"), (), _rod),
+}
+
+
+def _drawing(reader: Reader, path: Path) -> Part:
+    """Read what pictures show and physics does not know of."""
+    reader.table(path, ("kind", "points", "angle", "name", "rows", "table"), "[[drawing]]")
+    kind = reader.choice((*path, "kind"), "the kind of a drawing", PARTS)
+    names = _rows(reader, path)
+    places = reader.items((*path, "points"), "'points'")
+    points = tuple(_row_of_points(reader, p, names) for p in places)
+    turned = reader.at((*path, "angle")) is not None
+    angle = _value(reader, path, "angle") if turned else None
+    return Part(kind, points, angle=angle, name=_name(reader, path))
+
+
+def _row_of_points(reader: Reader, path: Path, names: Names) -> Any:
+    """Read a point; with rows, and entries of an array in it, a view of that array."""
+    entries = reader.vector(path, "a point", names, **_PLACE)
+    if names.rows is None or not any(isinstance(e, Slot) for e in entries):
+        return entries
+    columns = [names.rows.columns.get(e) if isinstance(e, Slot) else None for e in entries]
+    arrays = {c.name: c for c in columns if isinstance(c, Array)}
+    if len(arrays) != 1 or not all(isinstance(c, Array) for c in columns):
+        reader.document.complain(
+            path, "a point that repeats is not made of one array.",
+            "Expected entries of the same array of coordinates.",
+            'Write it as in ["r[i,0]", "r[i,1]"].',
+        )  # fmt: skip
+    (array,) = arrays.values()
+    return replace(array, index=np.stack([c.index for c in columns if c is not None], axis=-1))
+
+
+def _mechanism(reader: Reader) -> Mechanism | None:
+    path = ("mechanism",)
+    if reader.at(path) is None:
+        return None
+    reader.table(path, ("x", "inertia"))
+    x, inertia = (reader.vector((*path, key), f"'{key}'", **_PLACE) for key in ("x", "inertia"))
+    return Mechanism(x, inertia)
+
+
+# -- the start ----------------------------------------------------------------------------------
+
+
+def start(reader: Reader, path: Path) -> dict[str, Any]:
+    """Read values of coordinates and velocities, by name."""
+    found: dict[str, Any] = {}
+    for key in reader.table(path):
+        place = (*path, key)
+        inner = reader.at(place)
+        if isinstance(inner, dict):
+            # TOML reads theta.dot = 1 as an entry inside a table.
+            for suffix in reader.table(place, ("dot",), f"'{key}'"):
+                found[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
+            continue
+        found[coordinate_of(key)] = _state(reader, place, coordinate_of(key))
+    return found
+
+
+def _state(reader: Reader, path: Path, name: str) -> Any:
+    stem = name.removesuffix(".dot")
+    if stem in reader.names.arrays:
+        array = reader.names.arrays[stem]
+        values = reader.numbers(path, f"the start of '{name}'")
+        if values.shape not in ((), array.base):
+            reader.document.complain(
+                path, f"the start of '{name}' has another shape.",
+                f"Found {values.shape}, expected {array.base}.", "Give one number for each entry.",
+            )  # fmt: skip
+        return np.broadcast_to(values, array.base)
+    known = [n for n, s in reader.names.symbols.items() if isinstance(s, symbols.Coordinate)]
+    if stem not in known and not _is_entry(reader, stem):
+        known += reader.names.arrays
+        reader.document.complain_of_key(
+            path, f"'{stem}' is not a coordinate.", f"Coordinates: {', '.join(known)}.",
+            did_you_mean(stem, known).strip() or "Declare it in coordinates.",
+        )  # fmt: skip
+    return reader.number(path, f"the start of '{name}'")
+
+
+def _is_entry(reader: Reader, name: str) -> bool:
+    """Tell whether this names an entry of an array, such as r[0,1]."""
+    match = re.fullmatch(r"(\w+)\[([\d,\s]{1,40})\]", name)
+    array: Array | None = reader.names.arrays.get(match[1]) if match else None
+    if array is None or match is None:
+        return False
+    places = [p.strip() for p in match[2].split(",")]
+    return len(places) == len(array.base) and all(
+        p.isdecimal() and len(p) < 9 and int(p) < size for p, size in zip(places, array.base)
+    )

@@ -1,0 +1,423 @@
+"""What the parser says, word for word, for the mistakes that people make."""
+
+from typing import Any
+
+import pytest
+
+import stationary as st
+
+MODEL = """name = "pendulum"
+coordinates = ["theta"]
+inputs = ["tau"]
+
+[parameters]
+m = "1 kg"
+l = "50 cm"
+
+[energies]
+kinetic = "m*l^2*theta'^2/2"
+potential = "m*9.81*l*(1 - cos(theta))"
+
+[[loads]]
+force = "tau"
+on = "theta"
+
+[start]
+theta = 2
+
+[simulate]
+span = [0, 20]
+"""
+
+
+def said(old: str, new: str) -> str:
+    assert MODEL.count(old) == 1
+    with pytest.raises(st.StatementError) as caught:
+        st.load(MODEL.replace(old, new))
+    return str(caught.value)
+
+
+def potential(text: str) -> str:
+    return said("m*9.81*l*(1 - cos(theta))", text)
+
+
+def test_the_model_itself_is_good():
+    assert st.load(MODEL).system.name == "pendulum"
+
+
+def test_missing_operator():
+    assert (
+        potential("m l*cos(theta)")
+        == """\
+model:11:14: an operator is missing between 'm' and 'l'.
+   11 | potential = "m l*cos(theta)"
+      |              ^^^
+  Found 'm l'.
+  Write m*l for a product."""
+    )
+
+
+def test_number_before_a_name():
+    assert (
+        potential("2m")
+        == """\
+model:11:14: an operator is missing between '2' and 'm'.
+   11 | potential = "2m"
+      |              ^^
+  Found '2m'.
+  Write 2*m for a product."""
+    )
+
+
+def test_unknown_function():
+    assert (
+        potential("m*arccos(theta)")
+        == """\
+model:11:16: 'arccos' is not a known function.
+   11 | potential = "m*arccos(theta)"
+      |                ^^^^^^
+  Known: sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, exp, log, sqrt, \
+sign, erf, floor, atan2, abs, ceil, step, min, max, norm, rate, if.
+  Did you mean 'acos'?"""
+    )
+
+
+def test_unbalanced_bracket():
+    assert (
+        potential("m*(1 - cos(theta)")
+        == """\
+model:11:16: a bracket is opened and never closed.
+   11 | potential = "m*(1 - cos(theta)"
+      |                ^
+  Found '(' without ')'.
+  Add ')'."""
+    )
+
+
+def test_bracket_too_many():
+    assert (
+        potential("m*cos(theta))")
+        == """\
+model:11:26: a bracket is closed that was never opened.
+   11 | potential = "m*cos(theta))"
+      |                          ^
+  Found ')'.
+  Remove it, or add the one that opens."""
+    )
+
+
+def test_undeclared_name():
+    assert (
+        potential("m*cos(thet)")
+        == """\
+model:11:20: 'thet' is not declared.
+   11 | potential = "m*cos(thet)"
+      |                    ^^^^
+  Declared: theta, m, l, tau.
+  Did you mean 'theta'?"""
+    )
+
+
+def test_velocity_in_the_potential_energy():
+    assert (
+        potential("m*theta'^2")
+        == """\
+model:11:16: the potential energy contains a velocity.
+   11 | potential = "m*theta'^2"
+      |                ^^^^^^
+  Expected an expression of coordinates and t.
+  Put what depends on velocities into kinetic, dissipation or loads."""
+    )
+
+
+def test_input_in_an_energy():
+    assert (
+        potential("tau*theta")
+        == """\
+model:11:14: the potential energy contains the input 'tau'.
+   11 | potential = "tau*theta"
+      |              ^^^
+  It cannot depend on what is decided later.
+  Put the input into work or loads."""
+    )
+
+
+def test_wrong_table():
+    assert (
+        said("[parameters]", "[paramters]")
+        == """\
+model:5:1: [paramters] is not a table of a model file.
+    5 | [paramters]
+      | ^^^^^^^^^^^
+  Known: name, about, coordinates, inputs, parameters, definitions, energies, loads, friction, \
+constraints, pfaffian, contacts, each, parts, drawing, mechanism, start, simulate, statics, \
+equilibria, linearize, continue.
+  Did you mean 'parameters'?"""
+    )
+
+
+def test_duplicate_key():
+    assert (
+        said('l = "50 cm"', 'm = "50 cm"')
+        == """\
+model:7:1: 'm' is given twice.
+    7 | m = "50 cm"
+      | ^
+  Found 'parameters.m' in line 6 already.
+  Remove one of the two."""
+    )
+
+
+def test_duplicate_table():
+    assert (
+        said("[start]", "[energies]")
+        == """\
+model:17:1: 'energies' is given twice.
+   17 | [energies]
+      | ^^^^^^^^^^
+  Found 'energies' in line 9 already.
+  Remove one of the two."""
+    )
+
+
+def test_text_without_quotes():
+    assert (
+        said('"m*l^2*theta\'^2/2"', "m*l^2")
+        == """\
+model:10:11: the value of 'kinetic' is text without quotes.
+   10 | kinetic = m*l^2
+      |           ^^^^^
+  Found m*l^2
+  Put expressions and other text in quotes, as in "m*x'^2/2"."""
+    )
+
+
+def test_quote_that_is_not_closed():
+    assert (
+        said('"50 cm"', '"50 cm')
+        == """\
+model:7:5: a quote is opened and never closed.
+    7 | l = "50 cm
+      |     ^^^^^^
+  Found no " on the same line.
+  Add " at the end of the text."""
+    )
+
+
+def test_missing_operand():
+    assert (
+        potential("m*9.81*")
+        == """\
+model:11:20: something is missing after '*'.
+   11 | potential = "m*9.81*"
+      |                    ^
+  Found the end of the expression, expected a number, a name or a function.
+  Complete the expression."""
+    )
+
+
+def test_function_without_brackets():
+    assert (
+        potential("m*cos theta")
+        == """\
+model:11:16: the function 'cos' has no argument.
+   11 | potential = "m*cos theta"
+      |                ^^^
+  Expected a bracket after it.
+  Write cos(theta)."""
+    )
+
+
+def test_bracket_behind_a_name():
+    assert (
+        potential("m(1 - cos(theta))")
+        == """\
+model:11:14: 'm' is not a function.
+   11 | potential = "m(1 - cos(theta))"
+      |              ^
+  Found a bracket directly after it.
+  Write m*(…) for a product."""
+    )
+
+
+def test_acceleration():
+    assert (
+        said("theta'^2", "theta''")
+        == """\
+model:10:18: an acceleration cannot stand in a statement.
+   10 | kinetic = "m*l^2*theta''/2"
+      |                  ^^^^^^^
+  Found the rate of a velocity.
+  Energies and loads depend on positions and velocities alone."""
+    )
+
+
+def test_velocity_of_a_parameter():
+    assert (
+        said("theta'^2", "m'^2")
+        == """\
+model:10:18: 'm' is a parameter and has no velocity.
+   10 | kinetic = "m*l^2*m'^2/2"
+      |                  ^^
+  Only coordinates and definitions have one.
+  Remove the ' or .dot."""
+    )
+
+
+def test_decimal_comma():
+    assert (
+        potential("9,81*theta")
+        == """\
+model:11:15: a comma stands in a number.
+   11 | potential = "9,81*theta"
+      |               ^
+  Found ',' between digits.
+  Write a decimal point."""
+    )
+
+
+def test_unknown_unit():
+    assert (
+        said("50 cm", "50 yards")
+        == """\
+model:7:5: 'yards' is not a known unit.
+    7 | l = "50 yards"
+      |     ^^^^^^^^^^
+  Known: m, g, s, N, J, W, Pa, Hz, rad, deg, °, rev, rpm, min, h, L, t, 1, %, in, ft, lb, lbf, \
+with prefixes, products, quotients and powers.
+  Did you mean 'rad'?"""
+    )
+
+
+def test_start_of_what_is_no_coordinate():
+    assert (
+        said("theta = 2", "teta = 2")
+        == """\
+model:18:1: 'teta' is not a coordinate.
+   18 | teta = 2
+      | ^^^^
+  Coordinates: theta.
+  Did you mean 'theta'?"""
+    )
+
+
+def test_energy_at_the_top_of_the_file():
+    assert (
+        said('inputs = ["tau"]', 'inputs = ["tau"]\nkinetic = "m"')
+        == """\
+model:4:1: 'kinetic' is not a key of a model file.
+    4 | kinetic = "m"
+      | ^^^^^^^
+  Known: name, about, coordinates, inputs, parameters, definitions, energies, loads, friction, \
+constraints, pfaffian, contacts, each, parts, drawing, mechanism, start, simulate, statics, \
+equilibria, linearize, continue.
+  Move it into [energies]."""
+    )
+
+
+def test_expression_among_the_parameters():
+    assert (
+        said('l = "50 cm"', 'l = "2*m"')
+        == """\
+model:7:8: parameter 'l' contains 'm'.
+    7 | l = "2*m"
+      |        ^
+  Expected a number.
+  Write a number; expressions stand in [definitions]."""
+    )
+
+
+def test_velocity_of_a_coordinate_with_a_value():
+    assert (
+        said("theta = 2", "theta = 2\ntheta.dot = 1")
+        == """\
+model:19:1: 'theta' is given a value and entries of its own.
+   19 | theta.dot = 1
+      | ^^^^^^^^^
+  TOML reads theta.dot as an entry inside a table.
+  Put names with a dot in quotes, as in "theta.dot" = 1."""
+    )
+
+
+def test_value_with_a_unit_without_quotes():
+    assert (
+        said('"50 cm"', "50 cm")
+        == """\
+model:7:8: there is something after the value.
+    7 | l = 50 cm
+      |        ^^
+  Found 'cm'.
+  Put a value with its unit in quotes, a remark behind '#', and another key on a new line."""
+    )
+
+
+def test_missing_key_of_a_load():
+    assert (
+        said('on = "theta"\n', "")
+        == """\
+model:13:1: an entry of loads has no 'on'.
+   13 | [[loads]]
+      | ^^^^^^^^^
+  Expected force, on.
+  Add on = …."""
+    )
+
+
+def test_unknown_key_of_a_load():
+    assert (
+        said('on = "theta"', 'onto = "theta"')
+        == """\
+model:15:1: 'onto' is not a key of [[loads]].
+   15 | onto = "theta"
+      | ^^^^
+  Known: force, on, name, rows, table.
+  Did you mean 'on'?"""
+    )
+
+
+def test_reversed_span():
+    assert (
+        said("span = [0, 20]", "span = [20, 0]")
+        == """\
+model:21:8: the span is empty or reversed.
+   21 | span = [20, 0]
+      |        ^^^^^^^
+  Found 20 and 0.
+  Give the smaller end first."""
+    )
+
+
+def test_what_the_system_itself_refuses_is_shown_in_the_file():
+    assert (
+        said('on = "theta"', 'on = "m"\nname = "push"')
+        == """\
+model:13:1: load 'push' works on 'm', which is not an expression of the coordinates.
+   13 | [[loads]]
+      | ^^^^^^^^^
+  Found no coordinate in it; expected a position or an angle, as in \
+st.Load(F, on=x + l*st.sin(theta)).
+  Say what moves when the load does work."""
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pendulum.toml").write_text(MODEL, encoding="utf-8")
+    with pytest.raises(st.StatementError) as caught:
+        st.load("pendelum.toml")
+    assert (
+        str(caught.value)
+        == """\
+the model file 'pendelum.toml' cannot be read.
+  Found: No such file or directory.
+  Did you mean 'pendulum.toml'?"""
+    )
+
+
+def test_a_mistake_in_text_over_several_lines_is_found_in_its_line():
+    text = '"""\nm*9.81*l\n  *(1 - kos(theta))"""'
+    with pytest.raises(st.StatementError) as caught:
+        st.load(MODEL.replace('"m*9.81*l*(1 - cos(theta))"', text))
+    error: Any = caught.value
+    assert (error.line, error.column) == (13, 9)
+    assert "'kos' is not a known function" in str(error)

@@ -1,0 +1,219 @@
+"""Model files: what they state, and that systems survive being written and read."""
+
+import numpy as np
+import pytest
+
+import examples
+import stationary as st
+from stationary.io import units
+from stationary.io.writer import same
+
+CART = """
+name = "cart with pendulum"
+[coordinates]
+x = "m"
+theta = "rad"
+[parameters]
+m1 = "1 kg"
+m2 = "200 g"
+l = "50 cm"
+g = "9.81 m/s^2"
+k = ""
+[inputs]
+F = "0.1*sin(3*t)"
+[definitions]
+X = "x + l*sin(theta)"
+Y = "-l*cos(theta)"
+[energies]
+kinetic = "m1*x'^2/2 + m2*(X'^2 + Y'^2)/2"
+potential = "m2*g*Y + k*x^2/2"
+[[loads]]
+force = "F"
+on = "X"
+[start]
+theta = "90 deg"
+"theta'" = -1
+x.dot = "18 km/h"
+[simulate]
+span = [0, "2*pi"]
+"""
+
+
+def test_a_file_states_the_system_that_python_states():
+    x, theta = st.coordinates("x theta")
+    m1, m2, l, g = st.parameters(m1=1.0, m2=0.2, l=0.5, g=9.81)  # noqa: E741 (as in the file)
+    k = st.parameters("k")
+    F = st.inputs("F")
+    X, Y = x + l * st.sin(theta), -l * st.cos(theta)
+    cart = st.System(
+        kinetic=m1 * x.dot**2 / 2 + m2 * (st.rate(X) ** 2 + st.rate(Y) ** 2) / 2,
+        potential=m2 * g * Y + k * x**2 / 2,
+        loads=[st.Load(F, on=X)],
+        coordinates=(x, theta),
+        name="cart with pendulum",
+    )
+    model = st.load(CART)
+    assert model.system == cart
+    assert model.start == {"theta": np.pi / 2, "theta.dot": -1.0, "x.dot": 5.0}
+    assert model.span == (0.0, 2 * np.pi)
+    assert model.params == {"m1": 1.0, "m2": 0.2, "l": 0.5, "g": 9.81}
+    assert model.inputs == {"F": 0.1 * st.sin(3 * st.t)}
+    assert model.units["l"] == "cm" and model.units["theta"] == "rad"
+
+
+def test_parts_of_a_file_are_those_of_python():
+    text = """
+coordinates = ["x", "y", "phi"]
+[parameters]
+m = 2.0
+c = 3.0
+[[parts]]
+kind = "body"
+m = "m"
+inertia = 0.1
+at = ["x", "y"]
+angle = "phi"
+gravity = 9.81
+name = "plate"
+[[parts]]
+kind = "spring"
+k = 100
+between = [[0, 0], ["x", "y"]]
+rest = 1
+[[parts]]
+kind = "damper"
+c = "c"
+between = ["0", "phi"]
+[[parts]]
+kind = "rod"
+between = [[0, 0], ["x", "y"]]
+length = 2
+name = "rod"
+[[parts]]
+kind = "particle"
+m = 1
+at = ["x", "y"]
+"""
+    x, y, phi = st.coordinates("x y phi")
+    m, c = st.parameters(m=2.0, c=3.0)
+    expected = (
+        st.body(m, inertia=0.1, at=(x, y), angle=phi, gravity=9.81, name="plate")
+        + st.spring(100, between=((0, 0), (x, y)), rest=1)
+        + st.damper(c, between=(0, phi))
+        + st.rod((0, 0), (x, y), 2, name="rod")
+        + st.particle(1, at=(x, y))
+    )
+    made = st.load(text).system
+    assert made.constraints == expected.constraints and made.parts == expected.parts
+    for kind in ("kinetic", "potential", "dissipation"):
+        assert (getattr(made, kind) - getattr(expected, kind)).expand() == 0
+
+
+def stated(name):
+    """Return the system that an example states, or None."""
+    make = getattr(examples.load(name), "system", None)
+    if make is None:
+        return None
+    try:
+        made = make()
+    except TypeError:
+        made = make(5)
+    several = made if isinstance(made, tuple) else (made,)
+    return next((s for s in several if isinstance(s, st.System)), None)
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_the_systems_of_the_examples_survive_being_written_and_read(name, tmp_path):
+    system = stated(name)
+    if system is None:
+        pytest.skip("it states no single system")
+    st.save(system, tmp_path / "model.toml")
+    assert st.load(tmp_path / "model.toml").system == system
+
+
+def everything():
+    x, y = st.coordinates("x y")
+    r = st.coordinates("r", shape=(6, 2))
+    s = st.coordinates("s", shape=5)
+    m, mu, F = st.parameters(m=0.1 + 0.2), st.parameters("mu"), st.inputs("F")
+    net = np.array([[0, 2], [1, 4], [5, 3]])
+    return st.System(
+        kinetic=m * x.dot**2 / 2 + 3 * st.each(lambda v: m * st.norm(v) ** 2 / 2, r.dot)
+        + st.each(lambda v: v**2, s.dot),
+        potential=st.Piecewise((x**2, x < 0), (x**3, True)) + st.exp(-x) * st.Abs(y) / 3
+        + st.each(lambda a, b, h: (st.norm(b - a) - h) ** 2, r[net[:, 0]], r[net[:, 1]],
+                  np.array([1.0, 2.5, 1e-3])),
+        work=st.Max(x, y) * st.sin(st.t),
+        dissipation=y.dot**2,
+        loads=[st.Load((F, m), on=(x, y)), st.each(lambda p: st.Load(F, on=p), s, name="row")],
+        friction=[st.Drag(mu, 2, on=(x, y)), st.Friction(mu * m, on=x, name="table")],
+        constraints=[
+            st.Constraint((x - y, x * y - 1), name="two"),
+            st.each(lambda a, b: a - b, s[:-1], s[1:], name="equal"),
+            r[0, 0] - x,
+        ],
+        pfaffian=[x.dot * st.cos(y) - y.dot, st.each(lambda v: v, s.dot[2:])],
+        contacts=[st.Contact(y, friction=0.3, slip=x, name="floor")],
+        coordinates=(y, x, s, r),
+        name='all "of it"',
+    )  # fmt: skip
+
+
+def test_everything_that_can_be_stated_survives_being_written_and_read():
+    system = everything()
+    text = st.save(system, start={"x.dot": 1.0, "s": np.arange(5.0)}, span=(0, 2))
+    model = st.load(text)
+    assert same(model.system, system)
+    assert [c.name for c in model.system.coordinates] == ["y", "x", "s", "r"]
+    assert model.start["s"].tolist() == [0, 1, 2, 3, 4] and model.start["x.dot"] == 1.0
+    assert model.span == (0, 2)
+    # Written again, it is the same text: nothing is lost on the way.
+    assert st.save(model) == text
+
+
+def test_a_rope_of_a_file_moves_as_that_of_python():
+    r = st.coordinates("r", shape=(5, 2))
+    m, k = st.parameters(m=0.1, k=200.0)
+    rope = st.System(
+        kinetic=st.each(lambda v: m * (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: m * 9.81 * p[1], r)
+        + st.each(lambda a, b: k * (st.norm(b - a) - 0.2) ** 2 / 2, r[:-1], r[1:])
+        + k * st.norm(r[0]) ** 2 / 2,
+    )
+    start = {r: np.column_stack([0.2 * np.arange(5), np.zeros(5)])}
+    model = st.load(st.save(rope, start=start))
+    one = st.simulate(rope, span=(0, 1), start=start, points=11)
+    other = st.simulate(model.system, span=(0, 1), start=model.start, points=11)
+    np.testing.assert_allclose(other["r"], one["r"], rtol=0, atol=1e-12)
+
+
+def test_what_a_file_has_no_words_for_is_refused():
+    x = st.coordinates("x")
+    import sympy as sp
+
+    with pytest.raises(st.StatementError, match="the function 'gamma' cannot be written"):
+        st.save(st.System(potential=sp.gamma(x)))
+
+
+def test_a_parameter_of_every_example_keeps_its_last_digit():
+    a = st.parameters(a=0.1 + 0.2)
+    x = st.coordinates("x")
+    model = st.load(st.save(st.System(potential=a * x)))
+    assert model.params["a"] == 0.1 + 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5 cm", 0.05), ("72 km/h", 20.0), ("9.81 m/s^2", 9.81), ("9.81 m/s²", 9.81),
+        ("180 deg", np.pi), ("60 rpm", 2 * np.pi), ("3 kg m^2", 3.0), ("3 kg*m**2", 3.0),
+        ("2 N/(m s)", 2.0), ("1e3 mm", 1.0), ("500 g", 0.5), ("7 kN/m", 7000.0), ("1 µm", 1e-6),
+        ("-3 mm", -0.003), ("50 %", 0.5), ("4 1/s", 4.0), ("2 s^-1", 2.0), ("0.3 N m/rad", 0.3),
+        ("1 ft", 0.3048), ("210 GPa", 210e9), ("1 t", 1000.0), ("5 mg", 5e-6),
+    ],
+)  # fmt: skip
+def test_units_are_turned_into_si_units(text, expected):
+    pair = units.split(text)
+    assert pair is not None
+    number, unit = pair
+    assert units.value(number, unit) == pytest.approx(expected, rel=1e-15)
