@@ -39,11 +39,13 @@ from stationary.derive.check import check
 from stationary.derive.hamilton import hamilton
 from stationary.derive.potential import potential_of
 from stationary.derive.principle import equations
+from stationary.derive.scope import minimum_power_holds
 from stationary.errors import (
     CompileError,
     DerivationError,
     DidNotConverge,
     MissingExtra,
+    NoMotion,
     StatementError,
     StationaryError,
 )
@@ -70,12 +72,14 @@ from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.motion import Motion
 from stationary.result.statespace import StateSpace
+from stationary.result.step import Step
 from stationary.solve.consistent import State, consistent
 from stationary.solve.continuation import continuation
 from stationary.solve.dynamics import simulate
 from stationary.solve.equilibria import equilibria
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
 from stationary.solve.stability import linearize
 from stationary.solve.stabilize import Baumgarte, Projection
 from stationary.solve.statics import statics
@@ -105,6 +109,7 @@ __all__ = [
     "MissingExtra",
     "Model",
     "Motion",
+    "NoMotion",
     "Parameter",
     "Pfaffian",
     "Piecewise",
@@ -114,6 +119,7 @@ __all__ = [
     "StateSpace",
     "StatementError",
     "StationaryError",
+    "Step",
     "System",
     "Taylor",
     "Variational",
@@ -141,6 +147,9 @@ __all__ = [
     "load",
     "log",
     "mechanism",
+    "minimum_dissipation",
+    "minimum_power",
+    "minimum_power_holds",
     "norm",
     "parameters",
     "particle",

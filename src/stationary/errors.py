@@ -106,6 +106,44 @@ class DidNotConverge(StationaryError, RuntimeError):
         self.solution = solution
 
 
+class NoMotion(DidNotConverge):
+    """No quasistatic motion exists.
+
+    Attributes
+    ----------
+    kind : str
+        "accelerates": the loads give more than friction takes, along ``direction``; "jammed": the
+        constraints contradict each other.
+    direction : ndarray or None
+        Velocities along which it runs away, in the order of the coordinates.
+    names : tuple of str
+        The load that feeds it, or the constraints that conflict.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> try:
+    ...     st.minimum_power(st.System(work=3 * x, friction=[st.Friction(2, on=x)]))
+    ... except st.NoMotion as error:
+    ...     print(error.kind, error.direction, error.names)
+    accelerates [1.] ('the work',)
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        solution: Any = None,
+        direction: Any = None,
+        names: tuple[str, ...] = (),
+    ):
+        super().__init__(message, status=kind, solution=solution)
+        self.kind = kind
+        self.direction = direction
+        self.names = names
+
+
 def say(what: str, found: str = "", remedy: str = "") -> str:
     """Compose a message from its three parts.
 

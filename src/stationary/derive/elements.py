@@ -20,7 +20,7 @@ from stationary.model.arrays import Array
 from stationary.model.each import Repeated, Slot, Table
 from stationary.model.layout import Layout, Rows
 from stationary.model.symbols import Coordinate, Velocity, t
-from stationary.model.terms import Drag, Load, split_sums
+from stationary.model.terms import Contact, Drag, Friction, Load, split_sums
 
 
 @dataclass
@@ -33,15 +33,22 @@ class Statement:
     work: sp.Expr = sp.S.Zero
     dissipation: sp.Expr = sp.S.Zero
     loads: list[Load] = field(default_factory=list)
-    drags: list[Drag] = field(default_factory=list)
+    slips: list[tuple[Rows, Friction | Drag]] = field(default_factory=list)
     constraints: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
     pfaffian: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
     contacts: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
+    #: Contacts with friction, and the rates against which it acts.
+    rubs: list[tuple[Rows, Contact]] = field(default_factory=list)
+
+    @property
+    def drags(self) -> list[Drag]:
+        """Friction that is a smooth function of the velocity."""
+        return [term for _, term in self.slips if isinstance(term, Drag)]
 
     def expressions(self) -> Iterator[sp.Expr]:
         """Every expression of the element."""
         yield from (self.kinetic, self.potential, self.work, self.dissipation)
-        for term in (*self.loads, *self.drags):
+        for term in (*self.loads, *(s for _, s in self.slips), *(c for _, c in self.rubs)):
             yield from term.expressions()
         for _, rows in (*self.constraints, *self.pfaffian, *self.contacts):
             yield from rows
@@ -56,27 +63,30 @@ def statements(layout: Layout) -> list[Statement]:
         e = getattr(system, kind)
         rest, sums = split_sums(e)
         for scale, repeated in sums:
-            share = by_table.setdefault(repeated.table, Statement(repeated.table))
-            setattr(share, kind, getattr(share, kind) + scale * repeated.expressions[0])
+            element = by_table.setdefault(repeated.table, Statement(repeated.table))
+            setattr(element, kind, getattr(element, kind) + scale * repeated.expressions[0])
         setattr(plain, kind, rest)
-    for kind in ("loads", "friction"):
-        for term in getattr(system, kind):
-            table, inner = (term.table, term.term) if isinstance(term, Repeated) else (None, term)
-            share = by_table.setdefault(table, Statement(table))
-            if isinstance(inner, Load):
-                share.loads.append(inner)
-            elif isinstance(inner, Drag):
-                share.drags.append(inner)
+
+    def share(entry: Any) -> tuple[Statement, Any]:
+        """Return the element to which a term belongs, and the term itself."""
+        table, inner = (entry.table, entry.term) if isinstance(entry, Repeated) else (None, entry)
+        return by_table.setdefault(table, Statement(table)), inner
+
+    for entry in system.loads:
+        element, load = share(entry)
+        element.loads.append(load)
+    for rows, entry in zip(layout.slips, (*system.friction, *layout.rubbing)):
+        element, inner = share(entry)
+        (element.rubs if isinstance(inner, Contact) else element.slips).append((rows, inner))
     for rows, entry in zip(layout.rows, (*system.constraints, *system.pfaffian)):
-        table, inner = (entry.table, entry.term) if isinstance(entry, Repeated) else (None, entry)
-        share = by_table.setdefault(table, Statement(table))
+        element, inner = share(entry)
         if rows.holonomic:
-            share.constraints.append((rows, inner.R))
+            element.constraints.append((rows, inner.R))
         else:
-            share.pfaffian.append((rows, inner.expr))
+            element.pfaffian.append((rows, inner.expr))
     for rows, entry in zip(layout.gaps, system.contacts):
-        table, inner = (entry.table, entry.term) if isinstance(entry, Repeated) else (None, entry)
-        by_table.setdefault(table, Statement(table)).contacts.append((rows, (inner.gap,)))
+        element, inner = share(entry)
+        element.contacts.append((rows, (inner.gap,)))
     return list(by_table.values())
 
 
@@ -146,19 +156,24 @@ class Element:
         self.T, self.U, self.W = (
             scalar * lower(e) for e in (statement.kinetic, statement.potential, statement.work)
         )
-        D = scalar * lower(statement.dissipation)
+        #: The dissipation function, drag aside.
+        self.D = D = scalar * lower(statement.dissipation)
         for drag in statement.drags:
             velocity = self.rate(ca.vertcat(*map(lower, drag.on)))
             order = lower(drag.power) + 1
-            D += lower(drag.eta) * ca.power(ca.sumsqr(velocity), order / 2) / order
+            D = D + lower(drag.eta) * ca.power(ca.sumsqr(velocity), order / 2) / order
         force = ca.SX(self.z.numel(), 1)
+        #: What each load pushes with, by name.
+        self.supplied: dict[str, Any] = {}
         #: Σ force · on: the potential of the loads, where their forces are constant.
         self.load_work = ca.SX(1, 1)
         for load in statement.loads:
             self.load_work += sum(lower(f * on) for f, on in zip(load.force, load.on))
-            force += ca.jtimes(
+            pushed = ca.jtimes(
                 ca.vertcat(*map(lower, load.on)), self.z, ca.vertcat(*map(lower, load.force)), True
             )
+            force += pushed
+            self.supplied[load.name] = self.supplied.get(load.name, 0) + pushed
         self.momentum = ca.gradient(self.T, self.w)
         #: R(q, t) of the constraints, and zero for Pfaffian rows, which have no R.
         held = ca.vertcat(*(lower(e) for _, rows in statement.constraints for e in rows))
@@ -177,8 +192,29 @@ class Element:
         self.gap_index = self._places_of(statement.contacts)
         #: Multipliers of these rows and of these contacts, for what bends with them.
         self.lam, self.mu = ca.SX.sym("lam", self.R.numel()), ca.SX.sym("mu", self.gap.numel())
+        self._lower_slips(statement, lower)
+        self.loaded = force
         #: What loads, W and dissipation push with: the forces that no energy of U accounts for.
         self.applied = force + ca.gradient(self.W, self.z) - ca.gradient(D, self.w)
+
+    def _lower_slips(self, statement: Statement, lower: Translator) -> None:
+        """Lower what dry friction and drag act against; size and power once for every rate."""
+        slip, size, power = [], [], []
+        for _, term in statement.slips:
+            drag = isinstance(term, Drag)
+            slip += map(lower, term.on)
+            size += [lower(term.eta if drag else term.limit)] * len(term.on)
+            power += [lower(term.power if drag else sp.S.Zero)] * len(term.on)
+        for _, contact in statement.rubs:
+            slip += map(lower, contact.slip)
+            size += [lower(contact.friction)] * len(contact.slip)
+            power += [0.0] * len(contact.slip)
+        self.slip, self.slip_size, self.slip_power = (
+            ca.SX(ca.vertcat(*x)) if x else ca.SX(0, 1) for x in (slip, size, power)
+        )
+        self.slip_index = self._places_of([*statement.slips, *statement.rubs])
+        #: What resists these rates, for what bends with it.
+        self.y = ca.SX.sym("y", self.slip.numel())
 
     def _places_of(self, terms: list) -> np.ndarray:
         places = [rows.places.reshape(self.rows, -1) for rows, _ in terms]
@@ -211,6 +247,11 @@ class Element:
         energy = ca.dot(self.w, self.momentum) - self.T + self.U
         power = ca.dot(self.w, self.applied) - ca.gradient(self.T - self.U, self.t)
         return ca.vertcat(self.T, self.U, energy, power)
+
+    @property
+    def pushes(self) -> ca.SX:
+        """Forces that need no velocity: of U, W and loads."""
+        return self.loaded + ca.gradient(self.W - self.U, self.z)
 
     @property
     def internal(self) -> ca.SX:

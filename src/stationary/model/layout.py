@@ -16,6 +16,7 @@ from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
 from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
+from stationary.model.terms import Contact
 
 if TYPE_CHECKING:
     from stationary.model.system import System
@@ -101,6 +102,26 @@ class Layout:
             term = entry.term if isinstance(entry, Repeated) else entry
             shape = (entry.table.rows,) if isinstance(entry, Repeated) else ()
             found.append(Rows(term.name, first, shape, True))
+            first += int(np.prod(shape))
+        return tuple(found)
+
+    @cached_property
+    def rubbing(self) -> tuple[Any, ...]:
+        """The contacts that state friction."""
+        terms = ((x.term if isinstance(x, Repeated) else x, x) for x in self.system.contacts)
+        return tuple(entry for term, entry in terms if term.slip is not None and term.friction != 0)
+
+    @cached_property
+    def slips(self) -> tuple[Rows, ...]:
+        """The rates against which friction acts: of friction terms, then of contacts."""
+        found, first = [], 0
+        for entry in (*self.system.friction, *self.rubbing):
+            term = entry.term if isinstance(entry, Repeated) else entry
+            components = len(term.slip if isinstance(term, Contact) else term.on)
+            shape = (components,) if components > 1 else ()
+            if isinstance(entry, Repeated):
+                shape = (entry.table.rows, *shape)
+            found.append(Rows(term.name, first, shape, False))
             first += int(np.prod(shape))
         return tuple(found)
 

@@ -1,0 +1,210 @@
+"""For which forces the principle of minimum power holds, and for which it does not.
+
+Minimum power agrees with the balance of forces if Σᵢ vᵢ ∂Fᵢ/∂vⱼ = 0 for every force F: then the
+slope of the power −F·v is −F itself. The test is linear, so that it decides force by force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from stationary.model.each import Each, Repeated
+from stationary.model.symbols import Coordinate, Velocity
+from stationary.model.system import System
+from stationary.model.terms import Contact, Drag, Friction
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whether minimum power finds the motion of a system, and why, force by force.
+
+    True or false by itself; ``reasons`` names every force, ``failing`` those it does not cover.
+    """
+
+    reasons: dict[str, str]
+    failing: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.failing
+
+    def __repr__(self) -> str:
+        head = "minimum power holds" if self else "minimum power does not hold"
+        lines = [f"  {'no ' if k in self.failing else 'yes'}  {k}: {why}"
+                 for k, why in self.reasons.items()]  # fmt: skip
+        return "\n".join([head, *lines])
+
+
+@lru_cache(maxsize=128)
+def minimum_power_holds(system: System) -> Scope:
+    """Tell whether the principle of minimum power finds the motion of a system.
+
+    Decides, symbolically, for every force F whether Σᵢ vᵢ ∂Fᵢ/∂vⱼ = 0.
+
+    Parameters
+    ----------
+    system : System
+
+    Returns
+    -------
+    Scope
+        Truthy or not; ``scope.reasons`` names each force and why.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> print(st.minimum_power_holds(st.System(friction=[st.Drag(2.0, 1, on=x, name="oil")])))
+    minimum power does not hold
+      no   drag 'oil': grows with the power 1 of the speed: the slope of its power is 2 times it
+    """
+    reasons: dict[str, str] = {}
+    failing: list[str] = []
+
+    def note(name: str, verdict: tuple[bool, str]) -> None:
+        reasons[name] = verdict[1]
+        if not verdict[0]:
+            failing.append(name)
+
+    if not system.potential.is_zero:
+        note("the potential energy", (True, _INDEPENDENT))
+    if not system.work.is_zero:
+        note("the work", (True, _INDEPENDENT))
+    for load in map(_one, system.loads):
+        note(f"load '{load.name}'", _decide(load.force, load.on))
+    for term in map(_one, system.friction):
+        if isinstance(term, Friction):
+            note(f"friction '{term.name}'", _decide_friction(term))
+        else:
+            note(f"drag '{term.name}'", _decide_drag(term))
+    if not system.dissipation.is_zero:
+        note("the dissipation", _decide_dissipation(system.dissipation))
+    linear = _gyroscopic(system)
+    if linear is not None:
+        note("the kinetic energy", linear)
+    for term in map(_one, (*system.constraints, *system.pfaffian)):
+        note(f"constraint '{term.name}'", (True, "a force of constraint"))
+    for contact in map(_one, system.contacts):
+        note(f"contact '{contact.name}'", _decide_contact(contact))
+    return Scope(reasons, tuple(failing))
+
+
+_INDEPENDENT = "independent of velocity"
+_PARALLEL = "parallel to the velocity and of a size that does not depend on it"
+_PERPENDICULAR = (
+    "perpendicular to the velocity: it takes no power, so that the minimum cannot see it"
+)
+
+
+def _one(entry: Any) -> Any:
+    """Return a term, or the first row of a repeated one: all rows are alike."""
+    if not isinstance(entry, Repeated):
+        return entry
+    first = entry.table.row(0)
+    return entry.term.apply(lambda e: e.xreplace(first))
+
+
+def _velocities(expressions: Sequence[sp.Expr]) -> list[Velocity]:
+    found = {s for e in expressions for s in e.free_symbols if isinstance(s, Velocity)}
+    return sorted(found, key=str)
+
+
+def _decide(force: Sequence[sp.Expr], on: Sequence[sp.Expr]) -> tuple[bool, str]:
+    """Decide for a force on what moves."""
+    if not _velocities(force):
+        return True, _INDEPENDENT
+    places = sorted(
+        {s for e in on for s in e.free_symbols if isinstance(s, Coordinate)}
+        | {v.of for v in _velocities(force)},
+        key=str,
+    )
+    F = [sp.Add(*(f * x.diff(c) for f, x in zip(force, on))) for c in places]
+    return _decide_generalized(F, [c.dot for c in places])
+
+
+def _decide_generalized(F: list[sp.Expr], v: list[Any]) -> tuple[bool, str]:
+    # Velocities are real, and the sign of any one of them is left open.
+    plain = {w: sp.Symbol(f"v{i}", real=True) for i, w in enumerate(v)}
+    F, w = [f.xreplace(plain) for f in F], list(plain.values())
+    test = [sp.simplify(sp.Add(*(x * f.diff(y) for x, f in zip(w, F)))) for y in w]
+    if all(e.is_zero or e == 0 for e in test):
+        return True, _PARALLEL
+    if sp.simplify(sp.Add(*(f * x for f, x in zip(F, w)))) == 0:
+        return False, _PERPENDICULAR
+    order = _degree(F, w)
+    if order is None:
+        return False, "depends on the velocity in a way that the minimum of the power does not see"
+    return False, _grows(order)
+
+
+def _grows(power: Any) -> str:
+    shown = sp.sstr(sp.nsimplify(power) if power.is_number else power, full_prec=False)
+    times = sp.sstr(sp.nsimplify(power + 1) if power.is_number else power + 1, full_prec=False)
+    return f"grows with the power {shown} of the speed: the slope of its power is {times} times it"
+
+
+def _degree(F: list[sp.Expr], w: list[sp.Symbol]) -> sp.Expr | None:
+    """Return n if every force is homogeneous of degree n in the velocities, by Euler's theorem."""
+    orders = set()
+    for f in F:
+        if f.is_zero:
+            continue
+        order = sp.simplify(sp.Add(*(x * f.diff(x) for x in w)) / f)
+        if order.has(*w):
+            return None
+        orders.add(order)
+    return orders.pop() if len(orders) == 1 else None
+
+
+def _decide_friction(term: Friction) -> tuple[bool, str]:
+    if _velocities([term.limit]):
+        return False, "its limit depends on the velocity"
+    return True, f"Coulomb friction: {_PARALLEL}"
+
+
+def _decide_drag(term: Drag) -> tuple[bool, str]:
+    if _velocities([term.eta, term.power]):
+        return False, "its coefficient depends on the velocity"
+    if term.power.is_zero:
+        return True, f"power 0 is Coulomb friction: {_PARALLEL}"
+    return False, _grows(term.power)
+
+
+def _decide_dissipation(D: sp.Expr) -> tuple[bool, str]:
+    samples = [D.xreplace({e: sp.S.Zero for e in D.atoms(Each)})]
+    samples += [e.expressions[0].xreplace(e.table.row(0)) for e in D.atoms(Each)]
+    verdict = (True, _PARALLEL)
+    for sample in samples:
+        v = _velocities([sample])
+        if v:
+            verdict = _decide_generalized([-sample.diff(w) for w in v], v)
+            if not verdict[0]:
+                return verdict
+    return verdict
+
+
+def _gyroscopic(system: System) -> tuple[bool, str] | None:
+    """Terms of T linear in the velocities are no inertia: they push across the motion."""
+    if any(system.kinetic.atoms(Each)):
+        return None
+    T = system.kinetic
+    v = _velocities([T])
+    still = {w: sp.S.Zero for w in v}
+    momenta = {w.of: T.diff(w).xreplace(still) for w in v}
+    for c, p in momenta.items():
+        for d, other in momenta.items():
+            if sp.simplify(p.diff(d) - other.diff(c)) != 0:
+                return False, f"its terms linear in the velocities push {_PERPENDICULAR}"
+    return None
+
+
+def _decide_contact(contact: Contact) -> tuple[bool, str]:
+    if contact.slip is None or contact.friction == 0:
+        return True, "a force of constraint that only pushes"
+    return False, (
+        "its friction is as large as what presses it, which depends on the motion; the normal "
+        "force is found by itself"
+    )

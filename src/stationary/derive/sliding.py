@@ -1,0 +1,157 @@
+"""Sliding to run: what pushes, what resists and what holds the velocity, as a CasADi graph.
+
+Without inertia the forces balance: pushes = Bᵀy − Aᵀλ − Gᵀμ, where y resists the rates w = B v + c
+against which friction acts. Functions have the arguments ``(t, q, u, p)``; those that need a
+velocity take it as a fifth, and those that bend with forces take these as a fifth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from stationary.derive.elements import Element
+from stationary.derive.graph import Graph
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """The graph of a system without inertia."""
+
+    graph: Graph
+
+    @cached_property
+    def rates(self) -> int:
+        """Number of rates against which friction acts."""
+        return sum(r.places.size for r in self.graph.layout.slips)
+
+    @cached_property
+    def gaps(self) -> int:
+        """Number of contacts."""
+        return sum(r.places.size for r in self.graph.layout.gaps)
+
+    @cached_property
+    def supplies(self) -> tuple[str, ...]:
+        """Names of what pushes: U, W and the loads."""
+        loads = {name: None for e in self.graph.whole.elements for name in e.supplied}
+        return ("the potential energy", "the work", *(f"load '{name}'" for name in loads))
+
+    # -- at a configuration -----------------------------------------------------------------------
+
+    @cached_property
+    def slips(self) -> ca.Function:
+        """What friction acts along, its rate c by itself, B, and sizes and powers of the forces."""
+        index, n = _slip_index, self.rates
+        whole = self.graph.whole
+        along = whole.vector(lambda e: e.slip, index, n)
+        drift = whole.vector(lambda e: ca.jacobian(e.slip, e.t), index, n)
+        B = whole.matrix(lambda e: ca.jacobian(e.slip, e.z), index, n)
+        size = whole.vector(lambda e: e.slip_size, index, n)
+        power = whole.vector(lambda e: e.slip_power, index, n)
+        return self._function("slips", [along, drift, B, size, power])
+
+    @cached_property
+    def holds(self) -> ca.Function:
+        """R, b and A of A v + b = 0; then gap, its rate by itself and G of G v + g ≥ 0."""
+        whole, rows = self.graph.whole, self.graph.layout.multipliers
+        R = whole.vector(lambda e: e.R, _row_index, rows)
+        drive = whole.vector(lambda e: e.drive, _row_index, rows)
+        A = whole.matrix(lambda e: e.A, _row_index, rows)
+        gap = whole.vector(lambda e: e.gap, _gap_index, self.gaps)
+        moved = whole.vector(lambda e: ca.jacobian(e.gap, e.t), _gap_index, self.gaps)
+        G = whole.matrix(lambda e: ca.jacobian(e.gap, e.z), _gap_index, self.gaps)
+        return self._function("holds", [R, drive, A, gap, moved, G])
+
+    @cached_property
+    def pushes(self) -> ca.Function:
+        """The forces of U, W and loads."""
+        return self._function("pushes", [self.graph.whole.vector(lambda e: e.pushes)])
+
+    # -- at a velocity ----------------------------------------------------------------------------
+
+    @cached_property
+    def forces(self) -> ca.Function:
+        """All forces but those of friction terms and constraints, and their slope in v."""
+        whole = self.graph.whole
+        force = whole.vector(_force)
+        slope = whole.matrix(lambda e: ca.jacobian(_force(e), e.w))
+        return self._function("forces", [force, slope], moving=True)
+
+    @cached_property
+    def viscous(self) -> ca.Function:
+        """The dissipation function D, its slope and its second derivative in v."""
+        whole = self.graph.whole
+        value = whole.total(lambda e: e.D)
+        slope = whole.vector(lambda e: ca.gradient(e.D, e.w))
+        bend = whole.matrix(lambda e: ca.hessian(e.D, e.w)[0])
+        return self._function("viscous", [value, slope, bend], moving=True)
+
+    @cached_property
+    def power(self) -> ca.Function:
+        """The power that each of `supplies` gives at a velocity."""
+        whole = self.graph.whole
+        given = [
+            whole.total(lambda e: -ca.dot(ca.gradient(e.U, e.z), e.w)),
+            whole.total(lambda e: ca.dot(ca.gradient(e.W, e.z), e.w)),
+        ]
+        for name in {name: None for e in whole.elements for name in e.supplied}:
+            given.append(
+                whole.total(lambda e, name=name: ca.dot(e.supplied.get(name, 0), e.w) * ca.SX(1))
+            )
+        return self._function("power", [ca.vertcat(*given)], moving=True)
+
+    # -- how it bends -----------------------------------------------------------------------------
+
+    @cached_property
+    def tangent(self) -> ca.Function:
+        """The slope of the pushes in q."""
+        K = self.graph.whole.matrix(lambda e: ca.jacobian(e.pushes, e.z))
+        return self._function("tangent", [K])
+
+    @cached_property
+    def curvature(self) -> ca.Function:
+        """Σ y ∂²slip/∂q² − Σ λ ∂²R/∂q² − Σ μ ∂²gap/∂q², for y, λ and μ as a fifth argument."""
+        whole, rows = self.graph.whole, self.graph.layout.multipliers
+        both = whole.kind.sym("y", self.rates + rows + self.gaps)
+        weights = [
+            ("y", both[: self.rates], _slip_index),
+            ("lam", both[self.rates : self.rates + rows], _row_index),
+            ("mu", both[self.rates + rows :], _gap_index),
+        ]
+        bend = whole.matrix(_bend, weights=weights)
+        return self._function("curvature", [bend], more=[both])
+
+    def _function(self, name: str, outputs: list[Any], moving: bool = False, more: Any = ()):
+        t, q, v, u, p = self.graph.whole.arguments
+        if moving:
+            return self.graph.whole.function(name, [t, q, u, p, v], outputs)
+        still: Any = ca.substitute(outputs, [v], [type(v).zeros(v.numel())])
+        return self.graph.whole.function(name, [t, q, u, p, *more], still)
+
+
+def _slip_index(element: Element) -> Any:
+    return element.slip_index
+
+
+def _row_index(element: Element) -> Any:
+    return element.row_index
+
+
+def _gap_index(element: Element) -> Any:
+    return element.gap_index
+
+
+def _force(element: Element) -> Any:
+    return element.pushes - ca.gradient(element.D, element.w)
+
+
+def _bend(element: Element) -> Any:
+    total = (
+        ca.dot(element.y, element.slip)
+        - ca.dot(element.lam, element.R)
+        - ca.dot(element.mu, element.gap)
+    )
+    return ca.hessian(total, element.z)[0]

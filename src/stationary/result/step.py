@@ -1,0 +1,155 @@
+"""How it slides at one instant: velocities, forces, and the evidence that they belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from stationary.derive.graph import Graph
+from stationary.errors import StatementError, say
+from stationary.lower.inputs import translate
+from stationary.model.symbols import Coordinate, Velocity, from_dynamicsymbols
+from stationary.model.system import System
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Step:
+    """The velocity of a system without inertia, and the forces that go with it.
+
+    ``step[x.dot]`` is a velocity, ``step[x]`` the coordinate there, ``step[expression]`` any
+    expression of both.
+
+    Attributes
+    ----------
+    system : System
+    power : float
+        What friction takes minus what the loads give; for `minimum_dissipation` the dissipation
+        potential minus that.
+    dissipated : float
+        The rate at which friction takes energy.
+    lam : Multipliers
+        What each constraint and contact pushes with, by name: the forces along ∂R/∂q, ∂gap/∂q.
+    forces : dict
+        The force of each friction term on the system, by name: of its limit where it slides,
+        within it where it sticks.
+    modes : dict
+        For every contact "open", "sticks", "slides" or, without friction, "holds".
+    unique : bool
+        Whether no other velocity does as well; if not, this is the smallest.
+    free : ndarray
+        Directions in which the velocity may change at no cost, one per row.
+    margin : float
+        For a system that sticks: how many times larger all loads may grow before it slips.
+    gap : float
+        Duality gap relative to the power at work: what the forces prove about the minimum.
+    residual : dict
+        Unbalanced force, violated rates, excess of friction; relative.
+    status : Status
+        "moves", "sticks", "accelerates" or "jammed".
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> sled = st.System(
+    ...     friction=[st.Friction(2.0, on=(x, y), name="snow")], constraints=[x - 3 * st.t]
+    ... )
+    >>> step = st.minimum_power(sled, at={x: 0, y: 0})
+    >>> step[x.dot], step.power, step.forces["snow"] + 0.0
+    (3.0, 6.0, array([-2.,  0.]))
+    """
+
+    system: System
+    graph: Graph
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    params: np.ndarray
+    u: np.ndarray
+    power: float
+    dissipated: float
+    lam: Multipliers
+    forces: dict[str, Any]
+    modes: dict[str, Any]
+    unique: bool
+    free: np.ndarray
+    margin: float
+    gap: float
+    residual: dict[str, float]
+    status: Status
+    method: str = ""
+    #: The answer behind it, from which the next one starts.
+    answer: Any = field(default=None)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
+            return self._expression(from_dynamicsymbols(key))
+        if isinstance(key, sp.Symbol) and not isinstance(key, (Coordinate, Velocity)):
+            return self._expression(key)
+        places, order = self.graph.layout.resolve(key, "the key")
+        if order > 1:
+            raise StatementError(
+                say("a step has no accelerations.", f"Found {key}.", "Ask for a velocity.")
+            )
+        value = (self.q, self.v)[order][places]
+        return float(value) if np.ndim(value) == 0 else value
+
+    def _expression(self, e: sp.Basic) -> float:
+        known = {p.name: p for p in self.system.parameters}
+        swap = {s: known[s.name] for s in e.free_symbols if s.name in known}  # pyright: ignore[reportAttributeAccessIssue]
+        for s in e.free_symbols:
+            if isinstance(s, (Coordinate, Velocity)):
+                self.graph.layout.resolve(s, "the expression")
+        made = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, self.v, self.params)
+        return float(ca.DM(made))
+
+    def centre(self, part: System) -> tuple[float, float]:
+        """Return the centre of rotation of a rigid part: the point of its plane that is at rest.
+
+        Parameters
+        ----------
+        part : System
+            What `slider` returned: its first three coordinates are x, y and the angle.
+        """
+        x, y, phi = part.coordinates[:3]
+        rate = self[phi.dot]
+        if rate == 0:
+            return (float("inf"), float("inf"))
+        return self[x] - self[y.dot] / rate, self[y] + self[x.dot] / rate
+
+    def as_start(self) -> dict[str, float]:
+        """Return coordinates and velocities by name, to be passed on as ``start=`` or ``at=``."""
+        named = {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
+        return named | {f"{self.graph.layout.name(i)}.dot": float(x) for i, x in enumerate(self.v)}
+
+    def __repr__(self) -> str:
+        layout = self.graph.layout
+        names = [f"{layout.name(i)}.dot = {x:.6g}" for i, x in enumerate(self.v[:8])]
+        more = " …" if len(self.v) > 8 else ""
+        lines = [
+            f"Step of {self.system.name or 'a system'}: {', '.join(names)}{more}",
+            f"  status       {self.status}: {self.status.message}",
+            f"  power        {self.power:.6g}, of which friction takes {self.dissipated:.6g}",
+        ]
+        if self.lam.size:
+            lines.append(f"  forces       {self.lam.text()}")
+        shown = [
+            f"{name} {value:.5g}" if np.ndim(value) == 0
+            else f"{name} ({', '.join(f'{x:.4g}' for x in value)})" if np.size(value) <= 3
+            else f"{name} {len(value)} forces"
+            for name, value in list(self.forces.items())[:6]
+        ]  # fmt: skip
+        if shown:
+            lines.append(f"  friction     {', '.join(shown)}")
+        if not self.unique:
+            lines.append(f"  not unique   {len(self.free)} free direction(s); this is the smallest")
+        lines.append(
+            f"  evidence     duality gap {self.gap:.1e}, "
+            + ", ".join(f"{name} {value:.1e}" for name, value in self.residual.items())
+        )
+        return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Motion without inertia: minimum power, force balance, limit loads."""

@@ -1,0 +1,74 @@
+"""Friction at contacts: as large as what presses them, which the motion itself decides.
+
+For given normal forces N the limits μN are given and the minimum of power answers, what presses
+the contacts included. The normal forces that come out must be those that went in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.question import Place, Question
+from stationary.solve.sliding.settle import Outcome, settled
+
+_MOST_STEPS = 60
+_ROUNDING = 1e-12
+# How many differences the next guess is extrapolated from.
+_MEMORY = 6
+
+
+def pressed(
+    question: Question, place: Place, guess: Answer | None = None
+) -> tuple[Outcome, Place]:
+    """Find velocities and normal forces that belong together."""
+    rubs = question.rubs
+    terms = np.flatnonzero(rubs >= 0)
+    where = {int(gap): k for k, gap in enumerate(place.touching)}
+    touching = np.array([where.get(int(gap), -1) for gap in rubs[terms]])
+    rough = place.problem.size[terms]
+
+    def answer(N: np.ndarray, near: Answer | None) -> tuple[Outcome, Problem, np.ndarray]:
+        size = place.problem.size.copy()
+        size[terms] = np.where(touching >= 0, rough * np.maximum(N, 0.0), 0.0)
+        problem = replace(place.problem, size=size)
+        outcome = settled(problem, near)
+        if outcome.answer is None:
+            return outcome, problem, N
+        mu = np.append(outcome.answer.mu, 0.0)
+        return outcome, problem, mu[touching]
+
+    N = np.zeros(len(terms))
+    if guess is not None and len(guess.problem.g) == len(place.problem.g):
+        N = np.append(guess.mu, 0.0)[touching]
+    outcome, problem, found = answer(N, guess)
+    points, images = [N], [found]
+    for _ in range(_MOST_STEPS):
+        if outcome.answer is None:
+            break
+        scale = max(np.abs(found).max(initial=0.0), problem.force * 1e-6)
+        if np.abs(found - N).max(initial=0.0) <= _ROUNDING * scale:
+            return outcome, replace(place, problem=problem)
+        N = np.maximum(_extrapolated(points, images), 0.0)
+        outcome, problem, found = answer(N, outcome.answer)
+        points.append(N)
+        images.append(found)
+        points, images = points[-_MEMORY:], images[-_MEMORY:]
+    if outcome.answer is None:
+        return outcome, replace(place, problem=problem)
+    left = np.abs(found - N).max() / max(np.abs(found).max(), 1e-300)
+    word = outcome.word if left < 1e-8 else "undecided"
+    return replace(outcome, word=word), replace(place, problem=problem)
+
+
+def _extrapolated(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
+    """Return the fixed point of the linear map through the last points (Anderson)."""
+    if len(points) < 2:
+        return images[-1]
+    left = np.array([b - a for a, b in zip(points, images)])
+    change = np.diff(left, axis=0).T
+    moved = np.diff(np.array(images), axis=0).T
+    weights, *_ = np.linalg.lstsq(change, left[-1], rcond=1e-14)
+    return images[-1] - moved @ weights

@@ -1,0 +1,275 @@
+"""Clarabel, an interior-point method for cones: minima at kinks, and certificates where none is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.errors import MissingExtra, say
+from stationary.solve.sliding.problem import STILL, Answer, Problem
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How it ended: an answer, a direction without end, or rows that cannot hold together."""
+
+    word: str
+    answer: Answer | None = None
+    ray: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    gaps: np.ndarray | None = None
+
+
+def clarabel() -> Any:
+    """Return the package, or say how to get it."""
+    try:
+        import clarabel as package
+    except ImportError:
+        raise MissingExtra(
+            say(
+                "this motion has points at rest, and the package that decides them is missing.",
+                "Found no 'clarabel'.",
+                "Install it: pip install 'stationary[sliding]'.",
+            )
+        ) from None
+    return package
+
+
+class Cones:
+    """A cone program put together row by row: minimize ½xᵀPx + cost·x, rhs − rows·x in cones."""
+
+    def __init__(self, unknowns: int):
+        self.package = clarabel()
+        self.unknowns = unknowns
+        self.cost = np.zeros(unknowns)
+        self.P: Any = sparse.csc_matrix((unknowns, unknowns))
+        self._rows: list[Any] = []
+        self._rhs: list[np.ndarray] = []
+        self._cones: list[Any] = []
+
+    def add(self, rows: Any, rhs: np.ndarray, *cones: Any) -> None:
+        """Require that rhs − rows·x lies in the cones."""
+        if rows.shape[0]:
+            self._rows.append(sparse.csr_matrix(rows))
+            self._rhs.append(rhs)
+            self._cones += cones
+
+    def zero(self, rows: Any, rhs: np.ndarray) -> None:
+        """Require rows·x = rhs."""
+        self.add(rows, rhs, self.package.ZeroConeT(rows.shape[0]))
+
+    def least(self, rows: Any, rhs: np.ndarray) -> None:
+        """Require rows·x ≤ rhs."""
+        self.add(rows, rhs, self.package.NonnegativeConeT(rows.shape[0]))
+
+    def solve(self) -> Any:
+        """Return Clarabel's solution: x, z, s and a status."""
+        settings = self.package.DefaultSettings()
+        settings.verbose = False
+        settings.max_iter = 200
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-8
+        settings.reduced_tol_feas = 1e-8
+        settings.max_threads = 1
+        rows = sparse.vstack(self._rows, format="csc")
+        program = self.package.DefaultSolver(
+            sparse.triu(self.P, format="csc"), self.cost, rows, np.concatenate(self._rhs),
+            self._cones, settings,
+        )  # fmt: skip
+        return program.solve()
+
+
+def judged(problem: Problem) -> Verdict:
+    """Find the minimum by an interior-point method, or a certificate that there is none.
+
+    Forces and velocities are scaled to one, so that tolerances mean the same in any units.
+    """
+    K, n = problem.terms, problem.n
+    force = problem.force
+    speed = max(np.abs(x).max(initial=0.0) for x in (problem.b, problem.c, problem.g)) or 1.0
+    size = problem.size * speed**problem.power / force
+    dry = (problem.power == 0) & (size > 0)
+    viscous = (problem.power == 1) & (size > 0)
+    curved = ~dry & ~viscous & (size > 0)
+    cones = Cones(n + K + int(curved.sum()))
+    package, epigraph = cones.package, np.arange(n, n + K)
+    cones.cost[:n] = -problem.f / force
+    cones.cost[epigraph[dry]] = size[dry]
+    B, A, G = sparse.csr_matrix(problem.B), problem.A, problem.G
+    c = problem.c / speed
+    P = sparse.csc_matrix((n, n))
+    for k in np.flatnonzero(viscous):
+        rows = slice(problem.starts[k], problem.starts[k] + problem.widths[k])
+        P = P + size[k] * (B[rows].T @ B[rows])
+        cones.cost[:n] += size[k] * (B[rows].T @ c[rows])
+    if problem.viscous:
+        # Quadratic where it is linear damping; elsewhere Newton's method alone decides.
+        _, slope, second = problem.viscous(np.zeros(n))
+        P = P + sparse.csc_matrix(second) * (speed / force)
+        cones.cost[:n] += slope / force
+    cones.P = sparse.block_diag([P, sparse.csc_matrix((cones.unknowns - n,) * 2)], format="csc")
+    wide = sparse.csr_matrix((0, cones.unknowns - n))
+    cones.zero(_padded(A, wide), -problem.b / speed)
+    cones.least(_padded(-G, wide), problem.g / speed)
+    first = {"socp": len(problem.b) + len(problem.g)}
+    kept = dry | curved
+    if kept.any():
+        rows, rhs = _epigraphs(problem, B, c, kept, epigraph, cones.unknowns)
+        cones.add(rows, rhs, *(package.SecondOrderConeT(int(d) + 1) for d in problem.widths[kept]))
+    for j, k in enumerate(np.flatnonzero(curved)):
+        _power_cone(cones, size[k], float(problem.power[k]), epigraph[k], n + K + j)
+    # Whatever has no cost must not drift.
+    idle = epigraph[~kept]
+    if len(idle):
+        cones.zero(
+            sparse.csr_matrix(
+                (np.ones(len(idle)), (np.arange(len(idle)), idle)), (len(idle), cones.unknowns)
+            ),
+            np.zeros(len(idle)),
+        )
+    solution = cones.solve()
+    word = str(solution.status)
+    x, z = np.array(solution.x), np.array(solution.z)
+    rows, gaps = len(problem.b), len(problem.g)
+    if "DualInfeasible" in word:
+        return Verdict("accelerates", ray=x[:n])
+    if "PrimalInfeasible" in word:
+        return Verdict("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
+    if "Solved" not in word and "InsufficientProgress" not in word:
+        return Verdict(word)
+    v = x[:n] * speed
+    y = np.zeros(len(problem.c))
+    inside = np.flatnonzero(kept[problem.term])
+    ordinal = np.cumsum(kept)[problem.term[inside]]
+    y[inside] = -z[first["socp"] + np.arange(len(inside)) + ordinal] * force
+    w = problem.rates(v)
+    smooth = viscous[problem.term]
+    y[smooth] = (problem.size[problem.term] * w)[smooth]
+    lam, mu = -z[:rows] * force, z[rows : rows + gaps] * force
+    r = problem.speeds(w)
+    # Interior points are a little off both: at rest is what is slower than it is far from slipping.
+    slack = (problem.size - problem.speeds(y)) / problem.force
+    scale = max(np.abs(w).max(initial=0.0), speed)
+    stuck = dry & (r / scale < np.maximum(slack, 1e-9)) & (r < 1e-3 * scale)
+    rate = problem.matrices[2] @ v + problem.g
+    working = (rate / scale < mu / problem.force) if gaps else np.zeros(0, dtype=bool)
+    return Verdict(word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
+
+
+def _padded(rows: Any, wide: Any) -> Any:
+    empty = sparse.csr_matrix((rows.shape[0], wide.shape[1]))
+    return sparse.hstack([sparse.csr_matrix(rows), empty], format="csr")
+
+
+def _epigraphs(
+    problem: Problem, B: Any, c: np.ndarray, kept: np.ndarray, epigraph: np.ndarray, unknowns: int
+) -> tuple[Any, np.ndarray]:
+    """Rows of (sₖ, wₖ) for the terms that are kept, one after the other."""
+    inside = np.flatnonzero(kept[problem.term])
+    count = int(kept.sum())
+    heads = np.cumsum(np.concatenate([[0], problem.widths[kept][:-1] + 1]))
+    ordinal = np.cumsum(kept)[problem.term[inside]]
+    places = np.arange(len(inside)) + ordinal
+    height = count + len(inside)
+    part = B[inside].tocoo()
+    rows = np.concatenate([heads, places[part.row]])
+    columns = np.concatenate([epigraph[kept], part.col])
+    values = np.concatenate([-np.ones(count), -part.data])
+    rhs = np.zeros(height)
+    rhs[places] = c[inside]
+    return sparse.csr_matrix((values, (rows, columns)), shape=(height, unknowns)), rhs
+
+
+def _power_cone(cones: Cones, size: float, power: float, speed: int, cost: int) -> None:
+    """Let `cost` be at least speed^(power+1), and count it."""
+    order = power + 1
+    cones.cost[cost] = size / order
+    rows = sparse.csr_matrix(
+        ([-1.0, -1.0], ([0, 2], [cost, speed])), shape=(3, cones.unknowns)
+    )
+    cones.add(rows, np.array([0.0, 1.0, 0.0]), cones.package.PowerConeT(1 / order))
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How far a load can grow: the factor from forces, from a mode, and both themselves."""
+
+    word: str
+    static: float
+    kinematic: float
+    v: np.ndarray
+    y: np.ndarray
+    lam: np.ndarray
+    mu: np.ndarray
+
+
+def strength(
+    problem: Problem, dead: np.ndarray, load: np.ndarray, cone: np.ndarray | None = None
+) -> Strength:
+    """Find the largest s for which forces within their limits balance dead + s·load.
+
+    `cone` gives, for friction terms of contacts, which contact presses and how rough it is:
+    |yₖ| ≤ roughness · μ instead of a fixed limit.
+    """
+    n, m = problem.n, len(problem.c)
+    rows, gaps = len(problem.b), len(problem.g)
+    force = max(problem.size.max(initial=0.0), *np.abs(dead), *np.abs(load)) or 1.0
+    reach = np.abs(load).max(initial=0.0) or 1.0
+    # Unknowns: y, λ, μ, s.
+    cones = Cones(m + rows + gaps + 1)
+    last = cones.unknowns - 1
+    cones.cost[last] = -1.0
+    B, A, G = (sparse.csr_matrix(x) for x in (problem.B, problem.A, problem.G))
+    balance = sparse.hstack([B.T, -A.T, -G.T, -sparse.csr_matrix(load[:, None] / reach)])
+    cones.zero(balance, dead / force)
+    pressing = sparse.csr_matrix(
+        (-np.ones(gaps), (np.arange(gaps), m + rows + np.arange(gaps))), (gaps, cones.unknowns)
+    )
+    cones.least(pressing, np.zeros(gaps))
+    for k in range(problem.terms):
+        d, start = int(problem.widths[k]), int(problem.starts[k])
+        entries = [(1 + i, start + i, -1.0) for i in range(d)]
+        rhs = np.zeros(d + 1)
+        if cone is not None and cone[k] >= 0:
+            entries.append((0, m + rows + int(cone[k]), -problem.size[k]))
+        else:
+            rhs[0] = problem.size[k] / force
+        i, j, values = zip(*entries)
+        cones.add(
+            sparse.csr_matrix((values, (i, j)), shape=(d + 1, cones.unknowns)),
+            rhs,
+            cones.package.SecondOrderConeT(d + 1),
+        )
+    solution = cones.solve()
+    word = str(solution.status)
+    x, z = np.array(solution.x), np.array(solution.z)
+    v = z[:n]
+    y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
+    static = float(x[last]) * force / reach
+    # The mode: friction takes what the dead load and the growing one give.
+    given = float(load @ v)
+    taken = _dissipated(problem, v, cone)
+    kinematic = (taken - float(dead @ v)) / given if given > 0 else np.inf
+    if given > 0:
+        v = v / given
+    return Strength(word, static, kinematic, v, y, lam, mu)
+
+
+def _dissipated(problem: Problem, v: np.ndarray, cone: np.ndarray | None) -> float:
+    r = problem.speeds(problem.matrices[0] @ v)
+    fixed = np.ones(problem.terms, dtype=bool) if cone is None else cone < 0
+    return float(np.sum((problem.size * r)[fixed]))
+
+
+def resting(problem: Problem) -> Strength:
+    """Tell how many times larger all pushes may grow before something slides."""
+    return strength(problem, np.zeros(problem.n), problem.f)
+
+
+def moving(problem: Problem, v: np.ndarray) -> np.ndarray:
+    """Tell which friction terms move."""
+    r = problem.speeds(problem.rates(v))
+    return r > STILL * max(r.max(initial=0.0), 1e-300)

@@ -1,0 +1,414 @@
+"""How it slides: the minimum of power, and of the dissipation potential."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.derive.scope import minimum_power_holds
+from stationary.errors import DerivationError, DidNotConverge, NoMotion, StatementError, say
+from stationary.model.each import Repeated
+from stationary.model.symbols import Velocity
+from stationary.model.system import System
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+from stationary.result.step import Step
+from stationary.solve.sliding.coulomb import pressed
+from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
+from stationary.solve.sliding.settle import Outcome, free_directions, settled, smallest
+
+
+def minimum_power(
+    system: System,
+    *,
+    at: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    t: float = 0.0,
+    guess: Step | None = None,
+    throw: bool = True,
+) -> Step:
+    """Find how a system slides when its inertia is negligible: the principle of minimum power.
+
+    Of all velocities that the constraints allow, it takes the one that minimizes what friction
+    dissipates minus what the loads supply.
+
+    Parameters
+    ----------
+    system : System
+        Dry friction, potential energy, work, loads, constraints and contacts; T is ignored.
+    at : dict
+        The configuration; coordinates left out are zero.
+    params : dict, optional
+        Values of parameters; the others have their defaults.
+    inputs : dict, optional
+        For every input a number or an expression of coordinates and time.
+    t : float
+        Time, for constraints, conveyors and loads that move with it.
+    guess : Step, optional
+        The answer nearby, from which the search starts.
+    throw : bool
+        If false, a failure is reported in ``step.status`` instead.
+
+    Returns
+    -------
+    Step
+
+    Raises
+    ------
+    DerivationError
+        Where the principle does not hold: see `minimum_power_holds`.
+    NoMotion
+        Its kind is "accelerates" where the power has no minimum, "jammed" where the constraints
+        contradict each other.
+
+    Examples
+    --------
+    A particle that a fence pushes along x while a force of 3 pulls it down, against friction 5:
+
+    >>> x, y = st.coordinates("x y")
+    >>> particle = st.System(
+    ...     potential=3 * y, friction=[st.Friction(5, on=(x, y))], constraints=[x - 4 * st.t]
+    ... )
+    >>> step = st.minimum_power(particle, at={x: 0, y: 0})
+    >>> round(step[y.dot], 12), round(step.power, 12), step.unique
+    (-3.0, 16.0, True)
+    """
+    scope = minimum_power_holds(system)
+    covered = [name for name in scope.failing if not name.startswith("contact ")]
+    if covered:
+        raise DerivationError(
+            say(
+                f"the principle of minimum power does not hold for {covered[0]}.",
+                f"It {_verb(scope.reasons[covered[0]])}.",
+                "Use st.minimum_dissipation, which is right for every power of drag, or "
+                "st.newton, which balances the forces.",
+            )
+        )
+    _require_still(system)
+    return _step(system, at, params, inputs, t, guess, throw, viscous=True)
+
+
+def minimum_dissipation(
+    system: System,
+    *,
+    at: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    t: float = 0.0,
+    guess: Step | None = None,
+    throw: bool = True,
+) -> Step:
+    """Find how a system slides under friction of any power: the least dissipation potential.
+
+    Minimizes Σ η|w|ⁿ⁺¹/(n+1) + D − f·v, the slope of which is the force for every power n ≥ 0:
+    dry friction, viscous drag and mixtures. For dry friction alone this is minimum power.
+
+    Parameters
+    ----------
+    system : System
+    at : dict
+        The configuration; coordinates left out are zero.
+    params, inputs : dict, optional
+    t : float
+    guess : Step, optional
+        The answer nearby, from which the search starts.
+    throw : bool
+
+    Returns
+    -------
+    Step
+        ``step.power`` is the minimum: the dissipation potential minus what the loads supply.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> sinking = st.System(work=2.0 * x, friction=[st.Drag(0.5, 3, on=x)])
+    >>> round(st.minimum_dissipation(sinking)[x.dot], 12)
+    1.587401051968
+    """
+    scope = minimum_power_holds(system)
+    for name in scope.failing:
+        if name.startswith(("load ", "the kinetic")):
+            raise DerivationError(
+                say(
+                    f"{name} has no dissipation potential that is known here.",
+                    f"It {_verb(scope.reasons[name])}.",
+                    "State it under friction=[st.Drag(…)] or dissipation=…, or use st.newton, "
+                    "which balances the forces.",
+                )
+            )
+    _require_still(system)
+    return _step(system, at, params, inputs, t, guess, throw, viscous=True)
+
+
+def _verb(reason: str) -> str:
+    return reason if reason.startswith(("grows", "depends")) else f"is {reason}"
+
+
+def _require_still(system: System) -> None:
+    """Refuse velocities where a load or a limit must be known before the velocity is."""
+    for kind in ("loads", "friction"):
+        for entry in getattr(system, kind):
+            term = entry.term if isinstance(entry, Repeated) else entry
+            sizes = term.force if kind == "loads" else term.expressions()
+            moving = sorted(
+                str(s) for e in sizes for s in e.free_symbols
+                if isinstance(s, Velocity) or str(s).endswith(".dot")
+            )  # fmt: skip
+            if moving:
+                raise DerivationError(
+                    say(
+                        f"{'load' if kind == 'loads' else 'friction'} '{term.name}' depends on "
+                        f"the velocity '{moving[0]}'.",
+                        f"Found {term}.",
+                        "State dry friction as st.Friction(limit, on=…), drag as st.Drag(…), or "
+                        "use st.newton.",
+                    )
+                )
+
+
+def _step(
+    system: System,
+    at: Any,
+    params: Any,
+    inputs: Any,
+    t: float,
+    guess: Step | None,
+    throw: bool,
+    *,
+    viscous: bool,
+) -> Step:
+    question = Question(system, params, inputs, (float(t), float(t)))
+    q, _ = question.layout.state(at)
+    place = question.at(float(t), q, viscous=viscous)
+    require_place(question, place)
+    outcome, place = solved(question, place, guess.answer if guess is not None else None)
+    step = step_of(question, place, outcome)
+    if throw and step.status not in ("moves", "sticks"):
+        raise failure(question, place, outcome, step)
+    return step
+
+
+def solved(
+    question: Question, place: Place, guess: Answer | None = None
+) -> tuple[Outcome, Place]:
+    """Answer the question at a place; what presses contacts with friction is found as well."""
+    if np.any(question.rubs >= 0):
+        return pressed(question, place, guess)
+    return settled(place.problem, guess), place
+
+
+def require_place(question: Question, place: Place) -> None:
+    """Refuse a configuration that the constraints do not allow, and a question without content."""
+    layout, problem = question.layout, place.problem
+    size = max(1.0, np.abs(place.q).max(initial=0.0))
+    bad = [i for i in np.argsort(-np.abs(place.R)) if abs(place.R[i]) > 1e-6 * size]
+    if bad:
+        named = "; ".join(f"'{layout.row_name(int(i))}' has R = {place.R[i]:.3g}" for i in bad[:3])
+        raise StatementError(
+            say(
+                "the configuration violates a constraint.",
+                f"Found {named}; expected zero.",
+                "Move it onto the constraints first: at=st.consistent(system, start).",
+            )
+        )
+    inside = np.flatnonzero(place.gap < -TOUCHING * size * 100)
+    if len(inside):
+        raise StatementError(
+            say(
+                f"contact '{_gap_name(question, int(inside[0]))}' is penetrated.",
+                f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
+                "Start where bodies touch or are apart.",
+            )
+        )
+    if not problem.terms and not len(problem.b) and question.system.dissipation.is_zero:
+        raise StatementError(
+            say(
+                "there is no friction and no constraint: nothing balances the loads.",
+                "Found neither friction, nor dissipation, nor constraints.",
+                "State what resists the motion, or use st.simulate.",
+            )
+        )
+    for entry, rows in zip(question.system.friction, question.layout.slips):
+        places = rows.places.ravel()
+        empty = abs(problem.B[places]).sum() == 0 and not np.any(problem.c[places])
+        term = entry.term if isinstance(entry, Repeated) else entry
+        if empty and not any(on.free_symbols for on in term.on):
+            raise StatementError(
+                say(
+                    f"friction '{term.name}' acts on something that does not move.",
+                    f"Found {', '.join(map(str, term.on))}, which has no rate.",
+                    "Say against which motion it acts, as in st.Friction(limit, on=(x, y)).",
+                )
+            )
+    _require_touch(question, place)
+
+
+def _require_touch(question: Question, place: Place) -> None:
+    """Refuse a pusher that is not touching, where nothing else could move the system."""
+    if place.problem.driven or np.any(place.problem.f) or not len(place.gap):
+        return
+    moved = evaluated(question.sliding, "holds")(place.t, place.q, place.u, question.params)[4]
+    apart = np.flatnonzero((place.gap > 0) & (moved < 0))
+    apart = [i for i in apart if i not in set(place.touching)]
+    if apart:
+        worst = int(apart[np.argmin(place.gap[apart])])
+        raise StatementError(
+            say(
+                f"the pusher '{_gap_name(question, worst)}' is not touching.",
+                f"Found a gap of {place.gap[worst]:.3g}, expected zero; nothing else moves it.",
+                "Start where it touches, or follow it over time by st.quasistatics.",
+            )
+        )
+
+
+def _gap_name(question: Question, gap: int) -> str:
+    for rows in question.layout.gaps:
+        if gap < rows.first + rows.places.size:
+            return rows.name + (f"[{gap - rows.first}]" if rows.shape else "")
+    raise IndexError(gap)
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
+    """Wrap an outcome with its names and its evidence."""
+    layout, problem = question.layout, place.problem
+    answer = outcome.answer
+    free = np.zeros((0, problem.n))
+    if answer is None:
+        nothing = np.full(problem.n, np.nan)
+        answer = Answer(
+            problem, nothing, np.zeros(len(problem.c)), np.zeros(len(problem.b)),
+            np.zeros(len(problem.g)), np.zeros(problem.terms, dtype=bool),
+            np.zeros(len(problem.g), dtype=bool),
+        )  # fmt: skip
+    elif outcome.word == "moves":
+        free = free_directions(answer)
+        answer = smallest(answer, free)
+    v, y = answer.v, answer.y
+    moves = np.abs(v).max(initial=0.0) > 0
+    word = "sticks" if outcome.word == "moves" and not moves else outcome.word
+    r = problem.speeds(problem.rates(v))
+    taken = float(np.sum(problem.size * r ** (problem.power + 1)))
+    if problem.viscous:
+        taken += float(problem.viscous(v)[1] @ v)
+    mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
+    mu[place.touching] = answer.mu
+    named = {rows.name: _shaped(-y[rows.places]) for rows in layout.slips}
+    return Step(
+        system=question.system,
+        graph=question.sliding.graph,
+        t=place.t,
+        q=place.q,
+        v=v,
+        params=question.params,
+        u=place.u,
+        power=problem.value(v),
+        dissipated=taken,
+        lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
+        forces=named,
+        modes=_modes(question, place, answer),
+        unique=not len(free),
+        free=free,
+        margin=_margin(outcome),
+        gap=answer.gap if outcome.answer is not None else np.nan,
+        residual=answer.residual if outcome.answer is not None else {},
+        status=Status(word, _message(question, word, outcome)),
+        method=answer.source,
+        answer=answer,
+    )
+
+
+def _shaped(values: np.ndarray) -> Any:
+    return float(values) if np.ndim(values) == 0 else values
+
+
+def _margin(outcome: Outcome) -> float:
+    if outcome.word == "sticks":
+        return np.inf if outcome.rest is None else outcome.rest.static
+    return outcome.rest.static if outcome.rest is not None else 1.0
+
+
+def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
+    """Tell of every contact whether it is open, holds, sticks or slides."""
+    rate = answer.problem.matrices[2] @ answer.v + answer.problem.g
+    words = np.full(len(place.gap), "open", dtype=object)
+    closed = (answer.mu > 0) | (np.abs(rate) <= 1e-10 * answer.speed)
+    words[place.touching] = np.where(closed, "holds", "opens")
+    for term, contact in enumerate(question.rubs):
+        if contact >= 0 and words[contact] == "holds":
+            words[contact] = "sticks" if answer.stuck[term] else "slides"
+    return {
+        rows.name: words[rows.places] if rows.shape else str(words[rows.places])
+        for rows in question.layout.gaps
+    }
+
+
+def _message(question: Question, word: str, outcome: Outcome) -> str:
+    if word == "moves":
+        return "it slides; forces and velocities prove each other"
+    if word == "sticks":
+        if outcome.rest is None:
+            return "nothing pushes, nothing moves"
+        return f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
+    if word == "accelerates":
+        return "the loads give more than friction can take: there is no quasistatic motion"
+    if word == "jammed":
+        return "no velocity satisfies the constraints"
+    return f"the solver stopped: {word}"
+
+
+def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> DidNotConverge:
+    """Return the error for a question without an answer."""
+    layout = question.layout
+    verdict = outcome.verdict
+    if outcome.word == "accelerates":
+        ray = verdict.ray if verdict is not None and verdict.ray is not None else step.v
+        ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
+        given = evaluated(question.sliding, "power")(
+            place.t, place.q, place.u, question.params, ray
+        )[0]
+        feeder = question.sliding.supplies[int(np.argmax(given))]
+        r = place.problem.speeds(place.problem.matrices[0] @ ray)
+        taken = float(np.sum(place.problem.size * r))
+        big = np.argsort(-np.abs(ray))[:3]
+        shown = ", ".join(f"{layout.name(int(i))}.dot {ray[i]:+.3g}" for i in big if ray[i])
+        message = say(
+            f"there is no quasistatic motion: it accelerates, fed by {feeder}.",
+            f"Along ({shown}) the loads give {given.sum():.4g} and friction takes {taken:.4g}.",
+            "Increase the friction, lower the load, hold the direction by a constraint, or use "
+            "st.simulate.",
+        )
+        return NoMotion(message, kind="accelerates", solution=step, direction=ray, names=(feeder,))
+    if outcome.word == "jammed":
+        assert verdict is not None and verdict.rows is not None and verdict.gaps is not None
+        weights = np.abs(verdict.rows)
+        gaps = np.abs(verdict.gaps)
+        top = max(weights.max(initial=0.0), gaps.max(initial=0.0)) or 1.0
+        names = [layout.row_name(int(i)) for i in np.flatnonzero(weights > 1e-6 * top)]
+        names += [
+            _gap_name(question, int(place.touching[i])) for i in np.flatnonzero(gaps > 1e-6 * top)
+        ]
+        listed = ", ".join(f"'{n}'" for n in names[:6])
+        message = say(
+            "it is jammed: no velocity satisfies all constraints.",
+            f"These conflict: {listed}.",
+            "Remove one, or change the motion that it imposes.",
+        )
+        return NoMotion(message, kind="jammed", solution=step, names=tuple(names))
+    return DidNotConverge(
+        say(
+            "the search for the velocity did not end.",
+            f"Stopped as '{outcome.word}', duality gap {step.gap:.1e}.",
+            "Check the sizes of limits and velocities, or try st.newton.",
+        ),
+        status=str(step.status),
+        solution=replace(step),
+    )

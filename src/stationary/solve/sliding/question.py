@@ -1,0 +1,175 @@
+"""A system without inertia at a time and a configuration, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.derive.sliding import Sliding
+from stationary.errors import StatementError, say
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.inputs import Drives, drives, lowered
+from stationary.lower.kernel import graph_of
+from stationary.model.each import Repeated
+from stationary.model.layout import Layout
+from stationary.model.system import System
+from stationary.solve.inertia import require_system
+from stationary.solve.sliding.problem import Problem
+
+# A gap smaller than this, in the unit of the coordinates, is closed; R must be as small to hold.
+TOUCHING = 1e-8
+
+_MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tangent": {0},
+             "curvature": {0}}  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def sliding_of(system: System) -> Sliding:
+    """Return the graph of a system without inertia; equal statements share one."""
+    return Sliding(graph_of(system))
+
+
+@lru_cache(maxsize=256)
+def evaluated(sliding: Sliding, name: str) -> Numeric:
+    """Return a function of the graph, by name, as one of arrays."""
+    return Numeric(getattr(sliding, name), frozenset(_MATRICES.get(name, ())))
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the graph says at one time and configuration."""
+
+    t: float
+    q: np.ndarray
+    u: np.ndarray
+    problem: Problem
+    along: np.ndarray
+    R: np.ndarray
+    gap: np.ndarray
+    touching: np.ndarray
+
+
+class Question:
+    """A system with values of parameters and inputs, ready to be asked how it slides."""
+
+    def __init__(
+        self,
+        system: System,
+        params: Mapping[Any, float] | None = None,
+        inputs: Mapping[Any, Any] | None = None,
+        span: tuple[float, float] = (0.0, 0.0),
+    ):
+        require_system(system)
+        self.system = system
+        self.sliding = sliding_of(system)
+        self.params = self.layout.values(params)
+        first, last = span
+        span = (first, last if last > first else float(np.nextafter(first, np.inf)))
+        self.drives: Drives = drives(self.layout, inputs, span)
+
+    @property
+    def layout(self) -> Layout:
+        """Where every name stands."""
+        return self.sliding.graph.layout
+
+    @cached_property
+    def _inputs(self) -> Any:
+        n, m = self.system.size, len(self.params)
+        t, q, p = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("p", m)
+        slots = ca.SX.sym("s", len(self.drives.slots(0.0)))
+        u = lowered(self.drives.signature, self.layout, t, q, ca.SX.zeros(n), p, slots)
+        return Numeric(ca.Function("inputs", [t, q, p, slots], [ca.densify(u)]))
+
+    def inputs(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Return the inputs at a time and configuration."""
+        if not self.system.inputs:
+            return np.zeros(0)
+        return self._inputs(t, q, self.params, self.drives.slots(t))[0]
+
+    # -- which term is which ----------------------------------------------------------------------
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the rates of each friction term begin."""
+        found = []
+        for rows, width in zip(self.layout.slips, self._widths):
+            found.append(rows.first + width * np.arange(rows.places.size // width))
+        return np.concatenate(found).astype(int) if found else np.zeros(0, dtype=int)
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        entries = (*self.system.friction, *self.layout.rubbing)
+        terms = [x.term if isinstance(x, Repeated) else x for x in entries]
+        return [len(t.slip if hasattr(t, "slip") else t.on) for t in terms]
+
+    @cached_property
+    def rubs(self) -> np.ndarray:
+        """For each friction term the contact that presses it, or −1."""
+        pressed: list[np.ndarray] = []
+        gaps = {rows.name: rows.places.ravel() for rows in self.layout.gaps}
+        stated = len(self.system.friction)
+        for k, (rows, width) in enumerate(zip(self.layout.slips, self._widths)):
+            count = rows.places.size // width
+            pressed.append(np.full(count, -1) if k < stated else gaps[rows.name])
+        return np.concatenate(pressed).astype(int) if pressed else np.zeros(0, dtype=int)
+
+    def term_name(self, term: int) -> str:
+        """Return the name of a friction term, with its row if it repeats."""
+        count = 0
+        for rows, width in zip(self.layout.slips, self._widths):
+            size = rows.places.size // width
+            if term < count + size:
+                return rows.name if size == 1 else f"{rows.name}[{term - count}]"
+            count += size
+        raise IndexError(term)
+
+    # -- numbers ----------------------------------------------------------------------------------
+
+    def at(self, t: float, q: np.ndarray, *, viscous: bool = False) -> Place:
+        """Evaluate everything at a time and configuration.
+
+        Sizes of friction at contacts are their coefficients: what presses is not known yet.
+        """
+        u = self.inputs(t, q)
+        given = (t, q, u, self.params)
+        along, c, B, size, power = evaluated(self.sliding, "slips")(*given)
+        R, b, A, gap, g, G = evaluated(self.sliding, "holds")(*given)
+        (f,) = evaluated(self.sliding, "pushes")(*given)
+        size, power = size[self.starts], power[self.starts]
+        self._require(f, c, size, b, t)
+        touching = gap <= TOUCHING * max(1.0, np.abs(q).max(initial=0.0))
+        damping = None
+        if viscous and not self.system.dissipation.is_zero:
+
+            def damping(v: np.ndarray):
+                value, slope, second = evaluated(self.sliding, "viscous")(*given, v)
+                return float(value[0]), slope, second
+
+        G = sparse.csr_matrix(G)[touching] if len(gap) else sparse.csr_matrix((0, len(q)))
+        problem = Problem(f, B, c, self.starts, size, power, A, b, G, g[touching], damping)
+        return Place(t, q, u, problem, along, R, gap, np.flatnonzero(touching))
+
+    def _require(self, f: np.ndarray, c: np.ndarray, size: np.ndarray, b: np.ndarray, t: float):
+        if not all(np.all(np.isfinite(x)) for x in (f, c, size, b)):
+            raise StatementError(
+                say(
+                    "a force, a friction limit or a rate is not finite here.",
+                    f"Found a division by zero or a root of a negative number at t = {t:g}.",
+                    "Ask elsewhere, or check the parameters.",
+                )
+            )
+        worst = int(np.argmin(size)) if len(size) else 0
+        if len(size) and size[worst] < 0:
+            raise StatementError(
+                say(
+                    f"the limit of friction '{self.term_name(worst)}' is negative here.",
+                    f"Found {size[worst]:.6g}, expected zero or more.",
+                    "Check its sign, and the normal force in it.",
+                )
+            )

@@ -1,0 +1,215 @@
+"""Newton's method on what moves, with what sticks held: exact derivatives, rounding at the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
+
+from stationary.derive.order import saddle_order
+from stationary.solve.sliding.problem import STILL, Answer, Problem
+
+_MOST_STEPS = 40
+_ROUNDING = 1e-12
+# Terms let go or caught at once, and how often that is tried.
+_ROUNDS = 12
+
+
+def refined(problem: Problem, near: Answer) -> Answer | None:
+    """Find the minimum near an answer; mend what sticks and what holds as needed.
+
+    Returns None where Newton's method does not arrive: at a kink that is none, or nowhere.
+    """
+    seen = set()
+    for _ in range(_ROUNDS):
+        key = (near.stuck.tobytes(), near.working.tobytes())
+        if key in seen:
+            return None
+        seen.add(key)
+        found = _newton(problem, near)
+        if found is None:
+            return None
+        changed, stuck, working = _mended(found)
+        if not changed:
+            return found
+        near = replace(found, stuck=stuck, working=working)
+    return None
+
+
+def _mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
+    """Let go what is held with too much force; catch what would pass through."""
+    problem = found.problem
+    stuck, working = found.stuck.copy(), found.working.copy()
+    strength = problem.speeds(found.y)
+    slips = stuck & (strength > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
+    pulls = working & (found.mu < -1e-11 * found.strength)
+    rate = problem.matrices[2] @ found.v + problem.g
+    enters = ~working & (rate < -1e-11 * found.speed)
+    if slips.any():
+        stuck[slips] = False
+    if pulls.any():
+        # One at a time: the others may push again without it.
+        working[np.flatnonzero(pulls)[np.argmin(found.mu[pulls])]] = False
+    working |= enters
+    return bool(slips.any() or pulls.any() or enters.any()), stuck, working
+
+
+def _newton(problem: Problem, near: Answer) -> Answer | None:
+    """Newton's method with fixed sets; None where a moving term comes to rest or nothing works.
+
+    Where rows say the same, forces are shared as in the answer nearby, as far as they can be.
+    """
+    stuck, working = near.stuck, near.working
+    B, A, G = problem.matrices
+    held = stuck[problem.term]
+    moves = ~stuck
+    C = _stack(A, G[working], B[held])
+    drive = np.concatenate([problem.b, problem.g[working], problem.c[held]])
+    rows, gaps = len(problem.b), int(working.sum())
+    nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
+    best = np.inf
+    v = near.v.copy()
+    for step in range(_MOST_STEPS):
+        w = problem.rates(v)
+        r = problem.speeds(w)
+        size = max(np.abs(w).max(initial=0.0), np.abs(drive).max(initial=0.0))
+        if np.any(moves & (r <= STILL * size) & (problem.size > 0) & (problem.power < 1)):
+            return None
+        push, H = _local(problem, v, w, r, moves)
+        left = problem.f - push + C.T @ nu
+        off = C @ v + drive
+        strength = max(problem.force, np.abs(nu).max(initial=0.0))
+        error = np.abs(left).max(initial=0.0) / strength + (
+            np.abs(off).max(initial=0.0) / size if size else 0.0
+        )
+        if not np.isfinite(error):
+            return None
+        if error == 0 or (error < _ROUNDING and error >= 0.5 * best):
+            break
+        best = min(best, error)
+        dv, dnu = _solved(H, C, left, -off, problem.dense)
+        if not (np.all(np.isfinite(dv)) and np.all(np.isfinite(dnu))):
+            return None
+        share = _shortened(problem, v, dv, moves, float((C @ dv) @ (nu + dnu)))
+        v, nu = v + share * dv, nu + dnu * share
+        if np.abs(v).max() > 1e9 * max(size, 1.0):
+            return None
+    else:
+        if best > 1e-10:
+            return None
+    forces = np.zeros(len(problem.c))
+    moving = ~held
+    scale = _slope(problem, r)[problem.term]
+    forces[moving] = (scale * w)[moving]
+    forces[held] = -nu[rows + gaps :]
+    mu = np.zeros(len(problem.g))
+    mu[working] = nu[rows : rows + gaps]
+    return Answer(problem, v, forces, nu[:rows], mu, stuck, working, "Newton")
+
+
+def _slope(problem: Problem, r: np.ndarray) -> np.ndarray:
+    """Return the force of each term per unit of speed, a rⁿ⁻¹."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        made = problem.size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
+    return np.where(r > 0, made, np.where(problem.power == 1, problem.size, 0.0))
+
+
+def _local(problem: Problem, v: np.ndarray, w: np.ndarray, r: np.ndarray, moves: np.ndarray):
+    """Return what resists, and its slope, of the terms that move."""
+    B = problem.matrices[0]
+    s = np.where(moves, _slope(problem, r), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bend = np.where(r > 0, s * (problem.power - 1) / (r * r), 0.0)
+    rows = s[problem.term]
+    push = B.T @ (rows * w)
+    if problem.dense:
+        X = problem.sums(w[:, None] * B)
+        H: Any = (B * rows[:, None]).T @ B + (X * bend[:, None]).T @ X
+    else:
+        gather = sparse.csr_matrix(
+            (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
+        )
+        X = gather @ B.multiply(w[:, None]).tocsr()
+        H = B.T @ B.multiply(rows[:, None]) + X.T @ X.multiply(bend[:, None])
+    if problem.viscous:
+        _, slope, second = problem.viscous(v)
+        push = push + slope
+        H = H + (second.toarray() if problem.dense else second)
+    return push, H
+
+
+def _shortened(
+    problem: Problem, v: np.ndarray, dv: np.ndarray, moves: np.ndarray, held: float
+) -> float:
+    """Return how much of a step to take: less where it would pass over a minimum.
+
+    `held` is what the forces that hold do along the step.
+    """
+
+    def slope(x: np.ndarray) -> float:
+        w = problem.rates(x)
+        r = problem.speeds(w)
+        push = np.where(moves, _slope(problem, r), 0.0)[problem.term] * w
+        total = float((problem.matrices[0] @ dv) @ push - problem.f @ dv) - held
+        return total + (float(problem.viscous(x)[1] @ dv) if problem.viscous else 0.0)
+
+    # Convex along the line: a slope that has turned round says that the step is too long.
+    start, end = slope(v), slope(v + dv)
+    share = 1.0
+    for _ in range(40):
+        if end <= 0.5 * abs(start):
+            break
+        share *= 0.5
+        end = slope(v + share * dv)
+    return share
+
+
+def _stack(*blocks: Any) -> Any:
+    if any(sparse.issparse(x) for x in blocks):
+        return sparse.vstack(blocks, format="csr")
+    return np.vstack(blocks)
+
+
+def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, dense: bool):
+    """Solve H x − Cᵀ z = force, C x = gap; of several solutions the smallest."""
+    n, m = H.shape[0], C.shape[0]
+    known = np.concatenate([force, gap])
+    # Rows and velocities may have any units: balanced, their ranks can be told.
+    if dense:
+        K = np.block([[H, -C.T], [C, np.zeros((m, m))]])
+        try:
+            made = np.linalg.solve(K, known)
+            if np.abs(K @ made - known).max() > 1e-8 * max(np.abs(known).max(), 1e-300):
+                raise np.linalg.LinAlgError
+        except np.linalg.LinAlgError:
+            made = np.linalg.lstsq(K, known, rcond=1e-13)[0]
+        return made[:n], made[n:]
+    size = abs(H).max() or 1.0
+    K = sparse.bmat([[H, -C.T], [C, None]], format="csc")
+    # Rows may say the same: damped a little they can be factored, and refinement undoes it.
+    damped = K + sparse.diags(np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)]))
+    order = saddle_order(H, C)
+    factors = splu(damped[order][:, order].tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01)
+    made = np.zeros(n + m)
+    for _ in range(8):
+        left = known - K @ made
+        if np.abs(left).max() <= 1e-15 * np.abs(known).max():
+            break
+        made[order] += factors.solve(left[order])
+    return made[:n], made[n:]
+
+
+def least_motion(problem: Problem, working: np.ndarray) -> np.ndarray:
+    """Return the smallest velocity that the constraints allow."""
+    _, A, G = problem.matrices
+    C = _stack(A, G[working])
+    drive = np.concatenate([problem.b, problem.g[working]])
+    if not len(drive):
+        return np.zeros(problem.n)
+    if problem.dense:
+        return np.linalg.lstsq(C, -drive, rcond=1e-12)[0]
+    eye = sparse.eye(problem.n, format="csr")
+    return _solved(eye, C, np.zeros(problem.n), -drive, False)[0]

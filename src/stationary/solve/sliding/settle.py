@@ -1,0 +1,175 @@
+"""From a problem to its answer: Newton's method first, the judge where that is in doubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import svds
+
+from stationary.solve.sliding.judge import Cones, Strength, Verdict, judged, moving, resting
+from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.reduced import least_motion, refined
+
+# A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
+_FREE = 1e-9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An answer, or why there is none."""
+
+    word: str
+    answer: Answer | None = None
+    verdict: Verdict | None = None
+    rest: Strength | None = None
+
+
+def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
+    """Find how it slides; `guess` is the answer to a problem nearby."""
+    if guess is not None:
+        near = refined(problem, guess)
+        if near is not None and near.right():
+            return Outcome("moves", near)
+    if not problem.driven and problem.dry:
+        return _at_rest(problem)
+    if guess is None:
+        fresh = _fresh(problem)
+        if fresh is not None:
+            return Outcome("moves", fresh)
+    verdict = judged(problem)
+    if verdict.answer is None:
+        return Outcome(verdict.word, verdict=verdict)
+    found = verdict.answer
+    polished = refined(problem, found)
+    if polished is not None and polished.right(max(1e-9, 10 * found.gap)):
+        found = replace(polished, source="Clarabel, then Newton")
+    if not found.right(1e-6):
+        return Outcome("undecided", found, verdict)
+    return Outcome("moves", found)
+
+
+def _fresh(problem: Problem) -> Answer | None:
+    """Newton's method from the smallest allowed velocity, where every friction term moves."""
+    working = problem.g < 0
+    v = least_motion(problem, working)
+    w = problem.rates(v)
+    still = problem.speeds(w) <= 1e-6 * max(np.abs(w).max(initial=0.0), 1e-300)
+    if np.any(still & (problem.power < 1) & (problem.size > 0)):
+        return None
+    nothing = [np.zeros(len(x)) for x in (problem.c, problem.b, problem.g)]
+    start = Answer(problem, v, *nothing, np.zeros(problem.terms, dtype=bool), working)
+    found = refined(problem, start)
+    return found if found is not None and found.right() else None
+
+
+def _at_rest(problem: Problem) -> Outcome:
+    """Nothing imposes a motion: it sticks, or it accelerates."""
+    rest = None
+    y, lam, mu = np.zeros(len(problem.c)), np.zeros(len(problem.b)), np.zeros(len(problem.g))
+    if np.any(problem.f):
+        rest = resting(problem)
+        if not rest.static >= 1 - 1e-9:
+            ray = rest.v
+            return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray), rest=rest)
+        # All forces in proportion: what holds the largest push holds a smaller one with room left.
+        share = 1 / rest.static if np.isfinite(rest.static) and rest.static > 0 else 0.0
+        y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
+    every = np.ones(problem.terms, dtype=bool)
+    answer = Answer(
+        problem, np.zeros(problem.n), y, lam, mu, every, np.ones(len(mu), dtype=bool), "Clarabel"
+    )
+    return Outcome("sticks", answer, rest=rest)
+
+
+# -- uniqueness -----------------------------------------------------------------------------------
+
+
+def free_directions(answer: Answer) -> np.ndarray:
+    """Return the directions in which the velocity can change at no cost, one per row.
+
+    Along these every moving rate keeps its direction, what sticks with room to spare stays, and
+    what holds is respected.
+    """
+    problem = answer.problem
+    B, A, G = problem.matrices
+    w = problem.rates(answer.v)
+    u = w / np.maximum(problem.speeds(w), 1e-300)[problem.term]
+    moves = (moving(problem, answer.v) & ~answer.stuck)[problem.term]
+    strength = problem.speeds(answer.y)
+    slack = (strength < problem.size * (1 - 1e-7))[problem.term]
+    # Terms at rest whose friction is used up may start to move, along their force.
+    along = np.where(moves[:, None], u[:, None], 0.0).ravel()
+    marginal = ~moves & ~slack
+    y = answer.y / np.maximum(strength, 1e-300)[problem.term]
+    along = np.where(marginal, y, along)
+    weight = np.sqrt(np.maximum(problem.size, 0.0) / problem.force)[problem.term]
+    dry = (problem.power == 0)[problem.term]
+    along = np.where(dry, along, 0.0)
+    active = answer.working & (answer.mu > 1e-12 * answer.strength)
+    if problem.dense:
+        shared = problem.sums(along[:, None] * B)[problem.term]
+        rows = (B - along[:, None] * shared) * weight[:, None]
+        stacked = np.vstack([rows, A, G[active]])
+        if problem.viscous:
+            stacked = np.vstack([stacked, problem.viscous(answer.v)[2].toarray() / problem.force])
+        scale = np.abs(stacked).max(axis=0)
+        scale[scale == 0] = 1.0
+        _, values, vectors = np.linalg.svd(stacked / scale, full_matrices=True)
+        padded = np.zeros(problem.n)
+        padded[: len(values)] = values
+        free = vectors[padded <= _FREE * max(padded.max(initial=0.0), 1e-300)] / scale
+        return free / np.maximum(np.abs(free).max(axis=1, keepdims=True), 1e-300)
+    gather = sparse.csr_matrix(
+        (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
+    )
+    shared = gather.T @ (gather @ B.multiply(along[:, None]).tocsr())
+    rows = sparse.diags(weight) @ (B - shared.multiply(along[:, None]))
+    stacked = sparse.vstack([rows, A, G[active]], format="csc")
+    return _null_direction(stacked)
+
+
+def _null_direction(rows: sparse.csc_matrix) -> np.ndarray:
+    """Return one direction that sparse rows leave free, or none."""
+    if rows.shape[0] < rows.shape[1]:
+        rows = sparse.vstack([rows, sparse.csc_matrix((rows.shape[1] - rows.shape[0], rows.shape[1]))])
+    start = np.random.default_rng(0).standard_normal(min(rows.shape))
+    try:
+        _, least, vector = svds(rows, k=1, which="SM", v0=start, tol=1e-8, maxiter=200)
+    except Exception:  # noqa: BLE001  # an iteration that does not end proves nothing
+        return np.zeros((0, rows.shape[1]))
+    size = sparse.linalg.norm(rows, np.inf)
+    return vector if least[0] <= _FREE * size else np.zeros((0, rows.shape[1]))
+
+
+def smallest(answer: Answer, free: np.ndarray) -> Answer:
+    """Of all velocities that cost the same, return the one of smallest size."""
+    problem = answer.problem
+    if not len(free) or not problem.dense:
+        return answer
+    B, _, G = problem.matrices
+    basis = np.linalg.qr(free.T)[0]
+    shift = -basis @ (basis.T @ answer.v)
+
+    def allowed(v: np.ndarray) -> bool:
+        forward = problem.sums(answer.y * problem.rates(v))
+        room = 1e-10 * problem.force * answer.speed
+        return bool(np.all(forward >= -room) and np.all(G @ v + problem.g >= -1e-10 * answer.speed))
+
+    if not allowed(answer.v + shift):
+        # The least of z² under w·y ≥ 0: a small quadratic program.
+        cones = Cones(basis.shape[1])
+        cones.P = sparse.eye(basis.shape[1], format="csc")
+        cones.cost = basis.T @ answer.v
+        w = problem.rates(answer.v)
+        ahead = problem.sums(answer.y[:, None] * (B @ basis))
+        cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * w))
+        cones.least(sparse.csr_matrix(-(G @ basis)), G @ answer.v + problem.g)
+        shift = basis @ np.array(cones.solve().x)
+        if not allowed(answer.v + shift):
+            return answer
+    v = answer.v + shift
+    w = problem.rates(v)
+    stuck = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), answer.speed)
+    return replace(answer, v=v, stuck=stuck & (problem.power == 0))
