@@ -55,6 +55,7 @@ from stationary.lower.kernel import Compiled, compile
 from stationary.model.arrays import Array
 from stationary.model.each import each, norm
 from stationary.model.parts import body, damper, mechanism, particle, rod, spring
+from stationary.model.slider import Pusher, slider
 from stationary.model.symbols import (
     Coordinate,
     Input,
@@ -70,6 +71,7 @@ from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.limits import LimitLoad, LimitSurface
 from stationary.result.motion import Motion
 from stationary.result.statespace import StateSpace
 from stationary.result.step import Step
@@ -79,6 +81,8 @@ from stationary.solve.dynamics import simulate
 from stationary.solve.equilibria import equilibria
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.sliding.balance import newton
+from stationary.solve.sliding.limits import limit_load, limit_surface
 from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
 from stationary.solve.stability import linearize
 from stationary.solve.stabilize import Baumgarte, Projection
@@ -103,6 +107,8 @@ __all__ = [
     "Event",
     "Friction",
     "Input",
+    "LimitLoad",
+    "LimitSurface",
     "Load",
     "Max",
     "Min",
@@ -114,6 +120,7 @@ __all__ = [
     "Pfaffian",
     "Piecewise",
     "Projection",
+    "Pusher",
     "Runge",
     "State",
     "StateSpace",
@@ -143,6 +150,8 @@ __all__ = [
     "exp",
     "hamilton",
     "inputs",
+    "limit_load",
+    "limit_surface",
     "linearize",
     "load",
     "log",
@@ -150,6 +159,7 @@ __all__ = [
     "minimum_dissipation",
     "minimum_power",
     "minimum_power_holds",
+    "newton",
     "norm",
     "parameters",
     "particle",
@@ -162,6 +172,7 @@ __all__ = [
     "simulate",
     "sin",
     "sinh",
+    "slider",
     "spring",
     "sqrt",
     "statics",

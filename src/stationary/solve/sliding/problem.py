@@ -82,6 +82,12 @@ class Problem:
         return np.diff(np.append(self.starts, len(self.c)))
 
     @cached_property
+    def width(self) -> int:
+        """Number of rates of every term, or 0 where they differ."""
+        same = self.terms and np.all(self.widths == self.widths[0])
+        return int(self.widths[0]) if same else 0
+
+    @cached_property
     def term(self) -> np.ndarray:
         """The term to which each rate belongs."""
         return np.repeat(np.arange(self.terms), self.widths)
@@ -109,10 +115,14 @@ class Problem:
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Add over the rates of each term."""
+        if self.width:
+            return x.reshape(-1, self.width, *x.shape[1:]).sum(axis=1)
         return np.add.reduceat(x, self.starts, axis=0) if self.terms else x[:0]
 
     def speeds(self, w: np.ndarray) -> np.ndarray:
         """Return |w| of each term."""
+        if self.width:
+            return np.sqrt(np.einsum("ij,ij->i", *[w.reshape(-1, self.width)] * 2))
         return np.sqrt(self.sums(w * w))
 
     def value(self, v: np.ndarray) -> float:

@@ -93,7 +93,10 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
         dv, dnu = _solved(H, C, left, -off, problem.dense)
         if not (np.all(np.isfinite(dv)) and np.all(np.isfinite(dnu))):
             return None
-        share = _shortened(problem, v, dv, moves, float((C @ dv) @ (nu + dnu)))
+        # Close to the end full steps arrive, and rounding would only mislead a search.
+        share = 1.0
+        if error > 1e-6:
+            share = _shortened(problem, v, dv, moves, float((C @ dv) @ (nu + dnu)))
         v, nu = v + share * dv, nu + dnu * share
         if np.abs(v).max() > 1e9 * max(size, 1.0):
             return None
@@ -112,6 +115,8 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
 
 def _slope(problem: Problem, r: np.ndarray) -> np.ndarray:
     """Return the force of each term per unit of speed, a rⁿ⁻¹."""
+    if problem.dry:
+        return np.divide(problem.size, r, out=np.zeros_like(r), where=r > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         made = problem.size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
     return np.where(r > 0, made, np.where(problem.power == 1, problem.size, 0.0))
@@ -121,8 +126,7 @@ def _local(problem: Problem, v: np.ndarray, w: np.ndarray, r: np.ndarray, moves:
     """Return what resists, and its slope, of the terms that move."""
     B = problem.matrices[0]
     s = np.where(moves, _slope(problem, r), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bend = np.where(r > 0, s * (problem.power - 1) / (r * r), 0.0)
+    bend = np.divide(s * (problem.power - 1), r * r, out=np.zeros_like(r), where=r > 0)
     rows = s[problem.term]
     push = B.T @ (rows * w)
     if problem.dense:
@@ -179,7 +183,8 @@ def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, dense: bool):
     known = np.concatenate([force, gap])
     # Rows and velocities may have any units: balanced, their ranks can be told.
     if dense:
-        K = np.block([[H, -C.T], [C, np.zeros((m, m))]])
+        K = np.zeros((n + m, n + m))
+        K[:n, :n], K[:n, n:], K[n:, :n] = H, -C.T, C
         try:
             made = np.linalg.solve(K, known)
             if np.abs(K @ made - known).max() > 1e-8 * max(np.abs(known).max(), 1e-300):

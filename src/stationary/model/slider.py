@@ -1,0 +1,326 @@
+"""A rigid part on a rough table, and what pushes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stationary.errors import StatementError, say
+from stationary.model.each import each
+from stationary.model.symbols import Coordinate, coordinates
+from stationary.model.system import Part, System
+from stationary.model.terms import Contact, Friction, expression, vector
+
+
+@dataclass(frozen=True)
+class Pusher:
+    """What pushes a slider: a moving point against an edge, or a moving fence against a corner.
+
+    Parameters
+    ----------
+    point : tuple of expressions
+        Where the pusher is: expressions of time (and coordinates), in the table's frame.
+    edge : pair of points, optional
+        Two points of the part, in its own frame, with its material to the left of the way from
+        the first to the second: the edge that the point touches.
+    corner : point, optional
+        A point of the part, in its own frame, that a fence through `point` touches.
+    normal : tuple of expressions, optional
+        Direction in which the fence pushes, in the table's frame.
+    friction : expression
+        Coefficient at the contact.
+    name : str
+
+    Examples
+    --------
+    >>> finger = st.Pusher(point=(0.1, st.t - 0.5), edge=((-1, -0.5), (1, -0.5)), friction=0.3)
+    >>> card = st.slider(points=[(-1, 0), (1, 0)], weights=[1, 1], pusher=finger)
+    >>> st.minimum_power(card).modes
+    {'pusher': 'sticks'}
+    """
+
+    point: Any
+    edge: Any = None
+    corner: Any = None
+    normal: Any = None
+    friction: Any = 0
+    name: str = "pusher"
+
+    def contact(self, x: sp.Expr, y: sp.Expr, phi: sp.Expr) -> Contact:
+        """Return the contact with a part at (x, y) turned by phi."""
+        X, Y = vector(self.point, "the point of a pusher")
+        c, s = sp.cos(phi), sp.sin(phi)
+        if (self.edge is None) == (self.corner is None):
+            raise StatementError(
+                say(
+                    "a pusher touches either an edge or a corner of the part.",
+                    f"Found {'both' if self.edge is not None else 'neither'}.",
+                    "Give edge=(P, Q) for a point pusher, or corner=P and normal=… for a fence.",
+                )
+            )
+        if self.edge is not None:
+            P, Q = (np.asarray(p, dtype=float) for p in self.edge)
+            along = (Q - P) / np.linalg.norm(Q - P)
+            # The pusher in the part's own frame, seen from the edge.
+            ahead = c * (X - x) + s * (Y - y) - P[0], -s * (X - x) + c * (Y - y) - P[1]
+            gap = along[1] * ahead[0] - along[0] * ahead[1]
+            slip = along[0] * ahead[0] + along[1] * ahead[1]
+        else:
+            if self.normal is None:
+                raise StatementError(
+                    say(
+                        "a fence has no direction.",
+                        "Found a corner without normal=.",
+                        "Give the direction in which the fence pushes, as in normal=(0, 1).",
+                    )
+                )
+            a, b = (float(z) for z in self.corner)
+            nx, ny = vector(self.normal, "the normal of a fence")
+            size = sp.sqrt(nx**2 + ny**2)
+            place = x + c * a - s * b - X, y + s * a + c * b - Y
+            gap = (nx * place[0] + ny * place[1]) / size
+            slip = (-ny * place[0] + nx * place[1]) / size
+        rough = expression(self.friction, "the friction of a pusher")
+        return Contact(gap, friction=rough, slip=slip if rough != 0 else None, name=self.name)
+
+
+def slider(
+    *,
+    points: Any = None,
+    weights: Any = None,
+    outline: Any = None,
+    radius: float | None = None,
+    limit: Any = None,
+    pressure: Callable[[np.ndarray, np.ndarray], Any] | None = None,
+    count: int = 1000,
+    pusher: Pusher | None = None,
+    at: tuple[Coordinate, Coordinate, Coordinate] | None = None,
+    name: str = "slider",
+) -> System:
+    """State a rigid part on a rough table.
+
+    Its support is given by points and their weights, or spread over an outline. A point's weight
+    is its friction limit: coefficient times normal force.
+
+    Parameters
+    ----------
+    points : array, shape (count, 2)
+        Support points in the part's own frame.
+    weights : array or number
+        Friction limit of each point.
+    outline : array, shape (corners, 2)
+        A simple polygon, in the part's own frame, that rests on the table.
+    radius : float
+        A disc instead of a polygon.
+    limit : number
+        Friction limit of the whole outline or disc.
+    pressure : callable, optional
+        Pressure over x and y, up to a factor; even if left out.
+    count : int
+        About how many points an outline or a disc is sampled by.
+    pusher : Pusher, optional
+        What pushes it; constraints and contacts can also be added as systems.
+    at : tuple of three coordinates, optional
+        Position and angle of the part's origin; ``x, y, phi`` if left out.
+    name : str
+        Name of the friction term.
+
+    Returns
+    -------
+    System
+        With coordinates x, y and phi; its inertia is left out.
+
+    Examples
+    --------
+    A rod pushed at its end turns about a point at 1/√2 of its length from there:
+
+    >>> rod = st.slider(points=[(i / 1000 - 0.4995, 0) for i in range(1000)], weights=1e-3)
+    >>> x, y, phi = rod.coordinates
+    >>> end = (x + st.cos(phi) / 2, y + st.sin(phi) / 2)
+    >>> pushed = rod + st.System(constraints=[end[0] - 0.5, end[1] - st.t])
+    >>> step = st.minimum_power(pushed)
+    >>> round(1 / step[phi.dot], 3), round(step.power, 3)
+    (0.707, 0.414)
+    """
+    given = [k for k, v in {"points": points, "outline": outline, "radius": radius}.items()
+             if v is not None]  # fmt: skip
+    if len(given) != 1:
+        raise StatementError(
+            say(
+                "a slider rests on points, on an outline or on a disc.",
+                f"Found {' and '.join(given) or 'none of them'}.",
+                "Give exactly one of points=, outline= and radius=.",
+            )
+        )
+    if points is not None:
+        P, w = _points(points, weights)
+        border = None
+    else:
+        P, w = _spread(outline, radius, count)
+        if pressure is not None:
+            w = w * np.asarray(pressure(P[:, 0], P[:, 1]), dtype=float)
+        total = 1.0 if limit is None else float(limit)
+        _require_weights(w)
+        w = w * (total / w.sum())
+        border = _border(outline, radius)
+    _require_weights(w)
+    x, y, phi = at if at is not None else coordinates("x y phi")
+    c, s = sp.cos(phi), sp.sin(phi)
+    support = each(
+        lambda p, size: Friction(size, on=(x + c * p[0] - s * p[1], y + s * p[0] + c * p[1])),
+        P, w, name=name,
+    )  # fmt: skip
+    contacts = [] if pusher is None else [pusher.contact(x, y, phi)]
+    shown = P if border is None else border
+    if len(shown) > 64:
+        shown = shown[:: len(shown) // 64 + 1]
+    drawn = tuple((x + c * a - s * b, y + s * a + c * b) for a, b in shown)
+    part = Part("outline" if border is not None else "points", drawn, phi, name)
+    return System(
+        friction=[support], contacts=contacts, coordinates=(x, y, phi), name=name, parts=(part,)
+    )
+
+
+def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        P = np.asarray(points, dtype=float)
+    except (TypeError, ValueError):
+        P = np.zeros((0, 0))
+    if P.ndim != 2 or P.shape[1] != 2 or not len(P) or not np.all(np.isfinite(P)):
+        raise StatementError(
+            say(
+                "the support points of a slider are not a table of x and y.",
+                f"Found {str(points)[:60]}.",
+                "Give one (x, y) for each point.",
+            )
+        )
+    if weights is None:
+        raise StatementError(
+            say(
+                "the support points of a slider have no weights.",
+                "Expected the friction limit of each: coefficient times normal force.",
+                "Pass weights=.",
+            )
+        )
+    try:
+        w = np.broadcast_to(np.asarray(weights, dtype=float), (len(P),)).copy()
+    except (TypeError, ValueError):
+        raise StatementError(
+            say(
+                "points and weights of a slider do not fit.",
+                f"Found {len(P)} points and {np.size(weights)} weights.",
+                "Give one weight for each point, or one for all.",
+            )
+        ) from None
+    return P, w
+
+
+def _require_weights(w: np.ndarray) -> None:
+    if not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
+        raise StatementError(
+            say(
+                "the weights of a slider's support are not all zero or more.",
+                f"Found values from {w.min():.4g} to {w.max():.4g}.",
+                "A table pushes, it does not pull: give friction limits, some of them positive.",
+            )
+        )
+
+
+def _border(outline: Any, radius: float | None) -> np.ndarray:
+    if radius is None:
+        return np.asarray(outline, dtype=float)
+    angle = np.linspace(0, 2 * np.pi, 49)[:-1]
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sample an area evenly: points and the area that each stands for."""
+    if count < 1:
+        raise StatementError(
+            say("a slider needs a support point.", f"Found count={count}.", "Give one or more.")
+        )
+    if radius is not None:
+        return _disc(float(radius), count)
+    corners = np.asarray(outline, dtype=float)
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise StatementError(
+            say(
+                "the outline of a slider is not a polygon.",
+                f"Found {str(outline)[:60]}.",
+                "Give three or more corners (x, y).",
+            )
+        )
+    triangles = _triangles(corners)
+    areas = np.array([abs(_area(t)) for t in triangles])
+    if areas.sum() <= 0:
+        raise StatementError(
+            say("the outline of a slider has no area.", f"Found {str(outline)[:60]}.",
+                "Give corners in order around it.")
+        )  # fmt: skip
+    P, w = [], []
+    for corner, area in zip(triangles, areas):
+        # Each triangle is cut into k² alike, of the same area all over the polygon.
+        k = max(1, round(np.sqrt(count * area / areas.sum())))
+        centres = [
+            ((3 * i + 1 + up) / (3 * k), (3 * j + 1 + up) / (3 * k))
+            for up in (0, 1) for i in range(k) for j in range(k - i - up)
+        ]  # fmt: skip
+        ab = np.array(centres)
+        P.append(corner[0] + ab[:, :1] * (corner[1] - corner[0]) + ab[:, 1:] * (corner[2] - corner[0]))
+        w.append(np.full(len(ab), area / len(ab)))
+    return np.concatenate(P), np.concatenate(w)
+
+
+def _disc(radius: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rings of equal width, each with points in proportion to its length."""
+    rings = max(1, round(np.sqrt(count / np.pi)))
+    P, w = [], []
+    for k in range(rings):
+        inner, outer = radius * k / rings, radius * (k + 1) / rings
+        number = max(3, round(2 * np.pi * (k + 0.5)))
+        angle = 2 * np.pi * (np.arange(number) + 0.5 * (k % 2)) / number
+        middle = np.full(number, (inner + outer) / 2)
+        P.append(np.stack([middle * np.cos(angle), middle * np.sin(angle)], axis=1))
+        w.append(np.full(number, np.pi * (outer**2 - inner**2) / number))
+    return np.concatenate(P), np.concatenate(w)
+
+
+def _area(corners: np.ndarray) -> float:
+    x, y = corners.T
+    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
+
+
+def _triangles(corners: np.ndarray) -> list[np.ndarray]:
+    """Cut a simple polygon into triangles, an ear at a time."""
+    left = list(corners if _area(corners) > 0 else corners[::-1])
+    found = []
+    while len(left) > 3:
+        for i in range(len(left)):
+            a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
+            ear = np.array([a, b, c])
+            if _area(ear) <= 0:
+                continue
+            others = [p for p in left if not any(p is q for q in (a, b, c))]
+            if not any(_inside(p, ear) for p in others):
+                found.append(ear)
+                del left[i]
+                break
+        else:
+            raise StatementError(
+                say(
+                    "the outline of a slider crosses itself.",
+                    "Found no way to cut it into triangles.",
+                    "Give corners in order around it.",
+                )
+            )
+    return [*found, np.array(left)]
+
+
+def _inside(p: np.ndarray, corners: np.ndarray) -> bool:
+    edges = np.roll(corners, -1, axis=0) - corners
+    ahead = p - corners
+    return bool(np.all(edges[:, 0] * ahead[:, 1] - edges[:, 1] * ahead[:, 0] >= 0))

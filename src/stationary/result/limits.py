@@ -1,0 +1,143 @@
+"""How far loads can grow: the strength of what friction holds, and the forces that it can give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stationary.derive.graph import Graph
+from stationary.model.layout import Layout
+from stationary.model.system import System
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+from stationary.result.views import show
+
+
+class Velocities(np.ndarray):
+    """Velocities as an array that also takes coordinates, velocities and names as keys."""
+
+    layout: Layout
+
+    @classmethod
+    def of(cls, values: Any, layout: Layout) -> Velocities:
+        """Wrap an array over the coordinates."""
+        made = np.asarray(values, dtype=float).view(cls)
+        made.layout = layout
+        return made
+
+    def __array_finalize__(self, other):
+        self.layout = getattr(other, "layout", None)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __getitem__(self, key: Any) -> Any:
+        plain = np.asarray(self)
+        if isinstance(key, (int, slice, np.ndarray, tuple, list, np.integer)) or key is None:
+            return plain[key]
+        places, _ = self.layout.resolve(key, "the key")
+        value = plain[places]
+        return float(value) if np.ndim(value) == 0 else value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LimitLoad:
+    """How far a load can grow before anything slides, and how it fails.
+
+    Attributes
+    ----------
+    factor : float
+        What the load can be multiplied by; infinite if friction holds any.
+    static, kinematic : float
+        The two bounds of limit analysis: from forces that balance within their limits, and from
+        the power that the mode takes. They bracket the factor, and here agree.
+    mode : Velocities
+        The velocities of the collapse, for a power of one of the load.
+    forces : dict
+        Friction forces at collapse, by name.
+    lam : Multipliers
+        Forces of constraints and contacts at collapse, by name.
+    status : Status
+
+    Examples
+    --------
+    >>> x, F = st.coordinates("x"), st.inputs("F")
+    >>> block = st.System(loads=[st.Load(F, on=x)], friction=[st.Friction(3.0, on=x, name="floor")])
+    >>> found = st.limit_load(block, load=F)
+    >>> round(found.factor, 8), round(found.mode[x], 8), round(found.forces["floor"], 8)
+    (3.0, 1.0, -3.0)
+    """
+
+    system: System
+    graph: Graph
+    factor: float
+    static: float
+    kinematic: float
+    mode: Velocities
+    forces: dict[str, Any]
+    lam: Multipliers
+    status: Status
+
+    def __repr__(self) -> str:
+        layout = self.graph.layout
+        order = np.argsort(-np.abs(np.asarray(self.mode)))[:6]
+        mode = ", ".join(
+            f"{layout.name(int(i))}.dot {np.asarray(self.mode)[i]:+.3g}"
+            for i in order
+            if abs(np.asarray(self.mode)[i]) > 1e-9
+        )
+        return (
+            f"Limit load of {self.system.name or 'a system'}: factor {self.factor:.8g}\n"
+            f"  status       {self.status}: {self.status.message}\n"
+            f"  bounds       static {self.static:.10g}, kinematic {self.kinematic:.10g}\n"
+            f"  mode         {mode or 'none'}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LimitSurface:
+    """The forces and moments that friction can take up while a part slides.
+
+    Attributes
+    ----------
+    twists : ndarray, shape (count, 3)
+        Velocities (ẋ, ẏ, φ̇) of the part's origin.
+    wrenches : ndarray, shape (count, 3)
+        What must push it so: two forces and a moment about the origin.
+    """
+
+    system: System
+    twists: np.ndarray
+    wrenches: np.ndarray
+    weights: np.ndarray
+    points: np.ndarray
+
+    def wrench(self, twist: Any) -> np.ndarray:
+        """Return force and moment for one twist, or for many (…, 3)."""
+        return wrench(self.points, self.weights, np.asarray(twist, dtype=float))
+
+    def plot(self):
+        """Draw the surface over the two forces and the moment.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("limit surface", "plot")(self)
+
+    def __repr__(self) -> str:
+        force, moment = np.abs(self.wrenches[:, :2]).max(), np.abs(self.wrenches[:, 2]).max()
+        return (
+            f"Limit surface of {self.system.name or 'a part'}: {len(self.twists)} twists, "
+            f"forces up to {force:.5g}, moments up to {moment:.5g}"
+        )
+
+
+def wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """Return what friction at points resists a twist with; a point at rest resists with nothing."""
+    vx = twist[..., None, 0] - twist[..., None, 2] * points[:, 1]
+    vy = twist[..., None, 1] + twist[..., None, 2] * points[:, 0]
+    speed = np.hypot(vx, vy)
+    share = np.divide(weights, speed, out=np.zeros_like(speed), where=speed > 0)
+    fx, fy = share * vx, share * vy
+    moment = points[:, 0] * fy - points[:, 1] * fx
+    return np.stack([fx.sum(-1), fy.sum(-1), moment.sum(-1)], axis=-1)

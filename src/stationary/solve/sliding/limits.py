@@ -1,0 +1,241 @@
+"""How far a load can grow before anything slides, and the surface of what friction can take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
+from stationary.model.each import Repeated
+from stationary.model.layout import name_of
+from stationary.model.symbols import Input, Parameter
+from stationary.model.system import System
+from stationary.model.terms import Load
+from stationary.result.limits import LimitLoad, LimitSurface, Velocities, wrench
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+from stationary.solve.sliding.judge import Strength, strength
+from stationary.solve.sliding.principle import require_place
+from stationary.solve.sliding.question import Place, Question
+
+
+def limit_load(
+    system: System,
+    *,
+    load: Any,
+    at: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    t: float = 0.0,
+) -> LimitLoad:
+    """Find how far a load can grow before anything slides, and the mode in which it fails.
+
+    The largest factor for which friction within its limits, contacts that push and constraints
+    still balance all forces. Friction at contacts counts with the cone |force| ≤ μ · pressure:
+    then this is an upper bound, as always where friction follows pressure.
+
+    Parameters
+    ----------
+    system : System
+    load : symbol, name or Load
+        An input or parameter in which the forces are linear, a load of the system, or a load to
+        be added. An input or parameter without a value counts as 1.
+    at : dict
+        The configuration; coordinates left out are zero.
+    params, inputs : dict, optional
+        Values of all else.
+    t : float
+
+    Returns
+    -------
+    LimitLoad
+
+    Examples
+    --------
+    >>> x, y, P = *st.coordinates("x y"), st.inputs("P")
+    >>> ladder = st.System(
+    ...     potential=10 * y, loads=[st.Load(P, on=x)],
+    ...     contacts=[st.Contact(y, friction=0.4, slip=x, name="floor")],
+    ... )
+    >>> round(st.limit_load(ladder, load=P).factor, 8)
+    4.0
+    """
+    system, name, value, params, inputs = _one_symbol(system, load, params, inputs)
+    places, questions = [], []
+    for factor in (0.0, 1.0, 2.0):
+        values = {name: value * factor}
+        known = any(p.name == name for p in system.parameters)
+        question = Question(
+            system,
+            {**(params or {}), **(values if known else {})},
+            {**(inputs or {}), **({} if known else values)},
+            (float(t), float(t)),
+        )
+        q, _ = question.layout.state(at)
+        places.append(question.at(float(t), q))
+        questions.append(question)
+    question, place = questions[0], places[0]
+    require_place(question, places[1])
+    dead, live = place.problem.f, places[1].problem.f - place.problem.f
+    _require_linear(name, places, live)
+    where = {int(gap): k for k, gap in enumerate(place.touching)}
+    cone = np.array([-1 if k < 0 else where.get(int(k), -2) for k in question.rubs], dtype=int)
+    place.problem.size[cone == -2] = 0.0
+    cone[cone == -2] = -1
+    found = strength(place.problem, dead, live, cone)
+    return _wrapped(question, place, found)
+
+
+def _wrapped(question: Question, place: Place, found: Strength) -> LimitLoad:
+    layout = question.layout
+    if "DualInfeasible" in found.word:
+        status = Status("unlimited", "friction holds the load whatever its size")
+        factor = static = kinematic = np.inf
+        v = np.zeros(place.problem.n)
+    elif "PrimalInfeasible" in found.word:
+        raise DidNotConverge(
+            say(
+                "the other loads alone are more than friction can hold.",
+                "Found no forces within their limits that balance them, whatever the factor.",
+                "Lower them, or ask st.minimum_power which way it accelerates.",
+            ),
+            status="accelerates",
+        )
+    elif "Solved" in found.word or "InsufficientProgress" in found.word:
+        status = Status("collapses", "static and kinematic bounds agree")
+        factor, static, kinematic = found.static, found.static, found.kinematic
+        v = found.v
+    else:
+        raise DidNotConverge(
+            say("the limit load was not found.", f"The solver stopped: {found.word}.",
+                "Check the sizes of loads and limits."),
+            status=found.word,
+        )  # fmt: skip
+    mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
+    mu[place.touching] = found.mu
+    forces = {
+        rows.name: (float(-found.y[rows.places]) if not rows.shape else -found.y[rows.places])
+        for rows in layout.slips
+    }
+    return LimitLoad(
+        system=question.system,
+        graph=question.sliding.graph,
+        factor=float(factor),
+        static=float(static),
+        kinematic=float(kinematic),
+        mode=Velocities.of(v, layout),
+        forces=forces,
+        lam=Multipliers.of(np.concatenate([found.lam, mu]), layout),
+        status=status,
+    )
+
+
+def _one_symbol(system: System, load: Any, params: Any, inputs: Any):
+    """Reduce what may be meant by a load to one symbol in which the forces are linear."""
+    if isinstance(load, Load):
+        return *_scaled(system, load), 1.0, params, inputs
+    name = name_of(load)
+    for kind, given in ((Parameter, params), (Input, inputs)):
+        symbols = {s.name: s for s in (system.parameters if kind is Parameter else system.inputs)}
+        if name in symbols:
+            rest = {k: v for k, v in (given or {}).items() if name_of(k) != name}
+            stated = [v for k, v in (given or {}).items() if name_of(k) == name]
+            value = stated[0] if stated else getattr(symbols[name], "default", None)
+            value = 1.0 if value is None or float(value) == 0 else float(value)
+            params, inputs = (rest, inputs) if kind is Parameter else (params, rest)
+            return system, name, value, params, inputs
+    for entry in system.loads:
+        term = entry.term if isinstance(entry, Repeated) else entry
+        if term.name == name:
+            return *_scaled(system, entry), 1.0, params, inputs
+    known = [s.name for s in (*system.inputs, *system.parameters)]
+    known += [(x.term if isinstance(x, Repeated) else x).name for x in system.loads]
+    raise StatementError(
+        say(
+            f"'{name}' is not a load of this system.",
+            f"Inputs, parameters and loads: {', '.join(known) or 'none'}."
+            f"{did_you_mean(name, known)}",
+            "Pass an input, a parameter, the name of a load, or an st.Load to be added.",
+        )
+    )
+
+
+def _scaled(system: System, load: Any) -> tuple[System, str]:
+    """Return the system with one load under a factor, and the name of the factor."""
+    name = "load factor"
+    factor = Parameter(name)
+    kept = {f.name: getattr(system, f.name) for f in fields(system)}
+    loads = [x for x in system.loads if x is not load and x != load]
+    inner = load.term if isinstance(load, Repeated) else load
+    scaled = Load(tuple(factor * f for f in inner.force), inner.on, inner.name)
+    kept["loads"] = (*loads, Repeated(scaled, load.table) if isinstance(load, Repeated) else scaled)
+    return System(**kept), name
+
+
+def _require_linear(name: str, places: list[Place], live: np.ndarray) -> None:
+    twice = places[2].problem.f - places[1].problem.f
+    size = max(np.abs(live).max(initial=0.0), 1e-300)
+    if not np.any(live):
+        raise StatementError(
+            say(
+                f"'{name}' pushes nothing here.",
+                "Found no force that grows with it.",
+                "Name an input or a parameter that a load, U or W contains.",
+            )
+        )
+    same = np.allclose(places[0].problem.size, places[2].problem.size, rtol=1e-12, atol=0)
+    if np.abs(twice - live).max() > 1e-9 * size or not same:
+        raise StatementError(
+            say(
+                f"the forces are not linear in '{name}'.",
+                "Found that they or a friction limit change otherwise as it grows.",
+                "Name the load itself, or a parameter that only scales it.",
+            )
+        )
+
+
+def limit_surface(part: System, *, count: int = 2000) -> LimitSurface:
+    """Return force and moment for every way in which a rigid part can slide.
+
+    Parameters
+    ----------
+    part : System
+        What `slider` returned.
+    count : int
+        About how many twists the surface is sampled by.
+
+    Returns
+    -------
+    LimitSurface
+
+    Examples
+    --------
+    >>> disc = st.slider(radius=1.0, limit=1.0, count=4000)
+    >>> surface = st.limit_surface(disc)
+    >>> surface.wrench((0, 0, 1)).round(3) + 0.0  # the greatest moment of a disc is 2/3
+    array([0.   , 0.   , 0.667])
+    """
+    tables = [x for x in part.friction if isinstance(x, Repeated)]
+    if len(part.coordinates) != 3 or len(tables) != 1:
+        raise StatementError(
+            say(
+                "a limit surface belongs to a rigid part on a table.",
+                f"Found {len(part.coordinates)} coordinates and {len(part.friction)} friction "
+                "terms.",
+                "Pass what st.slider returned.",
+            )
+        )
+    px, py, weights = (np.asarray(c, dtype=float) for c in tables[0].table.columns.values())
+    points = np.stack([px, py], axis=1)
+    # Evenly over a sphere of twists in which rotation counts with the size of the part.
+    size = float(np.sqrt((weights @ (points**2).sum(axis=1)) / weights.sum())) or 1.0
+    turns = max(8, round(np.sqrt(count / 2)))
+    up = np.cos(np.linspace(0, np.pi, turns))
+    around = np.linspace(0, 2 * np.pi, 2 * turns)
+    U, V = np.meshgrid(up, around, indexing="ij")
+    flat = np.sqrt(1 - U**2)
+    twists = np.stack([flat * np.cos(V), flat * np.sin(V), U / size], axis=-1).reshape(-1, 3)
+    return LimitSurface(part, twists, wrench(points, weights, twists), weights, points)
