@@ -73,6 +73,7 @@ from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.limits import LimitLoad, LimitSurface
 from stationary.result.motion import Motion
+from stationary.result.slide import Slide
 from stationary.result.statespace import StateSpace
 from stationary.result.step import Step
 from stationary.solve.consistent import State, consistent
@@ -82,6 +83,7 @@ from stationary.solve.equilibria import equilibria
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.sliding.balance import newton
+from stationary.solve.sliding.evolution import quasistatics
 from stationary.solve.sliding.limits import limit_load, limit_surface
 from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
 from stationary.solve.stability import linearize
@@ -122,6 +124,7 @@ __all__ = [
     "Projection",
     "Pusher",
     "Runge",
+    "Slide",
     "State",
     "StateSpace",
     "StatementError",
@@ -165,6 +168,7 @@ __all__ = [
     "particle",
     "pi",
     "potential_of",
+    "quasistatics",
     "rate",
     "rod",
     "save",

@@ -103,6 +103,11 @@ class Sliding:
             )
         return self._function("power", [ca.vertcat(*given)], moving=True)
 
+    @cached_property
+    def pumped(self) -> ca.Function:
+        """The rate at which U changes by itself, at a configuration."""
+        return self._function("pumped", [self.graph.whole.total(lambda e: ca.gradient(e.U, e.t))])
+
     # -- how it bends -----------------------------------------------------------------------------
 
     @cached_property

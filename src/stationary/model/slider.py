@@ -270,7 +270,9 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
             for up in (0, 1) for i in range(k) for j in range(k - i - up)
         ]  # fmt: skip
         ab = np.array(centres)
-        P.append(corner[0] + ab[:, :1] * (corner[1] - corner[0]) + ab[:, 1:] * (corner[2] - corner[0]))
+        P.append(
+            corner[0] + ab[:, :1] * (corner[1] - corner[0]) + ab[:, 1:] * (corner[2] - corner[0])
+        )
         w.append(np.full(len(ab), area / len(ab)))
     return np.concatenate(P), np.concatenate(w)
 

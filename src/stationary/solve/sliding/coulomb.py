@@ -20,9 +20,7 @@ _ROUNDING = 1e-12
 _MEMORY = 6
 
 
-def pressed(
-    question: Question, place: Place, guess: Answer | None = None
-) -> tuple[Outcome, Place]:
+def pressed(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
     """Find velocities and normal forces that belong together."""
     rubs = question.rubs
     terms = np.flatnonzero(rubs >= 0)

@@ -108,7 +108,8 @@ def judged(problem: Problem) -> Verdict:
     if problem.viscous:
         # Quadratic where it is linear damping; elsewhere Newton's method alone decides.
         _, slope, second = problem.viscous(np.zeros(n))
-        P = P + sparse.csc_matrix(second) * (speed / force)
+        bowl = second if problem.bowl is None else problem.bowl
+        P = P + sparse.csc_matrix(bowl) * (speed / force)
         cones.cost[:n] += slope / force
     cones.P = sparse.block_diag([P, sparse.csc_matrix((cones.unknowns - n,) * 2)], format="csc")
     wide = sparse.csr_matrix((0, cones.unknowns - n))
@@ -187,9 +188,7 @@ def _power_cone(cones: Cones, size: float, power: float, speed: int, cost: int) 
     """Let `cost` be at least speed^(power+1), and count it."""
     order = power + 1
     cones.cost[cost] = size / order
-    rows = sparse.csr_matrix(
-        ([-1.0, -1.0], ([0, 2], [cost, speed])), shape=(3, cones.unknowns)
-    )
+    rows = sparse.csr_matrix(([-1.0, -1.0], ([0, 2], [cost, speed])), shape=(3, cones.unknowns))
     cones.add(rows, np.array([0.0, 1.0, 0.0]), cones.package.PowerConeT(1 / order))
 
 
@@ -246,7 +245,7 @@ def strength(
     solution = cones.solve()
     word = str(solution.status)
     x, z = np.array(solution.x), np.array(solution.z)
-    v = z[:n]
+    v = -z[:n]
     y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
     static = float(x[last]) * force / reach
     # The mode: friction takes what the dead load and the growing one give.

@@ -194,9 +194,7 @@ def _step(
     return step
 
 
-def solved(
-    question: Question, place: Place, guess: Answer | None = None
-) -> tuple[Outcome, Place]:
+def solved(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
     """Answer the question at a place; what presses contacts with friction is found as well."""
     if np.any(question.rubs >= 0):
         return pressed(question, place, guess)
@@ -357,7 +355,9 @@ def _message(question: Question, word: str, outcome: Outcome) -> str:
     if word == "sticks":
         if outcome.rest is None:
             return "nothing pushes, nothing moves"
-        return f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
+        return (
+            f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
+        )
     if word == "accelerates":
         return "the loads give more than friction can take: there is no quasistatic motion"
     if word == "jammed":

@@ -131,10 +131,13 @@ class Question:
 
     # -- numbers ----------------------------------------------------------------------------------
 
-    def at(self, t: float, q: np.ndarray, *, viscous: bool = False) -> Place:
+    def at(
+        self, t: float, q: np.ndarray, *, viscous: bool = False, touching: np.ndarray | None = None
+    ) -> Place:
         """Evaluate everything at a time and configuration.
 
         Sizes of friction at contacts are their coefficients: what presses is not known yet.
+        Contacts touch where their gaps are closed, unless said otherwise by `touching`.
         """
         u = self.inputs(t, q)
         given = (t, q, u, self.params)
@@ -143,7 +146,9 @@ class Question:
         (f,) = evaluated(self.sliding, "pushes")(*given)
         size, power = size[self.starts], power[self.starts]
         self._require(f, c, size, b, t)
-        touching = gap <= TOUCHING * max(1.0, np.abs(q).max(initial=0.0))
+        if touching is None:
+            closed = gap <= TOUCHING * max(1.0, np.abs(q).max(initial=0.0))
+            touching = np.flatnonzero(closed)
         damping = None
         if viscous and not self.system.dissipation.is_zero:
 
@@ -153,7 +158,7 @@ class Question:
 
         G = sparse.csr_matrix(G)[touching] if len(gap) else sparse.csr_matrix((0, len(q)))
         problem = Problem(f, B, c, self.starts, size, power, A, b, G, g[touching], damping)
-        return Place(t, q, u, problem, along, R, gap, np.flatnonzero(touching))
+        return Place(t, q, u, problem, along, R, gap, touching)
 
     def _require(self, f: np.ndarray, c: np.ndarray, size: np.ndarray, b: np.ndarray, t: float):
         if not all(np.all(np.isfinite(x)) for x in (f, c, size, b)):

@@ -162,9 +162,9 @@ def _shortened(
 
     # Convex along the line: a slope that has turned round says that the step is too long.
     start, end = slope(v), slope(v + dv)
-    share = 1.0
+    share, little = 1.0, 1e-6 * problem.force * float(np.abs(dv).max(initial=0.0))
     for _ in range(40):
-        if end <= 0.5 * abs(start):
+        if end <= 0.5 * abs(start) + little:
             break
         share *= 0.5
         end = slope(v + share * dv)
@@ -207,14 +207,16 @@ def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, dense: bool):
     return made[:n], made[n:]
 
 
-def least_motion(problem: Problem, working: np.ndarray) -> np.ndarray:
-    """Return the smallest velocity that the constraints allow."""
+def least_move(problem: Problem, working: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """Return the smallest move that takes violations of what holds away."""
     _, A, G = problem.matrices
     C = _stack(A, G[working])
-    drive = np.concatenate([problem.b, problem.g[working]])
-    if not len(drive):
-        return np.zeros(problem.n)
     if problem.dense:
-        return np.linalg.lstsq(C, -drive, rcond=1e-12)[0]
-    eye = sparse.eye(problem.n, format="csr")
-    return _solved(eye, C, np.zeros(problem.n), -drive, False)[0]
+        return np.linalg.lstsq(C, -off, rcond=1e-12)[0]
+    return _solved(sparse.eye(problem.n, format="csr"), C, np.zeros(problem.n), -off, False)[0]
+
+
+def least_motion(problem: Problem, working: np.ndarray) -> np.ndarray:
+    """Return the smallest velocity that the constraints allow."""
+    drive = np.concatenate([problem.b, problem.g[working]])
+    return least_move(problem, working, drive) if len(drive) else np.zeros(problem.n)

@@ -133,7 +133,9 @@ def free_directions(answer: Answer) -> np.ndarray:
 def _null_direction(rows: sparse.csc_matrix) -> np.ndarray:
     """Return one direction that sparse rows leave free, or none."""
     if rows.shape[0] < rows.shape[1]:
-        rows = sparse.vstack([rows, sparse.csc_matrix((rows.shape[1] - rows.shape[0], rows.shape[1]))])
+        rows = sparse.vstack(
+            [rows, sparse.csc_matrix((rows.shape[1] - rows.shape[0], rows.shape[1]))]
+        )
     start = np.random.default_rng(0).standard_normal(min(rows.shape))
     try:
         _, least, vector = svds(rows, k=1, which="SM", v0=start, tol=1e-8, maxiter=200)

@@ -1,0 +1,142 @@
+"""A motion without inertia: states over time, the forces along it, and the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import StatementError, say
+from stationary.result.motion import Instant, Motion
+from stationary.result.multipliers import Multipliers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Slide(Motion):
+    """The motion of a system whose inertia is negligible: what `quasistatics` returns.
+
+    Everything that a `Motion` offers, and the forces of friction. Velocities jump where something
+    starts or stops to slide; ``events`` holds these times.
+
+    Attributes
+    ----------
+    forces : dict
+        The force of each friction term on the system over time, by name.
+    dissipated : ndarray
+        The rate at which friction takes energy, over time.
+    lost : ndarray
+        The energy that friction has taken since the start.
+    residual : dict
+        Largest |R| and |Ṙ|, unbalanced force, duality gap and violation of the energy balance.
+
+    Examples
+    --------
+    >>> x = st.coordinates("x")
+    >>> block = st.System(friction=[st.Friction(2.0, on=x, name="floor")], constraints=[x - st.t**2])
+    >>> slide = st.quasistatics(block, span=(0, 3), start={x: 0})
+    >>> round(slide[x][-1], 9), round(slide.lost[-1], 9), round(slide.forces["floor"][-1], 9)
+    (9.0, 18.0, -2.0)
+    """
+
+    #: Columns: energy lost, energy supplied, power, friction forces, multipliers.
+    more: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    evidence: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> np.ndarray:
+        """The energy that friction has taken since the start."""
+        return self.more[:, 0]
+
+    @property
+    def work(self) -> np.ndarray:
+        """The energy that loads, pushers and conveyors have supplied since the start."""
+        return self.more[:, 1]
+
+    @property
+    def dissipated(self) -> np.ndarray:
+        """The rate at which friction takes energy."""
+        return self.more[:, 2]
+
+    @property
+    def power(self) -> np.ndarray:
+        """The rate at which friction takes energy, over time."""
+        return self.dissipated
+
+    @property
+    def energy(self) -> np.ndarray:
+        """U over time: without inertia there is no other energy."""
+        return self.potential
+
+    @property
+    def kinetic(self) -> np.ndarray:
+        """Nothing: inertia is left out."""
+        return np.zeros(len(self.t))
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Change of energy, plus what friction took, minus what was supplied."""
+        return self.energy - self.energy[0] + self.lost - self.lost[0] - self.work + self.work[0]
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """Refuse: velocities jump."""
+        raise StatementError(
+            say(
+                "a motion without inertia has no accelerations.",
+                "Velocities jump where something starts or stops to slide.",
+                "Ask for velocities, or use st.simulate.",
+            )
+        )
+
+    @cached_property
+    def lam(self) -> Multipliers:
+        """Multipliers of constraints, then of contacts, shape (times, rows)."""
+        layout = self.kernel.layout
+        first = 3 + sum(r.places.size for r in layout.slips)
+        return Multipliers.of(self.more[:, first:], layout)
+
+    @cached_property
+    def forces(self) -> dict[str, np.ndarray]:
+        """The force of each friction term on the system, by name, shape (times, …)."""
+        y = self.more[:, 3:]
+        return {r.name: -y[:, r.places] for r in self.kernel.layout.slips}
+
+    @property
+    def residual(self) -> dict[str, float]:
+        """The evidence: |R|, |Ṙ|, unbalanced force, duality gap, energy balance."""
+        found = {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
+        if self.kernel.layout.multipliers:
+            R, Rdot = self._constraints
+            found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
+        return found | self.evidence
+
+    def at(self, t: Any) -> Motion | Instant:
+        """Return the motion at other times."""
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        first, last = self.t[0], self.t[-1]
+        if times.ndim != 1 or not np.all((times >= first) & (times <= last)):
+            raise StatementError(
+                say(
+                    "the motion is not known at that time.",
+                    f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
+                    "Follow it over a longer span.",
+                )
+            )
+        assert self.dense is not None
+        rows = self.dense(times)
+        width = self.y.shape[1]
+        part = replace(self, t=times, y=rows[:, :width], more=rows[:, width:], events=())
+        return part if np.ndim(t) else Instant(part)
+
+    def __repr__(self) -> str:
+        found = self.residual
+        return (
+            f"Slide of {self.system.name or 'a system'}: t = {self.t[0]:g} … {self.t[-1]:g}, "
+            f"{len(self.t)} times, {self.method}, {self.steps} steps\n"
+            f"  status          {self.status}: {self.status.message}\n"
+            f"  friction took   {self.lost[-1] - self.lost[0]:.6g}\n"
+            f"  evidence        "
+            + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
+        )

@@ -1,0 +1,358 @@
+"""How it slides over time: between events by a high order, or increment by increment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from stationary.derive.scope import minimum_power_holds
+from stationary.errors import DerivationError, DidNotConverge, NoMotion, StatementError, say
+from stationary.lower.kernel import kernel_of
+from stationary.model.system import System
+from stationary.result.slide import Slide
+from stationary.result.status import Status
+from stationary.solve.consistent import repaired
+from stationary.solve.dynamics import _points, _span
+from stationary.solve.progress import Progress
+from stationary.solve.sliding.flow import Flow
+from stationary.solve.sliding.increment import Failed, increment
+from stationary.solve.sliding.principle import _require_still, failure, solved, step_of
+from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.question import Place, Question, evaluated
+
+# Changes of what sticks that are still followed one by one.
+_MANY = 300
+_MOST_STEPS = 200_000
+
+
+def quasistatics(
+    system: System,
+    *,
+    span: Any,
+    start: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    points: int = 201,
+    method: str = "auto",
+    step: float | None = None,
+    rtol: float = 1e-9,
+    repair: bool = True,
+    throw: bool = True,
+) -> Slide:
+    """Follow how a system slides when its inertia is negligible.
+
+    Parameters
+    ----------
+    system : System
+        Dry friction and drag, energies, loads, constraints and contacts; T is ignored.
+    span : tuple
+        First and last time.
+    start : dict, optional
+        The configuration at the first time; coordinates left out are zero.
+    params, inputs : dict, optional
+    points : int
+        Number of times at which the motion is kept, evenly spaced.
+    method : "auto", "events" or "increments"
+        "events" integrates the velocity of least power with a high order and locates every change
+        of what sticks or touches. "increments" minimizes over steps of finite time, of order one,
+        as springs with friction and a great many changes need. "auto" chooses.
+    step : float, optional
+        Length of the increments; chosen from the change of the motion if left out.
+    rtol : float
+        Relative error per step between events.
+    repair : bool
+        If false, refuse a start that violates a constraint instead of moving it.
+    throw : bool
+        If false, a motion that ends early is returned with its status.
+
+    Returns
+    -------
+    Slide
+        A `Motion`, with forces of friction and the energy they took.
+
+    Examples
+    --------
+    A bead dragged by a link of length 1 follows the tractrix:
+
+    >>> x, y = st.coordinates("x y")
+    >>> link = st.Constraint(st.norm((x - st.t, y)) - 1, name="link")
+    >>> bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    >>> slide = st.quasistatics(bead, span=(0, 2), start={x: 0, y: 1})
+    >>> round(slide[y][-1], 9), round(slide.lost[-1], 8)
+    (0.265802229, 1.32500275)
+    """
+    first, last = _span(span)
+    question = Question(system, params, inputs, (first, last))
+    scope = minimum_power_holds(system)
+    for name in scope.failing:
+        if name.startswith(("load ", "the kinetic")):
+            raise DerivationError(
+                say(
+                    f"{name} cannot be followed without inertia.",
+                    f"It is {scope.reasons[name]}.",
+                    "State it as st.Friction, st.Drag or dissipation, or use st.simulate.",
+                )
+            )
+    _require_still(system)
+    if method not in ("auto", "events", "increments"):
+        raise StatementError(
+            say(
+                "method must be 'auto', 'events' or 'increments'.",
+                f"Found {method!r}.",
+                "Choose one of them.",
+            )
+        )
+    if step is not None and not step > 0:
+        raise StatementError(say("step must be positive.", f"Found {step}.", "Give seconds."))
+    q, _ = question.layout.state(start)
+    graph = question.sliding.graph
+    moved = 0.0
+    if question.layout.multipliers:
+        state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
+        moved, q = float(np.abs(state.q - q).max()), state.q
+    run = _Run(question, np.linspace(first, last, _points(points)), rtol, step)
+    if method == "auto":
+        method = "increments" if step is not None or run.needs_increments(q) else "events"
+    status = run.follow(q, method)
+    slide = run.wrapped(status, moved)
+    if throw and not slide.success:
+        raise run.error(slide)
+    return slide
+
+
+@dataclass
+class _Run:
+    """One motion: what has been found of it so far."""
+
+    question: Question
+    grid: np.ndarray
+    rtol: float
+    step: float | None
+    times: list[float] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+    events: list[float] = field(default_factory=list)
+    steps: int = 0
+    method: str = ""
+    evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
+    failed: Any = None
+    flow: Flow | None = None
+
+    def needs_increments(self, q: np.ndarray) -> bool:
+        """Tell whether velocities alone do not decide: forces that change with place, or no drive."""
+        question, first = self.question, float(self.grid[0])
+        if question.sliding.tangent.nnz_out(0):
+            return True
+        place = question.at(first, q, viscous=True)
+        if place.problem.driven or not place.problem.dry:
+            return False
+        # A drive that only starts later shows a little later.
+        later = question.at(first + 1e-3 * float(self.grid[-1] - first), q, viscous=True)
+        return not later.problem.driven
+
+    # -- the two ways -----------------------------------------------------------------------------
+
+    def follow(self, q: np.ndarray, method: str) -> Status:
+        """Follow the motion; where changes become too many, go on by increments."""
+        progress = Progress("quasistatics")
+        try:
+            if method == "events":
+                self.method = "events"
+                flow = self.flow = Flow(self.question, self.rtol)
+                try:
+                    for t, x, answer, place in flow.run(q, self.grid, _MANY):
+                        self.keep(t, x[: len(q)], answer, place, x[len(q)], x[len(q) + 1])
+                        progress.show((t - self.grid[0]) / (self.grid[-1] - self.grid[0]))
+                except flow.Ended as end:
+                    self.failed = end
+                    return Status(end.word, end.message)
+                finally:
+                    self.steps, self.events = flow.steps, flow.events
+                return Status("done", "reached the end of the span")
+            self.method = "increments"
+            return self._increments(q, progress)
+        except KeyboardInterrupt:
+            return Status("interrupted", "stopped by the keyboard; what there is, is kept")
+        finally:
+            progress.close()
+
+    def _increments(self, q: np.ndarray, progress: Progress) -> Status:
+        question, t, last = self.question, float(self.grid[0]), float(self.grid[-1])
+        place = question.at(t, q, viscous=True)
+        near = self._first(place)
+        v, lost, given = near.v if near is not None else np.zeros_like(q), 0.0, 0.0
+        self.keep(t, q, near, place, 0.0, 0.0)
+        k = 1
+        whole = self.step or (last - t) / max(100, len(self.grid) - 1)
+        h, began = whole, time.monotonic()
+        guess: Answer | None = None
+        while k < len(self.grid):
+            h = min(h, whole if self.step else (last - self.grid[0]) / 10)
+            ahead = float(self.grid[k]) - t
+            trial = ahead / max(1.0, np.ceil(ahead / h - 1e-9))
+            try:
+                made = increment(question, t, trial, q, v, guess)
+                if self.step is None:
+                    half = increment(question, t, trial / 2, q, v, guess)
+                    rest = increment(
+                        question, half.t, trial / 2, half.q, (half.q - q) / half.step, half.answer
+                    )
+                    size = max(1.0, float(np.abs(q).max(initial=0.0)))
+                    error = float(np.abs(rest.q - made.q).max(initial=0.0)) / size
+                    wanted = max(self.rtol, 1e-5)
+                    if error > wanted and trial > 1e-7 * (last - self.grid[0]):
+                        h = trial * max(0.2, 0.8 * wanted / error)
+                        continue
+                    growth = min(2.0, 0.8 * np.sqrt(wanted / max(error, 1e-300)))
+                    pieces = [half, rest]
+                    h = trial * max(growth, 0.5)
+                else:
+                    pieces, h = [made], whole
+            except Failed as found:
+                h = trial / 4
+                if h < 1e-9 * (last - self.grid[0]):
+                    self.failed = found
+                    return Status(found.word, _words(found.word))
+                guess = None
+                v = np.zeros_like(v)
+                continue
+            for piece in pieces:
+                self.steps += 1
+                v = (piece.q - q) / piece.step
+                lost += piece.lost
+                given += self._supplied(piece, q)
+                q, t, guess = piece.q, piece.t, piece.answer
+            if abs(t - self.grid[k]) <= 1e-12 * max(1.0, abs(t)):
+                self.keep(float(self.grid[k]), q, guess, pieces[-1].place, lost, given, v)
+                k += 1
+            progress.show((t - self.grid[0]) / (last - self.grid[0]))
+            if self.steps > _MOST_STEPS or time.monotonic() - began > 3600:
+                return Status("too many steps", f"stopped after {self.steps} increments")
+        return Status("done", "reached the end of the span")
+
+    def _first(self, place: Place) -> Answer | None:
+        """Return what is known of forces and velocities at the start."""
+        outcome, _ = solved(self.question, place)
+        return outcome.answer if outcome.word in ("moves", "sticks") else None
+
+    def _supplied(self, piece: Any, q: np.ndarray) -> float:
+        """Return what loads, pushers and conveyors gave over an increment."""
+        a = piece.answer
+        given = (piece.t, piece.q, piece.place.u, self.question.params)
+        moved = piece.q - q
+        power = evaluated(self.question.sliding, "power")(*given, moved)[0]
+        _, c, _, _, _ = evaluated(self.question.sliding, "slips")(*given)
+        _, b, _, _, g, _ = evaluated(self.question.sliding, "holds")(*given)
+        drive = float(a.y @ c - a.lam @ b - a.mu @ g[piece.place.touching]) * piece.step
+        pumped = float(evaluated(self.question.sliding, "pumped")(*given)[0][0]) * piece.step
+        return float(power[1:].sum()) + drive + pumped
+
+    # -- results ----------------------------------------------------------------------------------
+
+    def keep(
+        self,
+        t: float,
+        q: np.ndarray,
+        answer: Answer | None,
+        place: Place,
+        lost: float,
+        given: float,
+        v: np.ndarray | None = None,
+    ) -> None:
+        """Keep one time."""
+        layout = self.question.layout
+        mu = np.zeros(sum(r.places.size for r in layout.gaps))
+        y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
+        speed = np.zeros_like(q)
+        if answer is not None:
+            y, lam = answer.y, answer.lam
+            mu[place.touching] = answer.mu
+            speed = answer.v if v is None else v
+            p = place.problem
+            w = (
+                p.matrices[0] @ speed
+                + evaluated(self.question.sliding, "slips")(
+                    place.t, place.q, place.u, self.question.params
+                )[1]
+            )
+            power = float(y @ w)
+            self.evidence["force"] = max(self.evidence["force"], answer.residual["force"])
+            self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
+        fed = [0.0] if self.question.sliding.graph.fed else []
+        self.times.append(t)
+        self.rows.append(np.concatenate([q, speed, fed, [lost, given, power], y, lam, mu]))
+
+    def wrapped(self, status: Status, moved: float) -> Slide:
+        """Return what there is as a motion."""
+        question = self.question
+        kernel = kernel_of(question.system, question.drives.signature)
+        table = np.array(self.rows)
+        width = kernel.states
+        return Slide(
+            system=question.system,
+            t=np.array(self.times),
+            y=table[:, :width],
+            more=table[:, width:],
+            params=question.params,
+            kernel=kernel,
+            drives=question.drives,
+            status=status,
+            steps=self.steps,
+            method=self.method,
+            events=(np.array(self.events),),
+            repaired=moved,
+            evidence=dict(self.evidence),
+            dense=self._dense(np.array(self.times), table),
+        )
+
+    def _dense(self, times: np.ndarray, table: np.ndarray):
+        flow, question = self.flow, self.question
+        n = question.system.size
+
+        def between(at: np.ndarray) -> np.ndarray:
+            made = np.array([np.interp(at, times, column) for column in table.T]).T
+            if flow is not None:
+                run = replace(self, times=[], rows=[])
+                for t in at:
+                    x, answer, place = flow.at(float(t))
+                    run.keep(float(t), x[:n], answer, place, x[n], x[n + 1])
+                made = np.array(run.rows)
+            return made
+
+        return between
+
+    def error(self, slide: Slide) -> DidNotConverge:
+        """Return the error of a motion that ended early, with the motion in it."""
+        end = self.failed
+        outcome, place = getattr(end, "outcome", None), getattr(end, "place", None)
+        if outcome is not None and place is not None and outcome.word in ("accelerates", "jammed"):
+            step = step_of(self.question, place, outcome)
+            inner = failure(self.question, place, outcome, step)
+            assert isinstance(inner, NoMotion)
+            return NoMotion(
+                f"at t = {slide.t[-1]:.6g} " + str(inner), kind=inner.kind, solution=slide,
+                direction=inner.direction, names=inner.names,
+            )  # fmt: skip
+        return DidNotConverge(
+            say(
+                f"quasistatics stopped at t = {slide.t[-1]:.6g}.",
+                f"{slide.status.message[0].upper()}{slide.status.message[1:]}.",
+                "The motion so far is in error.solution; try method='increments' with a small "
+                "step.",
+            ),
+            status=str(slide.status),
+            solution=slide,
+        )
+
+
+def _words(word: str) -> str:
+    known = {
+        "accelerates": "the loads give more than friction can take: there is no quasistatic motion",
+        "jammed": "no velocity satisfies the constraints",
+        "too far": "the next rest is far away: it jumps, which only inertia can follow",
+        "too many steps": "the minimum over an increment was not reached",
+    }
+    return known.get(word, f"the solver stopped: {word}")
