@@ -68,7 +68,7 @@ clean:
 $(VENV)/.installed: $(VENV)/$(MADE) pyproject.toml constraints.txt
 	@echo "installing into $(VENV)"
 	@$(VENV)/bin/python $(PIP) -c constraints.txt hatchling editables
-	@$(VENV)/bin/python $(PIP) -c constraints.txt --no-build-isolation -e '.[dev,tables,control]'
+	@$(VENV)/bin/python $(PIP) -c constraints.txt --no-build-isolation -e '.[dev,tables,control,sliding]'
 	@touch $@
 
 $(BENCH)/.installed: $(BENCH)/$(MADE) pyproject.toml constraints.txt benchmarks/constraints.txt

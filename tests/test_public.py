@@ -62,6 +62,16 @@ GLOSSARY = {
     "x": "displacements of a mechanism as functions of its coordinates",
     "weights": "friction limit of each point",
     "outline": "the polygon around a part",
+    "radius": "radius of a disc",
+    "pressure": "pressure over the outline of a part",
+    "pusher": "what pushes a part",
+    "point": "where a pusher is",
+    "edge": "two points of a part between which a pusher touches it",
+    "corner": "the point of a part that a fence touches",
+    "normal": "direction in which a fence pushes",
+    "phi": "angle of a rigid part",
+    "part": "a rigid part",
+    "twist": "velocities of a rigid part",
     # repetition
     "function": "what is done with each row",
     "tables": "arrays whose rows are visited together",
@@ -82,6 +92,8 @@ GLOSSARY = {
     "within": "range of each coordinate to search",
     "parameter": "the parameter that is freed",
     "load": "the load that is scaled",
+    "guess": "an answer nearby",
+    "stiffness": "of the springs in the place of constraints",
     "repair": "whether an inconsistent start is mended or refused",
     "stabilize": "how constraints are kept",
     "alpha": "decay rate of a constraint's violation",
@@ -118,9 +130,23 @@ GLOSSARY = {
 
 # What functions return: users read these and do not make them.
 RETURNED = {
-    "Array", "Compiled", "Coordinate", "Diagram", "Equilibrium", "Input", "Model", "Motion",
-    "Parameter", "State", "StateSpace", "Velocity",
-}  # fmt: skip
+    "Array",
+    "Compiled",
+    "Coordinate",
+    "Diagram",
+    "Equilibrium",
+    "Input",
+    "LimitLoad",
+    "LimitSurface",
+    "Model",
+    "Motion",
+    "Parameter",
+    "Slide",
+    "State",
+    "StateSpace",
+    "Step",
+    "Velocity",
+}
 
 # A second argument that needs no name.
 PLAIN = {("consistent", "start"), ("save", "path")}

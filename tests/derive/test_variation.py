@@ -147,6 +147,7 @@ def everything():
         loads=[st.Load((F * st.cos(x), F), on=(x, y)), st.Load(tau, on=z)],
         constraints=[st.Constraint((x**2 + y**2 - 1, z - x), name="two rods")],
         contacts=[st.Contact(y - z, name="floor")],
+        coordinates=(x, y, z),
         name="everything",
     )
 

@@ -77,7 +77,8 @@ def statements(layout: Layout) -> list[Statement]:
         element.loads.append(load)
     for rows, entry in zip(layout.slips, (*system.friction, *layout.rubbing)):
         element, inner = share(entry)
-        (element.rubs if isinstance(inner, Contact) else element.slips).append((rows, inner))
+        place: list[Any] = element.rubs if isinstance(inner, Contact) else element.slips
+        place.append((rows, inner))
     for rows, entry in zip(layout.rows, (*system.constraints, *system.pfaffian)):
         element, inner = share(entry)
         if rows.holonomic:
@@ -164,7 +165,7 @@ class Element:
             D = D + lower(drag.eta) * ca.power(ca.sumsqr(velocity), order / 2) / order
         force = ca.SX(self.z.numel(), 1)
         #: What each load pushes with, by name.
-        self.supplied: dict[str, Any] = {}
+        self.supplied: dict[str | None, Any] = {}
         #: Σ force · on: the potential of the loads, where their forces are constant.
         self.load_work = ca.SX(1, 1)
         for load in statement.loads:

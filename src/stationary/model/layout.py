@@ -121,7 +121,7 @@ class Layout:
             shape = (components,) if components > 1 else ()
             if isinstance(entry, Repeated):
                 shape = (entry.table.rows, *shape)
-            found.append(Rows(term.name, first, shape, False))
+            found.append(Rows(term.name or "", first, shape, False))
             first += int(np.prod(shape))
         return tuple(found)
 

@@ -103,6 +103,12 @@ class LimitSurface:
         Velocities (ẋ, ẏ, φ̇) of the part's origin.
     wrenches : ndarray, shape (count, 3)
         What must push it so: two forces and a moment about the origin.
+
+    Examples
+    --------
+    >>> ring = st.slider(points=[(1, 0), (0, 1), (-1, 0), (0, -1)], weights=0.25)
+    >>> st.limit_surface(ring).wrench((1, 0, 0)) + 0.0
+    array([1., 0., 0.])
     """
 
     system: System

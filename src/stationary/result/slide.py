@@ -34,10 +34,11 @@ class Slide(Motion):
     Examples
     --------
     >>> x = st.coordinates("x")
-    >>> block = st.System(friction=[st.Friction(2.0, on=x, name="floor")], constraints=[x - st.t**2])
+    >>> floor = st.Friction(2.0, on=x, name="floor")
+    >>> block = st.System(friction=[floor], constraints=[x - st.t**2])
     >>> slide = st.quasistatics(block, span=(0, 3), start={x: 0})
-    >>> round(slide[x][-1], 9), round(slide.lost[-1], 9), round(slide.forces["floor"][-1], 9)
-    (9.0, 18.0, -2.0)
+    >>> print(f"{slide[x][-1]:.6f} {slide.lost[-1]:.6f} {slide.forces['floor'][-1]:.6f}")
+    9.000000 18.000000 -2.000000
     """
 
     #: Columns: energy lost, energy supplied, power, friction forces, multipliers.

@@ -95,7 +95,7 @@ def newton(
 
 
 class _Law:
-    """Balance, constraints and friction laws at one configuration, with rounded corners or sharp."""
+    """Balance, constraints and laws of friction at one configuration; corners round or sharp."""
 
     def __init__(self, question: Question, place: Place, stiffness: float | None):
         self.question, self.place, self.stiffness = question, place, stiffness
@@ -264,7 +264,7 @@ class _Law:
         """Sharpen the corners step by step, then solve with sharp ones."""
         p = self.problem
         z = np.concatenate([v, np.zeros(self.rows), np.full(self.gaps, p.force * 0.1)])
-        eps = _ROUND * self.speed
+        eps, left = _ROUND * self.speed, np.inf
         while eps > _SHARP * self.speed:
             z, left = self._descend(z, lambda x, e=eps: self._round_residual(x, e), 1e-10, 60)
             eps *= _SHARPER

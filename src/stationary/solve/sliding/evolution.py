@@ -15,8 +15,8 @@ from stationary.lower.kernel import kernel_of
 from stationary.model.system import System
 from stationary.result.slide import Slide
 from stationary.result.status import Status
+from stationary.solve.asked import count, times
 from stationary.solve.consistent import repaired
-from stationary.solve.dynamics import _points, _span
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.increment import Failed, increment
@@ -82,10 +82,10 @@ def quasistatics(
     >>> link = st.Constraint(st.norm((x - st.t, y)) - 1, name="link")
     >>> bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
     >>> slide = st.quasistatics(bead, span=(0, 2), start={x: 0, y: 1})
-    >>> round(slide[y][-1], 9), round(slide.lost[-1], 8)
-    (0.265802229, 1.32500275)
+    >>> print(f"{slide[y][-1]:.9f}, {slide.lost[-1]:.8f}")
+    0.265802229, 1.32500275
     """
-    first, last = _span(span)
+    first, last = times(span)
     question = Question(system, params, inputs, (first, last))
     scope = minimum_power_holds(system)
     for name in scope.failing:
@@ -114,7 +114,7 @@ def quasistatics(
     if question.layout.multipliers:
         state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
         moved, q = float(np.abs(state.q - q).max()), state.q
-    run = _Run(question, np.linspace(first, last, _points(points)), rtol, step)
+    run = _Run(question, np.linspace(first, last, count(points)), rtol, step)
     if method == "auto":
         method = "increments" if step is not None or run.needs_increments(q) else "events"
     status = run.follow(q, method)
@@ -142,7 +142,7 @@ class _Run:
     flow: Flow | None = None
 
     def needs_increments(self, q: np.ndarray) -> bool:
-        """Tell whether velocities alone do not decide: forces that change with place, or no drive."""
+        """Tell whether velocities do not decide: forces that change with place, or no drive."""
         question, first = self.question, float(self.grid[0])
         if question.sliding.tangent.nnz_out(0):
             return True

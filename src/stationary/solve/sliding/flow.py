@@ -53,12 +53,14 @@ class Flow:
 
     # -- velocities -------------------------------------------------------------------------------
 
-    def _held(self, t: float, q: np.ndarray, near: Answer, touching: np.ndarray):
+    def _held(
+        self, t: float, q: np.ndarray, near: Answer, touching: np.ndarray
+    ) -> tuple[Answer, Place]:
         """Return the answer in a fixed mode."""
         place = self.question.at(t, q, viscous=True, touching=touching)
         if np.any(self.question.rubs >= 0):
             outcome, place = solved(self.question, place, near)
-            if outcome.word != "moves":
+            if outcome.word != "moves" or outcome.answer is None:
                 raise _Passed
             return outcome.answer, place
         found = _newton(place.problem, self._warm(near))

@@ -63,6 +63,8 @@ def increment(
     if near is not None and len(near.mu) == len(every):
         bent = (near.y, near.lam, near.mu)
     size = max(1.0, float(np.abs(q).max(initial=0.0)))
+    outcome: Any = None
+    settled_place: Any = None
     for count in range(_MOST_STEPS):
         place = question.at(t + h, x, viscous=True, touching=every)
         problem = _over(question, place, start, x - q, h, held, bent)
@@ -103,26 +105,24 @@ def _over(
     K = (K + K.T) / 2
     drag = now.viscous
     b = np.where(held, place.R, now.A @ moved + h * now.b)
-    if not K.nnz and drag is None:
-        potential: Any = None
-    else:
 
-        def potential(d: np.ndarray):
-            pull = K @ d
-            value, slope, second = float(d @ pull) / 2, pull, K
-            if drag is not None:
-                D, by_v, by_v2 = drag((moved + d) / h)
-                value, slope, second = value + h * D, slope + by_v, second + by_v2 / h
-            return value, slope, second
+    def potential(d: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        pull = K @ d
+        value, slope, second = float(d @ pull) / 2, pull, K
+        if drag is not None:
+            D, by_v, by_v2 = drag((moved + d) / h)
+            value, slope, second = value + h * D, slope + by_v, second + by_v2 / h
+        return value, slope, second
 
+    smooth = K.nnz > 0 or drag is not None
     return replace(
         now,
         c=place.along - start.along,
         size=now.size * h ** (-now.power),
         b=b,
         g=place.gap,
-        viscous=potential,
-        bowl=_bowl(bowl) if potential is not None and drag is None else None,
+        viscous=potential if smooth else None,
+        bowl=_bowl(bowl) if smooth and drag is None else None,
     )
 
 

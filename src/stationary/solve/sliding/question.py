@@ -149,15 +149,16 @@ class Question:
         if touching is None:
             closed = gap <= TOUCHING * max(1.0, np.abs(q).max(initial=0.0))
             touching = np.flatnonzero(closed)
-        damping = None
-        if viscous and not self.system.dissipation.is_zero:
 
-            def damping(v: np.ndarray):
-                value, slope, second = evaluated(self.sliding, "viscous")(*given, v)
-                return float(value[0]), slope, second
+        def damping(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
+            value, slope, second = evaluated(self.sliding, "viscous")(*given, v)
+            return float(value[0]), slope, second
 
+        damped = viscous and not self.system.dissipation.is_zero
         G = sparse.csr_matrix(G)[touching] if len(gap) else sparse.csr_matrix((0, len(q)))
-        problem = Problem(f, B, c, self.starts, size, power, A, b, G, g[touching], damping)
+        problem = Problem(
+            f, B, c, self.starts, size, power, A, b, G, g[touching], damping if damped else None
+        )
         return Place(t, q, u, problem, along, R, gap, touching)
 
     def _require(self, f: np.ndarray, c: np.ndarray, size: np.ndarray, b: np.ndarray, t: float):

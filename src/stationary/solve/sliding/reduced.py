@@ -72,6 +72,8 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
     nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
     best = np.inf
     v = near.v.copy()
+    w = problem.rates(v)
+    r = problem.speeds(w)
     for step in range(_MOST_STEPS):
         w = problem.rates(v)
         r = problem.speeds(w)

@@ -58,8 +58,8 @@ def _fresh(problem: Problem) -> Answer | None:
     still = problem.speeds(w) <= 1e-6 * max(np.abs(w).max(initial=0.0), 1e-300)
     if np.any(still & (problem.power < 1) & (problem.size > 0)):
         return None
-    nothing = [np.zeros(len(x)) for x in (problem.c, problem.b, problem.g)]
-    start = Answer(problem, v, *nothing, np.zeros(problem.terms, dtype=bool), working)
+    y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
+    start = Answer(problem, v, y, lam, mu, np.zeros(problem.terms, dtype=bool), working)
     found = refined(problem, start)
     return found if found is not None and found.right() else None
 
