@@ -36,6 +36,7 @@ from sympy import (
 
 import stationary.plot  # noqa: F401  # registers the views that results show
 from stationary.derive.check import check
+from stationary.derive.discretize import discretize, ritz
 from stationary.derive.hamilton import hamilton
 from stationary.derive.potential import potential_of
 from stationary.derive.principle import equations
@@ -53,7 +54,9 @@ from stationary.io.model_file import Model, load
 from stationary.io.writer import save
 from stationary.lower.kernel import Compiled, compile
 from stationary.model.arrays import Array
+from stationary.model.continuum import Continuum
 from stationary.model.each import each, norm
+from stationary.model.fields import Field, Position, field, positions
 from stationary.model.parts import body, damper, mechanism, particle, rod, spring
 from stationary.model.slider import Pusher, slider
 from stationary.model.symbols import (
@@ -71,7 +74,9 @@ from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.fields import FieldFunction
 from stationary.result.limits import LimitLoad, LimitSurface
+from stationary.result.modes import Modes
 from stationary.result.motion import Motion
 from stationary.result.slide import Slide
 from stationary.result.statespace import StateSpace
@@ -82,6 +87,7 @@ from stationary.solve.dynamics import simulate
 from stationary.solve.equilibria import equilibria
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.modes import modes
 from stationary.solve.sliding.balance import newton
 from stationary.solve.sliding.evolution import quasistatics
 from stationary.solve.sliding.limits import limit_load, limit_surface
@@ -100,6 +106,7 @@ __all__ = [
     "Compiled",
     "Constraint",
     "Contact",
+    "Continuum",
     "Coordinate",
     "DerivationError",
     "Diagram",
@@ -107,6 +114,8 @@ __all__ = [
     "Drag",
     "Equilibrium",
     "Event",
+    "Field",
+    "FieldFunction",
     "Friction",
     "Input",
     "LimitLoad",
@@ -116,11 +125,13 @@ __all__ = [
     "Min",
     "MissingExtra",
     "Model",
+    "Modes",
     "Motion",
     "NoMotion",
     "Parameter",
     "Pfaffian",
     "Piecewise",
+    "Position",
     "Projection",
     "Pusher",
     "Runge",
@@ -147,10 +158,12 @@ __all__ = [
     "cos",
     "cosh",
     "damper",
+    "discretize",
     "each",
     "equations",
     "equilibria",
     "exp",
+    "field",
     "hamilton",
     "inputs",
     "limit_load",
@@ -163,13 +176,16 @@ __all__ = [
     "minimum_power",
     "minimum_power_holds",
     "newton",
+    "modes",
     "norm",
     "parameters",
     "particle",
     "pi",
+    "positions",
     "potential_of",
     "quasistatics",
     "rate",
+    "ritz",
     "rod",
     "save",
     "sign",

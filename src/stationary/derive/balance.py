@@ -52,6 +52,12 @@ class Balance:
         return self._function("tangent", [K])
 
     @cached_property
+    def damping(self) -> ca.Function:
+        """∂g/∂v at rest: symmetric where it dissipates, skew where it is gyroscopic."""
+        C = self.graph.whole.matrix(lambda e: _at_rest(e, ca.jacobian(-e.force, e.w)))
+        return self._function("damping", [C])
+
+    @cached_property
     def limits(self) -> ca.Function:
         """R and gap, and their gradients, rows of contacts last."""
         whole = self.graph.whole

@@ -24,7 +24,7 @@ from stationary.errors import DerivationError, say
 from stationary.model.arrays import Array
 from stationary.model.each import Each, Repeated
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, rate, t
-from stationary.model.system import System, written_out
+from stationary.model.system import System, require, written_out
 from stationary.model.terms import ENERGIES, TERMS, Constraint, Drag, Friction, Load
 
 #: Most coordinates of a system with repetitions that is written out to be read.
@@ -224,6 +224,7 @@ def refuse(what: str, found: str, remedy: str) -> NoReturn:
 
 def readable(system: System) -> System:
     """Return the system with repetitions and arrays written out, or say that it is too large."""
+    require(system)
     if system.size == 0:
         refuse(
             f"{system.name or 'the system'} has no equations of motion.",

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from stationary.derive.lagrange import Equations
+from typing import Any
+
+from stationary.derive.field_equations import at_rest, field_equations
 from stationary.derive.lagrange import equations as lagrange
-from stationary.derive.variation import Variation, variation
+from stationary.derive.variation import variation
 from stationary.errors import StatementError, did_you_mean, say
-from stationary.model.system import System
+from stationary.model.continuum import Continuum
+from stationary.model.system import require
 
 _PRINCIPLES = {"dynamics": lagrange, "statics": variation}
 
 
-def equations(system: System, *, principle: str = "dynamics") -> Equations | Variation:
-    """Derive the equations of a system, exactly, to be read.
+def equations(system: Any, *, principle: str = "dynamics") -> Any:
+    """Derive the equations of a system or a continuum, exactly, to be read.
 
     Parameters
     ----------
-    system : System
-        Repetitions (`each`) are written out if there are at most 40 coordinates.
+    system : System or Continuum
+        Repetitions (`each`) are written out if there are at most 40 coordinates. A continuum gives
+        field equations and boundary conditions.
     principle : "dynamics" or "statics"
         Stationary action gives the equations of motion ``M q̈ + C q̇ + G = Q + Aᵀλ``; minimum
         internal energy gives δI = 0 with I = U − W − λR, its terms grouped by kinds of force.
 
     Returns
     -------
-    Equations or Variation
-        Both print, have ``latex()``, and ``explain()`` shows the derivation step by step.
+    Equations, Variation or FieldEquations
+        All print, have ``latex()``, and ``explain()`` shows the derivation step by step.
 
     Raises
     ------
@@ -56,4 +60,7 @@ def equations(system: System, *, principle: str = "dynamics") -> Equations | Var
                 "Choose one of them.",
             )
         )
+    if isinstance(system, Continuum):
+        return field_equations(at_rest(system) if principle == "statics" else system)
+    require(system)
     return _PRINCIPLES[principle](system)

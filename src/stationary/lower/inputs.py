@@ -12,6 +12,7 @@ import sympy as sp
 
 from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError, did_you_mean, say
+from stationary.model.interpolation import in_coordinates
 from stationary.model.layout import Layout, name_of
 from stationary.model.symbols import Coordinate, Parameter, Velocity, from_dynamicsymbols, t
 
@@ -105,7 +106,7 @@ def _read(name: str, value: Any, layout: Layout, span: tuple[float, float]):
 
 
 def _expression(name: str, value: sp.Expr, layout: Layout) -> sp.Expr:
-    value = from_dynamicsymbols(value)  # pyright: ignore[reportAssignmentType]
+    value = in_coordinates(layout.system, from_dynamicsymbols(value))
     parameters = {p.name: p for p in layout.system.parameters}
     swap: dict[sp.Basic, sp.Basic] = {sp.Symbol("t"): t}
     for s in value.free_symbols:
@@ -175,6 +176,7 @@ def translate(
     e: sp.Expr, layout: Layout, t_: Any, q: Any, v: Any, p: Any, named: Mapping | None = None
 ) -> Any:
     """Lower an expression of time, coordinates, velocities, parameters and what else is named."""
+    e = in_coordinates(layout.system, e)
     symbols: dict[sp.Symbol, Any] = {t: t_, **(named or {})}
     symbols |= {s: p[i] for i, s in enumerate(layout.system.parameters)}
     for s in e.free_symbols:

@@ -18,12 +18,13 @@ from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.model.layout import Layout
-from stationary.model.system import System
+from stationary.model.system import System, require
 
 # Which outputs of the graphs' functions are matrices.
 _MATRICES = {
     "dynamics": frozenset({0}), "constraints": frozenset({2}), "stiffness": frozenset({0}),
     "tangent": frozenset({0}), "limits": frozenset({1}), "curvature": frozenset({0}),
+    "damping": frozenset({0}),
 }  # fmt: skip
 
 # How many systems keep their graphs in memory.
@@ -33,6 +34,7 @@ _KEPT = 128
 @lru_cache(maxsize=_KEPT)
 def graph_of(system: System) -> Graph:
     """Return the graph of a system; equal statements share one."""
+    require(system)
     return Graph(system)
 
 

@@ -15,6 +15,8 @@ from sympy.core.function import AppliedUndef
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
 from stationary.model.each import Repeated
+from stationary.model.fields import AtPoint, Field
+from stationary.model.interpolation import course, interpolation_of, values_by_name
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.terms import Contact
 
@@ -66,10 +68,25 @@ class Layout:
             return self.offsets[coordinate.name] + coordinate.index
         if coordinate.name in self.offsets:
             return np.array(self.offsets[coordinate.name])
+        if isinstance(coordinate, AtPoint):
+            return self._at_point(coordinate)
         stem, _, index = coordinate.name.partition("[")
         place = tuple(int(i) for i in index.rstrip("]").split(","))
         flat = np.ravel_multi_index(place, self.arrays[stem].base)
         return np.array(self.offsets[stem] + int(flat))
+
+    def _at_point(self, point: AtPoint) -> np.ndarray:
+        """Return the entry of q that is the value of a field at a point."""
+        found = interpolation_of(self.system, point.field).value(point.value)
+        if not isinstance(found, Coordinate):
+            raise StatementError(
+                say(
+                    f"'{point.value}' is no coordinate of its own.",
+                    f"Found {point.value} = {found}.",
+                    "Start or ask for what it follows from.",
+                )
+            )
+        return self.place(found)
 
     def name(self, entry: int) -> str:
         """Return the name of entry `entry` of q."""
@@ -152,6 +169,8 @@ class Layout:
                     )
                 )
             return self.place(key), key.order
+        if isinstance(key, AtPoint) and key.value.name not in self.offsets:
+            return self._at_point(key), key.rate
         name = name_of(key)
         stem, order = name, 0
         for suffix, derivative in ((".ddot", 2), (".dot", 1)):
@@ -204,12 +223,23 @@ class Layout:
                     f"st.parameters({', '.join(f'{n}=…' for n in missing)}).",
                 )
             )
-        return np.array([given.get(n, p.default) for n, p in known.items()], dtype=float)
+        values = np.array([given.get(n, p.default) for n, p in known.items()], dtype=float)
+        for field in self.system.fields:
+            field.positions(values_by_name(self.system, values))
+        return values
 
-    def state(self, start: Mapping[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return q and q̇ at the start; what is left out is zero."""
+    def state(
+        self, start: Mapping[Any, Any] | None, values: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and q̇ at the start; what is left out is zero.
+
+        `values` are those of the parameters, on which the course of a field may depend.
+        """
         vectors = np.zeros(self.system.size), np.zeros(self.system.size)
         for key, value in (start or {}).items():
+            if isinstance(key, Field) and self.system.fields:
+                self._start_field(key, value, vectors, values)
+                continue
             places, order = self.resolve(key, "start")
             if order > 1:
                 raise StatementError(
@@ -240,6 +270,22 @@ class Layout:
                 )
             vectors[order][places] = entries
         return vectors
+
+    def _start_field(self, key: Field, value: Any, vectors: tuple, values: Any) -> None:
+        """Start a field, or its rate, on a given course."""
+        found = interpolation_of(self.system, key)
+        if key.order or key.rate > 1:
+            raise StatementError(
+                say(
+                    f"start gives '{key}', a derivative that is no state.",
+                    f"Expected '{found.field}' or '{found.field.dot}'.",
+                    "Start the field itself; its derivatives follow.",
+                )
+            )
+        values = self.values(None) if values is None else values
+        if found.array is not None:
+            entries = course(found, value, values_by_name(self.system, values))
+            vectors[key.rate][self.place(found.array)] = entries
 
 
 def name_of(key: Any) -> str:

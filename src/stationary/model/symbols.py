@@ -394,9 +394,15 @@ def rate(expr: Any) -> Any:
     """
     if isinstance(expr, (tuple, list, Array, np.ndarray)):
         return tuple(rate(e) for e in expr)
-    expression = from_dynamicsymbols(sp.S(expr))
-    total = expression.diff(t)
-    for symbol in sorted(expression.free_symbols, key=str):
-        if isinstance(symbol, (Coordinate, Velocity)):
-            total += expression.diff(symbol) * symbol.dot
+    return along_time(from_dynamicsymbols(sp.S(expr)))
+
+
+def along_time(expression: Any) -> Any:
+    """Differentiate with respect to time whatever moves: all that has a rate."""
+    moving = sorted((s for s in expression.free_symbols if hasattr(s, "dot")), key=str)
+    # What moves is held while time itself passes: fields depend on it, too.
+    held = {s: sp.Dummy() for s in moving}
+    total = expression.xreplace(held).diff(t).xreplace({d: s for s, d in held.items()})
+    for symbol in moving:
+        total += expression.diff(symbol) * symbol.dot
     return total

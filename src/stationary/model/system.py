@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, normalized
 from stationary.model.each import Each, Repeated
@@ -69,6 +70,8 @@ class System:
         What pictures show; filled in by `particle`, `spring` and the other parts.
     mechanism : Mechanism, optional
         Filled in by `mechanism`.
+    fields : tuple of Interpolation
+        How fields follow from the coordinates; filled in by `discretize` and `ritz`.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class System:
     name: str = ""
     parts: tuple[Part, ...] = ()
     mechanism: Mechanism | None = None
+    fields: tuple[Any, ...] = ()
 
     def __post_init__(self):
         for key, value in normalized(self).items():
@@ -163,6 +167,7 @@ class System:
         merged["coordinates"] = (*self.coordinates, *new)
         merged["name"] = " + ".join(n for n in (self.name, other.name) if n)
         merged["parts"] = self.parts + other.parts
+        merged["fields"] = self.fields + other.fields
         both = [m for m in (self.mechanism, other.mechanism) if m is not None]
         merged["mechanism"] = both[0] if len(both) == 1 else None
         if len(both) == 2:
@@ -192,6 +197,22 @@ class System:
 
     def _repr_latex_(self) -> str:
         return as_latex(self)
+
+
+def require(system: Any) -> None:
+    """Refuse what is no system; a continuum becomes one first."""
+    if isinstance(system, System):
+        return
+    continuum = type(system).__name__ == "Continuum"
+    raise StatementError(
+        say(
+            "what is asked about is not a system.",
+            f"Found {type(system).__name__}: {str(system)[:60]}.",
+            "Turn the continuum into one: st.discretize(continuum, elements=100)."
+            if continuum
+            else "Pass an st.System, or a sum of parts.",
+        )
+    )
 
 
 def written_out(system: System) -> System:

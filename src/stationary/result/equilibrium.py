@@ -11,8 +11,10 @@ import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.lower.inputs import translate
+from stationary.model.interpolation import in_coordinates
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.system import System
+from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 
@@ -73,6 +75,7 @@ class Equilibrium:
     steps: int
 
     def __getitem__(self, key: Any) -> Any:
+        key = in_coordinates(self.system, key)
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
             return self._expression(from_dynamicsymbols(key))
         places, order = self.graph.layout.resolve(key, "the key")
@@ -90,6 +93,25 @@ class Equilibrium:
         zero = np.zeros_like(self.q)
         made = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, zero, self.params)
         return float(ca.DM(made))
+
+    def field(self, u: Any) -> FieldFunction:
+        """Return a field, or an expression of fields, as a function of position.
+
+        Parameters
+        ----------
+        u : Field or expression
+            A field of the continuum that was discretized, a derivative of it, or an expression of
+            them such as ``E*A*u.diff(X)``.
+
+        Returns
+        -------
+        FieldFunction
+            ``rest.field(u)(x)`` for positions x; ``rest.field(u).integral()``.
+        """
+        layout = self.graph.layout
+        states = np.array([self.t]), self.q[None, :], np.zeros((1, len(self.q)))
+        e = checked(layout, u)
+        return FieldFunction(layout, e, self.params, lambda t: states, False, self.system.name)
 
     def as_start(self) -> dict[str, float]:
         """Return the coordinates by name, to be passed on as ``start=``."""

@@ -15,6 +15,7 @@ from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import Kernel, numeric
 from stationary.model.arrays import Array
+from stationary.model.interpolation import in_coordinates
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -26,6 +27,7 @@ from stationary.model.symbols import (
 from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import vector
+from stationary.result.fields import FieldFunction, States, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import show
@@ -194,6 +196,8 @@ class Motion:
         return made
 
     def __getitem__(self, key: Any) -> Any:
+        if self.system.fields and isinstance(key, sp.Basic):
+            key = in_coordinates(self.system, key)
         if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
             return self._named(key)
         if isinstance(key, (tuple, list)):
@@ -259,6 +263,29 @@ class Motion:
     def _evaluate(self, f: ca.Function) -> np.ndarray:
         """Evaluate a function of the graph at all times; shape (times, entries)."""
         return self._columns(f(self.t[None, :], self.q.T, self.v.T, self.u.T, self.params))
+
+    def field(self, u: Any) -> FieldFunction:
+        """Return a field, or an expression of fields, as a function of position and time.
+
+        Parameters
+        ----------
+        u : Field or expression
+            A field of the continuum that was discretized, a derivative of it, or an expression of
+            them such as ``E*A*u.diff(X)``.
+
+        Returns
+        -------
+        FieldFunction
+            ``motion.field(u)(x, t)`` has one row per position and one column per time.
+        """
+        layout = self.kernel.layout
+        return FieldFunction(layout, checked(layout, u), self.params, self._states, True,
+                             self.system.name)  # fmt: skip
+
+    def _states(self, t: np.ndarray | None) -> States:
+        motion = self if t is None else self.at(t)
+        assert isinstance(motion, Motion)
+        return motion.t, motion.q, motion.v
 
     # -- energy and evidence --------------------------------------------------------------------
 

@@ -126,8 +126,9 @@ def consistent(
     State(x = 1, y = 0, x.dot = 0, y.dot = 2; moved by 0.071)
     """
     graph = graph_of(system)
-    q, v = graph.layout.state(start)
-    return repaired(graph, graph.layout.values(params), float(t), q, v, repair=repair)
+    values = graph.layout.values(params)
+    q, v = graph.layout.state(start, values)
+    return repaired(graph, values, float(t), q, v, repair=repair)
 
 
 def repaired(

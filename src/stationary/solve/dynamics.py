@@ -129,7 +129,7 @@ def simulate(
     refuse_unsmooth(system, values)
     driven = drives(layout, inputs, (first, last))
     graph = graph_of(system)
-    state = repaired(graph, values, first, *layout.state(start), repair=repair)
+    state = repaired(graph, values, first, *layout.state(start, values), repair=repair)
     solid = check_inertia(graph, values, first, state.q, state.v)
     # A Newton step of the variational integrator needs rows that are independent.
     damped = bool(state.redundant) and not isinstance(method, Variational)

@@ -11,7 +11,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
-from stationary.model.system import System
+from stationary.model.system import require
 from stationary.solve.saddle import tangent_basis
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
@@ -85,14 +85,7 @@ def _say_not_convex(M: np.ndarray, free: np.ndarray, layout: Layout) -> bool:
 
 def require_system(system: Any) -> None:
     """Refuse what is no system, and a system without coordinates."""
-    if not isinstance(system, System):
-        raise StatementError(
-            say(
-                "what is asked about is not a system.",
-                f"Found {type(system).__name__}: {str(system)[:60]}.",
-                "Pass an st.System, or a sum of parts.",
-            )
-        )
+    require(system)
     if not system.size:
         raise StatementError(
             say(

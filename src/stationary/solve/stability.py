@@ -85,8 +85,8 @@ def linearize(
             values = layout.values(params)
         given = dict(zip((u.name for u in system.inputs), at.u.tolist()))
     else:
-        q, v = layout.state(at)
         values, given = layout.values(params), {}
+        q, v = layout.state(at, values)
     given = {u.name: 0.0 for u in system.inputs} | given
     given |= {str(k): value for k, value in (inputs or {}).items()}
     driven = drives(layout, given, (t, t + 1.0))

@@ -70,7 +70,7 @@ def statics(
             say("kind must be 'minimum' or 'any'.", f"Found {kind!r}.", "Choose one of them.")
         )
     layout = graph_of(system).layout
-    q, _ = layout.state(start)
+    q, _ = layout.state(start, layout.values(params))
     search = search_of(system, params, inputs, float(t), kind)
     rest = search.run(q)
     if throw and rest.status != "balanced":

@@ -1,0 +1,173 @@
+"""Where elements end, what they are, and which degrees of freedom are coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stationary.derive.field_equations import jumps
+from stationary.errors import StatementError, say
+from stationary.model.continuum import Continuum, Interval
+from stationary.model.fields import Field, default_of, points_in
+from stationary.model.interpolation import HERMITE, Basis, Interpolation, lagrange
+from stationary.model.symbols import Parameter, coordinates
+
+# Degrees of the elements of a field whose energy has first derivatives.
+_DEGREES = (1, 2, 3)
+
+
+def basis_of(continuum: Continuum, f: Field, degree: Any) -> Basis:
+    """Choose the element of a field from the derivatives in its energy."""
+    order = continuum.orders[f]
+    if isinstance(degree, Mapping):
+        unknown = [k for k in degree if k not in continuum.fields]
+        if unknown:
+            raise StatementError(
+                say(
+                    f"degree names '{unknown[0]}', which is not a field of the continuum.",
+                    f"Fields: {', '.join(g.name for g in continuum.fields)}.",
+                    "Give degrees by field, as in degree={u: 2}.",
+                )
+            )
+        degree = degree.get(f)
+    if degree is None:
+        return HERMITE if order == 2 else lagrange(1)
+    if isinstance(degree, bool) or degree not in _DEGREES:
+        raise StatementError(
+            say(
+                "degree is not that of an element.",
+                f"Found {degree!r}, expected 1, 2 or 3.",
+                "Leave it out to have it chosen from the energies.",
+            )
+        )
+    if order == 2 and degree != 3:
+        raise StatementError(
+            say(
+                f"elements of degree {degree} are impossible for '{f}'.",
+                f"Its energy contains {f}'', which needs continuous slopes: Hermite cubics.",
+                "Leave degree out, give degree=3, or give degrees by field, as in degree={u: 2}.",
+            )
+        )
+    return HERMITE if order == 2 else lagrange(int(degree))
+
+
+def breaks_of(continuum: Continuum, over: Interval) -> tuple[sp.Expr, ...]:
+    """Return both ends of an interval and, in order, the points between at which elements end."""
+    _, first, last = over
+    inner = [p.place for p in continuum.points if p.over == over]
+    inner += jumps(continuum, over)
+    inner = [e for e in dict.fromkeys(inner) if e not in (first, last)]
+    if len(inner) > 1:
+        unknown = [e for e in inner if _share(e, over) is None]
+        if unknown:
+            raise StatementError(
+                say(
+                    f"the order of the points {', '.join(map(str, inner))} is not known.",
+                    f"Found no value for {unknown[0]}.",
+                    "Declare the parameters in it with defaults.",
+                )
+            )
+    inner.sort(key=lambda e: _share(e, over) or 0.0)
+    return (first, *inner, last)
+
+
+def _share(place: sp.Expr, over: Interval) -> float | None:
+    """Return where a place lies between the ends, from 0 to 1, if that is known."""
+    _, first, last = over
+    return default_of(sp.cancel((place - first) / (last - first)))
+
+
+def mesh_of(continuum: Continuum, over: Interval, elements: int) -> tuple:
+    """Return breaks and the number of elements between neighbouring ones."""
+    breaks = breaks_of(continuum, over)
+    pieces = len(breaks) - 1
+    if elements < pieces:
+        raise StatementError(
+            say(
+                "there are fewer elements than pieces of the interval.",
+                f"Found elements={elements}; the points {', '.join(map(str, breaks))} make "
+                f"{pieces} pieces.",
+                f"Give elements={pieces} or more.",
+            )
+        )
+    shares = [_share(e, over) for e in breaks]
+    known = [s for s in shares if s is not None]
+    lengths = np.diff(known) if len(known) == len(shares) else np.ones(pieces)
+    # Every piece has one element; each further one goes where elements are longest.
+    counts = np.ones(pieces, dtype=int)
+    bulk = np.floor(lengths / lengths.sum() * (elements - pieces)).astype(int)
+    counts += bulk
+    for _ in range(elements - int(counts.sum())):
+        counts[np.argmax(lengths / counts)] += 1
+    return breaks, tuple(int(n) for n in counts)
+
+
+def interpolations(continuum: Continuum, bases: dict, meshes: dict) -> tuple[Interpolation, ...]:
+    """Give every degree of freedom a number, or what it is fixed to."""
+    bare = {
+        f: Interpolation(f, None, {}, *meshes[f.over], basis=bases[f]) for f in continuum.fields
+    }
+    held: dict[Field, dict[int, sp.Expr]] = {f: {} for f in continuum.fields}
+    for key, value in continuum.fixed:
+        f = key.field.whole
+        dof = bare[f].dof(key.place, key.order)
+        assert dof is not None
+        held[f][dof] = value
+    made: dict[Field, Interpolation] = {}
+    for f, x in bare.items():
+        free = x.size - len(held[f])
+        array = coordinates(f.name, shape=free) if free else None
+        made[f] = replace(x, array=array, given=held[f])
+    # What is tied to other values follows them, through as many ties as there are.
+    for _ in continuum.fixed:
+        for f, x in made.items():
+            given = {k: _resolved(e, made) for k, e in x.given.items()}
+            made[f] = replace(x, given=given)
+    return tuple(made.values())
+
+
+def _resolved(e: sp.Expr, made: Mapping[Field, Interpolation]) -> sp.Expr:
+    return e.xreplace({p: made[p.field.whole].value(p) for p in points_in(e)})
+
+
+def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, ...]]:
+    """Read what a user gave as shape functions."""
+    if not isinstance(shapes, Mapping):
+        if len(continuum.fields) > 1:
+            raise StatementError(
+                say(
+                    "shapes does not say which field each belongs to.",
+                    f"Found one list for {len(continuum.fields)} fields.",
+                    "Give a list for every field: shapes={u: […], w: […]}.",
+                )
+            )
+        shapes = dict.fromkeys(continuum.fields, shapes)
+    made = {}
+    for f in continuum.fields:
+        listed = shapes.get(f)
+        if not isinstance(listed, (list, tuple)) or not listed:
+            raise StatementError(
+                say(
+                    f"there are no shapes for the field '{f}'.",
+                    f"Found {str(listed)[:60]}; expected a list of expressions of {f.position}.",
+                    "Give one or more, as in shapes=[st.sin(st.pi*X/L)].",
+                )
+            )
+        made[f] = tuple(sp.S(e) for e in listed)
+        for e in made[f]:
+            strange = [
+                s for s in e.free_symbols if s != f.position and not isinstance(s, Parameter)
+            ]
+            if strange:
+                raise StatementError(
+                    say(
+                        f"a shape of '{f}' contains '{strange[0]}'.",
+                        f"Found {e}; expected an expression of {f.position} and parameters.",
+                        "Shapes depend on the position alone; time is in the coordinates.",
+                    )
+                )
+    return made

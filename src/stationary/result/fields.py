@@ -1,0 +1,299 @@
+"""Fields of results: functions of position, and of time, that are evaluated anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+import sympy as sp
+
+from stationary.derive.from_sympy import Translator
+from stationary.errors import StatementError, say
+from stationary.lower.inputs import translate
+from stationary.model.fields import Field, Position, fields_in
+from stationary.model.interpolation import (
+    Interpolation,
+    in_coordinates,
+    interpolation_of,
+    over_of,
+    values_by_name,
+)
+from stationary.model.layout import Layout
+from stationary.model.symbols import Coordinate, Parameter, Velocity
+from stationary.model.symbols import t as time
+from stationary.result.views import show
+
+# Points of Gauss's rule in each element, and in the whole interval where there are none.
+_POINTS, _POINTS_OF_SHAPES = 6, 96
+
+#: States of a system: times, coordinates, velocities; the first axis is time.
+States = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FieldFunction:
+    """A field of a result, or an expression of fields such as a stress or a moment.
+
+    Call it with positions, and with times if it moves: ``motion.field(u)(x, t)`` has one row per
+    position and one column per time; numbers instead of arrays leave their axis out.
+
+    Attributes
+    ----------
+    expression : expression
+    values : ndarray
+        Of the parameters.
+
+    Examples
+    --------
+    >>> X = st.positions("X")
+    >>> u = st.field("u", over=(X, 0, 2))
+    >>> bar = st.Continuum(
+    ...     potential=u.diff(X) ** 2 / 2, work=u, fixed={u.at(0): 0, u.at(2): 0}
+    ... )
+    >>> rest = st.statics(st.discretize(bar, elements=8, degree=2))
+    >>> rest.field(u)([0.5, 1.0]).round(9), round(float(rest.field(u.diff(X))(0.5)), 9)
+    (array([0.375, 0.5  ]), 0.5)
+    """
+
+    layout: Layout
+    expression: sp.Expr
+    values: np.ndarray
+    states: Callable[[np.ndarray | None], States]
+    moves: bool
+    name: str = ""
+
+    # -- where it is known ------------------------------------------------------------------------
+
+    @cached_property
+    def _over(self) -> tuple:
+        return over_of(self.expression)
+
+    @cached_property
+    def _named(self) -> dict[str, float]:
+        return values_by_name(self.layout.system, self.values)
+
+    @cached_property
+    def _first(self) -> Interpolation:
+        return interpolation_of(self.layout.system, min(fields_in(self.expression), key=str))
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """Positions at which elements end."""
+        return self._first.positions(self._named)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """First and last position."""
+        return float(self.nodes[0]), float(self.nodes[-1])
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def __call__(self, x: Any, t: Any = None) -> Any:
+        """Return values at positions, and times if the result moves.
+
+        Parameters
+        ----------
+        x : float or array
+            Positions inside the interval.
+        t : float or array, optional
+            Times inside the motion; all its output times when left out.
+        """
+        places = np.asarray(x, dtype=float)
+        low, high = self.ends
+        slack = 1e-12 * (high - low)
+        if not np.all((places >= low - slack) & (places <= high + slack)):
+            raise StatementError(
+                say(
+                    f"the field '{self.expression}' is not known at that position.",
+                    f"Found {str(places)[:60]}, expected positions from {low:g} to {high:g}.",
+                    "Give positions of its interval.",
+                )
+            )
+        times = self._times(t)
+        made = self._evaluate(places.ravel(), times)
+        if not self.moves:
+            return _plain(made[:, 0].reshape(places.shape))
+        shape = () if t is not None and np.ndim(t) == 0 else (made.shape[1],)
+        return _plain(made.reshape((*places.shape, *shape)))
+
+    def _times(self, t: Any) -> np.ndarray | None:
+        if t is None:
+            return None
+        if not self.moves:
+            raise StatementError(
+                say(
+                    f"the field '{self.expression}' of a state of rest has no times.",
+                    f"Found t = {str(t)[:40]}.",
+                    "Give positions alone.",
+                )
+            )
+        return np.atleast_1d(np.asarray(t, dtype=float)).ravel()
+
+    def integral(self, t: Any = None) -> Any:
+        """Return the integral over the interval, at all times if the result moves."""
+        nodes = self.nodes
+        points = _POINTS if self._first.basis is not None else _POINTS_OF_SHAPES
+        xi, w = np.polynomial.legendre.leggauss(points)
+        h = np.diff(nodes)
+        places = (nodes[:-1, None] + h[:, None] * (xi + 1) / 2).ravel()
+        weights = (h[:, None] * w / 2).ravel()
+        made = weights @ self._evaluate(places, self._times(t))
+        one = not self.moves or (t is not None and np.ndim(t) == 0)
+        return _plain(made[0] if one else made)
+
+    def _evaluate(self, places: np.ndarray, times: np.ndarray | None) -> np.ndarray:
+        """Return values, shape (positions, times)."""
+        states = self.states(times)
+        jets = sorted(fields_in(self.expression), key=str)
+        values = {f: self._jet(f, places, states) for f in jets}
+        if self.expression in values:
+            return values[self.expression]  # pyright: ignore[reportArgumentType]
+        return self._composed(values, places, states)
+
+    def _jet(self, f: Field, places: np.ndarray, states: States) -> np.ndarray:
+        found = interpolation_of(self.layout.system, f)
+        dofs = degrees_of_freedom(self.layout, found, f.rate, states, self.values)
+        return matrix(found, f.order, places, self._named) @ dofs.T
+
+    def _composed(self, values: dict, places: np.ndarray, states: States) -> np.ndarray:
+        """Evaluate an expression of fields, positions, time, coordinates and parameters."""
+        t, q, v = states
+        e = in_coordinates(self.layout.system, self.expression)
+        shape = (len(places), len(t))
+        known: dict[sp.Symbol, np.ndarray] = {}
+        parameters = {p.name: x for p, x in zip(self.layout.system.parameters, self.values)}
+        for s in sorted(e.atoms(sp.Symbol), key=str):
+            if isinstance(s, Field):
+                known[s] = values[s]
+            elif isinstance(s, Position):
+                known[s] = np.broadcast_to(places[:, None], shape)
+            elif s == time:
+                known[s] = np.broadcast_to(t, shape)
+            elif isinstance(s, (Coordinate, Velocity)):
+                at, order = self.layout.resolve(s, "the expression")
+                known[s] = np.broadcast_to((v if order else q)[:, int(at)], shape)
+            elif isinstance(s, Parameter) and s.name in parameters:
+                known[s] = np.broadcast_to(parameters[s.name], shape)
+            else:
+                raise StatementError(
+                    say(
+                        f"'{self.expression}' uses '{s}', which this result does not know.",
+                        f"Known: fields, {self._over[0]}, st.t, coordinates, "
+                        f"{', '.join(parameters) or 'no parameters'}.",
+                        "Replace it by its value.",
+                    )
+                )
+        symbols = {s: ca.SX.sym(s.name) for s in known}
+        f = ca.Function("f", list(symbols.values()), [Translator(symbols)(e) + ca.SX(0)])
+        made = f(*(np.ascontiguousarray(x).reshape(1, -1) for x in known.values()))
+        return np.asarray(ca.DM(made)).reshape(shape)
+
+    # -- pictures ---------------------------------------------------------------------------------
+
+    def plot(self):
+        """Draw it over position, and over time if it moves.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("field", "plot")(self)
+
+    def animate(self, path: Any = None, *, fps: int = 25):
+        """Draw its course moving; save as GIF or HTML if a path is given.
+
+        Returns
+        -------
+        matplotlib.animation.FuncAnimation
+        """
+        return show("field", "animate")(self, path, fps=fps)
+
+    def __repr__(self) -> str:
+        low, high = self.ends
+        over = "position and time" if self.moves else "position"
+        return f"Field {self.expression} over {self._over[0]} = {low:g} … {high:g}: of {over}"
+
+
+def checked(layout: Layout, e: Any) -> sp.Expr:
+    """Take a field or an expression of fields; refuse what cannot be evaluated."""
+    if not isinstance(e, sp.Expr) or not fields_in(e):
+        known = ", ".join(f.field.name for f in layout.system.fields)
+        raise StatementError(
+            say(
+                f"{str(e)[:60]!r} is not a field or an expression of fields.",
+                f"Fields of this system: {known or 'none'}.",
+                "Ask for a field, as in motion.field(u), or use motion[…] for coordinates.",
+            )
+        )
+    over_of(e)
+    for f in fields_in(e):
+        found = interpolation_of(layout.system, f)
+        if f.rate > 1:
+            raise StatementError(
+                say(
+                    f"the acceleration '{f}' is not among the states of a result.",
+                    "Expected fields, their derivatives by position, and first rates.",
+                    "Differentiate the rate numerically, or use the field equation.",
+                )
+            )
+        if found.basis is not None and f.order > found.basis.degree:
+            raise StatementError(
+                say(
+                    f"elements of degree {found.basis.degree} have no '{f}'.",
+                    f"Their derivatives of order {f.order} vanish, whatever the field does.",
+                    "Discretize with a higher degree.",
+                )
+            )
+    return e
+
+
+def matrix(found: Interpolation, order: int, places: np.ndarray, values: dict[str, float]) -> Any:
+    """Return what takes degrees of freedom to values at places, shape (places, dofs).
+
+    Where a derivative jumps, between elements, it is that of the element behind.
+    """
+    if found.basis is None:
+        X = found.field.position
+        rows = []
+        for e in found.shapes:
+            e = e.diff(X, order)
+            e = e.xreplace({s: sp.Float(values[s.name]) for s in e.free_symbols if s != X})
+            made = sp.lambdify([X], e, "numpy")(places)
+            rows.append(np.broadcast_to(np.asarray(made, dtype=float), places.shape))
+        return np.array(rows).T
+    nodes = found.positions(values)
+    element = np.clip(np.searchsorted(nodes, places, "right") - 1, 0, found.elements - 1)
+    h = np.diff(nodes)[element]
+    local = found.basis.values(order, (places - nodes[element]) / h)
+    local = local * h[:, None] ** (np.array(found.basis.powers) - order)
+    rows = np.repeat(np.arange(len(places)), local.shape[1])
+    columns = found.table[element].ravel()
+    return sparse.csr_matrix((local.ravel(), (rows, columns)), shape=(len(places), found.size))
+
+
+def degrees_of_freedom(
+    layout: Layout, found: Interpolation, rate: int, states: States, values: np.ndarray
+) -> np.ndarray:
+    """Return the degrees of freedom of a field, or their rates, shape (times, dofs)."""
+    t, q, v = states
+    made = np.zeros((len(t), found.size))
+    if found.array is not None:
+        made[:, found.free] = (v if rate else q)[:, layout.place(found.array)]
+    held = list(found.given)
+    if held:
+        n = layout.system.size
+        T, Q, V = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
+        P = ca.SX.sym("p", len(values))
+        several = [translate(found.expression(k, rate), layout, T, Q, V, P) for k in held]
+        f = ca.Function("given", [T, Q, V, P], [ca.vertcat(*several) + ca.SX(len(held), 1)])
+        made[:, held] = np.asarray(f(t[None, :], q.T, v.T, values)).reshape(len(held), -1).T
+    return made
+
+
+def _plain(made: np.ndarray) -> Any:
+    return float(made) if np.ndim(made) == 0 else made

@@ -1,0 +1,369 @@
+"""Natural frequencies and shapes, by a sparse generalized eigenproblem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, eigsh
+
+from stationary.errors import DerivationError, DidNotConverge, StatementError, say
+from stationary.lower.kernel import graph_of, numeric
+from stationary.result.equilibrium import Equilibrium
+from stationary.result.modes import Modes
+from stationary.solve.inertia import require_system
+from stationary.solve.saddle import Saddle, tangent_basis
+from stationary.solve.search import Search, search_of
+from stationary.solve.statics import refuse, statics
+
+# Up to this many coordinates all eigenvalues are found by dense factorizations.
+_DENSE_UP_TO = 200
+
+# Unbalanced forces below this, relative to the stiffness, are rounding.
+_AT_REST = 1e-9
+
+# A part of a matrix below this, relative to the whole, is rounding.
+_TINY = 1e-9
+
+# A matrix whose inverse is this many times larger than its own is near a singular one.
+_SINGULAR = 1e-15
+
+# A solve that leaves more than this of its right side has met a singular matrix.
+_SOLVED = 1e-6
+
+
+def modes(
+    system: Any,
+    *,
+    count: int = 6,
+    at: Equilibrium | Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    t: float = 0.0,
+) -> Modes:
+    """Find the natural frequencies and shapes of small motions about a state of rest.
+
+    Solves K φ = ω² M φ, where K is the second derivative of U − W − T₀ − λR at rest: tension,
+    compression and rotation stiffen or soften it. Gyroscopic forces are taken into account,
+    dissipation is not.
+
+    Parameters
+    ----------
+    system : System
+        A discretized continuum or any other.
+    count : int
+        How many modes, the slowest first.
+    at : Equilibrium or dict, optional
+        The state of rest. When left out, the one next to the origin.
+    params : dict, optional
+        Values of parameters; those of the equilibrium, if one is given, else the defaults.
+    inputs : dict, optional
+        Values of inputs; zero where left out.
+    t : float
+        Time, for systems that depend on it.
+
+    Returns
+    -------
+    Modes
+
+    References
+    ----------
+    R. B. Lehoucq, D. C. Sorensen, C. Yang, ARPACK users' guide (1998), section 3.2 (shift-invert).
+
+    Examples
+    --------
+    >>> X = st.positions("X")
+    >>> u = st.field("u", over=(X, 0, 1))
+    >>> string = st.Continuum(
+    ...     kinetic=u.dot**2 / 2, potential=u.diff(X) ** 2 / 2, fixed={u.at(0): 0, u.at(1): 0}
+    ... )
+    >>> st.modes(st.discretize(string, elements=50, degree=3), count=3).frequencies.round(6)
+    array([3.141593, 6.283185, 9.424778])
+    """
+    require_system(system)
+    refuse(system, contacts=False)
+    layout = graph_of(system).layout
+    graph_of(system).require_inertia()
+    search, q, rest = _state(system, at, params, inputs, float(t))
+    count = _count(count, system.size - search.balance.rows)
+    found = _Problem(search, q)
+    squares, vectors = found.gyroscopic(count) if found.turns else found.symmetric(count)
+    return Modes(
+        layout=layout,
+        values=search.params,
+        q=q,
+        t=float(t),
+        squares=squares,
+        vectors=vectors,
+        residual=found.residual(squares, vectors),
+        floor=found.floor(),
+        damped=found.damped,
+        gyroscopic=found.turns,
+        rest=rest,
+    )
+
+
+def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
+    """Return the search, and the state of rest at which it was asked to look."""
+    given = {u.name: 0.0 for u in system.inputs}
+    if isinstance(at, Equilibrium):
+        if at.system.coordinates != system.coordinates:
+            raise StatementError(
+                say(
+                    "the equilibrium belongs to another system.",
+                    f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
+                    "Pass an equilibrium of this system.",
+                )
+            )
+        known = {p.name: float(x) for p, x in zip(at.system.parameters, at.params)}
+        params = known | {str(k): v for k, v in (params or {}).items()}
+        given |= dict(zip(given, at.u.tolist()))
+        t = at.t
+    given |= {str(k): v for k, v in (inputs or {}).items()}
+    search = search_of(system, params, given, t, "any")
+    q = at.q if isinstance(at, Equilibrium) else search.layout.state(at, search.params)[0]
+    if _unbalanced(search, q) > _AT_REST:
+        if at is not None:
+            raise StatementError(
+                say(
+                    "the state that modes are asked about is not at rest.",
+                    f"Found unbalanced forces of {_unbalanced(search, q):.1e}, relative to those "
+                    "at work.",
+                    "Find one first, as in at=st.statics(system), or leave `at` out.",
+                )
+            )
+        rest = statics(system, params=params, inputs=given, kind="any", t=t)
+        return search, rest.q, rest
+    return search, q, at if isinstance(at, Equilibrium) else None
+
+
+def _unbalanced(search: Search, q: np.ndarray) -> float:
+    g, _ = search.forces(q)
+    c, A = search.limits(q)
+    active = np.arange(search.balance.rows)
+    lam = search.first_multipliers(q, active)
+    K = search.tangent(q)
+    size = max(1.0, np.abs(q).max(initial=0.0))
+    scale = max(np.abs(g).max(initial=0.0), size * (abs(K).max() if K.nnz else 0.0), 1e-300)
+    force = np.abs(g - A[active].T @ lam).max(initial=0.0) / scale
+    return float(max(force, np.abs(c[active]).max(initial=0.0) / size))
+
+
+def _count(count: Any, most: int) -> int:
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise StatementError(
+            say(
+                "count is not a number of modes.",
+                f"Found {count!r}, expected a whole number, 1 or more.",
+                "Give how many modes to find, as in count=5.",
+            )
+        )
+    return min(int(count), most)
+
+
+class _Problem:
+    """K φ = ω² M φ on the motions that constraints allow."""
+
+    def __init__(self, search: Search, q: np.ndarray):
+        active = np.arange(search.balance.rows)
+        u, zero = search.inputs(q), np.zeros_like(q)
+        graph = search.balance.graph
+        self.A = search.limits(q)[1][active]
+        lam = search.full(search.first_multipliers(q, active), active)
+        K = search.tangent(q) - search.curvature(q, lam)
+        if abs(K - K.T).max() > _TINY * abs(K).max():
+            raise DerivationError(
+                say(
+                    "the stiffness is not symmetric: a load follows the motion.",
+                    f"Found a difference of {abs(K - K.T).max():.3g} in entries up to "
+                    f"{abs(K).max():.3g}.",
+                    "Use st.linearize, which finds flutter as well.",
+                )
+            )
+        self.K = sparse.csc_matrix((K + K.T) / 2)
+        M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
+        self.M = sparse.csc_matrix((M + M.T) / 2)
+        C = numeric(search.balance, "damping")(search.t, q, u, search.params)[0]
+        size = abs(C).max() if C.nnz else 0.0
+        skew = (C - C.T) / 2
+        self.C = sparse.csc_matrix(skew)
+        self.turns = bool(size and abs(skew).max() > _TINY * size)
+        self.damped = bool(size and abs(C + C.T).max() > _TINY * size)
+        self.n, self.m = len(q), len(active)
+
+    def residual(self, squares: np.ndarray, vectors: np.ndarray) -> float:
+        """Return the largest relative residual of the eigenproblem."""
+        free = tangent_basis(self.A) if self.m and self.n <= _DENSE_UP_TO else None
+        worst = 0.0
+        for square, phi in zip(squares, vectors):
+            w = np.emath.sqrt(square)
+            left = self.K @ phi - square * (self.M @ phi)
+            if self.turns:
+                left = left + 1j * w * (self.C @ phi)
+            if free is not None:
+                left = free.T @ left
+            elif self.m:
+                left = Saddle(sparse.eye(self.n, format="csc"), self.A).solve(
+                    left, np.zeros(self.m)
+                )[0]
+            scale = np.linalg.norm(self.K @ phi) + abs(square) * np.linalg.norm(self.M @ phi)
+            # A rigid motion has no forces to compare with: those of its parts are its scale.
+            scale = max(scale, 1e-6 * np.linalg.norm(abs(self.K) @ np.abs(phi)))
+            worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
+        return worst
+
+    def floor(self) -> float:
+        """Return by how much rounding of the stiffness may change ω²."""
+        ratio = abs(self.K.diagonal()) / np.maximum(self.M.diagonal(), 1e-300)
+        return float(np.finfo(float).eps * np.max(ratio, initial=0.0))
+
+    # -- vibration --------------------------------------------------------------------------------
+
+    def symmetric(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return ω², ascending, and shapes in rows."""
+        if self.n <= _DENSE_UP_TO or count >= (self.n - self.m) // 2:
+            free = tangent_basis(self.A)
+            K, M = (free.T @ (X @ free) for X in (self.K, self.M))
+            try:
+                squares, z = eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=(0, count - 1))
+            except np.linalg.LinAlgError:
+                raise self._no_inertia() from None
+            vectors = (free @ z).T
+        else:
+            squares, vectors = self._sparse(count)
+        return squares, _signed(vectors)
+
+    def _no_inertia(self) -> DerivationError:
+        return DerivationError(
+            say(
+                "the mass matrix is not positive definite: some motion has no inertia.",
+                "Expected kinetic energy in every motion that constraints allow.",
+                "Give every field and coordinate a mass.",
+            )
+        )
+
+    def _sparse(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        shift = 0.0
+        if not self._solvable(0.0):
+            # A rigid motion, or the brink of buckling: look from below, near what is slowest.
+            diagonal, mass = abs(self.K.diagonal()), self.M.diagonal()
+            shift = -1e-8 * float(np.max(diagonal / np.maximum(mass, 1e-300)))
+            for _ in range(4):
+                squares, _ = self._near(shift, min(count + 4, self.n - self.m - 1))
+                moving = squares[squares > 1e-3 * squares.max()]
+                if moving.min() > 0.05 * abs(shift):
+                    break
+                shift = -float(moving.min())
+        squares, vectors = self._near(shift, count)
+        if self._negative(shift) > np.sum(squares < shift):
+            squares, vectors = self._near(10 * min(float(squares.min()), -abs(shift)), count)
+        return squares, vectors
+
+    def _negative(self, shift: float) -> int:
+        """Return how many eigenvalues lie below a shift."""
+        return Saddle(self.K - shift * self.M, self.A).signs[1]
+
+    def _solvable(self, shift: float) -> bool:
+        b = np.random.default_rng(0).standard_normal(self.n)
+        saddle = Saddle(self.K - shift * self.M, self.A)
+        try:
+            with np.errstate(all="ignore"):
+                x, y = saddle.solve(b, np.zeros(self.m))
+                left = saddle.H @ x + saddle.A.T @ y - b
+        except RuntimeError:
+            return False
+        small = np.linalg.norm(left) < _SOLVED * np.linalg.norm(b)
+        # Near a singular matrix the answer is huge: all of it is rounding.
+        bound = np.linalg.norm(b) / (_SINGULAR * abs(saddle.H).max())
+        return bool(small and np.linalg.norm(x) < bound)
+
+    def _near(self, shift: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvalues nearest to a shift, by Lanczos' method on the inverse."""
+        saddle, nothing = Saddle(self.K - shift * self.M, self.A), np.zeros(self.m)
+
+        def solve(b: np.ndarray) -> np.ndarray:
+            return saddle.solve(np.ravel(b), nothing)[0]
+
+        shape = (self.n, self.n)
+        start = solve(self.M @ np.random.default_rng(0).standard_normal(self.n))
+        try:
+            squares, vectors = eigsh(
+                self.K, k=count, M=self.M, sigma=shift, which="LM", v0=start,
+                OPinv=LinearOperator(shape, matvec=solve, dtype=float),  # pyright: ignore[reportArgumentType]
+            )  # fmt: skip
+        except ArpackNoConvergence as failure:
+            raise DidNotConverge(
+                say(
+                    f"only {len(failure.eigenvalues)} of {count} modes were found.",
+                    "The eigenvalues lie too close together for the iteration.",
+                    "Ask for fewer, or for a few more than are needed.",
+                ),
+                status="no convergence",
+            ) from None
+        except ArpackError:
+            raise self._no_inertia() from None
+        order = np.argsort(squares)
+        return squares[order], vectors[:, order].T
+
+    # -- with gyroscopic forces -------------------------------------------------------------------
+
+    def gyroscopic(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return ω² and complex shapes of M q̈ + C q̇ + K q = 0 with C skew."""
+        if self.m:
+            raise DerivationError(
+                say(
+                    "modes with gyroscopic forces and constraints together are not found here.",
+                    f"Found {self.m} rows of constraints.",
+                    "Use st.linearize, or coordinates that need no constraints.",
+                )
+            )
+        n, K, C, M = self.n, self.K, self.C, self.M
+        eye = sparse.eye(n, format="csc")
+        if n <= _DENSE_UP_TO:
+            inverse = np.linalg.inv(M.toarray())
+            whole = np.block(
+                [[np.zeros((n, n)), np.eye(n)], [-inverse @ K.toarray(), -inverse @ C.toarray()]]
+            )
+            rates, vectors = np.linalg.eig(whole)
+        else:
+            saddle = Saddle(K, self.A)
+
+            def solve(b: np.ndarray) -> np.ndarray:
+                b1, b2 = np.ravel(b)[:n], np.ravel(b)[n:]
+                return np.concatenate([-saddle.solve(b2 + C @ b1, np.zeros(0))[0], b1])
+
+            A = sparse.bmat([[None, eye], [-K, -C]], format="csc")
+            B = sparse.bmat([[eye, None], [None, M]], format="csc")
+            most = min(2 * count + 4, 2 * n - 2)
+            rates, vectors = eigs(
+                A, k=most, M=B, sigma=0.0, v0=np.random.default_rng(0).standard_normal(2 * n),
+                OPinv=LinearOperator((2 * n, 2 * n), matvec=solve, dtype=float),  # pyright: ignore[reportArgumentType]
+            )  # fmt: skip
+        growth, swing = np.real(rates), np.imag(rates)
+        if np.any(np.abs(growth) > 1e-7 * np.abs(rates).max()):
+            worst = complex(rates[np.argmax(growth)])
+            raise DerivationError(
+                say(
+                    "the motion is unstable: gyroscopic modes grow.",
+                    f"Found the rate {worst.real:.4g} per second at {abs(worst.imag):.4g} rad/s.",
+                    "Use st.linearize for all eigenvalues.",
+                )
+            )
+        kept = np.flatnonzero(swing >= 0)
+        kept = kept[np.argsort(swing[kept])][:count]
+        shapes = vectors[:n, kept]
+        scale = np.sqrt(np.abs(np.sum(shapes.conj() * (M @ shapes), axis=0)))
+        return swing[kept] ** 2, (shapes / scale).T
+
+
+def _signed(vectors: np.ndarray) -> np.ndarray:
+    """Give every shape the sign that makes its largest entry positive; of equal ones the first."""
+    made = np.array(vectors)
+    for phi in made:
+        size = np.abs(phi)
+        first = int(np.argmax(size > (1 - 1e-6) * size.max()))
+        phi *= 1.0 if phi[first] >= 0 else -1.0
+    return made
