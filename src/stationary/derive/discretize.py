@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.derive.mesh import basis_of, breaks_of, interpolations, mesh_of, shapes_of
+from stationary.derive.mesh import array_of, basis_of, breaks_of, interpolations, mesh_of, shapes_of
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
-from stationary.model.each import Each, Repeated, Slot, Table
+from stationary.model.each import Each, Repeated, Slot, Table, table_of
 from stationary.model.fields import Field, default_of, fields_in, points_in
 from stationary.model.interpolation import Basis, Interpolation
-from stationary.model.symbols import coordinates
 from stationary.model.system import Part, System
 from stationary.model.terms import ENERGIES, Constraint, Load
 
@@ -111,7 +110,7 @@ def ritz(continuum: Continuum, *, shapes: Any, points: int | None = None) -> Sys
     given = shapes_of(continuum, shapes)
     made = []
     for f in continuum.fields:
-        array = coordinates(f.name, shape=len(given[f]))
+        array = array_of(f, len(given[f]))
         breaks = breaks_of(continuum, f.over)
         made.append(Interpolation(f, array, {}, breaks, (1,) * (len(breaks) - 1), None, given[f]))
     return _Assembly(continuum, tuple(made), points).system()
@@ -335,11 +334,8 @@ class _Piece:
         return load if self.table is None else Repeated(load, self._used(load.expressions()))
 
     def _used(self, several: Sequence[sp.Expr]) -> Table:
-        """Return the table without the columns that nothing depends on."""
         assert self.table is not None
-        found = set().union(*(e.free_symbols for e in several))
-        columns = {s: c for s, c in self.table.columns.items() if s in found}
-        return Table(self.table.rows, columns)
+        return table_of(self.table.rows, self.table.columns, several)
 
 
 def _label(name: str, entries: np.ndarray, k: int) -> str:

@@ -11,10 +11,11 @@ import sympy as sp
 
 from stationary.derive.field_equations import jumps
 from stationary.errors import StatementError, say
+from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
 from stationary.model.fields import Field, default_of, points_in
 from stationary.model.interpolation import HERMITE, Basis, Interpolation, lagrange
-from stationary.model.symbols import Parameter, coordinates
+from stationary.model.symbols import Parameter
 
 # Degrees of the elements of a field whose energy has first derivatives.
 _DEGREES = (1, 2, 3)
@@ -120,7 +121,7 @@ def interpolations(continuum: Continuum, bases: dict, meshes: dict) -> tuple[Int
     made: dict[Field, Interpolation] = {}
     for f, x in bare.items():
         free = x.size - len(held[f])
-        array = coordinates(f.name, shape=free) if free else None
+        array = array_of(f, free) if free else None
         made[f] = replace(x, array=array, given=held[f])
     # What is tied to other values follows them, through as many ties as there are.
     for _ in continuum.fixed:
@@ -128,6 +129,11 @@ def interpolations(continuum: Continuum, bases: dict, meshes: dict) -> tuple[Int
             given = {k: _resolved(e, made) for k, e in x.given.items()}
             made[f] = replace(x, given=given)
     return tuple(made.values())
+
+
+def array_of(f: Field, count: int) -> Array:
+    """Return the coordinates of a field: an array under its name."""
+    return Array(f.name, (count,), np.arange(count), 0)
 
 
 def _resolved(e: sp.Expr, made: Mapping[Field, Interpolation]) -> sp.Expr:

@@ -16,6 +16,7 @@ from stationary.model.fields import (
     PointValue,
     Position,
     fields_in,
+    in_order_of_declaration,
     points_in,
     symbols_in,
 )
@@ -116,9 +117,7 @@ class Continuum:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The fields, in the order of their declaration."""
-        found = {f.whole for e in self.along() for f in fields_in(e)}
-        by_name = {f.name: f for f in found}
-        return tuple(by_name[name] for name in in_order(by_name))
+        return in_order_of_declaration({f.whole for e in self.along() for f in fields_in(e)})
 
     @cached_property
     def intervals(self) -> tuple[Interval, ...]:
