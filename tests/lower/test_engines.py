@@ -13,7 +13,7 @@ import sympy as sp
 import stationary as st
 from stationary.derive.from_sympy import _FUNCTIONS, Translator
 from stationary.lower import cache
-from stationary.lower.engines.casadi import caller
+from stationary.lower.engines.casadi import Numeric
 from stationary.lower.engines.heyoka import Engine, equations
 from stationary.lower.kernel import kernel_of
 from tests.checks import assert_gradient
@@ -104,7 +104,11 @@ def test_heyoka_evaluates_what_casadi_evaluates(make):
 
 def test_the_reference_engine_is_called_without_copies_and_without_aliases():
     rhs = kernel_of(links(2), ()).rhs
-    f = caller(rhs, np.empty(0))
+    numeric = Numeric(rhs)
+
+    def f(t, y):
+        return numeric(t, y, np.empty(0))[0]
+
     y1, y2 = np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 2.0, 3.0, 4.0])
     first = f(0.0, y1)
     second = f(0.0, y2)
@@ -433,3 +437,34 @@ def test_optimized_code_computes_the_same_motion(own_cache, compilations):
     optimized = st.simulate(system, span=(0, 10), start={w: 1.0}, points=11)
     assert [c["opt_level"] for c in compilations] == [0, 3]
     np.testing.assert_allclose(optimized[w], quick[w], rtol=0, atol=1e-14)
+
+
+def test_constant_factors_are_carried_along_and_multiply_no_series():
+    hy = pytest.importorskip("heyoka")
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 2)
+    a, b = 2 * p[0] * y[0], p[0] * y[1] / 4
+    rates = [
+        (a + b) * (a - 2 * b) / (3 * p[0] ** 2),
+        -(a * b) / (p[0] * p[1]) + p[1] - 2 * p[1] + 0 * y[0] + ca.sin(a / p[0]) / p[1],
+    ]
+    rhs = ca.Function("rhs", [t, y, p], [ca.vertcat(*rates)])
+    made = equations(rhs)
+    compiled = hy.cfunc([rate for _, rate in made], [y for y, _ in made])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        state, values = rng.standard_normal(2), rng.standard_normal(2)
+        expected = np.asarray(rhs(0.0, state, values)).ravel()
+        np.testing.assert_allclose(compiled(state, pars=values), expected, rtol=1e-13)
+    # Nothing but y0 + y1/8, y0 − y1/4 and their product moves in the first.
+    first = [made[0], (made[1][0], hy.expression(0.0))]
+    plain = hy.taylor_adaptive(first, [0.0] * 2, compact_mode=True, opt_level=0)
+    products = [str(line) for line, _ in plain.decomposition if str(line).count("u_") == 2]
+    assert sum(" * " in line for line in products) <= 2
+
+
+def test_parameters_that_cancel_need_no_place_in_the_compiled_code():
+    x = st.coordinates("x")
+    c, m = st.parameters(c=1.0, m=2.0)
+    fall = st.System(kinetic=m * x.dot**2 / 2, potential=m * x + c)
+    motion = st.simulate(fall, span=(0, 2), params={m: 5.0, c: 3.0}, method=st.Taylor())
+    assert motion[x][-1] == pytest.approx(-2.0, abs=1e-15)

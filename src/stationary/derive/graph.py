@@ -24,7 +24,7 @@ from stationary.model.system import System
 _DAMPING = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
     """The graph of a system, built piece by piece as it is asked for."""
 

@@ -34,7 +34,9 @@ class Drives:
     def knots(self, start: float, end: float) -> np.ndarray:
         """Return the times inside the span at which a sampled input changes its slope."""
         times = [tab[0] for tab in self.samples if tab is not None]
-        inside = np.unique(np.concatenate(times)) if times else np.empty(0)
+        if not times:
+            return np.empty(0)
+        inside = np.unique(np.concatenate(times))
         return inside[(inside > start) & (inside < end)]
 
     def slots(self, at: float) -> np.ndarray:

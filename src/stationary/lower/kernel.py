@@ -39,9 +39,21 @@ def graph_of(system: System) -> Graph:
 
 
 @lru_cache(maxsize=4 * _KEPT)
-def numeric(owner: Any, name: str) -> Numeric:
-    """Return a function of a graph, by name, as one of arrays; equal graphs share it."""
-    return Numeric(getattr(owner, name), _MATRICES.get(name, frozenset()))
+def numeric(owner: Any, name: str, *, dense: bool = False) -> Numeric:
+    """Return a function of a graph or a kernel, by name, as one of arrays; made once."""
+    return Numeric(getattr(owner, name), _MATRICES.get(name, frozenset()), dense=dense)
+
+
+@lru_cache(maxsize=4 * _KEPT)
+def sampled(owner: Any, name: str, output: int, times: int) -> Numeric:
+    """Return one output of a function of a graph at several times at once.
+
+    Its arguments t, q, v, u are given row by row, time after time; there is one p for all times.
+    """
+    function: ca.Function = getattr(owner, name)
+    symbols: Any = function.mx_in()
+    one = ca.Function(name, symbols, [ca.densify(function.call(symbols)[output])])
+    return Numeric(one.map(name, "serial", times, [len(symbols) - 1], []))
 
 
 @lru_cache(maxsize=_KEPT)

@@ -11,6 +11,7 @@ from sympy.core.function import AppliedUndef
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
+from stationary.model.contents import contents
 from stationary.model.each import Each, Repeated, Slot
 from stationary.model.symbols import (
     Acceleration,
@@ -31,7 +32,6 @@ from stationary.model.terms import (
     changed,
     expression,
     split_sums,
-    symbols_of,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def normalized(system: System) -> dict[str, Any]:
         for kind in TERMS:
             fields[kind] = tuple(x.apply(change) for x in fields[kind])
     labelled = _labelled(fields)
-    symbols = {s: label for label, e in labelled for s in symbols_of(e)}
+    symbols = {s: label for label, e in labelled for s in contents(e).symbols}
     _check_symbols(labelled, symbols)
     fields["coordinates"] = _coordinates(given, fields, symbols)
     _check_names(fields["coordinates"], symbols)
@@ -98,7 +98,7 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
                     "Pass a list of such terms.",
                 )
             )
-        if not isinstance(entry, Repeated) and any(e.has(Each) for e in inner.expressions()):
+        if not isinstance(entry, Repeated) and any(contents(e).sums for e in inner.expressions()):
             raise StatementError(
                 say(
                     f"{kind} has an entry in which a repetition stands inside an expression.",
@@ -152,9 +152,9 @@ def _translation(fields: dict[str, Any], given: tuple):
     """
     labelled = _labelled(fields)
     elements = [e for _, e in labelled]
-    elements += [x for e in elements for r in e.atoms(Each) for x in r.expressions]
-    functions = set().union(*(e.atoms(AppliedUndef) for e in elements)) if elements else set()
-    plain = {s for e in elements for s in symbols_of(e) if type(s) is sp.Symbol and s != t}
+    elements += [x for e in elements for r in contents(e).sums for x in r.expressions]
+    functions = set().union(*(contents(e).functions for e in elements)) if elements else set()
+    plain = {s for e in elements for s in contents(e).symbols if type(s) is sp.Symbol and s != t}
     swap: dict[sp.Basic, sp.Basic] = {}
     if sp.Symbol("t") in plain:
         swap[sp.Symbol("t")] = t
@@ -162,11 +162,11 @@ def _translation(fields: dict[str, Any], given: tuple):
         return _merging(elements)
     if functions:
         loads = [x.term if isinstance(x, Repeated) else x for x in fields["loads"]]
-        forces = {f for load in loads for e in load.force for f in e.atoms(AppliedUndef)}
+        forces = {f for load in loads for e in load.force for f in contents(e).functions}
         elsewhere = [x for x in fields["loads"] for x in x.on] + [
             e for label, e in labelled if not label.startswith("load ")
         ]
-        other = set().union(*(e.atoms(AppliedUndef) for e in elsewhere)) if elsewhere else set()
+        other = set().union(*(contents(e).functions for e in elsewhere)) if elsewhere else set()
         moved = {d.expr for e in elements for d in e.atoms(sp.Derivative)}
         listed = {str(getattr(c, "func", c)) for c in given}
         controls = frozenset(
@@ -181,7 +181,7 @@ def _merging(elements: list[sp.Expr]):
     """Return the change that gives every parameter of one name one default, if needed."""
     found: dict[str, set[Parameter]] = {}
     for e in elements:
-        for s in symbols_of(e):
+        for s in contents(e).symbols:
             if isinstance(s, Parameter):
                 found.setdefault(s.name, set()).add(s)
     swap = {}
@@ -226,12 +226,12 @@ def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
 
 
 def _arrays(labelled: list[tuple[str, sp.Expr]]) -> set[str]:
-    return {a.name for _, e in labelled for r in e.atoms(Each) for a in r.table.arrays}
+    return {a.name for _, e in labelled for r in contents(e).sums for a in r.table.arrays}
 
 
 def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
     """Return the coordinates in order: as given, or as declared."""
-    tables = [r.table for k in ENERGIES for r in fields[k].atoms(Each)]
+    tables = [r.table for k in ENERGIES for r in contents(fields[k]).sums]
     tables += [x.table for k in TERMS for x in fields[k] if isinstance(x, Repeated)]
     whole = {a.name: a for table in tables for a in table.arrays}
     found: dict[str, Any] = {}
@@ -296,8 +296,8 @@ def _a(kind: str) -> str:
 
 def _check_physics(fields: dict[str, Any]) -> None:
     for kind in ("kinetic", "potential"):
-        for e in [fields[kind], *(x for r in fields[kind].atoms(Each) for x in r.expressions)]:
-            controls = sorted(s.name for s in symbols_of(e) if isinstance(s, Input))
+        for e in [fields[kind], *(x for r in contents(fields[kind]).sums for x in r.expressions)]:
+            controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
             if controls:
                 raise StatementError(
                     say(
@@ -307,7 +307,7 @@ def _check_physics(fields: dict[str, Any]) -> None:
                     )
                 )
     for kind in ("potential", "work"):
-        for e in [fields[kind], *(x for r in fields[kind].atoms(Each) for x in r.expressions)]:
+        for e in [fields[kind], *(x for r in contents(fields[kind]).sums for x in r.expressions)]:
             moving = _velocities(e)
             if moving:
                 raise StatementError(
@@ -345,7 +345,7 @@ def _check_physics(fields: dict[str, Any]) -> None:
 
 
 def _refuse_inputs(what: str, e: sp.Expr) -> None:
-    controls = sorted(s.name for s in symbols_of(e) if isinstance(s, Input))
+    controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
     if controls:
         raise StatementError(
             say(
@@ -402,7 +402,7 @@ def _velocities(e: sp.Expr) -> list[sp.Symbol]:
     return sorted(
         (
             s
-            for s in symbols_of(e)
+            for s in contents(e).symbols
             if isinstance(s, Velocity) or (isinstance(s, Slot) and s.name.endswith(".dot"))
         ),
         key=str,
@@ -412,6 +412,6 @@ def _velocities(e: sp.Expr) -> list[sp.Symbol]:
 def _positions(e: sp.Expr) -> list[sp.Symbol]:
     return [
         s
-        for s in symbols_of(e)
+        for s in contents(e).symbols
         if isinstance(s, Coordinate) or (isinstance(s, Slot) and "[i" in s.name)
     ]

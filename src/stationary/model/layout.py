@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,8 +197,16 @@ class Layout:
             )
         )
 
+    @cached_property
+    def _defaults(self) -> np.ndarray | None:
+        """The parameters if each has a default."""
+        defaults = [p.default for p in self.system.parameters]
+        return None if None in defaults else np.array(defaults, dtype=float)
+
     def values(self, params: Mapping[Any, float] | None) -> np.ndarray:
         """Return the vector of parameters: what is given, else the defaults."""
+        if not params and not self.system.fields and self._defaults is not None:
+            return self._defaults.copy()
         known = {p.name: p for p in self.system.parameters}
         given: dict[str, float] = {}
         for key, value in (params or {}).items():
@@ -228,6 +237,17 @@ class Layout:
             field.positions(values_by_name(self.system, values))
         return values
 
+    @cached_property
+    def _known(self) -> dict[Any, tuple[int, int]]:
+        """Where single coordinates and velocities stand in q and q̇, by symbol and by name."""
+        found: dict[Any, tuple[int, int]] = {}
+        for c in self.system.coordinates:
+            if not isinstance(c, Array):
+                place = self.offsets[c.name]
+                found |= {c: (place, 0), c.name: (place, 0)}
+                found |= {c.dot: (place, 1), c.dot.name: (place, 1)}
+        return found
+
     def state(
         self, start: Mapping[Any, Any] | None, values: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -239,6 +259,10 @@ class Layout:
         for key, value in (start or {}).items():
             if isinstance(key, Field) and self.system.fields:
                 self._start_field(key, value, vectors, values)
+                continue
+            known = self._known.get(key) if isinstance(key, (sp.Symbol, str)) else None
+            if known is not None and isinstance(value, float) and isfinite(value):
+                vectors[known[1]][known[0]] = value
                 continue
             places, order = self.resolve(key, "start")
             if order > 1:

@@ -12,10 +12,11 @@ import sympy as sp
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, normalized
-from stationary.model.each import Each, Repeated
+from stationary.model.contents import contents
+from stationary.model.each import Repeated
 from stationary.model.printing import as_latex, as_text
 from stationary.model.symbols import Coordinate, Input, Parameter, in_order
-from stationary.model.terms import ENERGIES, TERMS, changed, symbols_of
+from stationary.model.terms import ENERGIES, TERMS, changed
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,14 @@ class System:
         for key, value in normalized(self).items():
             object.__setattr__(self, key, value)
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, f.name) for f in fields(self)))
+
+    def __hash__(self) -> int:
+        # Looked up at every turn, and made of every expression.
+        return self._hash
+
     # -- what it is made of -----------------------------------------------------------------
 
     def expressions(self) -> Iterable[tuple[str, sp.Expr]]:
@@ -128,7 +137,8 @@ class System:
         return self._symbols(Input)
 
     def _symbols(self, kind: type) -> tuple[Any, ...]:
-        found = {s for _, e in self.expressions() for s in symbols_of(e) if isinstance(s, kind)}
+        every = (contents(e).symbols for _, e in self.expressions())
+        found = {s for symbols in every for s in symbols if isinstance(s, kind)}
         by_name = {s.name: s for s in found}
         return tuple(by_name[name] for name in in_order(by_name))
 
@@ -219,7 +229,7 @@ def written_out(system: System) -> System:
     """Return the same system with every repetition written out, coordinate by coordinate."""
     kept = {f.name: getattr(system, f.name) for f in fields(system)}
     for kind in ENERGIES:
-        sums = kept[kind].atoms(Each)
+        sums = contents(kept[kind]).sums
         kept[kind] = kept[kind].xreplace({r: r.doit() for r in sums})
     for kind in TERMS:
         terms: list[Any] = []

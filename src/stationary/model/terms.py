@@ -11,6 +11,7 @@ import sympy as sp
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
+from stationary.model.contents import contents
 from stationary.model.each import Each
 from stationary.model.symbols import rate
 
@@ -31,11 +32,12 @@ def expression(value: Any, what: str) -> sp.Expr:
             )
         )
     made = sp.S(value)
-    if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+    strange = contents(made).unphysical
+    if strange - {sp.I}:
         raise StatementError(
             say(f"{what} is not finite.", f"Found {made}.", "Check its constants.")
         )
-    if made.has(sp.I):
+    if strange:
         raise StatementError(
             say(
                 f"{what} is not real.",
@@ -295,24 +297,15 @@ TERMS: dict[str, tuple[type, ...]] = {
 
 def changed(e: sp.Expr, change: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
     """Change an expression, and the elements of the repetitions in it."""
-    repetitions = e.atoms(Each)
+    repetitions = contents(e).sums
     if repetitions:
         e = e.xreplace({r: r.apply(change) for r in repetitions})
     return change(e)
 
 
-def symbols_of(e: sp.Expr) -> set[sp.Symbol]:
-    """Return the symbols of an expression; of repetitions those that all rows share."""
-    sums = e.atoms(Each)
-    # A number in the place of each sum keeps its factor.
-    plain = e.xreplace({r: sp.Integer(k + 2) for k, r in enumerate(sums)}) if sums else e
-    found = plain.free_symbols.union(*(r.shared for r in sums))
-    return {s for s in found if isinstance(s, sp.Symbol)}
-
-
 def split_sums(e: sp.Expr, what: str = "an energy") -> tuple[sp.Expr, list[tuple[sp.Expr, Each]]]:
     """Split an energy into what is stated plainly and the sums in it, with their factors."""
-    sums = sorted(e.atoms(Each), key=sp.default_sort_key)
+    sums = sorted(contents(e).sums, key=sp.default_sort_key)
     if not sums:
         return e, []
     marks = {r: sp.Dummy() for r in sums}

@@ -253,12 +253,16 @@ class Motion:
     @cached_property
     def u(self) -> np.ndarray:
         """Inputs, shape (times, inputs)."""
+        return self.inputs_at(self.t, self.y)
+
+    def inputs_at(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the inputs at times and states, shape (times, inputs)."""
         count = len(self.system.inputs)
         if count == 0:
-            return np.zeros((len(self.t), 0))
+            return np.zeros((len(t), 0))
         last = [self.alpha] if self.kernel.rows else []
-        p = np.array([[*self.params, *self.drives.slots(t), *last] for t in self.t]).T
-        return np.asarray(self.kernel.inputs(self.t[None, :], self.y.T, p)).reshape(count, -1).T
+        p = np.array([[*self.params, *self.drives.slots(x), *last] for x in t]).T
+        return np.asarray(self.kernel.inputs(t[None, :], y.T, p)).reshape(count, -1).T
 
     def _evaluate(self, f: ca.Function) -> np.ndarray:
         """Evaluate a function of the graph at all times; shape (times, entries)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -124,11 +125,12 @@ def simulate(
     points = count(points)
     watched = as_events(events)
     rtol, atol = tolerance("rtol", rtol), tolerance("atol", atol)
-    layout = graph_of(system).layout
+    graph = graph_of(system)
+    # Equal statements share one graph, and what was found out about the first of them.
+    system, layout = graph.system, graph.layout
     values = layout.values(params)
     refuse_unsmooth(system, values)
     driven = drives(layout, inputs, (first, last))
-    graph = graph_of(system)
     state = repaired(graph, values, first, *layout.state(start, values), repair=repair)
     solid = check_inertia(graph, values, first, state.q, state.v)
     # A Newton step of the variational integrator needs rows that are independent.
@@ -143,7 +145,7 @@ def simulate(
         drives=driven,
         state=state,
         stabilize=stabilization(stabilize),
-        grid=np.linspace(first, last, points),
+        grid=_grid(first, last, points),
         watch=Watch(watched, kernel, values),
         integrator=_choose(method, kernel),
         may_change=method == "auto",
@@ -178,6 +180,12 @@ def _failure(motion: Motion, last: float) -> str:
         "Check the signs of the energies, or ask for a shorter span; throw=False returns what "
         "there is.",
     )
+
+
+@lru_cache(maxsize=8)
+def _grid(first: float, last: float, points: int) -> np.ndarray:
+    """Return the output times; motions copy them."""
+    return np.linspace(first, last, points)
 
 
 @dataclass
@@ -253,8 +261,9 @@ class _Run:
     def require_finite(self, y: np.ndarray) -> None:
         """Refuse a start at which forces are not finite."""
         rates = self._ode(self.grid[0]).f(self.grid[0], y)
-        bad = np.flatnonzero(~np.isfinite(rates))
-        if len(bad):
+        finite = np.isfinite(rates)
+        if not finite.all():
+            bad = np.flatnonzero(~finite)
             name = self.kernel.layout.name(int(bad[0]) % self.kernel.size)
             raise StatementError(
                 say(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
+from stationary.lower.kernel import sampled
 from stationary.result.motion import Motion
 from stationary.result.status import Status
 
@@ -21,16 +23,18 @@ _BROKEN = 1e-7
 
 def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
-    few = np.unique(np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int))
-    sampled = replace(motion, t=motion.t[few], y=motion.y[few])
-    broken = _broken(sampled)
+    few = _few(len(motion.t))
+    broken = _broken(motion, few)
     if broken:
         return replace(motion, status=Status("violated", broken))
     # A fixed step has errors of its own, which the energy shows and no tolerance bounds.
     if motion.status not in ("done", "event") or "Variational" in motion.method:
         return motion
-    scale = max(float(np.max(np.abs([sampled.kinetic, sampled.potential, sampled.work]))), 1e-300)
-    error = float(np.max(np.abs(sampled.balance)))
+    found = _sampled(motion, "energies", few)
+    work = motion.work[few]
+    scale = max(float(np.abs(found[:, :2]).max()), float(np.abs(work).max()), 1e-300)
+    balance = found[:, 2] - found[0, 2] - (work - work[0])
+    error = float(np.abs(balance).max())
     # Series promise rounding; other methods their tolerance.
     allowed = _BALANCE_OF_SERIES if motion.method == "Taylor" else max(_BALANCE * rtol, 1e-9)
     if error <= max(allowed * scale, 1e3 * atol):
@@ -40,13 +44,28 @@ def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     return replace(motion, status=Status("inaccurate", message))
 
 
-def _broken(motion: Motion) -> str:
+@cache
+def _few(count: int) -> np.ndarray:
+    """Return which of so many times are looked at."""
+    return np.unique(np.linspace(0, count - 1, _LOOKS).astype(int))
+
+
+def _sampled(motion: Motion, name: str, few: np.ndarray) -> np.ndarray:
+    """Evaluate the first output of a function of the graph at a few times, one row each."""
+    n, y = motion.kernel.size, motion.y[few]
+    u = motion.inputs_at(motion.t[few], y)
+    f = sampled(motion.kernel.graph, name, 0, len(few))
+    q, v = y[:, :n].ravel(), y[:, n : 2 * n].ravel()
+    return f(motion.t[few], q, v, u.ravel(), motion.params)[0].reshape(len(few), -1)
+
+
+def _broken(motion: Motion, few: np.ndarray) -> str:
     """Say which constraints a motion leaves, if any: such as agreed only at the start."""
     layout = motion.kernel.layout
     if not layout.multipliers:
         return ""
-    R = np.abs(motion.violations).max(axis=0)
-    bad = np.flatnonzero(R > _BROKEN * max(1.0, np.abs(motion.q).max()))
+    R = np.abs(_sampled(motion, "constraints", few)).max(axis=0)
+    bad = np.flatnonzero(R > _BROKEN * max(1.0, np.abs(motion.q[few]).max()))
     if not len(bad):
         return ""
     names = [layout.row_name(int(i)) for i in bad]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf
 
 from stationary.derive.graph import Graph
 from stationary.errors import DerivationError, StatementError, say
@@ -16,6 +17,9 @@ from stationary.solve.saddle import tangent_basis
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
 EXAMINE_UP_TO = 500
+
+# Pivots that keep this much of their row leave no doubt; below it eigenvalues decide.
+_CLEARLY = 1e-4
 
 # A mass this many times smaller than the largest is none.
 _LEAST = 1e-12
@@ -30,8 +34,8 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
     if graph.system.size > EXAMINE_UP_TO:
         return True
     arguments = (t, q, v, np.zeros(len(graph.system.inputs)), params)
-    M = numeric(graph, "dynamics")(*arguments)[0].toarray()
-    if not np.all(np.isfinite(M)):
+    M = numeric(graph, "dynamics", dense=True)(*arguments)[0]
+    if not np.isfinite(M).all():
         raise DerivationError(
             say(
                 "the kinetic energy is not finite at the start.",
@@ -39,17 +43,17 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
                 "Start elsewhere, or check the parameters.",
             )
         )
-    try:
-        np.linalg.cholesky(M)
-        scale = np.sqrt(np.diag(M))
+    root, failed = dpotrf(M)
+    if not failed:
+        scale = np.sqrt(M.diagonal())
+        if (root.diagonal() > _CLEARLY * scale).all():
+            return True
         least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
         if least > len(M) * np.finfo(float).eps:
             return True
-    except np.linalg.LinAlgError:
-        pass
     free = np.eye(len(M))
     if graph.layout.multipliers:
-        free = tangent_basis(numeric(graph, "constraints")(*arguments)[2])
+        free = tangent_basis(numeric(graph, "constraints", dense=True)(*arguments)[2])
         tangent = free.T @ M @ free
         if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
             return False

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stationary.lower.engines.casadi import caller
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import Kernel, numeric
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,8 @@ class Ode:
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:
         """The right-hand side as a function of time and state."""
-        return caller(self.kernel.rhs, self.p)
+        rhs, p = numeric(self.kernel, "rhs"), self.p
+        return lambda t, y: rhs(t, y, p)[0]
 
 
 @dataclass(frozen=True)

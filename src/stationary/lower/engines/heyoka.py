@@ -24,12 +24,16 @@ import casadi as ca
 
 from stationary.errors import CompileError, say
 from stationary.lower import cache as disk
+from stationary.lower.engines.scaled import Scaled
 
 # Below this many instructions the series are unrolled, above it they are loops: unrolled code is
 # faster and its compile time grows with the square of the size.
 # Measured on n-link pendulums: 250 instructions are n = 3, unrolled in 0.2 s quick and 5 s
 # optimized; n = 6 takes 0.8 s and 33 s.
 _UNROLL_UP_TO = 250
+
+# Names the way in which a graph is lowered: code that another way has left on disk is not used.
+_LOWERING = "scaled"
 
 # A lock older than this many seconds was left by a process that died.
 _STALE = 600.0
@@ -55,19 +59,11 @@ def kinks(rhs: ca.Function) -> list[str]:
 
 
 @cache
-def _operations() -> dict[int, Callable[..., Any]]:
+def _functions() -> dict[int, Callable[..., Any]]:
+    """Return what has a series of its own."""
     import heyoka as hy
 
     return {
-        ca.OP_ASSIGN: lambda x: x,
-        ca.OP_ADD: lambda x, y: x + y,
-        ca.OP_SUB: lambda x, y: x - y,
-        ca.OP_MUL: lambda x, y: x * y,
-        ca.OP_DIV: lambda x, y: x / y,
-        ca.OP_NEG: lambda x: -x,
-        ca.OP_INV: lambda x: 1.0 / x,
-        ca.OP_SQ: lambda x: x * x,
-        ca.OP_TWICE: lambda x: 2.0 * x,
         ca.OP_POW: lambda x, y: x**y,
         ca.OP_CONSTPOW: lambda x, y: x**y,
         ca.OP_SQRT: hy.sqrt,
@@ -93,26 +89,48 @@ def _operations() -> dict[int, Callable[..., Any]]:
     }
 
 
+def _arithmetic(par: Any) -> dict[int, Callable[..., Scaled]]:
+    """Return what products and sums do to factors that do not move."""
+    return {
+        ca.OP_ASSIGN: lambda x: x,
+        ca.OP_ADD: lambda x, y: x.plus(y, par),
+        ca.OP_SUB: lambda x, y: x.plus(-y, par),
+        ca.OP_MUL: lambda x, y: x * y,
+        ca.OP_DIV: lambda x, y: x / y,
+        ca.OP_NEG: lambda x: -x,
+        ca.OP_INV: lambda x: Scaled(1.0, {}) / x,
+        ca.OP_SQ: lambda x: x * x,
+        ca.OP_TWICE: lambda x: x * Scaled(2.0, {}),
+    }
+
+
 def equations(rhs: ca.Function) -> list[tuple[Any, Any]]:
     """Return the graph of ẏ = f(t, y, p) as heyoka's pairs of variable and derivative."""
     import heyoka as hy
 
-    operations = _operations()
+    arithmetic, functions = _arithmetic(hy.par), _functions()
     y = [hy.expression(f"y{i}") for i in range(rhs.numel_in(1))]
-    p = [hy.par[i] for i in range(rhs.numel_in(2))]
-    arguments = ([hy.time], y, p)
+
+    def argument(which: int, entry: int) -> Scaled:
+        if which == 2:
+            return Scaled(1.0, {entry: 1})
+        return Scaled(1.0, {}, y[entry] if which == 1 else hy.time)
+
     memory: list[Any] = [None] * rhs.sz_w()
     rates: list[Any] = [hy.expression(0.0)] * len(y)
     for k in range(rhs.n_instructions()):
         op, read, write = rhs.instruction_id(k), rhs.instruction_input(k), rhs.instruction_output(k)
         if op == ca.OP_INPUT:
-            memory[write[0]] = arguments[read[0]][read[1]]
+            memory[write[0]] = argument(*read)
         elif op == ca.OP_OUTPUT:
-            rates[write[1]] = memory[read[0]]
+            rates[write[1]] = hy.expression(memory[read[0]].written(hy.par))
         elif op == ca.OP_CONST:
-            memory[write[0]] = hy.expression(rhs.instruction_constant(k))
-        elif op in operations:
-            memory[write[0]] = operations[op](*(memory[i] for i in read))
+            memory[write[0]] = Scaled(rhs.instruction_constant(k), {})
+        elif op in arithmetic:
+            memory[write[0]] = arithmetic[op](*(memory[i] for i in read))
+        elif op in functions:
+            inside = (hy.expression(memory[i].written(hy.par)) for i in read)
+            memory[write[0]] = Scaled(1.0, {}, functions[op](*inside))
         else:
             raise CompileError(
                 say(
@@ -136,7 +154,7 @@ class Engine:
     def __post_init__(self):
         import heyoka as hy
 
-        self.key = disk.digest(self.rhs.serialize(), hy.__version__)
+        self.key = disk.digest(self.rhs.serialize(), hy.__version__, _LOWERING)
 
     def integrator(self) -> Any:
         """Return the best integrator that there is; compile quickly if there is none."""
@@ -163,7 +181,6 @@ class Engine:
             made = hy.taylor_adaptive(
                 equations(self.rhs),
                 zeros,
-                pars=[0.0] * self.rhs.numel_in(2),
                 compact_mode=not unrolled,
                 opt_level=level,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,14 +57,10 @@ class Taylor(AbstractIntegrator):
         first = engine.lock.acquire(blocking=False)
         try:
             stepper = engine.integrator() if first else copy.copy(engine.integrator())
-            stepper.pars[:] = ode.p
+            _give(stepper, ode.p)
             short = _first_step(stepper, t, y)
             walk = _between_steps if dense else _on_grid
-            if t + short < end:
-                inside = grid[grid <= t + short]
-                yield from walk(stepper, t + short, inside, ode.longest)
-                t, grid = t + short, grid[len(inside) :]
-            yield from walk(stepper, end, grid, ode.longest)
+            yield from walk(stepper, end, grid, ode.longest, short)
         finally:
             if first:
                 engine.lock.release()
@@ -74,7 +71,7 @@ class Taylor(AbstractIntegrator):
         engine, lengths = ode.kernel.engine, [ode.longest]
         with engine.lock:
             stepper = engine.integrator()
-            stepper.pars[:] = ode.p
+            _give(stepper, ode.p)
             stepper.time, stepper.state[:] = t, y
             for _ in range(_FIRST_FEW):
                 stepper.step(ode.longest)
@@ -112,6 +109,11 @@ class Taylor(AbstractIntegrator):
             )
 
 
+def _give(stepper: Any, p: np.ndarray) -> None:
+    """Set the parameters; those behind the last one that the equations contain have no place."""
+    stepper.pars[:] = p[: len(stepper.pars)]
+
+
 def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
     """Put the integrator at the start; return how long its first step may be, at most.
 
@@ -124,40 +126,58 @@ def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
     stepper.step(write_tc=True)
     step, series = stepper.last_h, np.abs(stepper.tc)
     stepper.time, stepper.state[:] = t, y
-    size = series[:, 0].max()
-    if not np.isfinite(step) or size == 0 or not np.all(np.isfinite(series)):
+    largest = series.max(axis=0)
+    size = largest[0]
+    if not np.isfinite(step) or size == 0 or not np.isfinite(largest).all():
         size = max(size, 1.0)
-    orders = np.arange(2, series.shape[1])
-    growth = ((series[:, 2:].max(axis=0) / size) ** (1 / orders)).max()
+    growth = ((largest[2:] / size) ** _roots(len(largest))).max()
     return np.exp(-2.0) / growth if growth > 0 and growth * step > _DECAY else np.inf
 
 
-def _on_grid(stepper: Any, end: float, grid: np.ndarray, longest: float) -> Iterator[Piece]:
+@cache
+def _roots(count: int) -> np.ndarray:
+    return 1 / np.arange(2, count)
+
+
+def _on_grid(
+    stepper: Any, end: float, grid: np.ndarray, longest: float, short: float
+) -> Iterator[Piece]:
     """Walk to the end and note the states at the output times on the way."""
     while stepper.time < end:
-        before, state = stepper.time, stepper.state.copy()
-        last = [] if len(grid) and grid[-1] == end else [end]
-        times = np.concatenate([[before], grid, last])
-        outcome, smallest, _, steps, _, states = stepper.propagate_grid(
-            times, max_steps=_CHUNK, max_delta_t=longest
-        )
-        if _failed(stepper, outcome, smallest, end):
-            # Again from where all was well, keeping every step: the last good one is wanted.
-            stepper.time, stepper.state[:] = before, state
-            yield from _between_steps(stepper, end, grid, longest)
-            return
-        reached = times[: len(states)]
-        grid = grid[len(reached) - 1 :]
-        ends = np.array([before, stepper.time])
-        yield Piece(ends, _lookup(reached, states), stepper.state.copy(), steps, False)
+        first, state = stepper.time, stepper.state.copy()
+        reached, found, steps = [], [], 0
+        while stepper.time < end and steps < _CHUNK:
+            before = stepper.time
+            until, short = min(end, before + short), np.inf
+            ahead = grid[: np.searchsorted(grid, until, "right")]
+            last = [] if len(ahead) and ahead[-1] == until else [until]
+            times = np.concatenate([[before], ahead, last])
+            outcome, smallest, _, taken, _, states = stepper.propagate_grid(
+                times, max_steps=_CHUNK, max_delta_t=longest
+            )
+            if _failed(stepper, outcome, smallest, end):
+                # Again from where all was well, keeping every step: the last good one is wanted.
+                stepper.time, stepper.state[:] = first, state
+                yield from _between_steps(stepper, end, grid, longest, np.inf)
+                return
+            count = min(len(states) - 1, len(ahead))
+            reached.append(ahead[:count])
+            found.append(states[1 : count + 1])
+            grid, steps = grid[count:], steps + taken
+        ends = np.array([first, stepper.time])
+        lookup = _lookup(_joined(reached), _joined(found), stepper.state.copy())
+        yield Piece(ends, lookup, stepper.state.copy(), steps, False)
 
 
-def _between_steps(stepper: Any, end: float, grid: np.ndarray, longest: float) -> Iterator[Piece]:
+def _between_steps(
+    stepper: Any, end: float, grid: np.ndarray, longest: float, short: float
+) -> Iterator[Piece]:
     """Walk to the end and keep the series of every step."""
     while stepper.time < end:
         before = stepper.time
+        until, short = min(end, before + short), np.inf
         outcome, smallest, _, steps, dense, _ = stepper.propagate_until(
-            end, max_steps=_CHUNK, max_delta_t=longest, c_output=True
+            until, max_steps=_CHUNK, max_delta_t=longest, c_output=True
         )
         failed = _failed(stepper, outcome, smallest, end)
         if dense is None:
@@ -174,14 +194,36 @@ def _between_steps(stepper: Any, end: float, grid: np.ndarray, longest: float) -
         yield Piece(times, evaluate, stepper.state.copy(), steps)
 
 
+@cache
+def _lost() -> Any:
+    """Return what heyoka says of a state that is not finite."""
+    from heyoka import taylor_outcome
+
+    return taylor_outcome.err_nf_state
+
+
 def _failed(stepper: Any, outcome: Any, smallest: float, end: float) -> bool:
     stalled = smallest < _STALLED * np.spacing(abs(stepper.time)) and stepper.time < end
-    return stalled or "nf_state" in str(outcome) or not np.all(np.isfinite(stepper.state))
+    return stalled or outcome == _lost() or not np.isfinite(stepper.state).all()
 
 
 def _copied(dense: Any) -> Callable[[np.ndarray], np.ndarray]:
     return lambda times: np.array(dense(times))
 
 
-def _lookup(times: np.ndarray, states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda wanted: states[np.searchsorted(times, wanted)]
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _lookup(
+    times: np.ndarray, states: np.ndarray, end: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the states at some of the noted times, or at the end of the walk."""
+
+    def evaluate(wanted: np.ndarray) -> np.ndarray:
+        if len(wanted) == len(times) and (wanted == times).all():
+            return states
+        whole = np.vstack([states, end])
+        return whole[np.searchsorted(times, wanted)]
+
+    return evaluate

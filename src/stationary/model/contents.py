@@ -1,0 +1,69 @@
+"""What an expression is made of, found in one walk and remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.core.function import AppliedUndef, Subs
+
+from stationary.model.each import Each
+
+# Expressions of a statement are asked about many times while it is checked.
+_KEPT = 4096
+
+#: Numbers that no energy has.
+_UNPHYSICAL = (sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The leaves of an expression, sorted by kind.
+
+    Attributes
+    ----------
+    symbols : frozenset of Symbol
+        Of repetitions those that all rows share.
+    sums : frozenset of Each
+    functions : frozenset of AppliedUndef
+        SymPy's functions of time.
+    unphysical : frozenset of Expr
+        Numbers that are not finite or not real.
+    """
+
+    symbols: frozenset[sp.Symbol]
+    sums: frozenset[Each]
+    functions: frozenset[AppliedUndef]
+    unphysical: frozenset[sp.Expr]
+
+
+@lru_cache(maxsize=_KEPT)
+def contents(e: sp.Expr) -> Contents:
+    """Walk through an expression once and sort what it is made of."""
+    symbols, sums, functions, strange = set(), set(), set(), set()
+    seen, bound = set(), False
+    waiting: list[sp.Basic] = [e]
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, sp.Symbol):
+            symbols.add(node)
+        elif isinstance(node, Each):
+            sums.add(node)
+        elif node in _UNPHYSICAL:
+            strange.add(node)
+        else:
+            if isinstance(node, AppliedUndef):
+                functions.add(node)
+            bound = bound or isinstance(node, (ExprWithLimits, Subs, sp.Lambda))
+            waiting.extend(node.args)
+    if bound:
+        # Variables of integration are no symbols of the expression.
+        symbols &= e.free_symbols
+    for r in sums:
+        symbols |= {s for s in r.shared if isinstance(s, sp.Symbol)}
+    return Contents(*map(frozenset, (symbols, sums, functions, strange)))
