@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
+from math import frexp
 from operator import mul
 from typing import Any
 
@@ -49,12 +50,14 @@ class Scaled:
             return other
         if self.powers != other.powers:
             return Scaled(1.0, {}, self.written(par) + other.written(par))
-        ratio = other.number / self.number
         if self.moving is None and other.moving is None:
             return Scaled(self.number + other.number, self.powers)
-        a, b = (1.0 if x is None else x for x in (self.moving, other.moving))
-        moving = a + b if ratio == 1 else a - b if ratio == -1 else a + ratio * b
-        return Scaled(self.number, self.powers, moving)
+        # Only powers of two divide exactly: what cancels in the graph must cancel here.
+        ratio = other.number / self.number
+        front = self.number if frexp(abs(ratio))[0] == 0.5 else 1.0
+        a, b = (_times(x.number / front, 1.0 if x.moving is None else x.moving)
+                for x in (self, other))  # fmt: skip
+        return Scaled(front, self.powers, a + b)
 
     def written(self, par: Any) -> Any:
         """Return the product as one expression of the engine, or a number."""

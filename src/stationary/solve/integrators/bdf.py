@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import Kernel, numeric
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
 # Output times between two looks at the clock and the keyboard.
@@ -24,7 +25,11 @@ _MOST_STEPS = 100_000
 
 @dataclass(frozen=True)
 class BDF(AbstractIntegrator):
-    """Variable-order backward differentiation (CVODES) with exact Jacobians.
+    """Variable-order backward differentiation with exact Jacobians.
+
+    CVODES for free systems; under constraints IDAS, with accelerations and multipliers among the
+    unknowns: M a = force + Aᵀλ and R̈ + 2αṘ + α²R = 0 are solved together with the step, so that
+    a long chain's matrices stay sparse.
 
     Steps follow the motion, not the fastest decaying mode. Events are located on polynomials that
     match positions, velocities and accelerations at 500 instants or more.
@@ -52,48 +57,67 @@ class BDF(AbstractIntegrator):
         while len(nodes):
             ahead, nodes = nodes[:_CHUNK], nodes[_CHUNK:]
             times = np.append(t, ahead)
-            states, good = _advance(ode, times, y)
+            states, good, steps = _advance(ode, times, y)
             if good > 1:
-                yield _piece(ode, times[:good], states[:good], dense)
+                yield _piece(ode, times[:good], states[:good], steps, dense)
             if good < len(times):
                 raise BlowUp(times[good])
             t, y = times[-1], states[-1]
 
 
-def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the states at these times and how many of them are good."""
+def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Return the states at these times, how many of them are good, and the steps in between."""
     fractions = (times - times[0]) / (times[-1] - times[0])
     # Rounded, so that chunks of an even grid share one integrator.
-    states = _run(ode, tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y)
+    states, steps = _run(ode, tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y)
     if states is not None:
-        return np.vstack([y, states]), len(times)
-    found = [y]
+        return np.vstack([y, states]), len(times), steps
+    found, steps = [y], 0
     for start, end in zip(times[:-1], times[1:]):
-        states = _run(ode, (0.0, 1.0), start, end - start, found[-1])
+        states, taken = _run(ode, (0.0, 1.0), start, end - start, found[-1])
         if states is None:
             break
         found.append(states[-1])
-    return np.array(found), len(found)
+        steps += taken
+    return np.array(found), len(found), steps
 
 
-def _run(ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray):
-    solver = _integrator(ode.kernel, fractions, ode.rtol, ode.atol)
+def _run(
+    ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray
+) -> tuple[np.ndarray | None, int]:
+    kernel = ode.kernel
+    solver = _integrator(kernel, fractions, ode.rtol, ode.atol)
+    given: dict[str, Any] = {"x0": y, "p": np.concatenate([ode.p, [start, length]])}
     try:
-        made = solver(x0=y, p=np.concatenate([ode.p, [start, length]]))
+        if _implicit(kernel):
+            given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
+        made = solver(**given)
     except RuntimeError:
-        return None
+        return None, 0
     states = np.asarray(made["xf"]).T
-    return states if np.all(np.isfinite(states)) else None
+    return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
+
+
+def _implicit(kernel: Kernel) -> bool:
+    """Whether accelerations and multipliers are unknowns; rows that depend on each other forbid."""
+    return bool(kernel.rows) and not kernel.damped
+
+
+def _held(kernel: Kernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
+    """Return accelerations and multipliers of a state."""
+    n = kernel.size
+    u = numeric(kernel, "inputs")(t, y, p)[0]
+    return numeric(kernel, "held")(t, y[:n], y[n : 2 * n], u, p[: kernel.parameters], p[-1])[:2]
 
 
 @lru_cache(maxsize=32)
 def _integrator(kernel: Kernel, fractions: tuple, rtol: float, atol: float) -> ca.Function:
-    """Return CVODES on a scaled time from 0 to 1: start and length are values at run time."""
+    """Return SUNDIALS on a scaled time from 0 to 1: start and length are values at run time."""
     kind = type(kernel.arguments[0])
     tau, y = kind.sym("tau"), kind.sym("y", kernel.states)
     p = kind.sym("p", kernel.rhs.numel_in(2) + 2)
     start, length = p[-2], p[-1]
-    rate = length * kernel.rhs(start + length * tau, y, p[:-2])
+    t = start + length * tau
     options = {
         "reltol": rtol,
         "abstol": atol,
@@ -101,11 +125,36 @@ def _integrator(kernel: Kernel, fractions: tuple, rtol: float, atol: float) -> c
         "disable_internal_warnings": True,
         "show_eval_warnings": False,
     }
-    dae = {"t": tau, "x": y, "p": p, "ode": rate}
-    return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
+    dae = {"t": tau, "x": y, "p": p}
+    if not _implicit(kernel):
+        dae["ode"] = length * kernel.rhs(t, y, p[:-2])
+        return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
+    dae["z"], rate, dae["alg"] = _implicitly(kernel, t, y, p[:-2])
+    dae["ode"] = length * rate
+    # Multipliers follow from the state: their errors do not add up and need no control.
+    options["suppress_algebraic"] = True
+    if ca.has_linsol("csparse"):
+        options["linear_solver"] = "csparse"
+    return ca.integrator("bdf", "idas", dae, 0.0, list(fractions[1:]), options)
 
 
-def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, dense: bool) -> Piece:
+def _implicitly(kernel: Kernel, t: Any, y: Any, p: Any) -> tuple[Any, Any, Any]:
+    """Return the unknowns (a, λ), the rate of the state and the equations that fix the unknowns."""
+    graph, n, rows = kernel.graph, kernel.size, list(kernel.rows)
+    z = type(y).sym("z", n + len(rows))
+    a, lam, alpha = z[:n], z[n:], p[-1]
+    v = y[n : 2 * n]
+    inner = (t, y[:n], v, kernel.inputs(t, y, p), p[: kernel.parameters])
+    M, force = graph.dynamics(*inner)
+    R, Rdot, A, gamma, drive = graph.constraints(*inner)
+    balance = ca.mtimes(M, a) - force - ca.mtimes(A[rows, :].T, lam)
+    bent = ca.mtimes(A[rows, :], a) + gamma[rows] + 2 * alpha * Rdot[rows] + alpha**2 * R[rows]
+    power = graph.energies(*inner)[3] - ca.dot(lam, drive[rows])
+    rate = ca.vertcat(v, a, *([power] if graph.fed else []))
+    return z, rate, ca.vertcat(balance, bent)
+
+
+def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: bool) -> Piece:
     # Imported where it is used: SciPy's splines take longer to load than this package.
     from scipy.interpolate import BPoly
 
@@ -124,4 +173,4 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, dense: bool) -> Piec
         made[exact] = states[at[exact]]
         return made
 
-    return Piece(times, evaluate, states[-1], len(times) - 1, dense)
+    return Piece(times, evaluate, states[-1], steps, dense)
