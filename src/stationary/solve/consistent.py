@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.sparse.linalg import splu
 
 from stationary.derive.graph import Graph
@@ -19,6 +20,10 @@ from stationary.solve.saddle import independent_rows
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
 _DENSE_UP_TO = 600
+
+# Largest number of unknowns for which many states are moved together, and how many of them.
+_TOGETHER_UP_TO = 60
+_AT_ONCE = 1000
 
 # Newton steps towards the constraints before giving up.
 _MOST_STEPS = 60
@@ -184,30 +189,89 @@ def repaired(
     return State(graph, new_q, new_v, moved, rows, names)
 
 
-def projected(graph: Graph, p: np.ndarray, t: float, q: np.ndarray, v: np.ndarray):
-    """Return a state close to the constraints moved onto them, in the metric of the masses."""
-    place = _Place(graph, p, t)
-    M, A = place.mass(q, v), place.rows(q, v)
+def projected(
+    graph: Graph, p: np.ndarray, t: Any, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return states close to the constraints moved onto them, in the metric of the masses.
+
+    One state, or one per row of q and v with as many times.
+    """
+    if np.ndim(t) == 0:
+        return _projected(_Place(graph, p, t), q, v)
+    if len(t) > 1 and graph.system.size + graph.layout.multipliers <= _TOGETHER_UP_TO:
+        found = [_projected_together(graph, p, *part) for part in _parts(t, q, v)]
+    else:
+        found = [projected(graph, p, *each) for each in zip(t, q, v)]
+    q, v = (np.array(x).reshape(-1, q.shape[1]) for x in zip(*found)) if found else (q, v)
+    return q, v
+
+
+def _projected(place: _Place, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    A, M, small = None, None, _ROUNDING * max(1.0, np.abs(q).max())
     for _ in range(_FEW_STEPS):
-        R, _ = place.violation(q, v)
-        if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+        R, Rdot = place.violation(q, v)
+        if np.abs(R).max() <= small:
             break
+        if A is None:
+            M, A = place.mass(q, v), place.rows(q, v)
         # One A serves all steps: they are tiny.
         q = q + place.step(M, A, np.zeros_like(q), R)
-    _, Rdot = place.violation(q, v)
+    else:
+        _, Rdot = place.violation(q, v)
     if np.abs(Rdot).max() > _ROUNDING * max(1.0, np.abs(v).max()):
+        if A is None:
+            M, A = place.mass(q, v), place.rows(q, v)
         v = v + place.step(M, A, np.zeros_like(v), Rdot)
     return q, v
 
 
+def _parts(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> Iterator[tuple]:
+    for k in range(0, len(t), _AT_ONCE):
+        yield t[k : k + _AT_ONCE], q[k : k + _AT_ONCE], v[k : k + _AT_ONCE]
+
+
+def _projected_together(
+    graph: Graph, p: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Project the states of many times at once: small systems spend their time on calls."""
+    count, u = len(t), np.zeros((len(graph.system.inputs), len(t)))
+
+    def called(f: Any, output: int) -> np.ndarray:
+        """Evaluate one output at all times, time first."""
+        made = np.asarray(f(t[None, :], q.T, v.T, u, p)[output])
+        return np.moveaxis(made.reshape(made.shape[0], count, -1), 1, 0)
+
+    M, A = _with_units(called(graph.dynamics, 0)), called(graph.constraints, 2)
+    pull = np.linalg.solve(M, np.swapaxes(A, 1, 2))
+    back = pull @ np.linalg.pinv(A @ pull, rcond=_RANK**2, hermitian=True)
+    for _ in range(_FEW_STEPS):
+        R = called(graph.constraints, 0)
+        if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+            break
+        q = q - (back @ R)[..., 0]
+    return q, v - (back @ called(graph.constraints, 1))[..., 0]
+
+
+def _with_units(M: np.ndarray) -> np.ndarray:
+    """Put unit masses where there are none: a metric needs them all."""
+    diagonal = np.diagonal(M, axis1=-2, axis2=-1)
+    present = diagonal > 0
+    if present.all() and (diagonal > 1e-12 * diagonal.max()).all():
+        return M
+    scale = diagonal[present].mean() if present.any() else 1.0
+    missing = np.where(diagonal > 1e-12 * scale, 0.0, scale)
+    return M + missing[..., None] * np.eye(M.shape[-1])
+
+
 class _Place:
-    """The constraints of a system at one time, as numbers."""
+    """The constraints of a system at one time, as numbers; matrices of small ones are dense."""
 
     def __init__(self, graph: Graph, p: np.ndarray, t: float):
         self.graph, self.p, self.t = graph, p, t
         self.u = np.zeros(len(graph.system.inputs))
-        self._constraints = numeric(graph, "constraints")
         self.dense = graph.system.size + graph.layout.multipliers <= _DENSE_UP_TO
+        self._constraints = numeric(graph, "constraints", dense=self.dense)
+        self._dynamics = numeric(graph, "dynamics", dense=self.dense)
 
     def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return R and Ṙ."""
@@ -220,7 +284,9 @@ class _Place:
 
     def mass(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return M, with unit masses where there are none: a metric needs them all."""
-        M = numeric(self.graph, "dynamics")(self.t, q, v, self.u, self.p)[0]
+        M = self._dynamics(self.t, q, v, self.u, self.p)[0]
+        if self.dense:
+            return _with_units(M)
         diagonal = M.diagonal()
         scale = np.mean(diagonal[diagonal > 0]) if np.any(diagonal > 0) else 1.0
         return M + sparse.diags(np.where(diagonal > 1e-12 * scale, 0.0, scale), format="csc")
@@ -228,18 +294,32 @@ class _Place:
     def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one."""
         if self.dense:
-            if not np.all(np.isfinite(R)) or not np.all(np.isfinite(A.data)):
-                return np.zeros(A.shape[1])
-            root = np.linalg.cholesky(M.toarray())
-            B = np.linalg.solve(root, A.toarray().T).T
-            short = np.linalg.lstsq(B, -(R + A @ pull), rcond=_RANK)[0]
-            return pull + np.linalg.solve(root.T, short)
+            return self._dense_step(M, A, pull, R)
         m = A.shape[0]
         # A trace of −ε on the diagonal keeps redundant rows from making the matrix singular.
         trace = 1e-13 * sparse.eye(m) * abs(M.diagonal()).mean()
         K = sparse.bmat([[M, A.T], [A, -trace]], format="csc")
         known = np.concatenate([np.zeros(A.shape[1]), -(R + A @ pull)])
         return pull + splu(K).solve(known)[: A.shape[1]]
+
+    @staticmethod
+    def _dense_step(M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
+        if not (np.isfinite(R).all() and np.isfinite(A).all()):
+            return np.zeros(A.shape[1])
+        root, failed = dpotrf(M, lower=True)
+        if failed:
+            raise np.linalg.LinAlgError("the metric is not positive definite")
+        B, _ = dtrtrs(root, A.T, lower=True)
+        missing = -(R + A @ pull)
+        # Independent rows: the normal equations and one refinement; else least squares.
+        gram, failed = dpotrf(B.T @ B)
+        clear = not failed and gram.diagonal().min() > 1e-4 * gram.diagonal().max()
+        if clear:
+            short = B @ dpotrs(gram, missing)[0]
+            short += B @ dpotrs(gram, missing - B.T @ short)[0]
+        else:
+            short = np.linalg.lstsq(B.T, missing, rcond=_RANK)[0]
+        return pull + dtrtrs(root, short, lower=True, trans=1)[0]
 
     def position(self, start: np.ndarray) -> np.ndarray:
         """Return the nearest q with R = 0, or the best that there is."""
@@ -314,11 +394,12 @@ class _Place:
         A, M = self.rows(q, v), self.mass(q, v)
         if not self.dense:
             return self._independent_sparse(A, M)
-        return tuple(independent_rows(self._scaled(A, M)).tolist())
-
-    @staticmethod
-    def _scaled(A: Any, M: Any) -> np.ndarray:
-        return np.linalg.solve(np.linalg.cholesky(M.toarray()), A.toarray().T).T
+        scaled = dtrtrs(dpotrf(M, lower=True)[0], A.T, lower=True)[0].T
+        # Independent for certain if each row keeps a good part that is its own.
+        gram, failed = dpotrf(scaled @ scaled.T)
+        if not failed and (gram.diagonal() > 1e-4 * np.linalg.norm(scaled, axis=1)).all():
+            return tuple(range(len(A)))
+        return tuple(independent_rows(scaled).tolist())
 
     @staticmethod
     def _independent_sparse(A: Any, M: Any) -> tuple[int, ...]:

@@ -359,17 +359,17 @@ class _Run:
                         raise
                     self.integrator, self.may_change = Runge(), False
 
-    def _projected(self, t: float, y: np.ndarray) -> np.ndarray:
+    def _projected(self, t: Any, y: np.ndarray) -> np.ndarray:
+        """Put one state, or those of several times, onto the constraints."""
         n = self.kernel.size
-        q, v = projected(self.kernel.graph, self.params, t, y[:n], y[n : 2 * n])
-        return np.concatenate([q, v, y[2 * n :]])
+        q, v = projected(self.kernel.graph, self.params, t, y[..., :n], y[..., n : 2 * n])
+        return np.concatenate([q, v, y[..., 2 * n :]], axis=-1)
 
     def _settled(self, piece: Piece) -> Piece:
         """Return a piece whose states lie on the constraints, whatever the tolerance."""
 
         def evaluate(times: np.ndarray) -> np.ndarray:
-            pairs = zip(times, piece.evaluate(times))
-            return np.array([self._projected(t, y) for t, y in pairs]).reshape(len(times), -1)
+            return self._projected(times, piece.evaluate(times))
 
         return replace(piece, evaluate=evaluate)
 
