@@ -56,6 +56,7 @@ def results():
         Row("force on x", f * st.cos(theta) + lam * st.sin(theta), eq.Q[0] + eq.A[0] * lam, SLIDES),
         Row("force on y", f * st.sin(theta) - lam * st.cos(theta), eq.Q[1] + eq.A[1] * lam, SLIDES),
         Row("torque", tau, eq.Q[2] + eq.A[2] * lam, SLIDES),
+        Row("λ, sign turned", m * forward * theta.dot, -eq.multipliers[0], SLIDES),
     ]
     # λ of the slides, along a drive with changing f and τ.
     motion = drive(f_ * st.cos(st.t), tau_ * st.sin(2 * st.t), {x.dot: 0.3})

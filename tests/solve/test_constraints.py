@@ -337,3 +337,43 @@ def test_a_pivot_that_accelerates_evenly_tilts_the_vertical():
     motion = st.simulate(bob, span=(0, 2), start={x: hanging[0], y: hanging[1]})
     np.testing.assert_allclose(motion[x] - a * motion.t**2 / 2, hanging[0], rtol=0, atol=1e-13)
     np.testing.assert_allclose(motion.lam["rod"], -np.hypot(a, G), rtol=1e-12)
+
+
+def test_multipliers_and_forces_of_one_instant_are_asked_for_by_name():
+    x, y = st.coordinates("x y")
+    motion = st.simulate(pendulum(), span=(0, 2), start={x: 1.0}, points=21)
+    now, k = motion.at(motion.t[7]), 7
+    assert now.lam["rod"] == pytest.approx(motion.lam["rod"][k], abs=1e-12)
+    assert now.lam.shape == (1,)
+    np.testing.assert_allclose(now.force("rod"), motion.force("rod")[k], atol=1e-12)
+    between = motion.at(0.4321)
+    pull = -(between[x.dot] ** 2 + between[y.dot] ** 2 - G * between[y])
+    assert between.lam["rod"] == pytest.approx(pull, abs=1e-12)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_bdf_counts_its_own_steps_not_the_output_times(held):
+    x, y = st.coordinates("x y")
+    free = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=x**2 / 2 + y)
+    system, start = (pendulum(), {x: 1.0}) if held else (free, {x: 1.0})
+    counts = [
+        st.simulate(system, span=(0, 5), start=start, method=st.BDF(), points=n).steps
+        for n in (2, 51)
+    ]
+    # As many steps as the tolerance asks for: neither 1 nor 50.
+    assert min(counts) > 200 and max(counts) < 2 * min(counts)
+
+
+def test_bdf_under_constraints_is_as_accurate_as_its_tolerance():
+    x, y = st.coordinates("x y")
+    exact = st.simulate(pendulum(), span=(0, 5), start={x: 1.0}, points=51)
+    errors = []
+    for rtol in (1e-6, 1e-9):
+        found = st.simulate(
+            pendulum(), span=(0, 5), start={x: 1.0}, points=51, method=st.BDF(),
+            rtol=rtol, atol=rtol / 100,
+        )  # fmt: skip
+        errors.append(np.abs(found.y - exact.y).max())
+        assert found.residual["R"] < 1e-15 and found.residual["Rdot"] < 1e-14
+        np.testing.assert_allclose(found.lam, exact.lam, atol=1e4 * rtol)
+    assert errors[0] < 1e-3 and errors[1] < 1e-6

@@ -16,6 +16,7 @@ from stationary.derive.lagrange import (
     still,
     virtual_work,
 )
+from stationary.derive.multipliers import is_small
 from stationary.derive.readable import (
     Written,
     block,
@@ -26,8 +27,12 @@ from stationary.derive.readable import (
     total,
     write_sum,
 )
+from stationary.errors import DerivationError
 from stationary.model.symbols import Coordinate, Input, rate, t
 from stationary.model.terms import Constraint
+
+# Operations above which multipliers are not written out.
+_LONGEST = 200
 
 #: A heading and the paragraphs below it; a step without paragraphs is left out.
 Step = tuple[str, list[str]]
@@ -49,6 +54,7 @@ def explanation(eq: Equations) -> str:
         board.velocity_constraints(),
         board.collected(),
         board.constraint_rates(),
+        board.multipliers(),
         board.matrices(),
     )
     for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
@@ -182,6 +188,27 @@ class _Blackboard:
             found = [*pull, *terms(self.tidy(still(once, self.q)))]
             body.append(block(rule, f"&= {write_sum(found)} = 0"))
         return "Rates of the constraints, which fix the multipliers", body
+
+    def multipliers(self) -> Step:
+        heading = "The multipliers in closed form"
+        if not is_small(self.eq):
+            return heading, []
+        try:
+            found = self.eq.multipliers
+        except DerivationError as error:
+            return heading, [str(error).partition("\n")[0].capitalize()]
+        if sum(e.count_ops() for e in found) > _LONGEST:
+            return heading, []
+        inside = r"\gamma + A M^{-1} \left(Q - C \dot{q} - G\right)"
+        rule = (
+            rf"\lambda = -\left(A M^{{-1}} A^{{\mathsf{{T}}}}\right)^{{-1}} \left({inside}\right)"
+        )
+        intro = (
+            r"Put $\ddot{q} = M^{-1}\left(Q - C \dot{q} - G + A^{\mathsf{T}} \lambda\right)$ into "
+            r"$A \ddot{q} + \gamma = 0$, where $\gamma$ is the rest of the rates above."
+        )
+        rows = [f"{sp.latex(lam)} &= {sp.latex(e)}" for lam, e in zip(self.eq.lam, found)]
+        return heading, [intro, block(rule), block(*rows)]
 
     def matrices(self) -> Step:
         eq, s = self.eq, self.system

@@ -105,6 +105,25 @@ class Equations:
         rows = range(len(self.coordinates))
         return column(total(self._left(i)) - total(self._right(i)) for i in rows)
 
+    @cached_property
+    def multipliers(self) -> sp.ImmutableMatrix:
+        """λ in closed form, one row per entry of `lam`, from R̈ = 0.
+
+        With R̈ = A q̈ + γ this is λ = −(A M⁻¹Aᵀ)⁻¹ (γ + A M⁻¹(Q − C q̇ − G)). For small systems: at
+        most 6 coordinates and 2 multipliers.
+
+        Examples
+        --------
+        >>> x, y, (m, r, g) = *st.coordinates("x y"), st.parameters("m r g")
+        >>> circle = st.System(constraints=[(x**2 + y**2 - r**2) / 2])
+        >>> st.equations(st.particle(m, at=(x, y), gravity=g) + circle).multipliers[0]
+        m*(g*y - x.dot**2 - y.dot**2)/(x**2 + y**2)
+        """
+        # What is solved for here is built from these equations: it comes after them.
+        from stationary.derive.multipliers import closed_form
+
+        return closed_form(self)
+
     def _left(self, i: int) -> list[Term]:
         """Return the terms of M q̈ + C q̇ + G for one coordinate, in the order of reading."""
         turning = tidy(sum(c * v for c, v in zip(self.C.row(i), self.velocities)))

@@ -460,6 +460,15 @@ class Instant:
         """The energy at this time."""
         return float(self.motion.energy[0])
 
+    @property
+    def lam(self) -> Multipliers:
+        """Multipliers, one per row of constraints; ``lam["rod"]`` by name."""
+        return Multipliers.of(self.motion.lam[0], self.motion.kernel.layout)
+
+    def force(self, name: str, *, on: Any = None) -> np.ndarray:
+        """Return the force of one constraint at this time; see `Motion.force`."""
+        return self.motion.force(name, on=on)[0]
+
     def __getitem__(self, key: Any) -> Any:
         value = self.motion[key][0]
         return float(value) if np.ndim(value) == 0 else value

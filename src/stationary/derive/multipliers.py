@@ -1,0 +1,70 @@
+"""Multipliers in closed form: the forces that keep R̈ = 0, solved for."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from stationary.derive.lagrange import Equations, conditions, refuse, still
+from stationary.derive.readable import column, in_fractions, tidy
+from stationary.model.symbols import rate
+from stationary.model.terms import Constraint
+
+# Inverses of symbolic matrices beyond this size are no longer read.
+MOST_COORDINATES, MOST_MULTIPLIERS = 6, 2
+
+
+def is_small(eq: Equations) -> bool:
+    """Tell whether there are multipliers and their closed form can be read."""
+    few = len(eq.coordinates) <= MOST_COORDINATES and len(eq.lam) <= MOST_MULTIPLIERS
+    return bool(eq.lam) and few
+
+
+def closed_form(eq: Equations) -> sp.ImmutableMatrix:
+    """Return λ = −(A M⁻¹Aᵀ)⁻¹ (γ + A M⁻¹(Q − C q̇ − G))."""
+    if not eq.lam:
+        return sp.ImmutableMatrix(0, 1, [])
+    if not is_small(eq):
+        refuse(
+            "the multipliers are too many or too entangled to be written down.",
+            f"Found {len(eq.lam)} multipliers of {len(eq.coordinates)} coordinates, expected at "
+            f"most {MOST_MULTIPLIERS} of {MOST_COORDINATES}.",
+            "Use st.simulate: motion.lam has their values.",
+        )
+    exact, back = in_fractions(eq.system)
+    M, A, C, G, Q = (
+        X.applyfunc(lambda e: sp.nsimplify(e, rational=True))
+        for X in (eq.M, eq.A, eq.C, eq.G, eq.Q)
+    )
+    turning = C * sp.Matrix(eq.velocities)
+    free = Q - turning.applyfunc(tidy) - G
+    gamma = sp.Matrix([_bent(term, e, eq) for term, e in conditions(exact)])
+    pulled, missing = _inverse(M, A.T), gamma + A * _inverse(M, free)
+    K, missing = (A * pulled).applyfunc(tidy), missing.applyfunc(tidy)
+    size = tidy(K.det(method="berkowitz"))
+    if size == 0:
+        refuse(
+            "the multipliers are not determined: constraints depend on each other.",
+            f"Found A M⁻¹Aᵀ without an inverse for {', '.join(map(str, eq.lam))}.",
+            "Remove a redundant constraint; st.check names it.",
+        )
+    solved = -K.adjugate() * missing
+    return column(back(_quotient(e, size)) for e in solved)
+
+
+def _bent(term, e: sp.Expr, eq: Equations) -> sp.Expr:
+    """Return γ of a row: what R̈, or the rate of a row on velocities, has beside A q̈."""
+    once = rate(e) if isinstance(term, Constraint) else e
+    return tidy(still(once, eq.coordinates))
+
+
+def _inverse(M: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
+    if M.is_diagonal():
+        return sp.Matrix(*right.shape, lambda i, j: right[i, j] / M[i, i])
+    return M.LUsolve(right).applyfunc(tidy)
+
+
+def _quotient(above: sp.Expr, below: sp.Expr) -> sp.Expr:
+    """Cancel what numerator and denominator share, keeping sums below the line whole."""
+    whole = sp.factor_terms(sp.together(tidy(above) / below))
+    above, below = sp.fraction(whole)
+    return min((whole, tidy(above) / tidy(below), tidy(whole)), key=sp.count_ops)
