@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 import stationary as st
+from stationary.derive.lagrange import equations
 from tests.checks import assert_says
 
 x, y, theta = st.coordinates("x y theta")
@@ -21,7 +22,7 @@ robot = st.System(
 
 def test_the_multiplier_of_the_wheeled_robot_is_that_of_the_slides():
     # D. Lee, Mechanical System Analysis: λ = m(ẋ cos θ + ẏ sin θ)θ̇ with Aᵀλ on the left side.
-    (found,) = st.equations(robot).multipliers
+    (found,) = equations(robot).multipliers
     slides = m * (x.dot * st.cos(theta) + y.dot * st.sin(theta)) * theta.dot
     assert sp.expand(found + slides) == 0
     assert sp.count_ops(found) <= sp.count_ops(slides) + 1
@@ -31,14 +32,14 @@ def test_the_multiplier_of_the_cartesian_pendulum_is_that_of_the_slides():
     # The same slides, A = (x, y): mẍ + λx = 0 and mÿ + mg + λy = 0 with ẋ² + ẏ² + xẍ + yÿ = 0
     # give λ = m(ẋ² + ẏ² − gy)/r², and x² + y² = r². (They print +mgy.)
     circle = st.System(constraints=[st.Constraint((x**2 + y**2 - r**2) / 2, name="rod")])
-    (found,) = st.equations(bob + circle).multipliers
+    (found,) = equations(bob + circle).multipliers
     slides = m * (x.dot**2 + y.dot**2 - g * y) / (x**2 + y**2)
     assert sp.simplify(found + slides) == 0
 
 
 def test_the_pull_of_a_rod_is_the_centripetal_force_and_the_weight_along_it():
     # S. Hirai's R = √(x² + y²) − r: on the circle λ = −m(v²/r − g y/r), the tension.
-    (found,) = st.equations(bob + st.rod((0, 0), (x, y), r, name="rod")).multipliers
+    (found,) = equations(bob + st.rod((0, 0), (x, y), r, name="rod")).multipliers
     a, w = sp.symbols("a w", real=True)
     on_circle = {x: r * sp.sin(a), y: -r * sp.cos(a)}
     on_circle |= {x.dot: r * w * sp.cos(a), y.dot: r * w * sp.sin(a), r: sp.Integer(1)}
@@ -77,12 +78,12 @@ def test_the_closed_form_is_what_the_engines_compute(name):
     }  # fmt: skip
     system, start, inputs = stated[name]
     motion = st.simulate(system, span=(0, 1), start=start, inputs=inputs, points=11)
-    for k, e in enumerate(st.equations(system).multipliers):
+    for k, e in enumerate(equations(system).multipliers):
         np.testing.assert_allclose(motion[e], motion.lam[:, k], rtol=1e-10, atol=1e-10)
 
 
 def test_the_derivation_shows_the_multiplier_after_the_rate_that_fixes_it():
-    text = st.equations(bob + st.System(constraints=[(x**2 + y**2 - r**2) / 2])).explain()
+    text = equations(bob + st.System(constraints=[(x**2 + y**2 - r**2) / 2])).explain()
     rates, closed = text.index("which fix the multipliers"), text.index("closed form")
     assert rates < closed
     assert r"\ddot{R}_{1} &= J \ddot{q} + \dot{q}^{\mathsf{T}} H \dot{q}" in text
@@ -90,8 +91,8 @@ def test_the_derivation_shows_the_multiplier_after_the_rate_that_fixes_it():
 
 
 def test_free_systems_have_no_multipliers_and_large_ones_refuse():
-    assert st.equations(bob).multipliers.shape == (0, 1)
-    assert "closed form" not in st.equations(bob).explain()
+    assert equations(bob).multipliers.shape == (0, 1)
+    assert "closed form" not in equations(bob).explain()
     many = st.coordinates("a b c d e h k")
     chain = st.System(
         kinetic=sum(q.dot**2 for q in many), constraints=[p - q for p, q in zip(many, many[1:])]
@@ -101,9 +102,9 @@ def test_free_systems_have_no_multipliers_and_large_ones_refuse():
         "the multipliers are too many or too entangled to be written down.\n"
         "  Found 6 multipliers of 7 coordinates, expected at most 2 of 6.\n"
         "  Use st.simulate: motion.lam has their values.",
-        lambda: st.equations(chain).multipliers,
+        lambda: equations(chain).multipliers,
     )
-    assert "closed form" not in st.equations(chain).explain()
+    assert "closed form" not in equations(chain).explain()
 
 
 def test_redundant_constraints_have_no_closed_form_and_it_is_said():
@@ -113,6 +114,6 @@ def test_redundant_constraints_have_no_closed_form_and_it_is_said():
         "the multipliers are not determined: constraints depend on each other.\n"
         "  Found A M⁻¹Aᵀ without an inverse for lambda_R1, lambda_R2.\n"
         "  Remove a redundant constraint; st.check names it.",
-        lambda: st.equations(twice).multipliers,
+        lambda: equations(twice).multipliers,
     )
-    assert "not determined" in st.equations(twice).explain()
+    assert "not determined" in equations(twice).explain()
