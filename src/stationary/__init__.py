@@ -92,6 +92,7 @@ from stationary.solve.sliding.balance import newton
 from stationary.solve.sliding.evolution import quasistatics
 from stationary.solve.sliding.limits import limit_load, limit_surface
 from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
+from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
 from stationary.solve.stability import linearize
 from stationary.solve.stabilize import Baumgarte, Projection
 from stationary.solve.statics import statics
@@ -136,6 +137,7 @@ __all__ = [
     "Pusher",
     "Runge",
     "Slide",
+    "SpeedLimit",
     "State",
     "StateSpace",
     "StatementError",
@@ -183,6 +185,7 @@ __all__ = [
     "pi",
     "positions",
     "potential_of",
+    "quasistatic_error",
     "quasistatics",
     "rate",
     "ritz",

@@ -1,5 +1,5 @@
 """Pictures of results; importing this package registers them."""
 
-from stationary.plot import animation, diagram, phase, series, strobe, surface
+from stationary.plot import animation, diagram, phase, series, speed, strobe, surface
 
-__all__ = ["animation", "diagram", "phase", "series", "strobe", "surface"]
+__all__ = ["animation", "diagram", "phase", "series", "speed", "strobe", "surface"]

@@ -111,6 +111,9 @@ class Slide(Motion):
         if self.kernel.layout.multipliers:
             R, Rdot = self._constraints
             found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
+        # An increment has no velocity of its own: its average need not satisfy Ṙ = 0 at its end.
+        if self.method == "increments":
+            del found["Rdot"]
         return found | self.evidence
 
     def at(self, t: Any) -> Motion | Instant:

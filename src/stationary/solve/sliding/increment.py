@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
 
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.reduced import refined
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
+# Up to this many coordinates eigenvalues that are not convex are taken out one by one.
+_ALL_EIGENVALUES = 100
 
 
 @dataclass(frozen=True)
@@ -62,26 +66,38 @@ def increment(
     bent: tuple[np.ndarray, ...] | None = None
     if near is not None and len(near.mu) == len(every):
         bent = (near.y, near.lam, near.mu)
-    size = max(1.0, float(np.abs(q).max(initial=0.0)))
+    size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
     outcome: Any = None
     settled_place: Any = None
     for count in range(_MOST_STEPS):
         place = question.at(t + h, x, viscous=True, touching=every)
-        problem = _over(question, place, start, x - q, h, held, bent)
-        outcome, settled_place = solved(question, replace(place, problem=problem), guess)
-        if outcome.answer is None or outcome.word == "undecided":
-            raise Failed(outcome.word, outcome, settled_place)
-        answer = outcome.answer
+        exact, convex = _over(question, place, start, x - q, h, held, bent)
+        # Newton's method knows how constraints bend; where it fails, a convex problem that does
+        # not know leads closer.
+        answer = None
+        if guess is not None and not np.any(question.rubs >= 0):
+            answer = refined(exact, guess)
+            settled_place = replace(place, problem=exact)
+            if answer is not None and not answer.right():
+                answer = None
+        bends = answer is None
+        if answer is None:
+            outcome, settled_place = solved(question, replace(place, problem=convex), guess)
+            if outcome.answer is None or outcome.word == "undecided":
+                raise Failed(outcome.word, outcome, settled_place)
+            answer = outcome.answer
         move = answer.v
         reach = float(np.abs(move).max(initial=0.0))
         if not np.isfinite(reach) or reach > 1e3 * size * (1 + count):
             raise Failed("too far", outcome, settled_place)
-        x = x + move
-        guess, bent = answer, (answer.y, answer.lam, answer.mu)
+        share = 0.5 if bends and count > 3 and reach > 0.7 * before else 1.0
+        before = reach
+        x = x + share * move
+        bent = (answer.y, answer.lam, answer.mu)
         if reach <= _ROUNDING * size:
             return Increment(t + h, x, settled_place, answer, h)
         # The next problem is about what is left of the way.
-        guess = replace(answer, v=np.zeros_like(move))
+        guess = replace(answer, v=(1 - share) * move)
     raise Failed("too many steps", outcome, settled_place)
 
 
@@ -93,44 +109,59 @@ def _over(
     h: float,
     held: np.ndarray,
     bent: tuple[np.ndarray, ...] | None,
-) -> Problem:
-    """State the problem for what is left of an increment."""
+) -> tuple[Problem, Problem]:
+    """State the problem for what is left of an increment: as it is, and without what is not convex.
+
+    Both have the same solution when nothing is left.
+    """
     now = place.problem
     given = (place.t, place.q, place.u, question.params)
     (tangent,) = evaluated(question.sliding, "tangent")(*given)
     K = bowl = sparse.csc_matrix(-tangent)
     if bent is not None:
-        (bend,) = evaluated(question.sliding, "curvature")(*given, np.concatenate(bent))
-        K = K + bend
+        curvature = evaluated(question.sliding, "curvature")
+        K = K + curvature(*given, np.concatenate(bent))[0]
+        # Distances are convex: links in tension bend the right way, those in compression do not.
+        tension = (0 * bent[0], np.minimum(bent[1], 0.0), 0 * bent[2])
+        bowl = bowl + curvature(*given, np.concatenate(tension))[0]
     K = (K + K.T) / 2
+    bowl = _bowl(K, (bowl + bowl.T) / 2)
     drag = now.viscous
     b = np.where(held, place.R, now.A @ moved + h * now.b)
 
-    def potential(d: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        pull = K @ d
-        value, slope, second = float(d @ pull) / 2, pull, K
-        if drag is not None:
-            D, by_v, by_v2 = drag((moved + d) / h)
-            value, slope, second = value + h * D, slope + by_v, second + by_v2 / h
-        return value, slope, second
+    def potential(K: Any) -> Any:
+        if not K.nnz and drag is None:
+            return None
 
-    smooth = K.nnz > 0 or drag is not None
-    return replace(
+        def value(d: np.ndarray) -> tuple[float, np.ndarray, Any]:
+            pull = K @ d
+            total, slope, second = float(d @ pull) / 2, pull, K
+            if drag is not None:
+                D, by_v, by_v2 = drag((moved + d) / h)
+                total, slope, second = total + h * D, slope + by_v, second + by_v2 / h
+            return total, slope, second
+
+        return value
+
+    exact = replace(
         now,
         c=place.along - start.along,
         size=now.size * h ** (-now.power),
         b=b,
         g=place.gap,
-        viscous=potential if smooth else None,
-        bowl=_bowl(bowl) if smooth and drag is None else None,
+        viscous=potential(K),
     )
+    return exact, replace(exact, viscous=potential(bowl))
 
 
-def _bowl(K: Any) -> Any:
-    """Return a matrix without negative eigenvalues that is near K."""
-    if K.shape[0] > 300:
-        diagonal = K.diagonal()
-        spread = np.asarray(abs(K).sum(axis=1)).ravel() - np.abs(diagonal)
-        return K if np.all(diagonal >= spread * (1 - 1e-12)) else 0 * K
-    values, vectors = np.linalg.eigh(((K + K.T) / 2).toarray())
+def _bowl(K: Any, hopeful: Any) -> Any:
+    """Return a matrix without negative eigenvalues that is near K: by these, or the hopeful one."""
+    if not K.nnz:
+        return K
+    if K.shape[0] > _ALL_EIGENVALUES:
+        size = abs(hopeful).max()
+        lifted = (hopeful + 1e-9 * size * sparse.eye(K.shape[0])).tocsc()
+        pivots = splu(lifted, diag_pivot_thresh=0.0, options={"SymmetricMode": True}).U.diagonal()
+        return hopeful if np.all(pivots > 0) else sparse.csc_matrix(K.shape)
+    values, vectors = np.linalg.eigh(K.toarray())
     return sparse.csc_matrix((vectors * np.maximum(values, 0.0)) @ vectors.T)

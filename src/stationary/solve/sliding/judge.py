@@ -74,6 +74,8 @@ class Cones:
         settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-8
         settings.reduced_tol_feas = 1e-8
         settings.max_threads = 1
+        if not self._rows:
+            self.zero(sparse.csr_matrix((1, self.unknowns)), np.zeros(1))
         rows = sparse.vstack(self._rows, format="csc")
         program = self.package.DefaultSolver(
             sparse.triu(self.P, format="csc"), self.cost, rows, np.concatenate(self._rhs),
@@ -108,10 +110,15 @@ def judged(problem: Problem) -> Verdict:
     if problem.viscous:
         # Quadratic where it is linear damping; elsewhere Newton's method alone decides.
         _, slope, second = problem.viscous(np.zeros(n))
-        bowl = second if problem.bowl is None else problem.bowl
-        P = P + sparse.csc_matrix(bowl) * (speed / force)
+        if not np.all(np.isfinite(slope)) or not np.all(
+            np.isfinite(sparse.csc_matrix(second).data)
+        ):
+            return Verdict("kink")
+        P = P + sparse.csc_matrix(second) * (speed / force)
         cones.cost[:n] += slope / force
-    cones.P = sparse.block_diag([P, sparse.csc_matrix((cones.unknowns - n,) * 2)], format="csc")
+    cones.P = sparse.csc_matrix(
+        (P.tocoo().data, (P.tocoo().row, P.tocoo().col)), shape=(cones.unknowns,) * 2
+    )
     wide = sparse.csr_matrix((0, cones.unknowns - n))
     cones.zero(_padded(A, wide), -problem.b / speed)
     cones.least(_padded(-G, wide), problem.g / speed)

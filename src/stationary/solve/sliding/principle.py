@@ -403,6 +403,16 @@ def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> D
             "Remove one, or change the motion that it imposes.",
         )
         return NoMotion(message, kind="jammed", solution=step, names=tuple(names))
+    if outcome.word == "kink":
+        return DidNotConverge(
+            say(
+                "the dissipation has a kink at rest, which hides what sticks.",
+                "Found a slope or a curvature at v = 0 that is not finite.",
+                "State dry friction as st.Friction(limit, on=…) instead.",
+            ),
+            status="kink",
+            solution=step,
+        )
     return DidNotConverge(
         say(
             "the search for the velocity did not end.",

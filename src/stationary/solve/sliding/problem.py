@@ -40,8 +40,6 @@ class Problem:
     size, power : ndarray, shape (terms,)
     A, b, G, g : what holds
     viscous : callable or None
-    bowl : matrix or None
-        A positive semidefinite stand-in for the second derivative of `viscous`.
     """
 
     f: np.ndarray
@@ -55,7 +53,6 @@ class Problem:
     G: Any
     g: np.ndarray
     viscous: Viscous | None = None
-    bowl: Any = None
 
     @property
     def n(self) -> int:

@@ -70,7 +70,7 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
     drive = np.concatenate([problem.b, problem.g[working], problem.c[held]])
     rows, gaps = len(problem.b), int(working.sum())
     nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
-    best = np.inf
+    best, order = np.inf, None
     v = near.v.copy()
     w = problem.rates(v)
     r = problem.speeds(w)
@@ -92,7 +92,9 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
         if error == 0 or (error < _ROUNDING and error >= 0.5 * best):
             break
         best = min(best, error)
-        dv, dnu = _solved(H, C, left, -off, problem.dense)
+        if order is None and not problem.dense:
+            order = saddle_order(H, C)
+        dv, dnu = _solved(H, C, left, -off, order)
         if not (np.all(np.isfinite(dv)) and np.all(np.isfinite(dnu))):
             return None
         # Close to the end full steps arrive, and rounding would only mislead a search.
@@ -179,17 +181,21 @@ def _stack(*blocks: Any) -> Any:
     return np.vstack(blocks)
 
 
-def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, dense: bool):
-    """Solve H x − Cᵀ z = force, C x = gap; of several solutions the smallest."""
+def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, order: np.ndarray | None):
+    """Solve H x − Cᵀ z = force, C x = gap; of several solutions the smallest.
+
+    Sparse matrices are factored in the given order, dense ones need none.
+    """
     n, m = H.shape[0], C.shape[0]
     known = np.concatenate([force, gap])
-    # Rows and velocities may have any units: balanced, their ranks can be told.
-    if dense:
+    if order is None:
         K = np.zeros((n + m, n + m))
         K[:n, :n], K[:n, n:], K[n:, :n] = H, -C.T, C
         try:
             made = np.linalg.solve(K, known)
-            if np.abs(K @ made - known).max() > 1e-8 * max(np.abs(known).max(), 1e-300):
+            if not np.all(np.isfinite(made)) or (
+                np.abs(K @ made - known).max() > 1e-8 * max(np.abs(known).max(), 1e-300)
+            ):
                 raise np.linalg.LinAlgError
         except np.linalg.LinAlgError:
             made = np.linalg.lstsq(K, known, rcond=1e-13)[0]
@@ -198,8 +204,12 @@ def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, dense: bool):
     K = sparse.bmat([[H, -C.T], [C, None]], format="csc")
     # Rows may say the same: damped a little they can be factored, and refinement undoes it.
     damped = K + sparse.diags(np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)]))
-    order = saddle_order(H, C)
-    factors = splu(damped[order][:, order].tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01)
+    try:
+        factors = splu(
+            damped[order][:, order].tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01
+        )
+    except RuntimeError:
+        return np.full(n, np.nan), np.full(m, np.nan)
     made = np.zeros(n + m)
     for _ in range(8):
         left = known - K @ made
@@ -215,7 +225,8 @@ def least_move(problem: Problem, working: np.ndarray, off: np.ndarray) -> np.nda
     C = _stack(A, G[working])
     if problem.dense:
         return np.linalg.lstsq(C, -off, rcond=1e-12)[0]
-    return _solved(sparse.eye(problem.n, format="csr"), C, np.zeros(problem.n), -off, False)[0]
+    eye = sparse.eye(problem.n, format="csr")
+    return _solved(eye, C, np.zeros(problem.n), -off, saddle_order(eye, C))[0]
 
 
 def least_motion(problem: Problem, working: np.ndarray) -> np.ndarray:
