@@ -244,7 +244,8 @@ def _difference(question: Question, start: Any, duration: float, count: int) -> 
         q, t = q + h * v, t + h
         neglected, friction = M @ (v - before) / h, problem.matrices[0].T @ near.y
         worst = max(worst, _ratio(neglected, friction, splu(M.tocsc()).solve))
-        least, without = _least(question, t, q, least, close)
+        # The velocity of a step is that of its middle.
+        least, without = _least(question, t - h / 2, q - h / 2 * v, least, close)
         worst = max(worst, _ratio(v - without, without, M.__matmul__))
     return worst
 
