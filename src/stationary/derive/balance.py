@@ -68,6 +68,14 @@ class Balance:
         return self._function("limits", [ca.vertcat(R, gap), ca.vertcat(A, B)])
 
     @cached_property
+    def levels(self) -> ca.Function:
+        """R and gap alone."""
+        whole = self.graph.whole
+        R = whole.vector(lambda e: e.R, lambda e: e.row_index, self.rows)
+        gap = whole.vector(lambda e: e.gap, lambda e: e.gap_index, self.gaps)
+        return self._function("levels", [ca.vertcat(R, gap)])
+
+    @cached_property
     def curvature(self) -> ca.Function:
         """Σ λ ∂²R/∂q² + Σ μ ∂²gap/∂q², with the multipliers as a fifth argument."""
         whole = self.graph.whole

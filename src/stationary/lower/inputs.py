@@ -144,7 +144,8 @@ def _samples(name: str, value: Any, span: tuple[float, float]) -> tuple[np.ndarr
             say(
                 f"the samples of input '{name}' cannot be interpolated.",
                 "Expected (times, values): two arrays of equal length, two or more entries, "
-                "finite, times increasing; or values alone, spread evenly over the span.",
+                "finite, times increasing"
+                + ("." if span[0] == span[1] else "; or values alone, spread evenly over the span."),
                 "Check the arrays.",
             )
         )
@@ -172,6 +173,18 @@ def lowered(signature: Signature, layout: Layout, t_: Any, q: Any, v: Any, p: An
             values.append(translate(content, layout, t_, q, v, p))
         place += SLOTS[kind]
     return ca.vertcat(*values) if values else type(q)(0, 1)
+
+
+def sampled(signature: Signature, slots: np.ndarray, at: float) -> np.ndarray:
+    """Return the inputs that are no expressions, at a time: numbers, and samples interpolated."""
+    values, place = [], 0
+    for kind, _ in signature:
+        if kind == "number":
+            values.append(slots[place])
+        elif kind == "samples":
+            values.append(slots[place] + slots[place + 1] * (at - slots[place + 2]))
+        place += SLOTS[kind]
+    return np.array(values)
 
 
 def translate(

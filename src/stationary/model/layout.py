@@ -150,11 +150,11 @@ class Layout:
 
     def row_name(self, row: int) -> str:
         """Return the name of row `row` of A: the constraint's, with its place if it has several."""
-        for r in self.rows:
-            if row < r.first + r.places.size:
-                place = np.unravel_index(row - r.first, r.shape) if r.shape else ()
-                return r.name + "".join(f"[{int(i)}]" for i in place)
-        raise IndexError(row)
+        return _entry_name(self.rows, row)
+
+    def gap_name(self, entry: int) -> str:
+        """Return the name of a contact, with its place if it is repeated."""
+        return _entry_name(self.gaps, entry)
 
     # -- what a key means ---------------------------------------------------------------------
 
@@ -310,6 +310,14 @@ class Layout:
         if found.array is not None:
             entries = course(found, value, values_by_name(self.system, values))
             vectors[key.rate][self.place(found.array)] = entries
+
+
+def _entry_name(rows: tuple[Rows, ...], entry: int) -> str:
+    for r in rows:
+        if entry < r.first + r.places.size:
+            place = np.unravel_index(entry - r.first, r.shape) if r.shape else ()
+            return r.name + "".join(f"[{int(i)}]" for i in place)
+    raise IndexError(entry)
 
 
 def name_of(key: Any) -> str:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import DerivationError, StatementError, did_you_mean, say
+from stationary.model.each import Repeated
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
 from stationary.solve.curve import FIRST, AbstractCurve, without
+from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.saddle import tangent_basis
 from stationary.solve.statics import statics
@@ -84,11 +86,25 @@ def continuation(
     >>> [point.kind for point in diagram.special], round(diagram.special[0].parameter, 10)
     (['pitchfork'], 1.0)
     """
+    require_system(system)
     name = _parameter_name(system, parameter)
+    _refuse_contacts(system)
     low, high = _span(span)
     first = _first(system, name, (low, high), start, params, inputs)
     path = _Path(system, name, (low, high), first, inputs, points, time.monotonic() + seconds)
     return path.diagram()
+
+
+def _refuse_contacts(system: System) -> None:
+    for entry in system.contacts:
+        term = entry.term if isinstance(entry, Repeated) else entry
+        raise DerivationError(
+            say(
+                f"continuation cannot honour contact '{term.name}'.",
+                f"It opens and closes, which makes a branch kink: {term}.",
+                "State it as a constraint while it touches, or take st.statics value by value.",
+            )
+        )
 
 
 def _parameter_name(system: System, parameter: Any) -> str:
@@ -316,7 +332,7 @@ class _Path(AbstractCurve):
         """Return the eigenvalues of the stiffness on the tangent space, in ascending order."""
         z = w * self.scale
         q, lam, search = z[: self.n], z[self.n : -1], self._at(z[-1])
-        rows = search.limits(q)[1][self.active].toarray()
+        rows = search.limits(q, self.active)[1].toarray()
         H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
         Z = tangent_basis(rows)
         K = Z.T @ H @ Z

@@ -13,6 +13,7 @@ from scipy.linalg import svd
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Special
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.growth import growth_rates
 from stationary.solve.saddle import tangent_basis
 from stationary.solve.search import Search, search_of
 
@@ -241,34 +242,9 @@ class AbstractCurve:
         z = z * self.scale
         q, lam = z[: self.n], z[self.n : -1]
         search = self._at(z[-1])
-        rows = search.limits(q)[1][self.active].toarray()
+        rows = search.limits(q, self.active)[1].toarray()
         H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
-        Z = tangent_basis(rows)
-        K = Z.T @ H @ Z
-        if not len(K):
-            return np.zeros(0)
-        M, D = self._inertia(q, search)
-        M, D = Z.T @ M @ Z, Z.T @ D @ Z
-        if np.linalg.matrix_rank(M, tol=1e-12 * np.abs(M).max()) < len(M):
-            return np.linalg.eigvals(-K).astype(complex)
-        k = len(K)
-        first = np.hstack([np.zeros((k, k)), np.eye(k)])
-        second = np.linalg.solve(M, np.hstack([-K, -D]))
-        return np.linalg.eigvals(np.vstack([first, second]))
-
-    @cached_property
-    def _inertias(self) -> ca.Function:
-        graph = self.search.balance.graph
-        kind: Any = ca.SX if graph.scalar else ca.MX
-        sizes = [f.numel() for f in graph.whole.arguments]
-        t, q, v, u, p = (kind.sym(name, size) for name, size in zip("tqvup", sizes))
-        M, force = graph.dynamics(t, q, v, u, p)
-        return ca.Function("inertias", [t, q, v, u, p], [M, -ca.jacobian(force, v)])
-
-    def _inertia(self, q: np.ndarray, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        zero = np.zeros(self.n)
-        M, D = self._inertias(search.t, q, zero, search.inputs(q), search.params)
-        return np.asarray(M), np.asarray(D)
+        return growth_rates(search, q, H, tangent_basis(rows))
 
     def _at(self, mu: float) -> Search:
         values = self.first.params.copy()

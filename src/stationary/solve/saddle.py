@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import qr
+from scipy.linalg import lapack, qr
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from stationary.derive.order import saddle_order
@@ -22,17 +22,26 @@ EXAMINE_UP_TO = 600
 # A row whose part that is independent of the rows before it is smaller than this adds nothing.
 _RANK = 1e-9
 
+# The same by the squares of sparse factors, and what keeps these from breaking off.
+_RANK_SPARSE, _TRACE = 1e-11, 1e-13
+
+# A matrix whose inverse is this many times smaller than it should be is singular.
+_SINGULAR = 1e-14
+
 # Eigenvalues found for systems too large for all of them.
 _FEW = 6
 
 
 @dataclass(frozen=True)
 class Saddle:
-    """The matrix [[H, Aᵀ], [A, 0]] at one point."""
+    """The matrix [[H, Aᵀ], [A, −corner I]] at one point."""
 
     H: Any
     A: Any
     order: np.ndarray | None = None
+    #: The largest stiffness around: one much smaller is none.
+    stiffest: float = 0.0
+    corner: float = 0.0
 
     @property
     def n(self) -> int:
@@ -51,27 +60,27 @@ class Saddle:
 
     def shifted(self, by: float) -> Saddle:
         """Return the same with H + by·I."""
-        return Saddle(self.H + by * sparse.eye(self.n, format="csc"), self.A, self.order)
+        H = self.H + by * sparse.eye(self.n, format="csc")
+        return Saddle(H, self.A, self.order, self.stiffest)
 
     @cached_property
     def matrix(self) -> Any:
         """The whole matrix."""
-        return sparse.bmat([[self.H, self.A.T], [self.A, None]], format="csc")
+        corner = -self.corner * sparse.eye(self.m) if self.corner else None
+        return sparse.bmat([[self.H, self.A.T], [self.A, corner]], format="csc")
 
     @cached_property
     def _factors(self) -> Any:
         """Factors in an order that keeps a band, without pivoting where that is possible."""
         order = saddle_order(self.H, self.A) if self.order is None else self.order
         K = self.matrix[order][:, order].tocsc()
-        settings: dict[str, Any] = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
-        settings["options"] = {"SymmetricMode": True}
         try:
-            return order, splu(K, **settings)
+            return order, _factored(K)
         except RuntimeError:
             # Redundant rows: a trace in their corner keeps the factors from breaking off.
             size = abs(self.H).max() or 1.0
             corner = np.concatenate([np.zeros(self.n), np.full(self.m, -1e-12 / size)])[order]
-            return order, splu((K + sparse.diags(corner)).tocsc(), **settings)
+            return order, _factored((K + sparse.diags(corner)).tocsc())
 
     def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""
@@ -80,12 +89,7 @@ class Saddle:
             K = self.matrix.toarray()
             if not np.all(np.isfinite(K)):
                 return np.full(self.n, np.nan), np.full(self.m, np.nan)
-            try:
-                made = np.linalg.solve(K, known)
-                if not np.all(np.isfinite(made)):
-                    raise np.linalg.LinAlgError
-            except np.linalg.LinAlgError:
-                made = np.linalg.lstsq(K, known, rcond=1e-12)[0]
+            made = _solve_dense(K, known)
         else:
             order, factors = self._factors
             made = np.empty_like(known)
@@ -102,9 +106,8 @@ class Saddle:
             values = self.tangent_eigenvalues[0]
             if not len(values):
                 return 0, 0, 0
-            tiny = 1e-11 * max(1.0, np.abs(values).max())
-            zero = int(np.sum(np.abs(values) <= tiny))
-            negative = int(np.sum(values < -tiny))
+            zero = int(np.sum(np.abs(values) <= self.tiny))
+            negative = int(np.sum(values < -self.tiny))
             return len(values) - zero - negative, negative, zero
         # Sylvester: the pivots of the whole have the signs of H on the tangent space, and one
         # positive and one negative for every row of A.
@@ -118,9 +121,15 @@ class Saddle:
         return self.n - self.m - negative - zero, negative, zero
 
     def _signs_by_blocks(self) -> tuple[int, int, int]:
-        values = self.smallest()
+        values = self.smallest[0]
         negative = int(np.sum(values < 0))
         return self.n - self.m - negative, negative, 0
+
+    @cached_property
+    def tiny(self) -> float:
+        """An eigenvalue below this is rounding."""
+        values = self.tangent_eigenvalues[0]
+        return 1e-11 * max(np.abs(values).max(initial=0.0), self.stiffest, 1e-300)
 
     @cached_property
     def tangent_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
@@ -133,18 +142,38 @@ class Saddle:
         values, vectors = np.linalg.eigh((reduced + reduced.T) / 2)
         return values, Z @ vectors
 
-    def smallest(self) -> np.ndarray:
-        """Return the eigenvalues of H on the tangent space that are smallest in size."""
+    @cached_property
+    def smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        """The eigenvalues of H on the tangent space that are smallest in size, and vectors."""
         if self.dense:
-            return self.tangent_eigenvalues[0]
+            return self.tangent_eigenvalues
         nothing = np.zeros(self.m)
         inverse = LinearOperator(
             (self.n, self.n), matvec=lambda b: self.solve(np.ravel(b), nothing)[0]
         )
         count = min(_FEW, self.n - self.m - 1)
         start = np.random.default_rng(0).standard_normal(self.n)
-        found = eigsh(inverse, k=count, which="LM", return_eigenvectors=False, v0=start, tol=1e-6)
-        return np.sort(1 / found)
+        found, vectors = eigsh(inverse, k=count, which="LM", v0=start, tol=1e-6)
+        order = np.argsort(1 / found)
+        return 1 / found[order], vectors[:, order]
+
+
+def _solve_dense(K: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Solve a symmetric system; where it is singular, take the smallest solution in the mean.
+
+    Rows and columns are scaled first, so that singular does not mean newtons beside metres.
+    """
+    d = np.ones(len(K))
+    for _ in range(3):
+        size = np.abs(K * np.outer(d, d)).max(axis=1, initial=0.0)
+        d /= np.sqrt(np.where(size > 0, size, 1.0))
+    scaled, right = K * np.outer(d, d), d * known
+    factors, pivots, broken = lapack.dgetrf(scaled)
+    if not broken:
+        share, _ = lapack.dgecon(factors, np.abs(scaled).sum(axis=0).max(initial=0.0))
+        if share > _SINGULAR:
+            return d * lapack.dgetrs(factors, pivots, right)[0]
+    return d * np.linalg.lstsq(scaled, right, rcond=_SINGULAR)[0]
 
 
 def tangent_basis(A: Any) -> np.ndarray:
@@ -162,6 +191,8 @@ def tangent_basis(A: Any) -> np.ndarray:
 
 def independent_rows(A: Any) -> np.ndarray:
     """Return rows that are independent; of dependent ones the first are kept."""
+    if sparse.issparse(A) and sum(A.shape) > EXAMINE_UP_TO:
+        return _independent_sparse(A.tocsr())
     dense = A.toarray() if sparse.issparse(A) else np.asarray(A)
     kept: list[int] = []
     basis = np.zeros((0, dense.shape[1]))
@@ -173,3 +204,44 @@ def independent_rows(A: Any) -> np.ndarray:
             kept.append(i)
             basis = np.vstack([basis, rest / np.linalg.norm(rest)])
     return np.array(kept, dtype=int)
+
+
+def _independent_sparse(A: Any) -> np.ndarray:
+    """Return independent rows by the pivots of [[I, Aᵀ], [A, 0]].
+
+    In an order that puts every row behind its coordinates, the pivot of a row is minus the square
+    of its distance from the rows before it: the orthogonalization of Gram and Schmidt, sparse.
+    """
+    m, n = A.shape
+    sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+    if not np.all(sizes > 0):
+        some = np.flatnonzero(sizes > 0)
+        return some[_independent_sparse(A[some])] if len(some) else some
+    A = sparse.diags(1 / sizes) @ A
+    order = saddle_order(sparse.eye(n, format="csc"), A)
+    # A trace in the corner keeps the factors from breaking off where a row adds nothing.
+    corner = sparse.diags(np.full(m, -_TRACE))
+    K = sparse.bmat([[sparse.eye(n), A.T], [A, corner]], format="csc")[order][:, order].tocsc()
+    pivots = np.empty(n + m)
+    pivots[order] = _factored(K).U.diagonal()
+    return np.flatnonzero(pivots[n:] < -(_TRACE + _RANK_SPARSE))
+
+
+def _factored(K: Any) -> Any:
+    """Factor a symmetric matrix in the order in which it stands."""
+    settings: dict[str, Any] = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
+    return splu(K, **settings, options={"SymmetricMode": True})
+
+
+def shared_multipliers(A: Any, pull: np.ndarray) -> np.ndarray:
+    """Return the smallest multipliers with Aᵀλ = pull, though rows of A depend on each other."""
+    if sum(A.shape) <= EXAMINE_UP_TO:
+        return np.linalg.lstsq(A.toarray().T, pull, rcond=1e-10)[0]
+    # Iterated Tikhonov: every step divides what is missing by 1e6, and stays smallest.
+    m, n = A.shape
+    gram = (A @ A.T).tocsc()
+    factors = splu((gram + 1e-6 * gram.diagonal().max() * sparse.eye(m, format="csc")).tocsc())
+    lam = np.zeros(m)
+    for _ in range(6):
+        lam = lam + factors.solve(A @ (pull - A.T @ lam))
+    return lam

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.derive.balance import Balance
 from stationary.derive.order import saddle_order
-from stationary.lower.engines.casadi import Numeric
-from stationary.lower.inputs import SLOTS, drives, lowered, translate
-from stationary.lower.kernel import graph_of, numeric
-from stationary.model.layout import Layout
+from stationary.lower.inputs import drives
+from stationary.lower.kernel import graph_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
-from stationary.result.multipliers import Multipliers
-from stationary.result.status import Status
+from stationary.solve.examine import Examination
 from stationary.solve.progress import Progress
-from stationary.solve.saddle import EXAMINE_UP_TO, Saddle, independent_rows, tangent_basis
+from stationary.solve.rough import by_ipopt
+from stationary.solve.saddle import DENSE_UP_TO, Saddle, independent_rows
+from stationary.solve.still import AbstractStill
 
-# Newton steps before another method is tried.
-_MOST_STEPS = 200
+# Newton steps before another method is tried, and descents from points that are no minima.
+_MOST_STEPS, _MOST_DESCENTS = 200, 10
 
 # Unbalanced forces and violations below this, relative to the forces at work, are rounding. Where
 # rounding is worse, the best of several steps that no longer improve is taken.
@@ -33,11 +29,22 @@ _RESIDUAL = 2e-14
 _ACCEPTED = 1e-10
 _PATIENCE = 3
 
+# Where a step divides the residual by a small number, and not by a large one, the point has next to
+# no stiffness: its forces are small long before it is near.
+_SLOW, _STUCK = 0.02, 0.9
+
 # Largest system for which IPOPT is tried when Newton's method fails: beyond, it is too slow.
 _IPOPT_UP_TO = 5000
 
-# A coordinate beyond this has no equilibrium to go to.
+# A coordinate this many times beyond the start has no equilibrium to go to.
 _FAR = 1e8
+
+# How far beyond the search it is looked whether the energy still goes down, in powers of ten.
+_DECADES = 7
+
+# A step may change the energy by this much more or less than its quadratic model says: one that
+# goes by luck to a lower place beyond the next hill does not.
+_AGREES = 0.5
 
 
 def search_of(
@@ -49,155 +56,191 @@ def search_of(
 ) -> Search:
     """Return a search at given values of parameters and inputs."""
     layout = graph_of(system).layout
-    driven = drives(layout, inputs, (t, float(np.nextafter(t, np.inf))))
+    driven = drives(layout, inputs, (t, t))
     return Search(system, layout.values(params), driven.signature, driven.slots(t), t, kind)
 
 
-@lru_cache(maxsize=64)
-def balance_of(system: System) -> Balance:
-    """Return the balance of a system; equal statements share one."""
-    return Balance(graph_of(system))
-
-
 @dataclass
-class Search:
+class Search(AbstractStill):
     """The search for an equilibrium at given parameters."""
 
-    system: System
-    params: np.ndarray
-    signature: tuple
-    slots: np.ndarray
-    t: float
     kind: str = "minimum"
     steps: int = 0
-    order: np.ndarray | None = field(default=None)
-
-    @cached_property
-    def balance(self) -> Balance:
-        """The graph of the system at rest."""
-        return balance_of(self.system)
-
-    @property
-    def layout(self) -> Layout:
-        """Where every name stands."""
-        return self.balance.graph.layout
-
-    # -- numbers ----------------------------------------------------------------------------------
-
-    def inputs(self, q: np.ndarray) -> np.ndarray:
-        """Return the inputs at a configuration."""
-        values, place = [], 0
-        for kind, content in self.signature:
-            if kind == "expression":
-                zero = np.zeros_like(q)
-                made = translate(content, self.layout, self.t, q, zero, self.params)
-                values.append(float(ca.DM(made)))
-            else:
-                values.append(self.slots[place])
-                place += SLOTS[kind]
-        return np.array(values)
-
-    def forces(self, q: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return g and the energy."""
-        g, energy, _ = numeric(self.balance, "forces")(self.t, q, self.inputs(q), self.params)
-        return g, float(energy[0])
-
-    def has_energy(self, q: np.ndarray) -> bool:
-        """Tell whether the forces are the slope of the energy, there and a little further on."""
-        if any(kind == "expression" for kind, _ in self.signature):
-            return False
-        rng = np.random.default_rng(1)
-        for point in (q, q + 0.1 * rng.standard_normal(len(q))):
-            u = self.inputs(point)
-            g, _, slope = numeric(self.balance, "forces")(self.t, point, u, self.params)
-            size = max(np.abs(g).max(initial=0.0), 1e-300)
-            if np.all(np.isfinite(g)) and np.abs(g - slope).max(initial=0.0) > 1e-9 * size:
-                return False
-        return True
-
-    def tangent(self, q: np.ndarray) -> sparse.csc_matrix:
-        """Return ∂g/∂q."""
-        K = numeric(self.balance, "tangent")(self.t, q, self.inputs(q), self.params)[0]
-        if any(kind == "expression" for kind, _ in self.signature):
-            p = np.concatenate([[self.t], self.params, self.slots])
-            K = K + _feedback(self.system, self.signature)(q, p)[0]
-        return K
-
-    def limits(self, q: np.ndarray) -> tuple[np.ndarray, sparse.csr_matrix]:
-        """Return R and gaps, and their gradients."""
-        c, A = numeric(self.balance, "limits")(self.t, q, self.inputs(q), self.params)
-        return c, A.tocsr()
-
-    def curvature(self, q: np.ndarray, lam: np.ndarray) -> sparse.csc_matrix:
-        """Return Σ λ ∂²R/∂q²."""
-        if not len(lam):
-            return sparse.csc_matrix((len(q), len(q)))
-        bend = numeric(self.balance, "curvature")
-        return bend(self.t, q, self.inputs(q), self.params, lam)[0]
-
-    def conservative(self, q: np.ndarray) -> bool:
-        """Tell whether the loads have a potential, by the symmetry of the tangent."""
-        rng = np.random.default_rng(1)
-        for point in (q, q + 0.1 * rng.standard_normal(len(q))):
-            K = self.tangent(point)
-            size = abs(K).max() if K.nnz else 0.0
-            if not np.isfinite(size):
-                continue
-            if size and abs(K - K.T).max() > 1e-9 * size:
-                return False
-        return True
-
-    # -- the search -------------------------------------------------------------------------------
+    order: np.ndarray | None = None
+    #: Whether an energy is stated, and whether steps go down along it.
+    stated: bool = False
+    descends: bool = False
+    #: The largest stiffness and the largest coordinate met on the way: what is small beside them
+    #: is rounding.
+    stiffest: float = 0.0
+    extent: float = 0.0
 
     def run(self, q: np.ndarray) -> Equilibrium:
         """Search from a start and wrap up what was found."""
-        if self.balance.gaps and self.kind == "minimum":
-            q, active = self.by_ipopt(q)
-            q, lam, status = self.newton(q, active)
-            return self.wrapped(q, lam, status, active)
+        self.prepare(q)
+        if self.balance.gaps:
+            return self._with_contacts(q)
         active = np.arange(self.balance.rows)
-        found, lam, status = self.newton(q, active)
-        if status != "balanced" and self.kind == "minimum" and len(q) <= _IPOPT_UP_TO:
-            again, _ = self.by_ipopt(q)
+        found, lam, status, seen = self._settled(q, active)
+        rough = self.kind == "minimum" and self.stated and len(q) <= _IPOPT_UP_TO
+        if rough and status not in ("balanced", "saddle", "unbounded"):
+            again, _ = by_ipopt(self, q)
             if np.all(np.isfinite(again)) and np.abs(again).max() < _FAR:
-                other, lam2, better = self.newton(again, active)
-                if better == "balanced":
-                    found, lam, status = other, lam2, better
-        return self.wrapped(found, lam, status, active)
+                other = self._settled(again, active)
+                if other[2] == "balanced":
+                    found, lam, status, seen = other
+        return (seen or self.examined(found, lam, active)).wrapped(status)
+
+    def prepare(self, q: np.ndarray) -> None:
+        """Find out by what steps are measured: energy where there is one, else forces."""
+        self.stated = self.has_energy(q)
+        self.descends = self.kind == "minimum" and (self.stated or self.conservative(q))
+        self.extent = float(np.abs(q).max(initial=0.0))
+
+    def examined(self, q: np.ndarray, lam: np.ndarray, active: np.ndarray) -> Examination:
+        """Return what can be said of a point."""
+        return Examination(self, q, lam, active)
+
+    def wrapped(self, q, lam, status: str, active: np.ndarray) -> Equilibrium:
+        """Return a point as a result."""
+        return self.examined(q, lam, active).wrapped(status)
+
+    def _settled(
+        self, q: np.ndarray, active: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, str, Examination | None]:
+        """Search, and go on downhill from points that are in balance but no minima.
+
+        A start that is in balance itself is left as it is: nobody knows to which side it should
+        fall.
+        """
+        begin = q
+        for _ in range(_MOST_DESCENTS):
+            found, lam, status = self.newton(q, active)
+            if status != "balanced":
+                lost = self.descends and status in ("stalled", "too many steps")
+                if lost and (far := self._endless(begin, found, active)) is not None:
+                    found, status = far, "unbounded"
+                return found, lam, status, None
+            seen = self.examined(found, lam, active)
+            if self.kind == "any" or not self.descends:
+                return found, lam, status, seen
+            if seen.lower is None:
+                return found, lam, "saddle" if seen.saddle.signs[1] else status, seen
+            if np.abs(found - begin).max(initial=0.0) <= 1e-9 * max(self.extent, 1e-300):
+                break
+            q = seen.lower
+        if len(found) and (far := self._endless(begin, found, active)) is not None:
+            return far, lam, "unbounded", None
+        return found, lam, "saddle", seen
+
+    def _with_contacts(self, q: np.ndarray) -> Equilibrium:
+        """Close contacts that are passed through and open those that pull, until neither is left.
+
+        IPOPT finds out which ones touch, where there is an energy to minimize.
+        """
+        rows = self.balance.rows
+        gaps = self.levels(q)[rows:]
+        active = np.concatenate([np.arange(rows), rows + np.flatnonzero(gaps <= 0)])
+        if self.kind == "minimum" and self.stated:
+            found, touching = by_ipopt(self, q)
+            if np.all(np.isfinite(found)) and np.abs(found).max() < _FAR * max(1.0, self.extent):
+                q, active = found, touching
+        tried: set[tuple[int, ...]] = set()
+        while True:
+            found, lam, status, seen = self._settled(q, active)
+            change = self._opened_or_closed(found, lam, active, status)
+            tried.add(tuple(active.tolist()))
+            if change is None or tuple(change.tolist()) in tried:
+                break
+            active = change
+            q = found if status == "balanced" else q
+        if change is not None or self.violated(found):
+            status = "infeasible" if self.violated(found) else "stalled"
+        return (seen or self.examined(found, lam, active)).wrapped(status)
+
+    def violated(self, q: np.ndarray) -> bool:
+        """Tell whether a contact is passed through."""
+        gaps = self.levels(q)[self.balance.rows :]
+        return bool(np.min(gaps, initial=0.0) < -1e-9 * max(1.0, np.abs(q).max(initial=0.0)))
+
+    def _opened_or_closed(self, q, lam, active, status: str) -> np.ndarray | None:
+        """Return the rows that should hold instead of these, or None where all is well."""
+        rows = self.balance.rows
+        if not np.all(np.isfinite(q)):
+            return None
+        gaps, pushes = self.levels(q)[rows:], lam[rows:]
+        tiny = 1e-9 * max(1.0, np.abs(q).max(initial=0.0))
+        through = [k for k in np.flatnonzero(gaps < -tiny) if rows + k not in active]
+        if through:
+            worst = min(through, key=lambda k: gaps[k])
+            return np.sort(np.append(active, rows + worst))
+        scale = max(np.abs(lam).max(initial=0.0), np.abs(self.forces(q)[0]).max(), 1e-300)
+        if status == "balanced" and len(pushes) and pushes.min() < -1e-9 * scale:
+            return np.delete(active, rows + int(np.argmin(pushes)))
+        return None
+
+    # -- Newton's method --------------------------------------------------------------------------
 
     def newton(self, q: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
         """Newton's method on the conditions of balance; steps that go for minima if asked to."""
+        kept = active[self._independent(q, active)]
+        found, lam, status = self._newton(q, kept)
+        if len(kept) < len(active):
+            # Rows that depended on the others at the start may say something new elsewhere.
+            c = self.levels(found)[active] if np.all(np.isfinite(found)) else np.zeros(1)
+            if np.abs(c).max() > _ACCEPTED * max(1.0, np.abs(found).max(initial=0.0)):
+                return self._newton(found, active)
+            full = np.zeros(len(active))
+            full[np.searchsorted(active, kept)] = lam
+            return found, full, status
+        return found, lam, status
+
+    def _independent(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Return which rows are independent; small systems solve by least squares anyhow."""
+        if not len(active) or len(q) + len(active) <= DENSE_UP_TO:
+            return np.arange(len(active))
+        A = self.limits(q, active)[1]
+        return independent_rows(A) if np.all(np.isfinite(A.data)) else np.arange(len(active))
+
+    def _newton(self, q: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
         progress = Progress(f"statics of {self.system.name or 'a system'}")
         lam = self.first_multipliers(q, active)
+        far = _FAR * max(1.0, np.abs(q).max(initial=0.0))
         penalty, reach = 1.0, 1.0
         best, waited, scale = (np.inf, q, lam), 0, 1e-300
-        descend = self.kind == "minimum" and self.has_energy(q)
         try:
             for count in range(_MOST_STEPS):
                 self.steps += 1
                 progress.show(count / _MOST_STEPS)
                 g, energy = self.forces(q)
-                c, A = self.limits(q)
-                c, A = c[active], A[active]
+                c, A = self.limits(q, active)
                 if not (np.all(np.isfinite(g)) and np.all(np.isfinite(c))):
                     return q, lam, "not finite"
-                H = self.tangent(q) - self.curvature(q, self.full(lam, active))
-                size = max(1.0, np.abs(q).max(initial=0.0))
+                largest = float(np.abs(q).max(initial=0.0))
+                if largest > far:
+                    return q, lam, "unbounded"
+                H = self.hessian(q, lam, active)
+                size, stiffness = max(1.0, largest), float(abs(H).max()) if H.nnz else 0.0
+                if np.isfinite(stiffness):
+                    self.stiffest = max(self.stiffest, stiffness)
+                self.extent = max(self.extent, largest)
                 # The largest forces at work so far: their rounding is what can be hoped for.
                 at_work = (np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0)
-                scale = max(at_work, size * abs(H).max() if H.nnz else 0.0, scale)
+                scale = max(at_work, size * stiffness, scale)
                 left = max(
                     np.abs(g - A.T @ lam).max(initial=0.0) / scale,
                     np.abs(c).max(initial=0.0) / size,
                 )
+                slow = _SLOW * best[0] < left < _STUCK * best[0]
                 if left < best[0]:
                     best, waited = (left, q, lam), 0
                 else:
                     waited += 1
-                if left <= _RESIDUAL or (best[0] <= _ACCEPTED and waited >= _PATIENCE):
+                done = left <= _RESIDUAL and not slow
+                if done or (best[0] <= _ACCEPTED and waited >= _PATIENCE):
                     return best[1], best[2], "balanced"
                 saddle = self.saddle(H, A)
-                if descend:
+                if self.descends:
                     saddle = self._convex(saddle)
                 move, minus = saddle.solve(-g, -c)
                 new = -minus
@@ -205,13 +248,11 @@ class Search:
                     held = np.abs(c).max(initial=0.0) <= _ACCEPTED * size
                     good = held and np.abs(g - A.T @ new).max() <= _ACCEPTED * scale
                     return q, new, "balanced" if good else "stalled"
-                if np.abs(q).max(initial=0.0) > _FAR:
-                    return q, lam, "unbounded"
-                if descend:
+                if self.descends:
                     penalty = max(penalty, 2 * np.abs(new).max(initial=0.0))
-                    step = self._search_line(q, move, energy, g, c, penalty, active)
+                    step = self._downhill(q, lam, move, (g, energy, c, A, H), penalty, active)
                 else:
-                    step = self._search_residual(q, lam, move, new, active)
+                    step = self._towards_balance(q, lam, move, new, H, active)
                 if step == 0.0:
                     return q, lam, "stalled"
                 reach = step
@@ -219,14 +260,16 @@ class Search:
                 lam = lam + step * (new - lam)
         finally:
             progress.close()
+        if best[0] <= _ACCEPTED:
+            return best[1], best[2], "balanced"
         return q, lam, "stalled" if reach < 1 else "too many steps"
 
     def saddle(self, H: Any, A: Any) -> Saddle:
         """Return the matrix of a Newton step, ordered as the first one was."""
-        made = Saddle(H, A, self.order)
-        if not made.dense and self.order is None:
+        made = Saddle(H, A, self.order, self.stiffest)
+        if not made.dense and (self.order is None or len(self.order) != made.n + made.m):
             self.order = saddle_order(H, A)
-            made = Saddle(H, A, self.order)
+            made = Saddle(H, A, self.order, self.stiffest)
         return made
 
     def _convex(self, saddle: Saddle) -> Saddle:
@@ -256,186 +299,90 @@ class Search:
             trial = saddle.shifted(shift)
         return trial
 
-    def _search_line(self, q, move, energy, g, c, penalty, active) -> float:
-        """Shorten a step until energy plus violation goes down (ℓ₁ merit, Armijo)."""
+    def _downhill(self, q, lam, move, here: tuple, penalty: float, active) -> float:
+        """Shorten a step until energy plus violation goes down, and as the model says it should.
+
+        The merit is that of Armijo with an ℓ₁ penalty; the model is quadratic, by the Hessian of
+        the energy with its constraints, as it is and not as it was made convex.
+        """
+        g, energy, c, A, H = here
         violation = np.abs(c).sum()
-        merit = energy + penalty * violation
         slope = g @ move - penalty * violation
-        step = 1.0
+        first, second = (g - A.T @ lam) @ move, move @ (H @ move)
         noise = 1e-13 * (abs(energy) + penalty * violation + np.abs(g) @ np.abs(q))
+        step = 1.0
         for _ in range(50):
             trial = q + step * move
-            _, new = self.forces(trial)
-            c_new, _ = self.limits(trial)
-            value = new + penalty * np.abs(c_new[active]).sum()
-            if np.isfinite(value) and value <= merit + 1e-4 * step * min(slope, 0.0) + noise:
+            rise = self.rise(q, trial, self.stated)
+            c_new = self.levels(trial)[active]
+            merit = rise + penalty * (np.abs(c_new).sum() - violation)
+            bent = step**2 / 2 * second
+            off = abs(rise - lam @ (c_new - c) - step * first - bent)
+            expected = abs(step * first + bent) + step * penalty * violation
+            if (
+                np.isfinite(merit)
+                and merit <= 1e-4 * step * min(slope, 0.0) + noise
+                and off <= _AGREES * expected + noise
+            ):
                 return step
             step /= 2
         return 0.0
 
-    def _search_residual(self, q, lam, move, new, active) -> float:
+    def _towards_balance(self, q, lam, move, new, H, active) -> float:
         """Shorten a step until the residual of the balance goes down."""
 
         def residual(q, lam):
             g, _ = self.forces(q)
-            c, A = self.limits(q)
-            return np.linalg.norm(np.concatenate([g - A[active].T @ lam, c[active]]))
+            c, A = self.limits(q, active)
+            return np.linalg.norm(np.concatenate([g - A.T @ lam, c]))
 
-        before, step = residual(q, lam), 1.0
+        before, step = residual(q, lam), self._trusted(q, lam, move, H, active)
         for _ in range(40):
             after = residual(q + step * move, lam + step * (new - lam))
-            if np.isfinite(after) and after <= (1 - 1e-4 * step) * before + 1e-14:
+            if after <= (1 - 1e-4 * step) * before + 1e-14 * self.stiffest * self.extent:
                 return step
             step /= 2
         return 0.0
+
+    def _trusted(self, q, lam, move, H, active) -> float:
+        """Return the share of a step over which the stiffness along it stays like itself.
+
+        Where there is next to none, a whole step would go anywhere, and not to what is near.
+        """
+        if self.feeds_back:
+            return 1.0
+        small = 1e-4 * min(1.0, max(self.extent, 1e-3) / max(np.abs(move).max(), 1e-300))
+        now = H @ move
+        change = (self.hessian(q + small * move, lam, active) @ move - now) / small
+        before, after = float(np.linalg.norm(now)), float(np.linalg.norm(change))
+        return 2 * before / after if 0 < 2 * before < after < np.inf else 1.0
 
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""
         if not len(active):
             return np.zeros(0)
         g, _ = self.forces(q)
-        _, A = self.limits(q)
+        _, A = self.limits(q, active)
         identity = sparse.eye(len(q), format="csc")
-        _, minus = Saddle(identity, A[active]).solve(g, np.zeros(len(active)))
+        _, minus = Saddle(identity, A).solve(g, np.zeros(len(active)))
         return minus if np.all(np.isfinite(minus)) else np.zeros(len(active))
 
-    def full(self, lam: np.ndarray, active: np.ndarray) -> np.ndarray:
-        """Return the multipliers of all rows and contacts, zero where they do not hold."""
-        full = np.zeros(self.balance.rows + self.balance.gaps)
-        full[active] = lam
-        return full
-
-    def by_ipopt(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Minimize by IPOPT; return the configuration and the rows that hold there."""
-        solver = _ipopt(self.system, self.signature)
-        p = np.concatenate([[self.t], self.params, self.slots])
-        low = np.zeros(self.balance.rows + self.balance.gaps)
-        high = np.concatenate([low[: self.balance.rows], np.full(self.balance.gaps, np.inf)])
-        try:
-            made = solver(x0=q, p=p, lbg=low, ubg=high)
-        except RuntimeError:
-            return np.full_like(q, np.nan), np.arange(self.balance.rows)
-        found = np.asarray(made["x"]).ravel()
-        pushes = -np.asarray(made["lam_g"]).ravel()[self.balance.rows :]
-        touching = np.flatnonzero(pushes > 1e-6 * max(1.0, np.abs(pushes).max(initial=0.0)))
-        return found, np.concatenate([np.arange(self.balance.rows), self.balance.rows + touching])
-
-    # -- the result -------------------------------------------------------------------------------
-
-    def wrapped(self, q, lam, status: str, active: np.ndarray) -> Equilibrium:
-        """Return the result, with its evidence."""
-        g, energy = self.forces(q)
-        c, A = self.limits(q)
-        rows = A[active]
-        redundant: tuple[str, ...] = ()
-        if len(active) and len(q) + len(active) <= EXAMINE_UP_TO:
-            kept = independent_rows(rows)
-            dropped = sorted(set(range(len(active))) - set(kept.tolist()))
-            redundant = tuple(self._row_name(int(active[i])) for i in dropped)
-            if redundant:
-                lam = np.linalg.lstsq(rows.toarray().T, rows.T @ lam, rcond=1e-10)[0]
-        H = self.tangent(q) - self.curvature(q, self.full(lam, active))
-        saddle = self.saddle((H + H.T) / 2, rows)
-        eigenvalues, free = self._eigen(saddle)
-        positive, negative, zero = saddle.signs
-        conservative = self.conservative(q)
-        stable = status == "balanced" and negative == 0 and len(free) == zero
-        if not conservative and status == "balanced":
-            stable = bool(np.all(np.linalg.eigvals(self._reduced(H, rows)).real > 0))
-        gaps = c[self.balance.rows :]
-        residual = {
-            "force": float(np.abs(g - rows.T @ lam).max(initial=0.0)),
-            "R": float(np.abs(c[: self.balance.rows]).max(initial=0.0)),
-        }
-        if len(gaps):
-            residual["gap"] = float(max(0.0, -gaps.min()))
-        if status == "balanced" and self.kind == "minimum" and negative and conservative:
-            status = "saddle"
-        return Equilibrium(
-            system=self.system,
-            graph=self.balance.graph,
-            q=q,
-            params=self.params,
-            u=self.inputs(q),
-            t=self.t,
-            lam=Multipliers.of(self.full(lam, active), self.layout),
-            energy=energy if self.has_energy(q) else None,
-            eigenvalues=eigenvalues,
-            inertia=(positive, negative, zero),
-            stable=stable,
-            free=free,
-            residual=residual,
-            redundant=redundant,
-            status=Status(status, _MESSAGES[status]),
-            steps=self.steps,
-        )
-
-    def _row_name(self, row: int) -> str:
-        rows = self.balance.rows
-        return self.layout.row_name(row) if row < rows else self.layout.gaps[row - rows].name
-
-    def _reduced(self, H: Any, rows: Any) -> np.ndarray:
-        Z = tangent_basis(rows)
-        return Z.T @ H.toarray() @ Z
-
-    def _eigen(self, saddle: Saddle) -> tuple[np.ndarray, np.ndarray]:
-        """Return eigenvalues on the tangent space, and directions along which nothing changes."""
-        if not saddle.dense:
-            return saddle.smallest(), np.empty((0, saddle.n))
-        values, vectors = saddle.tangent_eigenvalues
-        if not len(values):
-            return values, np.empty((0, saddle.n))
-        flat = np.abs(values) <= 1e-11 * max(1.0, np.abs(values).max())
-        return values, vectors[:, flat].T
-
-
-_MESSAGES = {
-    "balanced": "all forces balance",
-    "saddle": "forces balance, but the energy has no minimum there",
-    "stalled": "Newton's method stopped making progress",
-    "too many steps": "Newton's method took too many steps",
-    "unbounded": "the energy goes down for ever",
-    "not finite": "forces or constraints are not finite",
-}
-
-
-@lru_cache(maxsize=16)
-def _feedback(system: System, signature: tuple) -> Numeric:
-    """Return what inputs that follow the coordinates add to the tangent."""
-    balance = balance_of(system)
-    n, m = system.size, len(system.parameters)
-    kind: Any = ca.SX if balance.graph.scalar else ca.MX
-    q = kind.sym("q", n)
-    p = kind.sym("p", 1 + m + sum(SLOTS[k] for k, _ in signature))
-    values = p[1 : 1 + m]
-    u = lowered(signature, balance.graph.layout, p[0], q, kind.zeros(n), values, p[1 + m :])
-    free = kind.sym("u", len(signature))
-    still = kind.sym("q", n)
-    slope = ca.jacobian(balance.forces(p[0], still, free, values)[0], free)
-    at = ca.Function("slope", [still, free, p], [slope])(q, u, p)
-    made = ca.mtimes(at, ca.jacobian(u, q))
-    return Numeric(ca.Function("feedback", [q, p], [made]), frozenset({0}))
-
-
-@lru_cache(maxsize=16)
-def _ipopt(system: System, signature: tuple) -> ca.Function:
-    balance = balance_of(system)
-    n, m = system.size, len(system.parameters)
-    kind: Any = ca.MX
-    q = kind.sym("q", n)
-    slots = sum(SLOTS[k] for k, _ in signature)
-    p = kind.sym("p", 1 + m + slots)
-    t, values = p[0], p[1 : 1 + m]
-    u = lowered(signature, balance.graph.layout, t, q, kind.zeros(n), values, p[1 + m :])
-    _, energy, _ = balance.forces(t, q, u, values)
-    limits, _ = balance.limits(t, q, u, values)
-    options = {
-        "ipopt.print_level": 0,
-        "ipopt.sb": "yes",
-        "print_time": False,
-        "ipopt.tol": 1e-10,
-        "ipopt.max_iter": 500,
-        "show_eval_warnings": False,
-    }
-    problem = {"x": q, "p": p, "f": energy, "g": limits}
-    return ca.nlpsol("rest", "ipopt", problem, options)
+    def _endless(self, begin: np.ndarray, q: np.ndarray, active: np.ndarray) -> np.ndarray | None:
+        """Return a place far beyond where the search has come, if the energy goes down to there."""
+        way = q - begin
+        if not np.all(np.isfinite(q)) or not np.any(way):
+            return None
+        last = self.rise(begin, q, self.stated)
+        noise = 1e-14 * (abs(self.forces(begin)[1]) + abs(last))
+        there = q
+        for decade in range(_DECADES):
+            aim = begin + 10.0 ** (decade + 1) * way
+            there = self.onto(aim, active)
+            if there is None or np.linalg.norm(there - aim) > 0.1 * np.linalg.norm(aim - begin):
+                return None
+            rise = self.rise(begin, there, self.stated)
+            # Far out an energy that levels off is lost in rounding.
+            if not rise < last + (noise if decade > _DECADES // 2 else -noise):
+                return None
+            last = rise
+        return there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -10,15 +11,19 @@ import numpy as np
 from scipy.linalg import orth, qr
 
 from stationary.errors import DerivationError, StatementError, say
-from stationary.lower.inputs import drives, translate
-from stationary.lower.kernel import Kernel, graph_of, kernel_of
-from stationary.model.system import System
-from stationary.model.terms import vector
+from stationary.lower.inputs import drives, sampled, translate
+from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
+from stationary.model.each import Repeated
+from stationary.model.layout import name_of
+from stationary.model.system import System, written_out
+from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace, names
 from stationary.solve.consistent import repaired
-from stationary.solve.inertia import check_inertia
+from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.saddle import tangent_basis
+from stationary.solve.statics import refuse
+from stationary.solve.still import balance_of
 
 # Accelerations below this, relative to the forces at work, count as none.
 _STEADY = 1e-7
@@ -31,7 +36,7 @@ def linearize(
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     outputs: Sequence[Any] | None = None,
-    t: float = 0.0,
+    t: float | None = None,
 ) -> StateSpace:
     """Linearize the equations of motion about an equilibrium or a steady motion.
 
@@ -41,14 +46,15 @@ def linearize(
     at : Equilibrium or dict, optional
         The operating point: an equilibrium, or coordinates and velocities. A coordinate with a
         velocity must be cyclic: the motion is then steady, and the coordinate itself is no state.
+        Contacts that push at an equilibrium hold as constraints do; open ones do not count.
     params : dict, optional
         Values of parameters; those of the equilibrium, if one is given, else the defaults.
     inputs : dict, optional
         Values of the inputs at the operating point; zero where left out.
     outputs : list of expressions, optional
         What is observed; all coordinates that are states when left out.
-    t : float
-        Time, for systems that depend on it.
+    t : float, optional
+        Time, for systems that depend on it; that of the equilibrium, else zero.
 
     Returns
     -------
@@ -69,8 +75,10 @@ def linearize(
     >>> lin.stability
     'marginally stable'
     """
-    graph = graph_of(system)
-    layout = graph.layout
+    require_system(system)
+    refuse(system, "linearize", kinds=("friction", "contacts"))
+    values = {name_of(key): value for key, value in (params or {}).items()}
+    given = {name_of(key): value for key, value in (inputs or {}).items()}
     if isinstance(at, Equilibrium):
         if at.system.coordinates != system.coordinates:
             raise StatementError(
@@ -80,16 +88,22 @@ def linearize(
                     "Pass an equilibrium of this system.",
                 )
             )
-        q, v, values = at.q, np.zeros_like(at.q), at.params
-        if params:
-            values = layout.values(params)
-        given = dict(zip((u.name for u in system.inputs), at.u.tolist()))
-    else:
-        values, given = layout.values(params), {}
-        q, v = layout.state(at, values)
+        known = {p.name for p in system.parameters}
+        own = zip((p.name for p in at.system.parameters), at.params.tolist())
+        values = {name: value for name, value in own if name in known} | values
+        given = dict(zip((u.name for u in at.system.inputs), at.u.tolist())) | given
+        t = at.t if t is None else t
+    t = 0.0 if t is None else float(t)
+    if system.contacts:
+        system = _touching(system, at)
+        values = {p.name: values[p.name] for p in system.parameters if p.name in values}
+    graph = graph_of(system)
+    layout = graph.layout
+    values = layout.values(values)
+    still = isinstance(at, Equilibrium)
+    q, v = (at.q, np.zeros_like(at.q)) if still else layout.state(at, values)
     given = {u.name: 0.0 for u in system.inputs} | given
-    given |= {str(k): value for k, value in (inputs or {}).items()}
-    driven = drives(layout, given, (t, t + 1.0))
+    driven = drives(layout, given, (t, t))
     state = repaired(graph, values, t, q, v, repair=True)
     solid = check_inertia(graph, values, t, state.q, state.v)
     numbers = tuple(("number", None) for _ in system.inputs)
@@ -99,14 +113,46 @@ def linearize(
     return point.reduced(None if outputs is None else vector(list(outputs), "an output"))
 
 
+def _touching(system: System, at: Any) -> System:
+    """Return the system with contacts that push as constraints, and without those that are open."""
+    if not isinstance(at, Equilibrium):
+        entry = system.contacts[0]
+        name = (entry.term if isinstance(entry, Repeated) else entry).name
+        raise DerivationError(
+            say(
+                f"whether contact '{name}' is open or closed is not known.",
+                "Found coordinates, which do not say what pushes.",
+                "Pass at=st.statics(…): the contacts that push there hold small motions.",
+            )
+        )
+    layout, size = at.graph.layout, max(1.0, float(np.abs(at.q).max()))
+    rows = layout.multipliers
+    levels = numeric(balance_of(at.system), "levels")(at.t, at.q, at.u, at.params)[0]
+    open_, pushes = levels[rows:] > 1e-9 * size, at.lam[rows:]
+    for k in np.flatnonzero(~open_):
+        if pushes[k] <= 1e-9 * np.abs(at.lam).max():
+            raise DerivationError(
+                say(
+                    f"contact '{layout.gap_name(int(k))}' touches and does not push.",
+                    "Found a force of zero: small motions open it on one side only, which no "
+                    "linear system does.",
+                    "State it as a constraint, or leave it out.",
+                )
+            )
+    whole = written_out(system)
+    held = [Constraint(c.gap, name=c.name) for c, k in zip(whole.contacts, open_) if not k]
+    kept = whole if any(isinstance(c, Repeated) for c in system.contacts) else system
+    return replace(kept, constraints=(*kept.constraints, *held), contacts=())
+
+
 def _values(driven: Any, layout: Any, t: float, q: Any, v: Any, p: Any) -> np.ndarray:
-    found, slots = [], list(driven.slots(t))
-    for kind, content in driven.signature:
-        if kind == "expression":
-            found.append(float(ca.DM(translate(content, layout, t, q, v, p))))
-        else:
-            found.append(slots.pop(0))
-    return np.array(found)
+    known = iter(sampled(driven.signature, driven.slots(t), t))
+    return np.array([
+        float(ca.DM(translate(content, layout, t, q, v, p)))
+        if kind == "expression"
+        else next(known)
+        for kind, content in driven.signature
+    ])  # fmt: skip
 
 
 class _Point:

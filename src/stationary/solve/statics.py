@@ -10,8 +10,9 @@ import numpy as np
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
 from stationary.lower.kernel import graph_of
 from stationary.model.each import Repeated
+from stationary.model.layout import Layout
 from stationary.model.system import System
-from stationary.model.terms import Drag
+from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.inertia import require_system
 from stationary.solve.search import Search, search_of
@@ -39,7 +40,7 @@ def statics(
     params : dict, optional
         Values of parameters; the others have their defaults.
     inputs : dict, optional
-        For every input a number or an expression of coordinates.
+        For every input a number, an expression of coordinates, or samples taken at `t`.
     kind : "minimum" or "any"
         "any" takes saddles and maxima, too: whatever is in balance near the start.
     t : float
@@ -64,66 +65,86 @@ def statics(
     0.5
     """
     require_system(system)
-    refuse(system, contacts=kind == "minimum")
+    refuse(system)
     if kind not in ("minimum", "any"):
         raise StatementError(
             say("kind must be 'minimum' or 'any'.", f"Found {kind!r}.", "Choose one of them.")
         )
     layout = graph_of(system).layout
-    q, _ = layout.state(start, layout.values(params))
+    q, v = layout.state(start, layout.values(params))
+    _refuse_motion(v, layout)
     search = search_of(system, params, inputs, float(t), kind)
     rest = search.run(q)
     if throw and rest.status != "balanced":
-        raise DidNotConverge(_failure(rest, search), status=rest.status, solution=rest)
+        raise DidNotConverge(_failure(rest, search, q), status=rest.status, solution=rest)
     return rest
 
 
-def refuse(system: System, *, contacts: bool) -> None:
+def refuse(
+    system: System,
+    asker: str = "statics",
+    kinds: tuple[str, ...] = ("pfaffian", "friction", "contacts"),
+) -> None:
     """Refuse, by name, terms under which rest is not a matter of balance alone."""
-    for entry in () if contacts else system.contacts:
+    for entry in (entry for kind in kinds for entry in getattr(system, kind)):
         term = entry.term if isinstance(entry, Repeated) else entry
-        raise DerivationError(
-            say(
-                f"contact '{term.name}' cannot be honoured in a search for any equilibrium.",
-                f"It opens and closes: {term}.",
-                "Take statics with kind='minimum', or state it as a constraint while it touches.",
-            )
-        )
-    for entry in (*system.pfaffian, *system.friction):
-        term = entry.term if isinstance(entry, Repeated) else entry
-        if isinstance(term, Drag):
+        if isinstance(term, Drag) or isinstance(term, Contact) and term.friction == 0:
             continue
         raise DerivationError(
             say(
-                f"statics cannot honour '{term.name}'.",
+                f"{asker} cannot honour '{term.name}'.",
                 f"It leaves a whole range of states at rest: {term}.",
-                "State the system without it, or as a constraint.",
+                "State the contact without friction."
+                if isinstance(term, Contact)
+                else "State the system without it, or as a constraint.",
             )
         )
 
 
-def _failure(rest: Equilibrium, search: Search) -> str:
-    layout = search.layout
+def _refuse_motion(v: np.ndarray, layout: Layout) -> None:
+    moving = np.flatnonzero(v)
+    if len(moving):
+        name = layout.name(int(moving[0]))
+        raise StatementError(
+            say(
+                f"start gives '{name}' a velocity, and at rest nothing moves.",
+                f"Found {name}.dot = {v[moving[0]]:g}.",
+                "Leave velocities out; for a steady motion state its rate as a parameter.",
+            )
+        )
+
+
+def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
+    layout, rows = search.layout, search.balance.rows
     if rest.status == "saddle":
         return say(
             "the search ended at an equilibrium that is not a minimum.",
             f"Found {_few(rest)} with the smallest eigenvalue {rest.eigenvalues[0]:.3g} of the "
-            "Hessian, expected none below zero.",
+            "Hessian, expected none below zero."
+            if rest.inertia[1]
+            else f"Found {_few(rest)} without stiffness, and less energy beside it.",
             'Start elsewhere, or take kind="any" to accept it.',
         )
-    worst = int(np.argmax(np.abs(rest.q))) if len(rest.q) else 0
-    if rest.residual["R"] > 1e-6:
-        c, _ = search.limits(rest.q)
-        bad = np.argsort(-np.abs(c[: search.balance.rows]))[:3]
+    missed = search.violations(rest.q)
+    if np.abs(missed).max(initial=0.0) > 1e-6 and rest.status != "unbounded":
+        nearest = search.violations(search.nearest(rest.q))
+        missed = nearest if np.abs(nearest).max() > 1e-6 else missed
+        worst = np.argsort(-np.abs(missed), kind="stable")[:4]
         named = "; ".join(
-            f"'{layout.row_name(int(i))}' has R = {c[i]:.3g}" for i in bad if abs(c[i]) > 1e-6
+            f"'{search.row_name(int(i))}' has {'R' if i < rows else 'gap'} = {missed[i]:.3g}"
+            for i in worst
+            if abs(missed[i]) > 1e-3 * np.abs(missed).max()
         )
+        kinds = ["constraints"] * bool(rows) + ["contacts"] * bool(search.balance.gaps)
+        expected = ["zero"] * bool(rows) + ["gap ≥ 0"] * bool(search.balance.gaps)
         return say(
-            "no configuration near the start satisfies the constraints.",
-            f"Found {named}; expected zero.",
+            f"no configuration near the start satisfies the {' and '.join(kinds)}.",
+            f"Found {named}; expected {' and '.join(expected)}.",
             "They may contradict each other: remove one, or start closer.",
         )
-    if rest.status == "unbounded" or np.abs(rest.q).max(initial=0.0) > 1e6:
+    away = np.abs(rest.q - start)
+    if rest.status == "unbounded" or away.max(initial=0.0) > 1e6:
+        worst = int(np.argmax(away))
         return say(
             f"the energy goes down for ever along '{layout.name(worst)}'.",
             f"Found {layout.name(worst)} = {rest.q[worst]:.3g} and still an unbalanced force of "

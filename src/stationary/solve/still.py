@@ -1,0 +1,219 @@
+"""A system at rest, as numbers: forces, energy, stiffness and limits at given parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.derive.balance import Balance
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.inputs import SLOTS, lowered, sampled, translate
+from stationary.lower.kernel import graph_of, numeric
+from stationary.model.layout import Layout
+from stationary.model.system import System
+from stationary.solve.saddle import Saddle
+
+# Steps that bring a configuration back onto its constraints.
+_MOST_CORRECTIONS = 12
+
+
+@lru_cache(maxsize=64)
+def balance_of(system: System) -> Balance:
+    """Return the balance of a system; equal statements share one."""
+    return Balance(graph_of(system))
+
+
+@dataclass
+class AbstractStill:
+    """A system at rest at given parameters and inputs."""
+
+    system: System
+    params: np.ndarray
+    signature: tuple
+    slots: np.ndarray
+    t: float
+
+    @cached_property
+    def balance(self) -> Balance:
+        """The graph of the system at rest."""
+        return balance_of(self.system)
+
+    @property
+    def layout(self) -> Layout:
+        """Where every name stands."""
+        return self.balance.graph.layout
+
+    @cached_property
+    def feeds_back(self) -> bool:
+        """Whether an input follows the coordinates."""
+        return any(kind == "expression" for kind, _ in self.signature)
+
+    def inputs(self, q: np.ndarray) -> np.ndarray:
+        """Return the inputs at a configuration."""
+        if not self.feeds_back:
+            return self._fixed_inputs
+        known = iter(self._fixed_inputs)
+        zero = np.zeros_like(q)
+        return np.array([
+            float(ca.DM(translate(content, self.layout, self.t, q, zero, self.params)))
+            if kind == "expression"
+            else next(known)
+            for kind, content in self.signature
+        ])  # fmt: skip
+
+    @cached_property
+    def _fixed_inputs(self) -> np.ndarray:
+        return sampled(self.signature, self.slots, self.t)
+
+    def forces(self, q: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return g and the energy."""
+        g, energy, _ = numeric(self.balance, "forces")(self.t, q, self.inputs(q), self.params)
+        return g, float(energy[0])
+
+    def tangent(self, q: np.ndarray) -> sparse.csc_matrix:
+        """Return ∂g/∂q."""
+        K = numeric(self.balance, "tangent")(self.t, q, self.inputs(q), self.params)[0]
+        if self.feeds_back:
+            p = np.concatenate([[self.t], self.params, self.slots])
+            K = K + _feedback(self.system, self.signature)(q, p)[0]
+        return K
+
+    def levels(self, q: np.ndarray) -> np.ndarray:
+        """Return R and gaps."""
+        if not self.balance.rows + self.balance.gaps:
+            return np.zeros(0)
+        return numeric(self.balance, "levels")(self.t, q, self.inputs(q), self.params)[0]
+
+    def limits(self, q: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return R and gaps that are active, and their gradients."""
+        c, A = numeric(self.balance, "limits")(self.t, q, self.inputs(q), self.params)
+        return (c, A) if len(active) == len(c) else (c[active], A.tocsr()[active])
+
+    def curvature(self, q: np.ndarray, lam: np.ndarray) -> sparse.csc_matrix:
+        """Return Σ λ ∂²R/∂q²."""
+        if not len(lam):
+            return sparse.csc_matrix((len(q), len(q)))
+        bend = numeric(self.balance, "curvature")
+        return bend(self.t, q, self.inputs(q), self.params, lam)[0]
+
+    def hessian(self, q: np.ndarray, lam: np.ndarray, active: np.ndarray) -> sparse.csc_matrix:
+        """Return the stiffness, with what the multipliers of the active rows add to it."""
+        return self.tangent(q) - self.curvature(q, self.full(lam, active))
+
+    def full(self, lam: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Return the multipliers of all rows and contacts, zero where they do not hold."""
+        full = np.zeros(self.balance.rows + self.balance.gaps)
+        full[active] = lam
+        return full
+
+    def row_name(self, row: int) -> str:
+        """Return the name of a row of constraints, and of contacts after them."""
+        rows = self.balance.rows
+        return self.layout.row_name(row) if row < rows else self.layout.gap_name(row - rows)
+
+    # -- energy -----------------------------------------------------------------------------------
+
+    def has_energy(self, q: np.ndarray) -> bool:
+        """Tell whether the forces are the slope of the energy, there and a little further on."""
+        if self.feeds_back:
+            return False
+        for point in self._around(q):
+            u = self.inputs(point)
+            g, _, slope = numeric(self.balance, "forces")(self.t, point, u, self.params)
+            size = max(np.abs(g).max(initial=0.0), 1e-300)
+            if np.all(np.isfinite(g)) and np.abs(g - slope).max(initial=0.0) > 1e-9 * size:
+                return False
+        return True
+
+    def conservative(self, q: np.ndarray) -> bool:
+        """Tell whether the loads have a potential, by the symmetry of the tangent."""
+        for point in self._around(q):
+            K = self.tangent(point)
+            size = abs(K).max() if K.nnz else 0.0
+            if np.isfinite(size) and size and abs(K - K.T).max() > 1e-9 * size:
+                return False
+        return True
+
+    def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return q, q + 0.1 * np.random.default_rng(1).standard_normal(len(q))
+
+    def rise(self, q: np.ndarray, to: np.ndarray, stated: bool) -> float:
+        """Return how the energy changes on the way to another configuration.
+
+        Where no energy is `stated` but the forces have one, it is their work on the straight way.
+        """
+        if stated:
+            return self.forces(to)[1] - self.forces(q)[1]
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        way = to - q
+        return sum(
+            w / 2 * float(self.forces(q + (x + 1) / 2 * way)[0] @ way)
+            for x, w in zip(nodes, weights)
+        )
+
+    def onto(self, q: np.ndarray, active: np.ndarray) -> np.ndarray | None:
+        """Return the configuration nearby that satisfies the active rows, or None."""
+        if not len(active):
+            return q
+        identity = sparse.eye(len(q), format="csc")
+        for _ in range(_MOST_CORRECTIONS):
+            c, A = self.limits(q, active)
+            if not np.all(np.isfinite(c)):
+                return None
+            move, _ = Saddle(identity, A).solve(np.zeros(len(q)), -c)
+            q = q + move
+            if np.abs(move).max(initial=0.0) <= 1e-14 * np.abs(q).max(initial=1e-300):
+                return q
+        good = np.abs(self.levels(q)[active]).max() <= 1e-10 * max(1.0, np.abs(q).max())
+        return q if good else None
+
+    def violations(self, q: np.ndarray) -> np.ndarray:
+        """Return R of the constraints, and gaps of contacts that are passed through."""
+        c, rows = self.levels(q), self.balance.rows
+        return np.concatenate([c[:rows], np.minimum(c[rows:], 0.0)])
+
+    def nearest(self, q: np.ndarray) -> np.ndarray:
+        """Return where constraints and contacts are violated least, in least squares.
+
+        What is violated there contradicts the rest: gradients, weighted by it, add to nothing.
+        """
+        damping = 1e-3
+        missed = self.violations(q)
+        for _ in range(100):
+            violated = np.flatnonzero(missed)
+            r, A = self.limits(q, violated)
+            slope = A.T @ r
+            size = float(abs(A).max()) ** 2 if A.nnz else 1.0
+            if not np.all(np.isfinite(slope)) or np.abs(slope).max(initial=0.0) <= 1e-12 * size:
+                break
+            K = Saddle(damping * size * sparse.eye(len(q), format="csc"), A, corner=1.0)
+            move, _ = K.solve(np.zeros(len(q)), -r)
+            trial = self.violations(q + move)
+            if np.linalg.norm(trial) < np.linalg.norm(missed):
+                q, missed, damping = q + move, trial, damping / 4
+            else:
+                damping *= 8
+        return q
+
+
+@lru_cache(maxsize=16)
+def _feedback(system: System, signature: tuple) -> Numeric:
+    """Return what inputs that follow the coordinates add to the tangent."""
+    balance = balance_of(system)
+    n, m = system.size, len(system.parameters)
+    kind: Any = ca.SX if balance.graph.scalar else ca.MX
+    q = kind.sym("q", n)
+    p = kind.sym("p", 1 + m + sum(SLOTS[k] for k, _ in signature))
+    values = p[1 : 1 + m]
+    u = lowered(signature, balance.graph.layout, p[0], q, kind.zeros(n), values, p[1 + m :])
+    free = kind.sym("u", len(signature))
+    still = kind.sym("q", n)
+    slope = ca.jacobian(balance.forces(p[0], still, free, values)[0], free)
+    at = ca.Function("slope", [still, free, p], [slope])(q, u, p)
+    made = ca.mtimes(at, ca.jacobian(u, q))
+    return Numeric(ca.Function("feedback", [q, p], [made]), frozenset({0}))
