@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ class Potential:
         A closed polygon around which the field does work, if it is not conservative.
     work : Expr
         That work.
+    hole : dict
+        Where the field has no value and the loop goes round, if its curl vanishes elsewhere.
     """
 
     conservative: bool
@@ -36,6 +39,7 @@ class Potential:
     curl: dict[tuple[sp.Symbol, sp.Symbol], sp.Expr]
     loop: tuple[dict[sp.Symbol, Any], ...] = ()
     work: sp.Expr = sp.S.Zero
+    hole: dict[sp.Symbol, Any] | None = None
 
     def __bool__(self) -> bool:
         return self.conservative
@@ -44,6 +48,12 @@ class Potential:
         if self.conservative:
             shown = self.potential if self.potential is not None else "no closed form was found"
             return f"conservative; U = {shown}"
+        if self.hole is not None:
+            place = ", ".join(f"{s} = {value}" for s, value in self.hole.items())
+            return (
+                "not conservative: the curl vanishes, but not the work around the hole at "
+                f"{place}, which is {self.work}"
+            )
         (a, b), e = next(iter(self.curl.items()))
         if isinstance(b, Velocity):
             return f"not conservative: the force along {a} depends on the velocity {b}"
@@ -55,6 +65,9 @@ class Potential:
 
 def potential_of(force: Any, *, on: Sequence[Any] | None = None) -> Potential:
     """Decide whether a force is conservative, exactly, and give its potential or a counterexample.
+
+    Without curl a field may still do work around a place where it has no value, as a vortex does:
+    loops around such places are tried.
 
     Parameters
     ----------
@@ -91,6 +104,8 @@ def potential_of(force: Any, *, on: Sequence[Any] | None = None) -> Potential:
     if any(isinstance(b, Velocity) for _, b in curl):
         return Potential(False, None, curl)
     if not curl:
+        for hole, loop, work in _around_holes(q, F):
+            return Potential(False, None, {}, loop, work, hole)
         return Potential(True, _integral(q, F), {})
     (a, b), _ = next(iter(curl.items()))
     loop, work = _loop(a, b, q, F)
@@ -131,7 +146,8 @@ def _integral(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> sp.Expr | None
         rest = sp.simplify(-F[s] - U.diff(s))
         if rest.free_symbols & set(q[: q.index(s)]):
             rest = sp.simplify(sp.expand(rest))
-        part = sp.integrate(rest, s)
+        # What holds in general: the other cases are those of single values.
+        part = sp.integrate(rest, s).replace(sp.Piecewise, lambda *cases: cases[-1][0])
         if part.has(sp.Integral):
             return None
         U = U + part
@@ -146,16 +162,91 @@ def _loop(a: sp.Symbol, b: sp.Symbol, q: list, F: dict) -> tuple[tuple, sp.Expr]
         corner = {s: sp.Integer(0) for s in q}
         if trial:
             corner = {s: sp.Rational(int(rng.integers(-8, 9)), 4) for s in q}
-        points = [dict(corner) for _ in range(4)]
-        points[1][a] = points[2][a] = corner[a] + 1
-        points[2][b] = points[3][b] = corner[b] + 1
-        work = sp.S.Zero
-        for start, end in zip(points, [*points[1:], points[0]]):
-            moving = a if start[a] != end[a] else b
-            fixed = {s: v for s, v in start.items() if s != moving}
-            leg = sp.integrate(F[moving].subs(fixed), (moving, start[moving], end[moving]))
-            work += leg
-        work = sp.simplify(work)
+        points = _square(corner, a, b, sp.S.Zero, sp.S.One)
+        work = _work(points, a, b, F)
         if work != 0 and work.is_finite is not False and not work.has(sp.nan, sp.zoo):
-            return tuple(points), work
+            return points, work
     return (), sp.S.Zero
+
+
+def _square(corner: dict, a: sp.Symbol, b: sp.Symbol, low: sp.Expr, high: sp.Expr) -> tuple:
+    """Return the corners of a square in a plane, counterclockwise."""
+    steps = ((low, low), (high, low), (high, high), (low, high))
+    return tuple({**corner, a: corner[a] + x, b: corner[b] + y} for x, y in steps)
+
+
+def _work(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> sp.Expr:
+    """Return the work around a polygon with sides along two coordinates, exactly."""
+    total = sp.S.Zero
+    for start, end in zip(points, (*points[1:], points[0])):
+        moving = a if start[a] != end[a] else b
+        fixed = {s: v for s, v in start.items() if s != moving}
+        total += sp.integrate(F[moving].subs(fixed), (moving, start[moving], end[moving]))
+    return sp.simplify(total)
+
+
+# -- holes ----------------------------------------------------------------------------------------
+
+
+def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[tuple]:
+    """Yield places where the field has no value, loops around them and work that is not zero."""
+    for a, b in combinations(q, 2):
+        others = {s: sp.Rational(1 + k, 3) for k, s in enumerate(q) if s not in (a, b)}
+        for place in _holes(a, b, F, others):
+            centre = {s: (others | place)[s] for s in q}
+            for half in (sp.Rational(1, 4), sp.S.One, sp.Integer(4)):
+                points = _square(centre, a, b, -half, half)
+                found = _measured(points, a, b, F)
+                if found is None or abs(found) < 1e-9:
+                    continue
+                work = _work(points, a, b, F)
+                if work != 0 and not work.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+                    yield centre, points, work
+
+
+def _holes(a: sp.Symbol, b: sp.Symbol, F: dict, others: dict) -> list[dict]:
+    """Return points of a plane in which a denominator has a zero that is no sign change."""
+    found: list[dict] = []
+    field = [sp.together(F[s].subs(others)) for s in (a, b)]
+    bottoms = {sp.fraction(e)[1] for e in field} | {
+        x.base for e in field for x in e.atoms(sp.Pow) if x.exp.is_negative
+    }
+    factors = {f for d in bottoms for f in sp.Mul.make_args(sp.factor(d))}
+    factors = {f.base if isinstance(f, sp.Pow) else f for f in factors} | bottoms
+    for factor in sorted(factors, key=sp.default_sort_key):
+        if not factor.has(a) or not factor.has(b):
+            continue
+        # A hole in a plane is a single point: there the factor has a minimum of zero.
+        try:
+            solved = sp.solve([factor, factor.diff(a), factor.diff(b)], [a, b], dict=True)
+        except NotImplementedError:
+            continue
+        for point in solved:
+            real = all(v.is_real is not False and not v.has(a, b) for v in point.values())
+            if real and len(point) == 2 and point not in found:
+                found.append(point)
+    return found
+
+
+def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> float | None:
+    """Return the work around a polygon by quadrature, relative to the force at work."""
+    sample = {
+        s: sp.Rational(7 + 3 * k, 5)
+        for k, s in enumerate(sorted({s for e in F.values() for s in e.free_symbols}, key=str))
+        if s not in F
+    }
+    nodes, weights = np.polynomial.legendre.leggauss(96)
+    total, size = 0.0, 0.0
+    for start, end in zip(points, (*points[1:], points[0])):
+        moving = a if start[a] != end[a] else b
+        fixed = {s: v for s, v in start.items() if s != moving}
+        f = sp.lambdify(moving, F[moving].subs(fixed).subs(sample), "numpy")
+        low, high = (float(sp.sympify(p[moving]).subs(sample)) for p in (start, end))
+        with np.errstate(all="ignore"):
+            values = np.broadcast_to(f(low + (nodes + 1) / 2 * (high - low)), nodes.shape)
+        if np.iscomplexobj(values) or not np.all(np.isfinite(values)):
+            return None
+        total += float(weights @ values) * (high - low) / 2
+        size += float(weights @ np.abs(values)) * abs(high - low) / 2
+    return total / size if size else 0.0
+

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError, say
-from stationary.lower.inputs import translate
 from stationary.model.arrays import Array
-from stationary.model.symbols import Coordinate
 from stationary.plot.style import COLORS, label, legend, look
-from stationary.result.diagram import Branch, Diagram, Special
+from stationary.result.diagram import Branch, Diagram, Special, along
 from stationary.result.views import view
 
 # The marker of each kind of special point, and of any other.
@@ -35,7 +32,7 @@ def plot(diagram: Diagram, *expressions: Any) -> Any:
     diagram : Diagram
     *expressions : coordinates, arrays, names or expressions
         What to draw over the parameter; all coordinates when left out. An expression may hold
-        coordinates and the parameter of the diagram.
+        coordinates and parameters.
 
     Returns
     -------
@@ -84,7 +81,7 @@ def _panels(diagram: Diagram, expressions: tuple[Any, ...]) -> tuple[list[Panel]
 def _asked_for(diagram: Diagram, e: Any) -> list[Panel]:
     layout = diagram.branches[0].layout
     if isinstance(e, sp.Expr) and not isinstance(e, sp.Symbol):
-        return [(label(e), _function(diagram, e))]
+        return [(label(e), along(e, layout, diagram.parameter, diagram.params))]
     places, order = layout.resolve(e, "the plot")
     if order:
         raise StatementError(
@@ -97,29 +94,6 @@ def _asked_for(diagram: Diagram, e: Any) -> list[Panel]:
     if isinstance(e, Array) or np.ndim(places):
         return [(label(layout.name(int(i))), int(i)) for i in np.ravel(places)]
     return [(label(e), int(places))]
-
-
-def _function(diagram: Diagram, e: sp.Expr) -> ca.Function:
-    """Lower an expression to a function of q and the parameter."""
-    layout = diagram.branches[0].layout
-    names = [p.name for p in layout.system.parameters]
-    for s in sorted(e.free_symbols, key=str):
-        if isinstance(s, Coordinate):
-            layout.resolve(s, "the plot")
-        elif str(s) != diagram.parameter:
-            raise StatementError(
-                say(
-                    f"the plot uses '{s}', whose value along the branches is not known.",
-                    f"Known: the coordinates and '{diagram.parameter}'.",
-                    "Replace it by its value, with e.subs.",
-                )
-            )
-    known = {p.name: p for p in layout.system.parameters}
-    e = e.xreplace({s: known[str(s)] for s in e.free_symbols if str(s) in known})
-    q, mu = ca.SX.sym("q", layout.system.size), ca.SX.sym("mu")
-    values = ca.vertcat(*(mu if name == diagram.parameter else ca.SX(0) for name in names))
-    made = translate(e, layout, 0.0, q, ca.SX.zeros(q.numel()), values)
-    return ca.Function("panel", [q, mu], [made])
 
 
 def _values(what: Any, q: np.ndarray, parameter: np.ndarray) -> np.ndarray:

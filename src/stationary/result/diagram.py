@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
+import sympy as sp
 
+from stationary.errors import StatementError, say
+from stationary.lower.inputs import translate
 from stationary.model.layout import Layout
+from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
@@ -18,11 +24,14 @@ from stationary.result.views import show
 class Branch:
     """A curve of equilibria, in the order in which it was followed.
 
-    ``branch[x]`` is a coordinate along it.
+    ``branch[x]`` is a coordinate along it, ``branch[expression]`` any expression of coordinates and
+    parameters.
 
     Attributes
     ----------
     parameter : ndarray
+    params : dict
+        Values of the other parameters.
     q : ndarray, shape (points, coordinates)
     stable : ndarray of bool
     unstable : ndarray of int
@@ -32,6 +41,8 @@ class Branch:
     """
 
     layout: Layout
+    name: str
+    params: dict[str, float]
     parameter: np.ndarray
     q: np.ndarray
     lam: np.ndarray
@@ -48,6 +59,11 @@ class Branch:
         return Multipliers.of(self.lam, self.layout)
 
     def __getitem__(self, key: Any) -> np.ndarray:
+        if isinstance(key, str) and key == self.name or isinstance(key, Parameter):
+            key = sp.Mul(1, Parameter(str(key)), evaluate=False)
+        if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
+            value = along(key, self.layout, self.name, self.params)
+            return np.asarray(value(self.q.T, self.parameter[None, :])).ravel()
         places, _ = self.layout.resolve(key, "the key")
         return self.q[:, places]
 
@@ -58,6 +74,28 @@ class Branch:
         low, high = self.parameter.min(), self.parameter.max()
         share = np.mean(self.stable)
         return f"Branch of {len(self)} points, {low:.6g} … {high:.6g}, {share:.0%} stable"
+
+
+def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.Function:
+    """Lower an expression to a function of q and of the parameter that moves."""
+    e = from_dynamicsymbols(e)
+    known = {p.name: p for p in layout.system.parameters}
+    for s in sorted(e.free_symbols, key=str):
+        if isinstance(s, Coordinate):
+            layout.resolve(s, "the expression")
+        elif str(s) not in known:
+            raise StatementError(
+                say(
+                    f"'{s}' has no value along the branches.",
+                    f"Known: {', '.join([*layout.offsets, *known])}.",
+                    "Replace it by its value, with e.subs.",
+                )
+            )
+    e = e.xreplace({s: known[str(s)] for s in e.free_symbols if str(s) in known})
+    q, mu = ca.SX.sym("q", layout.system.size), ca.SX.sym("mu")
+    values = ca.vertcat(*(mu if p == name else ca.SX(params[p]) for p in known))
+    made = translate(e, layout, 0.0, q, ca.SX.zeros(q.numel()), values)
+    return ca.Function("along", [q, mu], [made])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +127,8 @@ class Diagram:
     branches : list of Branch
     special : list of Special
         Folds, pitchforks and other branch points, Hopf points, ordered by parameter.
+    params : dict
+        Values of the other parameters.
 
     Examples
     --------
@@ -103,6 +143,7 @@ class Diagram:
     parameter: str
     branches: list[Branch]
     special: list[Special]
+    params: dict[str, float]
 
     def plot(self, *expressions: Any):
         """Draw the diagram: stable solid, unstable dashed, special points marked.
@@ -114,7 +155,11 @@ class Diagram:
         return show("diagram", "plot")(self, *expressions)
 
     def __repr__(self) -> str:
-        lines = [f"Diagram over {self.parameter}: {len(self.branches)} branch(es)"]
+        held = ", ".join(f"{name} = {value:.6g}" for name, value in self.params.items())
+        lines = [
+            f"Diagram over {self.parameter}: {len(self.branches)} branch(es)"
+            + (f"; {held}" if held else "")
+        ]
         lines += [f"  {branch}; ended: {branch.status.message}" for branch in self.branches]
         lines += [f"  {point}" for point in self.special]
         return "\n".join(lines)

@@ -17,7 +17,7 @@ from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
-from stationary.solve.curve import FIRST, AbstractCurve, without
+from stationary.solve.curve import FIRST, AbstractCurve, turned, without
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.saddle import tangent_basis
@@ -28,6 +28,9 @@ _LONGEST, _SHORTEST = 4e-2, 1e-9
 
 # A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
 _TURN = 0.94
+
+# Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
+_WIDE, _AWAY = 4.0, 1e3
 
 # Newton's steps inside a corrector, and the count that leaves the step as it is.
 _MOST_CORRECTIONS, _GOOD_CORRECTIONS = 8, 3
@@ -186,6 +189,10 @@ class _Path(AbstractCurve):
                 branch, found = self.follow(point, direction, progress)
                 halves.append(branch)
                 waiting += found
+                if len(halves) == 1 and branch.status == "closed":
+                    # The other way round is the same branch again.
+                    waiting.pop(0)
+                    halves.append(branch)
                 if len(halves) == 2:
                     self.branches[:] = [_joined(halves[0], halves[1])]
                 elif len(halves) > 2 and len(branch) > 1:
@@ -197,7 +204,7 @@ class _Path(AbstractCurve):
         if not self.branches:
             self.branches = halves
         special = sorted(self.special, key=lambda s: (s.parameter, tuple(s.q)))
-        return Diagram(self.system, self.name, self.branches, special)
+        return Diagram(self.system, self.name, self.branches, special, self.params)
 
     def follow(self, z: np.ndarray, tangent: np.ndarray, progress: Progress):
         """Follow one branch in one direction; return it and the branches that start from it."""
@@ -208,8 +215,11 @@ class _Path(AbstractCurve):
         trail, counts, found = [z], [self.growing(z)], []
         tangents = [tangent]
         status = Status("points", "reached the bound on points")
-        home, away = z.copy(), False
+        home = z.copy()
         while len(trail) < self.most_points:
+            if (far := self._far(z)) is not None:
+                status = far
+                break
             if time.monotonic() > self.deadline:
                 status = Status("time", "reached the bound on time")
                 break
@@ -241,14 +251,18 @@ class _Path(AbstractCurve):
             tangents.append(tangent)
             counts.append(self.growing(z))
             progress.show(float(np.clip(z[-1], low, high) - low))
-            away = len(trail) > 12
-            near = _distance(np.array(trail[-2:]), home) < 0.3 * step
-            if away and near and tangent @ tangents[0] > 0.7:
-                status = Status("closed", "came back to where it started")
-                trail[-1], counts[-1] = home, counts[0]
+            begin = turned(home, z, self.periods)
+            near = _distance(np.array(trail[-2:]), begin) < 0.3 * step
+            if len(trail) > 12 and near and tangent @ tangents[0] > 0.7:
+                further = np.abs(begin - home).max() > 0
+                more = ", whole turns further" if further else ""
+                status = Status("closed", "came back to where it started" + more)
+                trail[-1], counts[-1] = begin, counts[0]
                 break
             if corrections <= _GOOD_CORRECTIONS:
-                step = min(1.5 * step, _LONGEST)
+                # Far out a branch is as smooth as it is far.
+                reach = float(np.abs(z - home)[:-1].max(initial=0.0))
+                step = min(1.5 * step, _LONGEST * max(1.0, reach / _WIDE))
             elif corrections > 5:
                 step /= 1.5
         points = np.array(trail) * self.scale
@@ -259,6 +273,8 @@ class _Path(AbstractCurve):
             )
         branch = Branch(
             layout=self.search.layout,
+            name=self.name,
+            params=self.params,
             parameter=points[:, -1],
             q=points[:, : self.n],
             lam=points[:, self.n : -1],
@@ -272,6 +288,15 @@ class _Path(AbstractCurve):
         move = new - old
         length = np.linalg.norm(move)
         return bool(0.5 * step < length < 2 * step and move @ tangent > 0.9 * length)
+
+    def _far(self, z: np.ndarray) -> Status | None:
+        """Tell whether a branch has left for infinity, inside the span."""
+        away = np.abs(z - self.start / self.scale)[: self.n] * (self.periods[: self.n] == 0)
+        if not len(away) or away.max() < _AWAY:
+            return None
+        worst = int(np.argmax(away))
+        name, value = self.search.layout.name(worst), z[worst] * self.scale[worst]
+        return Status("away", f"'{name}' went far away, to {value:.3g}")
 
     def _beyond(self, z: np.ndarray) -> float | None:
         low, high = (edge / self.scale[-1] for edge in self.span)
@@ -330,12 +355,9 @@ class _Path(AbstractCurve):
 
     def stiffnesses(self, w: np.ndarray) -> np.ndarray:
         """Return the eigenvalues of the stiffness on the tangent space, in ascending order."""
-        z = w * self.scale
-        q, lam, search = z[: self.n], z[self.n : -1], self._at(z[-1])
-        rows = search.limits(q, self.active)[1].toarray()
-        H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
-        Z = tangent_basis(rows)
-        K = Z.T @ H @ Z
+        _, J = self._raw(w * self.scale)
+        Z = tangent_basis(J[self.n :, : self.n])
+        K = Z.T @ J[: self.n, : self.n] @ Z
         return np.linalg.eigvalsh((K + K.T) / 2)
 
     def _passed(self, old: np.ndarray, new: np.ndarray) -> int | None:
@@ -430,20 +452,22 @@ class _Path(AbstractCurve):
         probe = self.correct(z + 5 * FIRST * direction, direction)
         if probe is None:
             return True
+        # Coordinates and the parameter; multipliers follow from them.
+        some = np.append(np.arange(self.n), len(z) - 1)
         for branch in self.branches:
-            size = np.append(self.scale[: self.n], self.scale[-1])
-            points = np.column_stack([branch.q, branch.parameter]) / size
-            target = np.append(probe[0][: self.n], probe[0][-1])
+            points = np.column_stack([branch.q, branch.parameter]) / self.scale[some]
+            target = turned(probe[0][some], points, self.periods[some])
             if _distance(points, target) < 0.5 * FIRST:
                 return True
         return False
 
 
 def _distance(points: np.ndarray, target: np.ndarray) -> float:
-    """Return the distance of a point from a polygon."""
+    """Return the distance of a point from a polygon; it may be given anew for every corner."""
     if len(points) < 2:
         return float(np.linalg.norm(points - target, axis=1).min(initial=np.inf))
     start, leg = points[:-1], np.diff(points, axis=0)
+    target = np.broadcast_to(target, points.shape)[:-1]
     length = np.maximum((leg**2).sum(axis=1), 1e-300)
     share = np.clip(((target - start) * leg).sum(axis=1) / length, 0, 1)
     return float(np.linalg.norm(start + share[:, None] * leg - target, axis=1).min())
@@ -474,6 +498,6 @@ def _joined(one: Branch, other: Branch) -> Branch:
 
     message = f"{other.status.message}; {one.status.message}"
     return Branch(
-        layout=one.layout, parameter=both("parameter"), q=both("q"), lam=both("lam"),
+        layout=one.layout, name=one.name, params=one.params, parameter=both("parameter"), q=both("q"), lam=both("lam"),
         unstable=both("unstable"), status=Status(str(one.status), message),
     )  # fmt: skip

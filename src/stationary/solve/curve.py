@@ -10,10 +10,12 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import svd
 
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.inputs import lowered
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Special
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.growth import growth_rates
+from stationary.solve.growth import growth_rates, inertia_and_damping
 from stationary.solve.saddle import tangent_basis
 from stationary.solve.search import Search, search_of
 
@@ -51,6 +53,12 @@ class AbstractCurve:
         return [p.name for p in self.system.parameters].index(self.name)
 
     @property
+    def params(self) -> dict[str, float]:
+        """Values of the other parameters."""
+        named = zip((p.name for p in self.system.parameters), self.first.params.tolist())
+        return {name: value for name, value in named if name != self.name}
+
+    @property
     def n(self) -> int:
         """Number of coordinates."""
         return self.system.size
@@ -63,21 +71,24 @@ class AbstractCurve:
     # -- the equations along the curve ------------------------------------------------------------
 
     @cached_property
-    def _functions(self) -> ca.Function:
-        """F and its Jacobian over (q, λ, μ); exact derivatives."""
+    def _functions(self) -> Numeric:
+        """F and its Jacobian over (q, λ, μ), and inertia and damping; exact derivatives."""
         balance, m = self.search.balance, len(self.active)
         kind: Any = ca.SX if balance.graph.scalar else ca.MX
         z = kind.sym("z", self.n + m + 1)
-        u = kind.sym("u", len(self.system.inputs))
         q, lam, mu = z[: self.n], z[self.n : self.n + m], z[-1]
         p = kind(ca.DM(self.first.params))
         p[self.place] = mu
+        signature, slots = self.search.signature, ca.DM(self.search.slots)
+        still, t = kind.zeros(self.n), self.first.t
+        u = lowered(signature, self.search.layout, t, q, still, p, slots)
         g, *_ = balance.forces(self.first.t, q, u, p)
         c, A = balance.limits(self.first.t, q, u, p)
         rows = self.active.tolist()
         pull = ca.mtimes(A[rows, :].T, lam) if rows else 0
         F = ca.vertcat(g - pull, *([c[rows]] if rows else []))
-        return ca.Function("path", [z, u], [F, ca.jacobian(F, z)])
+        outputs = [F, ca.jacobian(F, z), *inertia_and_damping(balance.graph, self.first.t, q, u, p)]
+        return Numeric(ca.Function("path", [z], [ca.densify(x) for x in outputs]))
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -139,14 +150,52 @@ class AbstractCurve:
         size = np.max([x for x in found if np.all(np.isfinite(x))], axis=0)
         return 1 / np.where(size > 0, size, 1.0)
 
+    def _all(self, z: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return F, J, M and D; the last few points are asked for again and again."""
+        key = z.tobytes()
+        if key not in self._recent:
+            if len(self._recent) > 16:
+                self._recent.clear()
+            F, *matrices = self._functions(z)
+            J, M, D = (x.reshape(-1, k).T for x, k in zip(matrices, (len(F), self.n, self.n)))
+            self._recent[key] = F, J, M, D
+        return self._recent[key]
+
+    @cached_property
+    def _recent(self) -> dict[bytes, tuple[np.ndarray, ...]]:
+        return {}
+
     def _raw(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        F, J = self._functions(z, self.search.inputs(z[: self.n]))
-        return np.asarray(F).ravel(), np.asarray(J)
+        return self._all(z)[:2]  # pyright: ignore[reportReturnType]  # two of four
 
     def values(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and ∂F/∂w at w = z / scale, rows of order one."""
         F, J = self._raw(w * self.scale)
         return F * self._weights, J * self._weights[:, None] * self.scale
+
+    @cached_property
+    def periods(self) -> np.ndarray:
+        """A whole turn for coordinates that are angles, else zero, in the scaled variables.
+
+        An angle is what can be turned once round without a change of the equations.
+        """
+        made = np.zeros(len(self.start))
+        rng = np.random.default_rng(4)
+        some = [self.start + 0.3 * rng.standard_normal(len(made)) * self.scale for _ in range(3)]
+        here = [self._raw(z) for z in some]
+        for i in range(self.n):
+            turned = np.zeros(len(made))
+            turned[i] = 2 * np.pi
+            same = moves = True
+            for z, (F, J) in zip(some, here):
+                there, slopes = self._raw(z + turned)
+                size = max(np.abs(F).max(), np.abs(J * self.scale).max())
+                same &= np.abs(there - F).max() <= 1e-9 * size
+                same &= np.abs((slopes - J) * self.scale).max() <= 1e-9 * size
+                moves &= np.abs(J[:, i]).max() * self.scale[i] > 1e-9 * size
+            if same and moves:
+                made[i] = 2 * np.pi / self.scale[i]
+        return made
 
     # -- directions in which nothing changes ------------------------------------------------------
 
@@ -239,19 +288,9 @@ class AbstractCurve:
 
     def _rates(self, z: np.ndarray) -> np.ndarray:
         """Return growth rates: of the motion if inertia is stated, else of overdamped motion."""
-        z = z * self.scale
-        q, lam = z[: self.n], z[self.n : -1]
-        search = self._at(z[-1])
-        rows = search.limits(q, self.active)[1].toarray()
-        H = (search.tangent(q) - search.curvature(q, search.full(lam, self.active))).toarray()
-        return growth_rates(search, q, H, tangent_basis(rows))
-
-    def _at(self, mu: float) -> Search:
-        values = self.first.params.copy()
-        values[self.place] = mu
-        made = Search(self.system, values, self.search.signature, self.search.slots, self.first.t)
-        made.kind = "any"
-        return made
+        _, J, M, D = self._all(z * self.scale)
+        Z = tangent_basis(J[self.n :, : self.n])
+        return growth_rates(*(Z.T @ X @ Z for X in (J[: self.n, : self.n], M, D)))
 
     def crossing(self, z: np.ndarray, tangent: np.ndarray) -> float:
         """Return a number that changes sign where another branch crosses: det of the border."""
@@ -259,6 +298,12 @@ class AbstractCurve:
         sign, size = np.linalg.slogdet(self.bordered(J, tangent))
         # The root keeps the zero and the sign, and tames the size.
         return float(sign * np.exp(np.clip(size / len(tangent), -200, 200)))
+
+
+def turned(z: np.ndarray, to: np.ndarray, periods: np.ndarray) -> np.ndarray:
+    """Return the same configuration, angles turned as near to another one as they come."""
+    whole = np.where(periods > 0, periods, 1.0)
+    return z + np.where(periods > 0, np.round((to - z) / whole), 0.0) * periods
 
 
 def without(plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.solve.growth import growth_rates
+from stationary.solve.growth import growth_rates, inertia_and_damping
 from stationary.solve.saddle import Saddle, independent_rows, shared_multipliers, tangent_basis
 
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
@@ -209,8 +209,11 @@ class Examination:
         return self.saddle.signs[1] == 0 and self.lower is None
 
     def _rates(self) -> np.ndarray:
-        Z = tangent_basis(self.limits[1])
-        return growth_rates(self.search, self.q, self.hessian.toarray(), Z)
+        search, Z = self.search, tangent_basis(self.limits[1])
+        u = search.inputs(self.q)
+        inertia = inertia_and_damping(search.balance.graph, search.t, self.q, u, search.params)
+        parts = (self.hessian.toarray(), *(np.asarray(x) for x in inertia))
+        return growth_rates(*(Z.T @ X @ Z for X in parts))
 
     def wrapped(self, status: str) -> Equilibrium:
         """Return the result, with its evidence."""
