@@ -352,20 +352,116 @@ MU = st.parameters(mu=-1.0)
 wall = st.System(potential=MU * x + x**2 / 2, contacts=[st.Contact(x, name="wall")])
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda: st.statics(wall, kind="any"),
-        lambda: st.equilibria(wall, within={x: (-2, 2)}),
-        lambda: st.continuation(wall, parameter=MU, span=(-1, 1), start={x: 1.0}),
-    ],
-    ids=["statics", "equilibria", "continuation"],
-)
-def test_a_contact_is_refused_where_it_would_be_ignored(ask):
+def test_a_branch_that_a_contact_would_kink_is_refused():
     assert_says(
         DerivationError,
-        "contact 'wall' cannot be honoured in a search for any equilibrium.\n"
-        "  It opens and closes: wall: x ≥ 0.\n"
-        "  Take statics with kind='minimum', or state it as a constraint while it touches.",
-        ask,
+        "continuation cannot honour contact 'wall'.\n"
+        "  It opens and closes, which makes a branch kink: wall: x ≥ 0.\n"
+        "  State it as a constraint while it touches, or take st.statics value by value.",
+        lambda: st.continuation(wall, parameter=MU, span=(-1, 1), start={x: 1.0}),
     )
+
+
+def test_contacts_that_cannot_both_hold_are_named():
+    both = [st.Contact(x - 1, name="right"), st.Contact(-x, name="left")]
+    assert_says(
+        DidNotConverge,
+        "no configuration near the start satisfies the contacts.\n"
+        "  Found 'right' has gap = -0.5; 'left' has gap = -0.5; expected gap ≥ 0.\n"
+        "  They may contradict each other: remove one, or start closer.",
+        rest(st.System(potential=x**2, contacts=both)),
+    )
+
+
+def test_contacts_and_constraints_that_contradict_each_other_are_named():
+    system = st.System(
+        potential=x**2 + y**2,
+        contacts=[st.Contact(x - 1, name="right")],
+        constraints=[st.Constraint(x + y, name="line"), st.Constraint(y + 0.5, name="level")],
+    )
+    with pytest.raises(DidNotConverge) as caught:
+        st.statics(system)
+    what, found, _ = str(caught.value).split("\n  ")
+    assert what == "no configuration near the start satisfies the constraints and contacts."
+    assert all(f"'{name}'" in found for name in ("right", "line", "level"))
+
+
+def test_a_contact_with_friction_leaves_rest_undetermined():
+    rough = st.System(potential=y, contacts=[st.Contact(y, friction=0.3, slip=x, name="floor")])
+    assert_says(
+        DerivationError,
+        "statics cannot honour 'floor'.\n"
+        "  It leaves a whole range of states at rest: floor: y ≥ 0, friction 0.3 along x.\n"
+        "  State the contact without friction.",
+        rest(rough),
+    )
+
+
+def test_dry_friction_has_no_linear_motion():
+    rough = st.System(
+        kinetic=x.dot**2, potential=x**2, friction=[st.Friction(2, on=x, name="table")]
+    )
+    with pytest.raises(DerivationError, match="linearize cannot honour 'table'"):
+        st.linearize(rough)
+
+
+def test_too_many_contacts_to_try_them_all_are_refused():
+    h = st.coordinates("h", shape=(7, 1))
+    blocks = st.System(
+        potential=st.each(lambda p: p[0], h),
+        contacts=st.each(lambda p: st.Contact(p[0], name="floor"), h),
+    )
+    assert_says(
+        DerivationError,
+        "there are too many contacts to try every set of them that may touch.\n"
+        "  Found 7, expected 6 or fewer.\n"
+        "  Take statics, or state as constraints those that touch.",
+        lambda: st.equilibria(blocks, within={h: (-1, 1)}),
+    )
+
+
+def test_a_velocity_has_no_place_in_a_start_of_rest():
+    assert_says(
+        StatementError,
+        "start gives 'theta' a velocity, and at rest nothing moves.\n"
+        "  Found theta.dot = 2.\n"
+        "  Leave velocities out; for a steady motion state its rate as a parameter.",
+        rest(swing, start={theta: 1.0, theta.dot: 2.0}),
+    )
+    # A state of rest is one with velocities of zero.
+    assert st.statics(swing, start={"theta": 1.0, "theta.dot": 0.0}).stable
+
+
+def test_a_torque_that_no_weight_holds_names_what_it_turns():
+    turned = st.System(potential=g * (1 - st.cos(theta)), work=10 * theta)
+    with pytest.raises(DidNotConverge) as caught:
+        st.statics(turned)
+    what, found, remedy = str(caught.value).split("\n  ")
+    assert what == "the energy goes down for ever along 'theta'."
+    assert found.startswith("Found theta = ") and "still an unbalanced force" in found
+    assert remedy == "Hold 'theta' by a constraint, a contact or a spring."
+
+
+def test_a_start_without_stiffness_says_that_less_energy_is_beside_it():
+    assert_says(
+        DidNotConverge,
+        "the search ended at an equilibrium that is not a minimum.\n"
+        "  Found x = 0 without stiffness, and less energy beside it.\n"
+        '  Start elsewhere, or take kind="any" to accept it.',
+        rest(st.System(potential=x**3)),
+    )
+
+
+def test_samples_must_cover_the_time_of_rest():
+    assert_says(
+        StatementError,
+        "the samples of input 'F' do not cover the span.\n"
+        "  Found times from 0 to 2, expected 3 to 3.\n"
+        "  Sample the whole span; nothing is extrapolated.",
+        rest(driven, inputs={F: ([0.0, 2.0], [1.0, 2.0])}, t=3.0),
+    )
+
+
+def test_samples_of_rest_need_their_times():
+    with pytest.raises(StatementError, match="samples of input 'F' cannot be interpolated"):
+        st.statics(driven, inputs={F: [0.0, 1.0, 2.0]})

@@ -121,3 +121,51 @@ def test_a_force_has_one_component_for_each_coordinate():
         "  Give one component for each coordinate.",
         lambda: st.potential_of((x, y), on=(x,)),
     )
+
+
+# -- holes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("centre", [(0, 0), (1, -2)])
+def test_a_vortex_has_no_curl_and_does_work_around_its_centre(centre):
+    X, Y = x - centre[0], y - centre[1]
+    found = st.potential_of((-Y / (X**2 + Y**2), X / (X**2 + Y**2)), on=(x, y))
+    assert not found and found.curl == {} and found.potential is None
+    assert found.work == 2 * sp.pi
+    assert found.hole == {x: centre[0], y: centre[1]}
+    corners = np.array([[float(p[x] - centre[0]), float(p[y] - centre[1])] for p in found.loop])
+    angles = np.unwrap(np.arctan2(corners[:, 1], corners[:, 0]))
+    # The loop goes round the centre, three quarters of it to the last corner.
+    assert angles[-1] - angles[0] == pytest.approx(1.5 * np.pi)
+    assert "the work around the hole" in str(found) and "2*pi" in str(found)
+
+
+def test_the_circulation_of_a_vortex_is_its_strength():
+    Gamma, a = st.parameters(Gamma=1.0, a=2.0)
+    X = x - a
+    scale = Gamma / (2 * sp.pi * (X**2 + y**2))
+    assert st.potential_of((-y * scale, X * scale), on=(x, y)).work == Gamma
+
+
+def test_a_vortex_line_in_space_is_found_in_its_plane():
+    z = st.coordinates("z")
+    r2 = y**2 + z**2
+    found = st.potential_of((2 * x, -z / r2, y / r2), on=(x, y, z))
+    assert not found and found.work == 2 * sp.pi
+
+
+@pytest.mark.parametrize(
+    ("force", "potential"),
+    [
+        ((-x / (x**2 + y**2), -y / (x**2 + y**2)), sp.log(x**2 + y**2) / 2),
+        (
+            (-x / (x**2 + y**2) ** sp.Rational(3, 2), -y / (x**2 + y**2) ** sp.Rational(3, 2)),
+            -1 / sp.sqrt(x**2 + y**2),
+        ),
+        ((1 / x, 1 / y), -sp.log(x) - sp.log(y)),
+    ],
+    ids=["line charge", "gravity", "two walls"],
+)
+def test_a_hole_around_which_no_work_is_done_does_no_harm(force, potential):
+    found = st.potential_of(force, on=(x, y))
+    assert found and sp.simplify(found.potential - potential) == 0

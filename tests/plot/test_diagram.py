@@ -153,13 +153,20 @@ def test_a_figure_can_be_saved(bead, tmp_path):
     assert path.stat().st_size > 5000
 
 
+def test_other_parameters_have_the_values_of_the_diagram(bead):
+    figure = bead.plot(g * st.cos(theta) - Omega**2 * st.cos(theta) ** 2)
+    side = [data for data, solid in curves(figure.axes[0]) if solid and data[0, 0] > 3]
+    assert side and all(data[1:, 1] == pytest.approx(0.0, abs=1e-9) for data in side)
+
+
 def test_a_value_that_is_not_known_along_the_branches_is_refused(bead):
+    height = st.parameters(height=1.0)
     assert_says(
         StatementError,
-        "the plot uses 'g', whose value along the branches is not known.\n"
-        "  Known: the coordinates and 'Omega'.\n"
+        "'height' has no value along the branches.\n"
+        "  Known: theta, Omega, g.\n"
         "  Replace it by its value, with e.subs.",
-        lambda: bead.plot(g * theta),
+        lambda: bead.plot(height * theta),
     )
 
 

@@ -412,3 +412,67 @@ def test_a_diagram_prints_its_branches_and_special_points(bead):
 def test_an_equilibrium_that_does_not_exist_is_not_continued():
     with pytest.raises(StationaryError):
         st.continuation(st.System(potential=mu * x), parameter=mu, span=(0.5, 1), params={mu: 0.7})
+
+
+def test_a_branch_that_winds_for_ever_ends_after_a_turn():
+    # sin θ = P: every turn has one fold at each end, and is like the one before.
+    turned = st.System(potential=-st.cos(theta), work=P * theta)
+    found = st.continuation(turned, parameter=P, span=(-2, 2))
+    (branch,) = found.branches
+    assert branch.status == "closed" and "whole turns further" in branch.status.message
+    assert only(found, "fold") == pytest.approx([-1.0, 1.0], abs=1e-10)
+    assert abs(branch[theta][-1] - branch[theta][0]) == pytest.approx(2 * np.pi, rel=1e-12)
+    assert np.sin(branch[theta]) == pytest.approx(branch.parameter, abs=1e-12)
+    assert len(branch) < 300
+
+
+def test_a_branch_that_leaves_for_infinity_is_given_up_on_the_way():
+    # x = 1/μ has nowhere to go at μ = 0.
+    system = st.System(potential=mu * x**2 / 2 - x)
+    found = st.continuation(system, parameter=mu, span=(-1, 1), params={mu: 0.5}, start={x: 2.0})
+    (branch,) = found.branches
+    assert branch[x] == pytest.approx(1 / branch.parameter, rel=1e-9)
+    assert np.abs(branch[x]).max() > 500 and len(branch) < 1000
+    assert "'x' went far away" in branch.status.message and branch.parameter[-1] == 1.0
+
+
+def test_a_diagram_keeps_the_other_parameters():
+    found = st.continuation(hoop, parameter=Omega, span=(0, 10), params={g: 1.62})
+    assert found.params == {"g": 1.62} and "g = 1.62" in repr(found)
+    side = found.branches[1]
+    assert side[Omega**2 * st.cos(theta) / g][1:] == pytest.approx(np.ones(len(side) - 1))
+    assert np.array_equal(side["Omega"], side.parameter)
+    assert np.array_equal(side[Omega], side.parameter)
+
+
+def test_an_equilibrium_hands_on_its_inputs_and_its_time():
+    push = st.inputs("push")
+    system = st.System(potential=mu * x**2 / 2 - st.t * x, loads=[st.Load(push, on=x)])
+    rest = st.statics(system, params={mu: 1.0}, inputs={push: 2.0}, t=3.0)
+    found = st.continuation(system, parameter=mu, span=(0.5, 2), start=rest)
+    assert found.branches[0][x] == pytest.approx(5 / found.branches[0].parameter, rel=1e-12)
+
+
+def test_an_input_that_feeds_back_bends_the_branch():
+    # x + μ = F with F = 2x − x³: μ = x − x³ has its folds where 3x² = 1.
+    push = st.inputs("push")
+    system = st.System(potential=x**2 / 2 + mu * x, loads=[st.Load(push, on=x)])
+    found = st.continuation(
+        system, parameter=mu, span=(-2, 2), inputs={push: 2 * x - x**3}, start={x: 1.0}
+    )
+    fold = 2 / (3 * np.sqrt(3))
+    assert only(found, "fold") == pytest.approx([-fold, fold], abs=1e-10)
+    branch = found.branches[0]
+    assert np.array_equal(branch.stable, 3 * branch[x] ** 2 > 1)
+
+
+def test_equal_statements_with_parameters_in_another_order_have_one_diagram():
+    def column(first, second):
+        st.parameters(f"{first} {second}")
+        a, b = st.parameters(zz_stiffness=2.0), st.parameters(aa_load=0.1)
+        return st.System(potential=a * x**2 / 2 + b * st.cos(x))
+
+    for order in (("zz_stiffness", "aa_load"), ("aa_load", "zz_stiffness")):
+        found = st.continuation(column(*order), parameter="aa_load", span=(0, 3))
+        assert only(found, "pitchfork") == pytest.approx([2.0], abs=1e-10)
+        assert found.params == {"zz_stiffness": 2.0}

@@ -142,6 +142,37 @@ def test_a_ring_of_equilibria_counts_as_one_family():
     assert not next(rest for rest in found if not len(rest.free)).stable
 
 
+def test_families_are_represented_by_their_member_nearest_to_zero():
+    free = st.System(kinetic=x.dot**2 + y.dot**2 + theta.dot**2, potential=-st.cos(theta))
+    found = st.equilibria(free, within={x: (-2, 2), y: (1, 3), theta: (-1, 7)})
+    expected = [(0, 1, angle) for angle in (0, np.pi, 2 * np.pi)]
+    assert np.array(places(found, x, y, theta)) == pytest.approx(np.array(expected), abs=1e-9)
+    assert all(len(rest.free) == 2 for rest in found)
+
+
+def test_a_ring_about_zero_is_represented_by_its_point_on_the_first_axis():
+    hat = st.System(potential=(x**2 + y**2 - 1) ** 2 / 4)
+    found = st.equilibria(hat, within={x: (-2, 2), y: (-2, 2)})
+    assert places(found, x, y) == [
+        pytest.approx((0, 0), abs=1e-9), pytest.approx((1, 0), abs=1e-9)
+    ]  # fmt: skip
+
+
+def test_a_point_without_stiffness_is_listed_once_and_in_its_place():
+    # The slope (x + 1) x² has a double root.
+    found = st.equilibria(st.System(potential=x**4 / 4 + x**3 / 3), within={x: (-3, 3)})
+    assert [rest[x] for rest in found] == pytest.approx([-1.0, 0.0], abs=1e-9)
+    assert [rest.stable for rest in found] == [True, False]
+
+
+def test_inputs_that_feed_back_shift_the_equilibria():
+    push = st.inputs("push")
+    system = st.System(potential=x**2 / 2, loads=[st.Load(push, on=x)])
+    found = st.equilibria(system, within={x: (-3, 3)}, inputs={push: 2 * x - x**3})
+    assert [rest[x] for rest in found] == pytest.approx([-1, 0, 1], abs=1e-10)
+    assert [rest.stable for rest in found] == [True, False, True]
+
+
 def test_nothing_outside_the_box_is_listed():
     found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (-1, 1)})
     assert [rest[theta] for rest in found] == pytest.approx([0.0], abs=1e-13)

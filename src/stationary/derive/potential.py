@@ -249,4 +249,3 @@ def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> float | Non
         total += float(weights @ values) * (high - low) / 2
         size += float(weights @ np.abs(values)) * abs(high - low) / 2
     return total / size if size else 0.0
-

@@ -145,7 +145,9 @@ def _samples(name: str, value: Any, span: tuple[float, float]) -> tuple[np.ndarr
                 f"the samples of input '{name}' cannot be interpolated.",
                 "Expected (times, values): two arrays of equal length, two or more entries, "
                 "finite, times increasing"
-                + ("." if span[0] == span[1] else "; or values alone, spread evenly over the span."),
+                + (
+                    "." if span[0] == span[1] else "; or values alone, spread evenly over the span."
+                ),
                 "Check the arrays.",
             )
         )

@@ -29,6 +29,8 @@ class Equilibrium:
     ----------
     system : System
     q : ndarray
+    inputs : dict
+        What was given for the inputs, numbers or expressions of coordinates.
     lam : Multipliers
         Multipliers of constraints and contacts, by name: the forces along ∂R/∂q and ∂gap/∂q.
     energy : float or None
@@ -62,6 +64,7 @@ class Equilibrium:
     q: np.ndarray
     params: np.ndarray
     u: np.ndarray
+    inputs: dict[str, Any]
     t: float
     lam: Multipliers
     energy: float | None

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import svd
 
 from stationary.errors import DerivationError, StatementError, did_you_mean, say
+from stationary.lower.kernel import graph_of
 from stationary.model.each import Repeated
 from stationary.model.layout import name_of
 from stationary.model.system import System
@@ -67,7 +68,7 @@ def continuation(
     params : dict, optional
         Values of the other parameters, and of this one at the start.
     inputs : dict, optional
-        Values of inputs.
+        Values of inputs; those of the equilibrium, if the start is one.
     points : int
         Most points on one branch.
     seconds : float
@@ -90,9 +91,13 @@ def continuation(
     (['pitchfork'], 1.0)
     """
     require_system(system)
+    # Of equal statements one holds the order of parameters in p.
+    system = graph_of(system).layout.system
     name = _parameter_name(system, parameter)
     _refuse_contacts(system)
     low, high = _span(span)
+    if isinstance(start, Equilibrium):
+        inputs = start.inputs | {name_of(key): value for key, value in (inputs or {}).items()}
     first = _first(system, name, (low, high), start, params, inputs)
     path = _Path(system, name, (low, high), first, inputs, points, time.monotonic() + seconds)
     return path.diagram()
@@ -161,7 +166,8 @@ def _first(system, name, span, start, params, inputs) -> Equilibrium:
             )
         )
     values[name] = at
-    return statics(system, start=guess, params=values, inputs=inputs, kind="any")
+    t = start.t if isinstance(start, Equilibrium) else 0.0
+    return statics(system, start=guess, params=values, inputs=inputs, kind="any", t=t)
 
 
 @dataclass
@@ -498,6 +504,7 @@ def _joined(one: Branch, other: Branch) -> Branch:
 
     message = f"{other.status.message}; {one.status.message}"
     return Branch(
-        layout=one.layout, name=one.name, params=one.params, parameter=both("parameter"), q=both("q"), lam=both("lam"),
-        unstable=both("unstable"), status=Status(str(one.status), message),
+        layout=one.layout, name=one.name, params=one.params, parameter=both("parameter"),
+        q=both("q"), lam=both("lam"), unstable=both("unstable"),
+        status=Status(str(one.status), message),
     )  # fmt: skip

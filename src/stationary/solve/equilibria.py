@@ -387,7 +387,7 @@ def _factors(q: np.ndarray, move: np.ndarray, known: list[np.ndarray]) -> np.nda
 
 @lru_cache(maxsize=32)
 def _equations(system: System, signature: tuple) -> ca.Function:
-    """The conditions of balance over (q, λ) and their Jacobian, inputs included."""
+    """Return the conditions of balance over (q, λ) and their Jacobian, inputs included."""
     balance = balance_of(system)
     n, m = system.size, len(system.parameters)
     rows = balance.rows + balance.gaps

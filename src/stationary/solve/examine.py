@@ -17,6 +17,8 @@ from stationary.solve.saddle import Saddle, independent_rows, shared_multipliers
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
 # energy nearby does.
 _SUSPICIOUS = 1e-5
+# Less suspicious, where to look around takes long.
+_SUSPICIOUS_LARGE = 1e-7
 
 # How far from a point the energy is looked at, relative to its extent.
 _NEAREST, _FARTHEST = 1e-8, 0.1
@@ -65,8 +67,7 @@ class Examination:
         """Multipliers of the active rows; redundant ones share the force, as small as possible."""
         if len(self.kept) == len(self.active):
             return self.stated_lam
-        rows = self.limits[1]
-        return shared_multipliers(rows, rows.T @ self.stated_lam)
+        return shared_multipliers(self.limits[1], self.stated_lam, self.kept)
 
     @cached_property
     def hessian(self) -> Any:
@@ -98,7 +99,7 @@ class Examination:
         if not self.conservative or not np.all(np.isfinite(self.hessian.data)):
             return None
         found: list[tuple[float, np.ndarray]] = []
-        for way, off in self._suspicious():
+        for way, off in self.weak:
             for side in (way, -way):
                 rise, there = self._along(side, off)
                 if rise < 0:
@@ -107,11 +108,15 @@ class Examination:
                 break
         return min(found, key=lambda pair: pair[0])[1] if found else None
 
-    def _suspicious(self) -> list[tuple[np.ndarray, float]]:
+    @cached_property
+    def weak(self) -> list[tuple[np.ndarray, float]]:
         """Directions in which the stiffness does not tell, and how far off the balance may be."""
         values, vectors = self.saddle.smallest
         stiffest = max(self.search.stiffest, np.abs(values).max(initial=0.0))
-        some = values <= _SUSPICIOUS * stiffest
+        # Per square of the largest move: a slow mode of many coordinates is no weak one.
+        values = values / np.abs(vectors).max(axis=0, initial=1e-300) ** 2
+        share = _SUSPICIOUS if self.saddle.dense else _SUSPICIOUS_LARGE
+        some = values <= share * stiffest
         values, vectors = values[some], vectors[:, some]
         left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,7 +125,7 @@ class Examination:
         first = np.argmax(np.abs(vectors) > 0.9 * np.abs(vectors).max(axis=0, initial=0.0), axis=0)
         vectors = vectors * np.sign(vectors[first, np.arange(len(values))])
         ways = [(way, float(o)) for way, o in zip(vectors.T, off)]
-        flat = np.flatnonzero(np.abs(values) <= _SUSPICIOUS * stiffest)
+        flat = np.flatnonzero(np.abs(values) <= share * stiffest)
         if len(flat) > 1:
             # Where several are flat, the energy may fall between them.
             mixed = np.random.default_rng(3).standard_normal((8 * len(flat), len(flat)))
@@ -128,19 +133,25 @@ class Examination:
         return ways
 
     def _along(self, way: np.ndarray, off: float) -> tuple[float, np.ndarray]:
-        """Return the first change of the energy along a direction that is more than rounding."""
+        """Return the first change of the energy along a direction that is more than rounding.
+
+        Where it falls, it is followed as far as it goes on falling, or as the point is large.
+        """
         extent = self.search.extent or 1.0
         way = way / np.abs(way).max()
         step = max(_NEAREST * extent, min(100 * off, 1e-3 * extent))
-        while step < _FARTHEST * max(extent, 1.0):
+        found = 0.0, self.q
+        while step < _FARTHEST * (extent if found[0] else max(extent, 1.0)):
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
                 break
             rise = self._rise(there)
-            if abs(rise) > self._noise:
-                return rise, there
+            if rise > self._noise or rise >= found[0] and found[0]:
+                return (rise, there) if not found[0] else found
+            if rise < -self._noise:
+                found = rise, there
             step *= 4
-        return 0.0, self.q
+        return found
 
     def _rise(self, there: np.ndarray) -> float:
         """Change of the energy, corrected for what is left of the constraints."""
@@ -205,7 +216,8 @@ class Examination:
     def stable(self) -> bool:
         """Whether the energy has a minimum there; where there is none, whether nothing grows."""
         if not self.conservative:
-            return bool(np.all(self._rates().real <= 1e-7 * np.abs(self._rates()).max(initial=0.0)))
+            rates = self._rates()
+            return bool(np.all(np.real(rates) <= 1e-7 * np.abs(rates).max(initial=0.0)))
         return self.saddle.signs[1] == 0 and self.lower is None
 
     def _rates(self) -> np.ndarray:
@@ -214,6 +226,33 @@ class Examination:
         inertia = inertia_and_damping(search.balance.graph, search.t, self.q, u, search.params)
         parts = (self.hessian.toarray(), *(np.asarray(x) for x in inertia))
         return growth_rates(*(Z.T @ X @ Z for X in parts))
+
+    def _potential(self) -> float | None:
+        """Return the energy of forces that have one though none is stated: their work from q = 0.
+
+        Two quadratures must agree on it.
+        """
+        search = self.search
+        if not (np.all(np.isfinite(self.hessian.data)) and search.conservative(self.q)):
+            return None
+        found = []
+        for count in (40, 60):
+            nodes, weights = np.polynomial.legendre.leggauss(count)
+            pulls = [float(search.forces((x + 1) / 2 * self.q)[0] @ self.q) for x in nodes]
+            found.append(float(weights @ pulls) / 2)
+        zero = search.forces(np.zeros_like(self.q))[1]
+        size = max(abs(zero), *map(abs, found), 1e-300)
+        good = np.isfinite(size) and abs(found[0] - found[1]) <= 1e-10 * size
+        return zero + found[1] if good else None
+
+    def _inputs(self) -> dict[str, Any]:
+        """Return what holds for the inputs: numbers, or the expressions that were given."""
+        search = self.search
+        values = zip(search.system.inputs, search.signature, search.inputs(self.q).tolist())
+        return {
+            u.name: content if kind == "expression" else value
+            for u, (kind, content), value in values
+        }
 
     def wrapped(self, status: str) -> Equilibrium:
         """Return the result, with its evidence."""
@@ -234,9 +273,10 @@ class Examination:
             q=q,
             params=search.params,
             u=search.inputs(q),
+            inputs=self._inputs(),
             t=search.t,
             lam=Multipliers.of(search.full(self.lam, self.active), search.layout),
-            energy=energy if search.has_energy(q) else None,
+            energy=energy if search.has_energy(q) else self._potential(),
             eigenvalues=self.saddle.smallest[0] if finite else np.empty(0),
             inertia=self.saddle.signs if finite else (0, 0, 0),
             stable=finite and status == "balanced" and self.stable,

@@ -25,6 +25,9 @@ _RANK = 1e-9
 # The same by the squares of sparse factors, and what keeps these from breaking off.
 _RANK_SPARSE, _TRACE = 1e-11, 1e-13
 
+# Steps that give back the digits which factors without pivoting lose.
+_REFINEMENTS = 2
+
 # A matrix whose inverse is this many times smaller than it should be is singular.
 _SINGULAR = 1e-14
 
@@ -74,29 +77,35 @@ class Saddle:
         """Factors in an order that keeps a band, without pivoting where that is possible."""
         order = saddle_order(self.H, self.A) if self.order is None else self.order
         K = self.matrix[order][:, order].tocsc()
-        try:
-            return order, _factored(K)
-        except RuntimeError:
-            # Redundant rows: a trace in their corner keeps the factors from breaking off.
-            size = abs(self.H).max() or 1.0
-            corner = np.concatenate([np.zeros(self.n), np.full(self.m, -1e-12 / size)])[order]
-            return order, _factored((K + sparse.diags(corner)).tocsc())
+        size = abs(self.H).max() or 1.0
+        # Redundant rows: a trace in their corner keeps the factors from breaking off.
+        for trace in (0.0, 1e-12, 1e-10, 1e-8):
+            corner = np.concatenate([np.zeros(self.n), np.full(self.m, -trace / size)])[order]
+            try:
+                return order, _factored((K + sparse.diags(corner)).tocsc() if trace else K)
+            except RuntimeError:
+                continue
+        return order, None
+
+    @cached_property
+    def _dense_factors(self) -> _Dense:
+        return _Dense(self.matrix.toarray())
 
     def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""
         known = np.concatenate([force, gap])
         if self.dense:
-            K = self.matrix.toarray()
-            if not np.all(np.isfinite(K)):
-                return np.full(self.n, np.nan), np.full(self.m, np.nan)
-            made = _solve_dense(K, known)
+            made = self._dense_factors.solve(known)
         else:
             order, factors = self._factors
-            made = np.empty_like(known)
+            made = np.full_like(known, np.nan)
+            if factors is None:
+                return made[: self.n], made[self.n :]
             made[order] = factors.solve(known[order])
-            # One refinement: without pivoting a few digits can be lost.
-            left = known - self.matrix @ made
-            made[order] += factors.solve(left[order])
+            # Refinements: without pivoting a few digits can be lost.
+            for _ in range(_REFINEMENTS):
+                left = known - self.matrix @ made
+                made[order] += factors.solve(left[order])
         return made[: self.n], made[self.n :]
 
     @cached_property
@@ -112,6 +121,8 @@ class Saddle:
         # Sylvester: the pivots of the whole have the signs of H on the tangent space, and one
         # positive and one negative for every row of A.
         _, factors = self._factors
+        if factors is None:
+            return 0, 0, self.n - self.m
         pivots = factors.U.diagonal()
         swapped = not np.array_equal(factors.perm_r, np.arange(len(pivots)))
         if swapped or not np.all(np.isfinite(pivots)):
@@ -158,22 +169,34 @@ class Saddle:
         return 1 / found[order], vectors[:, order]
 
 
-def _solve_dense(K: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Solve a symmetric system; where it is singular, take the smallest solution in the mean.
+class _Dense:
+    """Factors of a symmetric matrix, dense.
 
-    Rows and columns are scaled first, so that singular does not mean newtons beside metres.
+    Rows and columns are scaled first, so that singular does not mean newtons beside metres. Where
+    the matrix is singular, the smallest solution in the mean is taken.
     """
-    d = np.ones(len(K))
-    for _ in range(3):
-        size = np.abs(K * np.outer(d, d)).max(axis=1, initial=0.0)
-        d /= np.sqrt(np.where(size > 0, size, 1.0))
-    scaled, right = K * np.outer(d, d), d * known
-    factors, pivots, broken = lapack.dgetrf(scaled)
-    if not broken:
-        share, _ = lapack.dgecon(factors, np.abs(scaled).sum(axis=0).max(initial=0.0))
-        if share > _SINGULAR:
-            return d * lapack.dgetrs(factors, pivots, right)[0]
-    return d * np.linalg.lstsq(scaled, right, rcond=_SINGULAR)[0]
+
+    def __init__(self, K: np.ndarray):
+        self.d, self.factors = np.ones(len(K)), None
+        self.finite = bool(np.all(np.isfinite(K)))
+        if not self.finite:
+            return
+        for _ in range(3):
+            size = np.abs(K * np.outer(self.d, self.d)).max(axis=1, initial=0.0)
+            self.d /= np.sqrt(np.where(size > 0, size, 1.0))
+        self.scaled = K * np.outer(self.d, self.d)
+        factors, pivots, broken = lapack.dgetrf(self.scaled)
+        if not broken:
+            norm = np.abs(self.scaled).sum(axis=0).max(initial=0.0)
+            if lapack.dgecon(factors, norm)[0] > _SINGULAR:
+                self.factors = factors, pivots
+
+    def solve(self, known: np.ndarray) -> np.ndarray:
+        if not self.finite:
+            return np.full_like(known, np.nan)
+        if self.factors is not None:
+            return self.d * lapack.dgetrs(*self.factors, self.d * known)[0]
+        return self.d * np.linalg.lstsq(self.scaled, self.d * known, rcond=_SINGULAR)[0]
 
 
 def tangent_basis(A: Any) -> np.ndarray:
@@ -233,15 +256,14 @@ def _factored(K: Any) -> Any:
     return splu(K, **settings, options={"SymmetricMode": True})
 
 
-def shared_multipliers(A: Any, pull: np.ndarray) -> np.ndarray:
-    """Return the smallest multipliers with Aᵀλ = pull, though rows of A depend on each other."""
-    if sum(A.shape) <= EXAMINE_UP_TO:
-        return np.linalg.lstsq(A.toarray().T, pull, rcond=1e-10)[0]
-    # Iterated Tikhonov: every step divides what is missing by 1e6, and stays smallest.
-    m, n = A.shape
-    gram = (A @ A.T).tocsc()
-    factors = splu((gram + 1e-6 * gram.diagonal().max() * sparse.eye(m, format="csc")).tocsc())
-    lam = np.zeros(m)
-    for _ in range(6):
-        lam = lam + factors.solve(A @ (pull - A.T @ lam))
-    return lam
+def shared_multipliers(A: Any, lam: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the smallest multipliers with the same Aᵀλ; only rows `kept` are independent."""
+    A = A.tocsr()
+    dropped = np.setdiff1d(np.arange(A.shape[0]), kept)
+    saddle = Saddle(sparse.eye(A.shape[1], format="csc"), A[kept])
+    # How every other row is a sum of those: what can be shared without a change of the force.
+    idle = np.zeros((A.shape[0], len(dropped)))
+    for k, row in enumerate(dropped):
+        idle[kept, k] = saddle.solve(A[[row]].toarray().ravel(), np.zeros(len(kept)))[1]
+        idle[row, k] = -1.0
+    return lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0]

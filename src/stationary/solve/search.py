@@ -33,11 +33,16 @@ _PATIENCE = 3
 # no stiffness: its forces are small long before it is near.
 _SLOW, _STUCK = 0.02, 0.9
 
+# Shares of a step: down to here it is brought back to bent constraints, and below it leads nowhere.
+_BENT, _CREEP = 0.02, 1e-5
+
 # Largest system for which IPOPT is tried when Newton's method fails: beyond, it is too slow.
 _IPOPT_UP_TO = 5000
 
 # A coordinate this many times beyond the start has no equilibrium to go to.
 _FAR = 1e8
+# Nor is there one this far out, where forces have only faded away.
+_FADED = 1e5
 
 # How far beyond the search it is looked whether the energy still goes down, in powers of ten.
 _DECADES = 7
@@ -57,7 +62,8 @@ def search_of(
     """Return a search at given values of parameters and inputs."""
     layout = graph_of(system).layout
     driven = drives(layout, inputs, (t, t))
-    return Search(system, layout.values(params), driven.signature, driven.slots(t), t, kind)
+    # Of equal statements one holds the order of parameters in p.
+    return Search(layout.system, layout.values(params), driven.signature, driven.slots(t), t, kind)
 
 
 @dataclass
@@ -83,13 +89,23 @@ class Search(AbstractStill):
         active = np.arange(self.balance.rows)
         found, lam, status, seen = self._settled(q, active)
         rough = self.kind == "minimum" and self.stated and len(q) <= _IPOPT_UP_TO
-        if rough and status not in ("balanced", "saddle", "unbounded"):
+        lost = rough and status not in ("balanced", "saddle", "unbounded")
+        if lost and self._possible(q, found):
             again, _ = by_ipopt(self, q)
             if np.all(np.isfinite(again)) and np.abs(again).max() < _FAR:
                 other = self._settled(again, active)
                 if other[2] == "balanced":
                     found, lam, status, seen = other
         return (seen or self.examined(found, lam, active)).wrapped(status)
+
+    def _possible(self, *places: np.ndarray) -> bool:
+        """Tell whether the constraints can be satisfied near one of these places."""
+        for q in places:
+            there = self.nearest(q)
+            size = max(1.0, np.abs(there).max(initial=0.0))
+            if np.abs(self.violations(there)).max(initial=0.0) <= 1e-8 * size:
+                return True
+        return False
 
     def prepare(self, q: np.ndarray) -> None:
         """Find out by what steps are measured: energy where there is one, else forces."""
@@ -113,8 +129,8 @@ class Search(AbstractStill):
         A start that is in balance itself is left as it is: nobody knows to which side it should
         fall.
         """
-        begin = q
-        for _ in range(_MOST_DESCENTS):
+        begin, descents = q, 0
+        while True:
             found, lam, status = self.newton(q, active)
             if status != "balanced":
                 lost = self.descends and status in ("stalled", "too many steps")
@@ -124,12 +140,15 @@ class Search(AbstractStill):
             seen = self.examined(found, lam, active)
             if self.kind == "any" or not self.descends:
                 return found, lam, status, seen
+            if seen.weak and np.abs(found).max() > _FADED * max(1.0, np.abs(begin).max()):
+                return found, lam, "unbounded", seen
             if seen.lower is None:
                 return found, lam, "saddle" if seen.saddle.signs[1] else status, seen
-            if np.abs(found - begin).max(initial=0.0) <= 1e-9 * max(self.extent, 1e-300):
+            stays = np.abs(found - begin).max(initial=0.0) <= 1e-9 * max(self.extent, 1e-300)
+            if stays or descents == _MOST_DESCENTS:
                 break
-            q = seen.lower
-        if len(found) and (far := self._endless(begin, found, active)) is not None:
+            q, descents = seen.lower, descents + 1
+        if (far := self._endless(begin, found, active)) is not None:
             return far, lam, "unbounded", None
         return found, lam, "saddle", seen
 
@@ -206,7 +225,7 @@ class Search(AbstractStill):
         progress = Progress(f"statics of {self.system.name or 'a system'}")
         lam = self.first_multipliers(q, active)
         far = _FAR * max(1.0, np.abs(q).max(initial=0.0))
-        penalty, reach = 1.0, 1.0
+        penalty, reach, creeps = 1.0, 1.0, 0
         best, waited, scale = (np.inf, q, lam), 0, 1e-300
         try:
             for count in range(_MOST_STEPS):
@@ -226,17 +245,18 @@ class Search(AbstractStill):
                 self.extent = max(self.extent, largest)
                 # The largest forces at work so far: their rounding is what can be hoped for.
                 at_work = (np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0)
-                scale = max(at_work, size * stiffness, scale)
-                left = max(
-                    np.abs(g - A.T @ lam).max(initial=0.0) / scale,
-                    np.abs(c).max(initial=0.0) / size,
-                )
+                here = max(at_work, size * stiffness, 1e-300)
+                scale = max(here, scale)
+                force = np.abs(g - A.T @ lam).max(initial=0.0)
+                left = max(force / scale, np.abs(c).max(initial=0.0) / size)
                 slow = _SLOW * best[0] < left < _STUCK * best[0]
                 if left < best[0]:
                     best, waited = (left, q, lam), 0
                 else:
                     waited += 1
-                done = left <= _RESIDUAL and not slow
+                # Steps that still converge fast are worth taking, down to rounding here and now.
+                round_off = force <= _RESIDUAL * here or waited
+                done = left <= _RESIDUAL and not slow and round_off
                 if done or (best[0] <= _ACCEPTED and waited >= _PATIENCE):
                     return best[1], best[2], "balanced"
                 saddle = self.saddle(H, A)
@@ -250,13 +270,19 @@ class Search(AbstractStill):
                     return q, new, "balanced" if good else "stalled"
                 if self.descends:
                     penalty = max(penalty, 2 * np.abs(new).max(initial=0.0))
-                    step = self._downhill(q, lam, move, (g, energy, c, A, H), penalty, active)
+                    known = (g, energy, c, A, H, saddle)
+                    step, there = self._downhill(q, lam, move, known, penalty, active)
                 else:
                     step = self._towards_balance(q, lam, move, new, H, active)
+                    there = q + step * move
                 if step == 0.0:
+                    good = best[0] <= _ACCEPTED
+                    return (best[1], best[2], "balanced") if good else (q, lam, "stalled")
+                creeps = creeps + 1 if step < _CREEP else 0
+                if creeps > _PATIENCE:
                     return q, lam, "stalled"
                 reach = step
-                q = q + step * move
+                q = there
                 lam = lam + step * (new - lam)
         finally:
             progress.close()
@@ -299,13 +325,15 @@ class Search(AbstractStill):
             trial = saddle.shifted(shift)
         return trial
 
-    def _downhill(self, q, lam, move, here: tuple, penalty: float, active) -> float:
+    def _downhill(self, q, lam, move, known: tuple, penalty: float, active):
         """Shorten a step until energy plus violation goes down, and as the model says it should.
 
         The merit is that of Armijo with an ℓ₁ penalty; the model is quadratic, by the Hessian of
-        the energy with its constraints, as it is and not as it was made convex.
+        the energy with its constraints, as it is and not as it was made convex. A step that leaves
+        bent constraints is brought back towards them before it is shortened (Nocedal and Wright,
+        Numerical Optimization, section 18.3).
         """
-        g, energy, c, A, H = here
+        g, energy, c, A, H, saddle = known
         violation = np.abs(c).sum()
         slope = g @ move - penalty * violation
         first, second = (g - A.T @ lam) @ move, move @ (H @ move)
@@ -313,20 +341,25 @@ class Search(AbstractStill):
         step = 1.0
         for _ in range(50):
             trial = q + step * move
-            rise = self.rise(q, trial, self.stated)
-            c_new = self.levels(trial)[active]
-            merit = rise + penalty * (np.abs(c_new).sum() - violation)
+            rise, c_new = self._to(q, trial, active)
             bent = step**2 / 2 * second
             off = abs(rise - lam @ (c_new - c) - step * first - bent)
             expected = abs(step * first + bent) + step * penalty * violation
-            if (
-                np.isfinite(merit)
-                and merit <= 1e-4 * step * min(slope, 0.0) + noise
-                and off <= _AGREES * expected + noise
-            ):
-                return step
+            enough = 1e-4 * step * min(slope, 0.0) + noise
+            if off <= _AGREES * expected + noise:
+                if rise + penalty * (np.abs(c_new).sum() - violation) <= enough:
+                    return step, trial
+                if len(active) and step > _BENT:
+                    back = trial + saddle.solve(np.zeros_like(q), (1 - step) * c - c_new)[0]
+                    rise, c_new = self._to(q, back, active)
+                    if rise + penalty * (np.abs(c_new).sum() - violation) <= enough:
+                        return step, back
             step /= 2
-        return 0.0
+        return 0.0, q
+
+    def _to(self, q: np.ndarray, there: np.ndarray, active) -> tuple[float, np.ndarray]:
+        """Return the rise of the energy to another place, and what is violated there."""
+        return self.rise(q, there, self.stated), self.levels(there)[active]
 
     def _towards_balance(self, q, lam, move, new, H, active) -> float:
         """Shorten a step until the residual of the balance goes down."""

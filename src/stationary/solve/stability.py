@@ -98,7 +98,8 @@ def linearize(
         system = _touching(system, at)
         values = {p.name: values[p.name] for p in system.parameters if p.name in values}
     graph = graph_of(system)
-    layout = graph.layout
+    # Of equal statements one holds the order of inputs and parameters.
+    layout, system = graph.layout, graph.system
     values = layout.values(values)
     still = isinstance(at, Equilibrium)
     q, v = (at.q, np.zeros_like(at.q)) if still else layout.state(at, values)
