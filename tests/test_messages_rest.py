@@ -356,8 +356,8 @@ def test_a_branch_that_a_contact_would_kink_is_refused():
     assert_says(
         DerivationError,
         "continuation cannot honour contact 'wall'.\n"
-        "  It opens and closes, which makes a branch kink: wall: x ≥ 0.\n"
-        "  State it as a constraint while it touches, or take st.statics value by value.",
+        "  It opens and closes, which is not smooth: wall: x ≥ 0.\n"
+        "  State it as a constraint while it touches, or leave it out while it is open.",
         lambda: st.continuation(wall, parameter=MU, span=(-1, 1), start={x: 1.0}),
     )
 

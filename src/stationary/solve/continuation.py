@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from stationary.errors import DerivationError, StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean, say
 from stationary.lower.kernel import graph_of
-from stationary.model.each import Repeated
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Diagram, Special
@@ -22,7 +21,7 @@ from stationary.solve.curve import FIRST, AbstractCurve, turned, without
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.saddle import tangent_basis
-from stationary.solve.statics import statics
+from stationary.solve.statics import refuse_contacts, statics
 
 # The longest and the shortest step, in the scaled variables.
 _LONGEST, _SHORTEST = 4e-2, 1e-9
@@ -94,25 +93,13 @@ def continuation(
     # Of equal statements one holds the order of parameters in p.
     system = graph_of(system).layout.system
     name = _parameter_name(system, parameter)
-    _refuse_contacts(system)
+    refuse_contacts(system, "continuation")
     low, high = _span(span)
     if isinstance(start, Equilibrium):
         inputs = start.inputs | {name_of(key): value for key, value in (inputs or {}).items()}
     first = _first(system, name, (low, high), start, params, inputs)
     path = _Path(system, name, (low, high), first, inputs, points, time.monotonic() + seconds)
     return path.diagram()
-
-
-def _refuse_contacts(system: System) -> None:
-    for entry in system.contacts:
-        term = entry.term if isinstance(entry, Repeated) else entry
-        raise DerivationError(
-            say(
-                f"continuation cannot honour contact '{term.name}'.",
-                f"It opens and closes, which makes a branch kink: {term}.",
-                "State it as a constraint while it touches, or take st.statics value by value.",
-            )
-        )
 
 
 def _parameter_name(system: System, parameter: Any) -> str:

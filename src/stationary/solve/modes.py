@@ -17,7 +17,7 @@ from stationary.result.modes import Modes
 from stationary.solve.inertia import require_system
 from stationary.solve.saddle import Saddle, tangent_basis
 from stationary.solve.search import Search, search_of
-from stationary.solve.statics import refuse, statics
+from stationary.solve.statics import refuse, refuse_contacts, statics
 
 # Up to this many coordinates all eigenvalues are found by dense factorizations.
 _DENSE_UP_TO = 200
@@ -84,7 +84,8 @@ def modes(
     array([3.141593, 6.283185, 9.424778])
     """
     require_system(system)
-    refuse(system, contacts=False)
+    refuse(system, "modes")
+    refuse_contacts(system, "modes")
     layout = graph_of(system).layout
     graph_of(system).require_inertia()
     search, q, rest = _state(system, at, params, inputs, float(t))
@@ -142,14 +143,14 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
 
 def _unbalanced(search: Search, q: np.ndarray) -> float:
     g, _ = search.forces(q)
-    c, A = search.limits(q)
     active = np.arange(search.balance.rows)
+    c, A = search.limits(q, active)
     lam = search.first_multipliers(q, active)
     K = search.tangent(q)
     size = max(1.0, np.abs(q).max(initial=0.0))
     scale = max(np.abs(g).max(initial=0.0), size * (abs(K).max() if K.nnz else 0.0), 1e-300)
-    force = np.abs(g - A[active].T @ lam).max(initial=0.0) / scale
-    return float(max(force, np.abs(c[active]).max(initial=0.0) / size))
+    force = np.abs(g - A.T @ lam).max(initial=0.0) / scale
+    return float(max(force, np.abs(c).max(initial=0.0) / size))
 
 
 def _count(count: Any, most: int) -> int:
@@ -171,7 +172,7 @@ class _Problem:
         active = np.arange(search.balance.rows)
         u, zero = search.inputs(q), np.zeros_like(q)
         graph = search.balance.graph
-        self.A = search.limits(q)[1][active]
+        self.A = search.limits(q, active)[1].tocsr()
         lam = search.full(search.first_multipliers(q, active), active)
         K = search.tangent(q) - search.curvature(q, lam)
         if abs(K - K.T).max() > _TINY * abs(K).max():

@@ -101,6 +101,19 @@ def refuse(
         )
 
 
+def refuse_contacts(system: System, asker: str) -> None:
+    """Refuse, by name, contacts where the question has no smooth answer with them."""
+    for entry in system.contacts:
+        term = entry.term if isinstance(entry, Repeated) else entry
+        raise DerivationError(
+            say(
+                f"{asker} cannot honour contact '{term.name}'.",
+                f"It opens and closes, which is not smooth: {term}.",
+                "State it as a constraint while it touches, or leave it out while it is open.",
+            )
+        )
+
+
 def _refuse_motion(v: np.ndarray, layout: Layout) -> None:
     moving = np.flatnonzero(v)
     if len(moving):
