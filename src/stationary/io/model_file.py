@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.io import questions, statement
+from stationary.io.names import coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.source import FileError, Source
-from stationary.io.toml import LARGEST_FILE, read
+from stationary.io.toml import LARGEST_FILE, Document, Place, read
+from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 
 #: Every table and key at the top of a model file.
@@ -123,7 +125,45 @@ def load(path: Any) -> Model:
       U = k*x**2/2
       with m = 2, k = 8
     """
-    return _model(Reader(read(_source(path))))
+    return load_with(path, {})
+
+
+def load_with(path: Any, changes: Mapping[str, str]) -> Model:
+    """Read a model file and give other values to parameters, inputs, coordinates or velocities.
+
+    Parameters
+    ----------
+    path : str or Path
+    changes : dict of str to str
+        Values as text, by name: ``{"m": "200 g", "theta.dot": "1", "F": "sin(t)"}``.
+    """
+    reader = Reader(read(_source(path)))
+    model = _model(reader)
+    params, inputs, start = dict(model.params), dict(model.inputs), dict(model.start)
+    for name, text in changes.items():
+        document = Document(Source(f"{name}={text}", "--set"), {"value": text})
+        begin = len(name) + 1
+        stretch = (begin, begin + max(1, len(text)))
+        document.places[("value",)] = Place((0, len(name)), stretch, list(range(*stretch)))
+        given = Reader(document)
+        key = coordinate_of(name)
+        meant = reader.names.symbols.get(key.removesuffix(".dot"))
+        if isinstance(meant, Parameter) and key == name:
+            params[name] = given.number(("value",), f"parameter '{name}'")
+        elif isinstance(meant, Coordinate):
+            start[key] = given.number(("value",), f"the start of '{key}'")
+        elif isinstance(meant, Input) and key == name:
+            scope = replace(reader.names, document=document)
+            inputs[name] = given.expression(("value",), f"the course of '{name}'", scope)
+        else:
+            known = [n for n, s in reader.names.symbols.items()
+                     if isinstance(s, (Parameter, Input, Coordinate))]  # fmt: skip
+            document.complain_of_key(
+                ("value",), f"'{name}' is not a parameter, an input or a coordinate.",
+                f"Known: {', '.join(known)}.",
+                did_you_mean(name, known).strip() or "Name one of these.",
+            )  # fmt: skip
+    return replace(model, params=params, inputs=inputs, start=start)
 
 
 def _source(path: Any) -> Source:

@@ -1,5 +1,23 @@
 """Pictures of results; importing this package registers them."""
 
-from stationary.plot import animation, diagram, phase, series, speed, strobe, surface
+from stationary.plot import (
+    animation,
+    diagram,
+    eigenvalues,
+    phase,
+    series,
+    speed,
+    strobe,
+    surface,
+)
 
-__all__ = ["animation", "diagram", "phase", "series", "speed", "strobe", "surface"]
+__all__ = [
+    "animation",
+    "diagram",
+    "eigenvalues",
+    "phase",
+    "series",
+    "speed",
+    "strobe",
+    "surface",
+]

@@ -1,0 +1,7 @@
+"""``python -m stationary`` is the command ``stationary``."""
+
+import sys
+
+from stationary.cli import main
+
+sys.exit(main())

@@ -1,0 +1,463 @@
+"""The commands: each asks the library one question and returns an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import stationary as st
+from stationary.cli.answer import Answer
+from stationary.cli.tables import facts, number, table, write_csv
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.io.model_file import load_with
+from stationary.io.names import coordinate_of
+
+Command = Callable[[st.Model, Any], Answer]
+ASKED: dict[str, Command] = {}
+
+# Coordinates that a terminal shows.
+_SHOWN = 12
+
+
+def command(name: str) -> Callable[[Command], Command]:
+    """Register the function that answers a command."""
+
+    def register(function: Command) -> Command:
+        if name in ASKED:
+            raise RuntimeError(f"two functions answer '{name}'")
+        ASKED[name] = function
+        return function
+
+    return register
+
+
+def answer(options: Any) -> Answer:
+    """Answer what was asked."""
+    if options.command in ("new", "gallery"):
+        from stationary.cli import others
+
+        return getattr(others, options.command)(options)
+    return ASKED[options.command](model_of(options), options)
+
+
+def model_of(options: Any) -> st.Model:
+    """Read the model file, with the values that --set gives."""
+    return load_with(options.model, dict(_split(text, "--set") for text in options.changes))
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise StatementError(
+            say(
+                f"{option} does not understand '{text}'.",
+                "Expected a name, '=' and a value.",
+                f"Write it as in {option} m=2.",
+            )
+        )
+    return name.strip(), value.strip()
+
+
+def _range(text: str, option: str) -> tuple[float, float]:
+    first, _, last = text.partition(":")
+    try:
+        return float(first), float(last)
+    except ValueError:
+        raise StatementError(
+            say(
+                f"{option} does not understand '{text}'.",
+                "Expected two numbers with ':' between them.",
+                f"Write it as in {option} 0:10.",
+            )
+        ) from None
+
+
+def _question(model: st.Model, question: str, **given: Any) -> dict[str, Any]:
+    """Return the arguments of a question: what the file says, and what was typed over it."""
+    asked = dict(model.questions.get(question, {}))
+    asked |= {key: value for key, value in given.items() if value is not None}
+    return asked
+
+
+def _needed(asked: dict[str, Any], kind: str, key: str, option: str) -> None:
+    if key not in asked:
+        raise StatementError(
+            say(
+                f"'{kind}' needs a {key}.",
+                f"Found neither {option} nor '{key}' in [{kind}] of the file.",
+                f"Add {option}, or a table [{kind}] to the file.",
+            )
+        )
+
+
+def _values(model: st.Model) -> dict[str, Any]:
+    """Return the values that go with every question."""
+    known = {p.name for p in model.system.parameters}
+    driven = {u.name for u in model.system.inputs}
+    return {
+        "params": {k: v for k, v in model.params.items() if k in known},
+        "inputs": {k: v for k, v in model.inputs.items() if k in driven},
+    }
+
+
+def _still(model: st.Model) -> dict[str, Any]:
+    """Return the start without velocities: a guess of a state of rest."""
+    return {k: v for k, v in model.start.items() if not k.endswith(".dot")}
+
+
+def _name(model: st.Model) -> str:
+    return model.system.name or "the system"
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+@command("equations")
+def equations(model: st.Model, options: Any) -> Answer:
+    """Derive."""
+    found: Any = st.equations(model.system, principle=options.principle)
+    known: dict[str, Any] = {"system": model.system.name, "principle": options.principle,
+                             "text": str(found), "latex": found.latex()}  # fmt: skip
+    for name in ("M", "C", "G", "Q", "A"):
+        matrix = getattr(found, name, None)
+        if matrix is not None:
+            known[name] = [[str(e) for e in row] for row in matrix.tolist()]
+    text = found.latex() if options.latex else found.explain() if options.explain else str(found)
+
+    def page(path: Path) -> None:
+        from stationary.report.page import page_of_markdown
+
+        title = f"Equations of {_name(model)}"
+        path.write_text(page_of_markdown(title, found.explain()), encoding="utf-8")
+
+    files = {
+        "html": page,
+        "md": lambda path: path.write_text(found.explain() + "\n", encoding="utf-8"),
+        "tex": lambda path: path.write_text(found.latex() + "\n", encoding="utf-8"),
+    }
+    return Answer([text], known, files)
+
+
+@command("check")
+def check(model: st.Model, options: Any) -> Answer:
+    """Check the statement."""
+    from rich.text import Text
+
+    report = st.check(model.system)
+    shown: list[Any] = []
+    for line in str(report).splitlines():
+        style = {"✓": "green", "✗": "bold red"}.get(line.strip()[:1], "")
+        shown.append(Text(line, style=style if line.startswith(" ") else "bold"))
+    listed = [
+        {"name": f.name, "passed": f.passed, "required": f.required, "text": f.text, "how": f.how}
+        for f in report
+    ]
+    known = {"system": model.system.name, "passed": report.passed, "findings": listed}
+    return Answer(shown, known, {}, code=0 if report.passed else 1)
+
+
+# -- rest -----------------------------------------------------------------------------------------
+
+
+def _rest_facts(rest: st.Equilibrium) -> dict[str, Any]:
+    layout = rest.graph.layout
+    names = [layout.name(i) for i in range(len(rest.q))]
+    return {
+        "q": dict(zip(names, rest.q.tolist())),
+        "energy": rest.energy,
+        "stable": rest.stable,
+        "eigenvalues": rest.eigenvalues,
+        "lam": {r.name: np.asarray(rest.lam[r.name]) for r in (*layout.rows, *layout.gaps)},
+        "residual": rest.residual,
+        "status": str(rest.status),
+    }
+
+
+def _rest_columns(rests: list[st.Equilibrium]) -> tuple[list[str], list[list[Any]]]:
+    layout = rests[0].graph.layout if rests else None
+    names = [layout.name(i) for i in range(len(rests[0].q))] if layout else []
+    head = [*names, "energy", "stable", "smallest eigenvalue", "unbalanced force"]
+    rows = [
+        [*rest.q, "" if rest.energy is None else float(rest.energy),
+         "yes" if rest.stable else "no", float(rest.eigenvalues.min(initial=np.inf)),
+         float(rest.residual["force"])]
+        for rest in rests
+    ]  # fmt: skip
+    return head, rows
+
+
+@command("statics")
+def statics(model: st.Model, options: Any) -> Answer:
+    """Find a state of rest."""
+    asked = _question(model, "statics", kind=options.kind)
+    start = asked.pop("start", _still(model))
+    rest = st.statics(model.system, start=start, **asked, **_values(model))
+    known = {"system": model.system.name, **_rest_facts(rest)}
+    shown = list(known["q"].items())
+    entries = [(name, number(value, 10)) for name, value in shown[:_SHOWN]]
+    if len(shown) > _SHOWN:
+        entries.append(("…", f"{len(shown)} coordinates in all"))
+    entries += [tuple(line.strip().split("  ", 1)) for line in str(rest).splitlines()[1:]]
+    title = f"{_name(model)} rests, {'stable' if rest.stable else 'unstable'}, at"
+    head, rows = _rest_columns([rest])
+    files = {"csv": lambda path: write_csv(path, head, rows)}
+    return Answer([facts(title, ((k, v.strip()) for k, v in entries))], known, files)
+
+
+@command("equilibria")
+def equilibria(model: st.Model, options: Any) -> Answer:
+    """Find all states of rest."""
+    typed = dict(_split(text, "--within") for text in options.within)
+    within = {name: _range(text, "--within") for name, text in typed.items()} or None
+    asked = _question(model, "equilibria", within=within)
+    _needed(asked, "equilibria", "within", "--within NAME=FROM:TO")
+    found = st.equilibria(model.system, **asked, **_values(model))
+    head, rows = _rest_columns(list(found))
+    few = len(head) - 4 <= 6
+    title = f"{len(found)} state{'s' * (len(found) != 1)} of rest of {_name(model)}"
+    columns = range(len(head)) if few else [0, 1, 2, *range(len(head) - 4, len(head))]
+    body = [[row[k] for k in columns] for row in rows]
+    shown = table(title, [head[k] for k in columns], body,
+                  "no search by numbers can prove that nothing was missed")  # fmt: skip
+    known = {"system": model.system.name, "equilibria": [_rest_facts(rest) for rest in found]}
+    return Answer([shown], known, {"csv": lambda path: write_csv(path, head, rows)})
+
+
+@command("linearize")
+def linearize(model: st.Model, options: Any) -> Answer:
+    """Linearize about a state of rest."""
+    typed = {coordinate_of(k): v for k, v in (_split(text, "--at") for text in options.at)}
+    at: Any = {name: _float(value, name) for name, value in typed.items()} or None
+    asked = _question(model, "linearize", at=at)
+    values = _values(model)
+    if "at" not in asked:
+        try:
+            asked["at"] = st.statics(model.system, start=_still(model), **values)
+        except st.DidNotConverge:
+            asked["at"] = st.statics(model.system, start=_still(model), kind="any", **values)
+    lin = st.linearize(model.system, **asked, **values)
+    known = {"system": model.system.name, "stability": lin.stability, "states": lin.states,
+             "inputs": lin.inputs, "outputs": lin.outputs, "eigenvalues": lin.eigenvalues,
+             "frequencies": lin.frequencies, "A": lin.A, "B": lin.B, "C": lin.C,
+             "D": lin.D}  # fmt: skip
+    rows = [
+        [k + 1, z, *((number(abs(z) / (2 * np.pi)), number(-z.real / abs(z))) if abs(z.imag) > 1e-12
+                     else ("", ""))]
+        for k, z in enumerate(lin.eigenvalues)
+    ]  # fmt: skip
+    shown = table(f"{_name(model)} is {lin.stability}",
+                  ("mode", "eigenvalue (1/s)", "frequency (Hz)", "damping ratio"),
+                  [[str(row[0]), *row[1:]] for row in rows],
+                  "states: " + ", ".join(lin.states))  # fmt: skip
+
+    def picture(path: Path) -> None:
+        from stationary.plot.eigenvalues import plane
+
+        plane(lin, _name(model)).savefig(path)
+
+    pairs = [[float(z.real), float(z.imag)] for z in lin.eigenvalues]
+    files = {"csv": lambda path: write_csv(path, ("real", "imaginary"), pairs),
+             "png": picture, "svg": picture, "pdf": picture}  # fmt: skip
+    return Answer([shown], known, files)
+
+
+def _float(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise StatementError(
+            say(
+                f"the value of '{name}' is not a number.",
+                f"Found '{text}'.",
+                "Write a plain number here.",
+            )
+        ) from None
+
+
+@command("continue")
+def continue_(model: st.Model, options: Any) -> Answer:
+    """Follow states of rest."""
+    span = _range(options.span, "--span") if options.span else None
+    asked = _question(model, "continue", parameter=options.parameter, span=span)
+    _needed(asked, "continue", "parameter", "--parameter NAME")
+    _needed(asked, "continue", "span", "--span FROM:TO")
+    start = asked.pop("start", _still(model))
+    values = _values(model)
+    own = values["params"].get(asked["parameter"])
+    if own is None or not asked["span"][0] <= own <= asked["span"][1]:
+        values["params"][asked["parameter"]] = asked["span"][0]
+    diagram = st.continuation(model.system, start=start, **asked, **values)
+    shown: list[Any] = [
+        table(f"{_name(model)} over {diagram.parameter}",
+              ("branch", "points", "from", "to", "stable", "ends"),
+              [[str(k + 1), str(len(b)), b.parameter.min(), b.parameter.max(),
+                f"{np.mean(b.stable):.0%}", b.status.message]
+               for k, b in enumerate(diagram.branches)]),
+    ]  # fmt: skip
+    if diagram.special:
+        shown.append(
+            table("special points", ("kind", diagram.parameter),
+                  [[s.kind, number(s.parameter, 12)] for s in diagram.special])
+        )  # fmt: skip
+    layout = diagram.branches[0].layout
+    names = [layout.name(i) for i in range(model.system.size)]
+    known = {
+        "system": model.system.name,
+        "parameter": diagram.parameter,
+        "special": [{"kind": s.kind, "parameter": s.parameter, "q": dict(zip(names, s.q.tolist())),
+                     "frequency": s.frequency} for s in diagram.special],
+        "branches": [{"parameter": b.parameter, "q": dict(zip(names, b.q.T)), "stable": b.stable,
+                      "status": str(b.status)} for b in diagram.branches],
+    }  # fmt: skip
+    rows = [
+        [k + 1, b.parameter[i], *b.q[i], "yes" if b.stable[i] else "no"]
+        for k, b in enumerate(diagram.branches)
+        for i in range(len(b))
+    ]
+    head = ["branch", diagram.parameter, *names, "stable"]
+    files = {"csv": lambda path: write_csv(path, head, rows)}
+    files |= {e: lambda path: diagram.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    return Answer(shown, known, files)
+
+
+# -- motion ---------------------------------------------------------------------------------------
+
+
+def method_of(name: str | None, step: float | None) -> Any:
+    """Return the integrator of a name."""
+    if name in (None, "auto") and step is None:
+        return "auto"
+    if name == "Variational" or (step is not None and name in (None, "auto")):
+        if step is None:
+            raise StatementError(
+                say(
+                    "the method 'Variational' has no step.",
+                    "It takes steps of one size.",
+                    "Add --step 0.001, say.",
+                )
+            )
+        return st.Variational(step=step)
+    return getattr(st, str(name))()
+
+
+def moved(model: st.Model, asked: dict[str, Any]) -> st.Motion:
+    """Simulate; a motion that ends early comes back with its status."""
+    arguments = dict(asked)
+    method = method_of(arguments.pop("method", None), arguments.pop("step", None))
+    try:
+        return st.simulate(model.system, start=model.start, method=method, **arguments,
+                           **_values(model))  # fmt: skip
+    except st.DidNotConverge as error:
+        if isinstance(error.solution, st.Motion) and len(error.solution.t) > 1:
+            return error.solution
+        raise
+
+
+@command("simulate")
+def simulate(model: st.Model, options: Any) -> Answer:
+    """Find how it moves."""
+    span = _range(options.span, "--span") if options.span else None
+    asked = _question(model, "simulate", span=span, points=options.points,
+                      method=options.method, step=options.step)  # fmt: skip
+    _needed(asked, "simulate", "span", "--span FROM:TO")
+    shown_expressions = [_quantity(model, text) for text in options.show]
+    motion = moved(model, asked)
+    code = 0 if motion.success else 130 if motion.status == "interrupted" else 4
+    return motion_answer(model, motion, options, shown_expressions, code)
+
+
+def _quantity(model: st.Model, text: str) -> Any:
+    """Read an expression of coordinates, velocities and parameters."""
+    from dataclasses import replace
+
+    from stationary.io.grammar import parse
+    from stationary.io.names import Names
+    from stationary.io.source import Source
+    from stationary.io.toml import Document, Place
+
+    document = Document(Source(text, "--show"))
+    document.places[("value",)] = Place((0, 1), (0, len(text)), list(range(len(text))))
+    symbols = {s.name: s for s in (*model.system.parameters, *model.system.inputs)}
+    scalars = {c.name: c for c in model.system.coordinates if isinstance(c, st.Coordinate)}
+    arrays = {c.name: c for c in model.system.coordinates if isinstance(c, st.Array)}
+    names = Names(document, {**scalars, **symbols}, arrays)
+    return parse(text, replace(names, path=("value",), what="--show"))
+
+
+def motion_answer(
+    model: st.Model, motion: st.Motion, options: Any, expressions: list[Any], code: int
+) -> Answer:
+    """Show a motion: its ends and its evidence; write it in any form."""
+    layout = motion.kernel.layout
+    names = [layout.name(i) for i in range(motion.kernel.size)]
+    columns: dict[str, np.ndarray] = {"t": motion.t}
+    if expressions:
+        columns |= {str(e): np.asarray(motion[e], dtype=float) for e in expressions}
+    else:
+        columns |= {name: motion.q[:, i] for i, name in enumerate(names)}
+        columns |= {f"{name}.dot": motion.v[:, i] for i, name in enumerate(names)}
+    columns |= {"energy": motion.energy, "balance": motion.balance}
+    for k in range(layout.multipliers):
+        columns[f"lam[{layout.row_name(k)}]"] = np.asarray(motion.lam)[:, k]
+    ends = [
+        [name, values[0], values[-1], values.min(), values.max()]
+        for name, values in list(columns.items())[1:]
+        if name != "balance"
+    ]
+    few = ends[: 2 * _SHOWN]
+    note = "" if len(few) == len(ends) else f"{len(few)} of {len(ends)} quantities shown"
+    head, *evidence = str(motion).splitlines()
+    shown = [
+        table(head, ("quantity", "first", "last", "least", "greatest"), few, note),
+        "\n".join(evidence),
+    ]
+    known = {
+        "system": model.system.name, "status": str(motion.status),
+        "message": motion.status.message, "method": motion.method, "steps": motion.steps,
+        "residual": motion.residual, "redundant": motion.redundant, "columns": columns,
+    }  # fmt: skip
+    rows = np.column_stack(list(columns.values()))
+    files: dict[str, Any] = {
+        "csv": lambda path: write_csv(path, list(columns), rows),
+        "nc": lambda path: motion.to_xarray().to_netcdf(path, engine="scipy"),
+        "toml": lambda path: st.save(model, path),
+    }
+    files |= {e: lambda path: _picture(motion, options, expressions).savefig(path)
+              for e in ("png", "svg", "pdf")}  # fmt: skip
+    files |= {e: lambda path: motion.animate(path, fps=options.fps) for e in ("gif", "html")}
+    return Answer(shown, known, files, code)
+
+
+def _picture(motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
+    from stationary.result.views import show
+
+    if options.view == "plot":
+        return motion.plot(*expressions)
+    return show("motion", options.view)(motion)
+
+
+@command("report")
+def report(model: st.Model, options: Any) -> Answer:
+    """Write the report."""
+    from stationary.report.build import build
+
+    target = Path((options.output or ["report.html"])[0])
+    made = build(model, film=not options.no_film)
+    options.output = options.output or [str(target)]
+    files = {"html": lambda path: path.write_text(made.html, encoding="utf-8")}
+    shown = [facts(f"report of {_name(model)}", made.summary)]
+    return Answer(shown, {"system": model.system.name, **made.facts}, files)
+
+
+def unknown_example(name: str, known: list[str]) -> StatementError:
+    """Return the error for an example that is not there."""
+    return StatementError(
+        say(
+            f"there is no example '{name}'.",
+            f"Examples: {', '.join(known)}.",
+            did_you_mean(name, known).strip() or "Leave the names out to run all.",
+        )
+    )

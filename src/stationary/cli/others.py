@@ -1,0 +1,41 @@
+"""Commands that need no model: a new one, and the gallery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from stationary.cli.answer import Answer
+from stationary.cli.starter import starter
+from stationary.errors import StatementError, say
+
+
+def new(options: Any) -> Answer:
+    """Write a commented model to start from."""
+    path = Path(options.model)
+    if path.suffix != ".toml":
+        path = path.with_name(path.name + ".toml")
+    if path.exists() and not options.force:
+        raise StatementError(
+            say(
+                f"'{path}' exists already.",
+                "A model that somebody wrote is not replaced.",
+                "Choose another name, or add --force.",
+            )
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(starter(str(path), path.stem.replace("_", " ")), encoding="utf-8")
+    return Answer([
+        f"wrote {path}\n\nnext:\n"
+        f"  stationary simulate {path} -o motion.png\n"
+        f"  stationary report {path} -o report.html"
+    ])  # fmt: skip
+
+
+def gallery(options: Any) -> Answer:
+    """Run the examples and build a page of them."""
+    from stationary.report.gallery import run
+
+    folder = Path((options.output or ["gallery"])[0])
+    options.output = []
+    return run(folder, options)

@@ -1,0 +1,62 @@
+"""Tables for a terminal, and rows for CSV files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def number(value: Any, digits: int = 6) -> str:
+    """Write a number as a person would: ``0.523599``, ``1.3e-16``, ``-2.13+4.52i``."""
+    if isinstance(value, (complex, np.complexfloating)):
+        if abs(value.imag) < 1e-9 * max(abs(value), 1e-300):
+            return number(value.real, digits)
+        return f"{value.real:.{digits - 2}g}{value.imag:+.{digits - 2}g}i"
+    return f"{float(value):.{digits}g}"
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> Any:
+    """Return a table that rich prints: the first column to the left, numbers to the right."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD)
+    for k, name in enumerate(head):
+        made.add_column(Text(name), justify="left" if k == 0 else "right")
+    for row in rows:
+        made.add_row(*(Text(e) if isinstance(e, str) else Text(number(e)) for e in row))
+    # A title of a table is no wider than the table; a line of its own is.
+    above = [Text(title, style="bold")] if title else []
+    return Group(*above, made, *([Text(note, style="dim")] if note else []))
+
+
+def facts(title: str, entries: Iterable[tuple[str, Any]]) -> Any:
+    """Return a title with names and values below it."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for name, value in entries:
+        grid.add_row(f"  {name}", Text(str(value)))
+    return Group(Text(title, style="bold"), grid)
+
+
+def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows with a head; numbers to their last digit."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(head)
+        out.writerows([_digits(e) for e in row] for row in rows)
+
+
+def _digits(value: Any) -> Any:
+    return repr(float(value)) if isinstance(value, (float, np.floating)) else value
