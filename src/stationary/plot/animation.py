@@ -208,14 +208,31 @@ def _gif(film: _Film, fps: float) -> bytes:
 
 def _html(film: _Film, fps: float) -> bytes:
     """Write a page that plays the film by itself."""
+    title = escape(film.name or "motion")
+    return _PAGE.replace("TITLE", title).replace("FILM", _player(film, fps)).encode()
+
+
+def player(motion: Motion, *, fps: int = 25) -> str:
+    """Return the film of a motion as a piece of HTML that plays by itself, and let go of it."""
+    import matplotlib.pyplot as plt
+
+    times, speed = _times(motion, fps * _FINE)
+    drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
+    film = _film(drawn, motion.system.name, speed, fps)
+    made = _player(film, fps)
+    plt.close(film.figure)
+    return made
+
+
+def _player(film: _Film, fps: float) -> str:
     frames = []
     for image in _images(film):
         data = io.BytesIO()
         image.save(data, "PNG")
         frames.append("data:image/png;base64," + b64encode(data.getvalue()).decode())
     sources = ",\n".join(f'"{frame}"' for frame in frames)
-    page = _PAGE.replace("TITLE", escape(film.name or "motion"))
-    return page.replace("INTERVAL", f"{1000 / fps:g}").replace("FRAMES", sources).encode()
+    made = _PLAYER.replace("TITLE", escape(film.name or "motion", quote=True))
+    return made.replace("INTERVAL", f"{1000 / fps:g}").replace("FRAMES", sources)
 
 
 _PAGE = """<!doctype html>
@@ -225,9 +242,12 @@ figure.film { font: 14px sans-serif; margin: 1em auto; max-width: 600px; text-al
 figure.film img { max-width: 100%; }
 figure.film input { vertical-align: middle; width: 70%; }
 </style></head>
-<body><figure class="film">
+<body>FILM</body></html>
+"""
+
+_PLAYER = """<figure class="film">
 <img alt="TITLE"><br>
-<button type="button" aria-label="play or pause">⏸</button>
+<button type="button" aria-label="play or pause">pause</button>
 <input type="range" min="0" value="0" aria-label="frame">
 <script>
 (function (film) {
@@ -236,11 +256,10 @@ figure.film input { vertical-align: middle; width: 70%; }
   let playing = true;
   const show = k => { image.src = frames[k]; slider.value = k; };
   slider.max = frames.length - 1;
-  slider.oninput = () => { playing = false; button.textContent = "▶"; show(+slider.value); };
-  button.onclick = () => { playing = !playing; button.textContent = playing ? "⏸" : "▶"; };
+  slider.oninput = () => { playing = false; button.textContent = "play"; show(+slider.value); };
+  button.onclick = () => { playing = !playing; button.textContent = playing ? "pause" : "play"; };
   setInterval(() => { if (playing) show((+slider.value + 1) % frames.length); }, INTERVAL);
   show(0);
 })(document.currentScript.parentElement);
 </script>
-</figure></body></html>
-"""
+</figure>"""

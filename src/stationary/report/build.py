@@ -1,0 +1,310 @@
+"""The report of a model: statement, derivation, answers, pictures and evidence on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+import stationary as st
+from stationary.report.page import html_of_markdown, math, page, picture, table
+from stationary.result.views import show
+
+# A derivation of more coordinates than this fills pages that nobody reads.
+_READABLE = 8
+_FPS = 20
+
+
+@dataclass
+class Made:
+    """A report: the page, and what a terminal says about it."""
+
+    html: str
+    summary: list[tuple[str, str]]
+    facts: dict[str, Any]
+
+
+@dataclass
+class _Report:
+    model: st.Model
+    film: bool
+    parts: list[tuple[str, str]] = field(default_factory=list)
+    summary: list[tuple[str, str]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def system(self) -> st.System:
+        return self.model.system
+
+    def values(self) -> dict[str, Any]:
+        known = {p.name for p in self.system.parameters}
+        driven = {u.name for u in self.system.inputs}
+        return {
+            "params": {k: v for k, v in self.model.params.items() if k in known},
+            "inputs": {k: v for k, v in self.model.inputs.items() if k in driven},
+        }
+
+    def section(self, title: str, make: Callable[[], str]) -> None:
+        """Add a section; what cannot be answered is said in its place."""
+        try:
+            body = make()
+        except st.StationaryError as error:
+            body = f'<div class="note">{escape(str(error))}</div>'
+            self.summary.append((title.lower(), "see the note: " + str(error).split("\n")[0]))
+        if body:
+            self.parts.append((title, body))
+
+
+def build(model: st.Model, *, film: bool = True) -> Made:
+    """Make the report of a model.
+
+    Parameters
+    ----------
+    model : Model
+    film : bool
+        Whether to put an animation in.
+    """
+    report = _Report(model, film)
+    asked = model.questions
+    report.section("The statement", lambda: _statement(report))
+    report.section("The derivation", lambda: _derivation(report))
+    report.section("Checks", lambda: _checks(report))
+    report.section("Equilibria", lambda: _equilibria(report))
+    if "continue" in asked:
+        report.section("As a parameter moves", lambda: _diagram(report))
+    if "simulate" in asked:
+        report.section("Motion", lambda: _motion(report))
+    name = report.system.name or "A mechanical system"
+    links = "".join(f'<a href="#s{k}">{t}</a> ' for k, (t, _) in enumerate(report.parts))
+    body = [f"<h1>{escape(name[0].upper() + name[1:])}</h1>"]
+    if model.about:
+        body.append(html_of_markdown(model.about))
+    tiles = "".join(
+        f"<li><b>{escape(v)}</b><span>{escape(k)}</span></li>" for k, v in report.summary
+    )
+    body.append(f'<ul class="facts">{tiles}</ul><nav class="top">{links}</nav>')
+    body += [f'<h2 id="s{k}">{t}</h2>\n{html}' for k, (t, html) in enumerate(report.parts)]
+    law = math(r"M \ddot{q} + C \dot{q} + \partial U / \partial q = Q + A^T \lambda")
+    body.append(
+        f'<p class="soft">Made by stationary {st.__version__}. Signs: {law}; a multiplier λ is the '
+        "force along ∂R/∂q. SI units, angles in radians.</p>"
+    )
+    return Made(page(name, "\n".join(body)), report.summary, report.facts)
+
+
+# -- the statement --------------------------------------------------------------------------------
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _symbol(name: str) -> str:
+    stem = st.Coordinate(name.removesuffix(".dot"))
+    import sympy as sp
+
+    return math(sp.latex(stem.dot if name.endswith(".dot") else stem))
+
+
+def _statement(report: _Report) -> str:
+    system, model = report.system, report.model
+    latex = system._repr_latex_().strip("$")
+    report.summary.append(("coordinates", str(system.size)))
+    report.facts["coordinates"] = system.size
+    pieces = [math(latex, True) if "&" in latex else ""]
+    rows = []
+    for c in system.coordinates:
+        start = ", ".join(
+            f"{_symbol(key)} = {_shown(model.start[key])}" for key in (c.name, f"{c.name}.dot")
+            if key in model.start and np.ndim(model.start[key]) == 0
+        )  # fmt: skip
+        shape = " × ".join(map(str, c.base)) if isinstance(c, st.Array) else ""
+        what = f"coordinate, {shape}" if shape else "coordinate"
+        unit = escape(model.units.get(c.name, ""))
+        rows.append([_symbol(c.name), what, start and f"starts at {start}", unit])
+    for p in system.parameters:
+        value = model.params.get(p.name, p.default)
+        rows.append([_symbol(p.name), "parameter", _shown(value) or "no value",
+                     escape(model.units.get(p.name, ""))])  # fmt: skip
+    for u in system.inputs:
+        course = model.inputs.get(u.name)
+        words = "" if course is None else "given by samples" if isinstance(course, tuple) else (
+            f"<code>{escape(str(course))}</code>")  # fmt: skip
+        rows.append([_symbol(u.name), "input", words, ""])
+    pieces.append(table(["symbol", "what", "value (SI)", "written in"], rows))
+    try:
+        text = st.save(model)
+        pieces.append(
+            "<details><summary>The model file</summary>"
+            f"<pre><code>{escape(text)}</code></pre></details>"
+        )
+    except st.StatementError:
+        pass  # The page says all of it in other words.
+    return "\n".join(pieces)
+
+
+def _derivation(report: _Report) -> str:
+    if report.system.size > _READABLE:
+        return (f"<p>{report.system.size} coordinates: the equations are made by automatic "
+                "differentiation and have no form to be read.</p>")  # fmt: skip
+    if report.system.kinetic == 0:
+        text = st.equations(report.system, principle="statics").explain()
+    else:
+        text = st.equations(report.system).explain()
+    # The page has a title of its own; headings of the derivation are below its section's.
+    lines = [line for line in text.splitlines() if not line.startswith("# ")]
+    return html_of_markdown("\n".join(lines).replace("\n## ", "\n### "))
+
+
+def _checks(report: _Report) -> str:
+    if report.system.size > _READABLE:
+        return ""
+    found = st.check(report.system)
+    report.facts["check"] = found.passed
+    report.summary.append(("checks", "passed" if found.passed else "failed"))
+    rows = []
+    for f in found:
+        mark = ('<span class="good">✓</span>' if f.passed else
+                '<span class="bad">✗</span>' if f.required else "·")  # fmt: skip
+        rows.append([mark, escape(f.name), escape(f.text), escape(f.how)])
+    return table(["", "property", "what was found", "how"], rows, numbers=False)
+
+
+# -- rest -----------------------------------------------------------------------------------------
+
+
+def _equilibria(report: _Report) -> str:
+    system, asked = report.system, report.model.questions
+    if "equilibria" in asked:
+        found = list(st.equilibria(system, **asked["equilibria"], **report.values()))
+        where = "within the box of the file"
+    else:
+        settings = dict(asked.get("statics", {}))
+        still = {k: v for k, v in report.model.start.items() if not k.endswith(".dot")}
+        settings.setdefault("start", still)
+        found = [st.statics(system, **settings, **report.values())]
+        where = "nearest to the start"
+    report.facts["equilibria"] = [dict(rest.as_start(), stable=rest.stable) for rest in found]
+    stable = sum(rest.stable for rest in found)
+    report.summary.append(("equilibria", f"{len(found)}, {stable} stable"))
+    if not found:
+        return f"<p>None was found {where}.</p>"
+    layout = found[0].graph.layout
+    few = range(min(len(found[0].q), 8))
+    head = [_symbol(layout.name(i)) for i in few]
+    head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
+    rows = []
+    for rest in found:
+        values = [f"{rest.q[i]:.6g}" for i in few]
+        kind = (
+            '<span class="good">stable</span>'
+            if rest.stable
+            else '<span class="bad">unstable</span>'
+        )
+        values += [_shown(rest.energy), kind, ", ".join(f"{x:.4g}" for x in rest.eigenvalues[:4])]
+        values += [escape(_small(report, rest)), f"{rest.residual['force']:.1e}"]
+        rows.append(values)
+    words = f"<p>States of rest {where}: forces balance, and the Hessian on the tangent space "
+    words += "of the constraints says whether the energy is least there.</p>"
+    forces = ""
+    if found[0].lam.size:
+        held = [(r.name, [np.ravel(rest.lam[r.name]) for rest in found])
+                for r in (*layout.rows, *layout.gaps)]  # fmt: skip
+        forces = "<h3>Forces that hold it</h3>" + table(
+            ["constraint", *(f"equilibrium {k + 1}" for k in range(len(found)))],
+            [[escape(name), *(", ".join(f"{x:.5g}" for x in one[:6]) for one in several)]
+             for name, several in held],
+        )  # fmt: skip
+    return words + table(head, rows) + forces
+
+
+def _small(report: _Report, rest: st.Equilibrium) -> str:
+    """Say how small motions about a state of rest go, if there are any."""
+    if report.system.kinetic == 0 or report.system.size > 60:
+        return ""
+    try:
+        lin = st.linearize(report.system, at=rest, **report.values())
+    except st.StationaryError:
+        return ""
+    swings = ", ".join(f"{w:.4g}" for w in lin.frequencies[:4])
+    return lin.stability + (f"; ω = {swings} rad/s" if swings else "")
+
+
+def _diagram(report: _Report) -> str:
+    asked = dict(report.model.questions["continue"])
+    start = asked.pop(
+        "start", {k: v for k, v in report.model.start.items() if not k.endswith(".dot")}
+    )
+    values = report.values()
+    own = values["params"].get(asked["parameter"])
+    if own is None or not asked["span"][0] <= own <= asked["span"][1]:
+        values["params"][asked["parameter"]] = asked["span"][0]
+    diagram = st.continuation(report.system, start=start, **asked, **values)
+    report.facts["special"] = [(s.kind, s.parameter) for s in diagram.special]
+    found = [[escape(s.kind), f"{s.parameter:.10g}", _shown(s.frequency)] for s in diagram.special]
+    head = ["special point", _symbol(diagram.parameter), "ω (rad/s)"]
+    rows = table(head, found) if found else "<p>No special points.</p>"
+    words = f"Equilibria over {diagram.parameter}: stable solid, unstable dashed"
+    return picture(diagram.plot(), words) + rows
+
+
+# -- motion ---------------------------------------------------------------------------------------
+
+
+def _motion(report: _Report) -> str:
+    from stationary.cli.commands import moved
+
+    motion = moved(report.model, report.model.questions["simulate"])
+    report.facts["motion"] = {"status": str(motion.status), **motion.residual}
+    report.summary.append(("motion", f"{motion.status}, t = {motion.t[0]:g} … {motion.t[-1]:g} s"))
+    scale = max(float(np.max(np.abs([motion.kinetic, motion.potential]))), 1e-300)
+    balance = motion.residual["energy"] / scale
+    report.summary.append(("energy error, relative", f"{balance:.1e}"))
+    pieces = [picture(motion.plot(), "Coordinates, velocities and energies over time")]
+    if report.film:
+        pieces.append("<h3>The film</h3>" + _film(motion))
+    views = [("strobe", "Configurations", "the earlier the fainter"),
+             ("phase", "Phase portrait", "velocities over coordinates")]  # fmt: skip
+    if motion.kernel.layout.multipliers:
+        views.append(("forces", "Forces of constraint", "multipliers, and violation"))
+    for view, title, words in views:
+        try:
+            figure = show("motion", view)(motion)
+        except st.StatementError:
+            continue  # Nothing has a position: the film shows the phase portrait.
+        pieces.append(f"<h3>{title}</h3>" + picture(figure, f"{title}: {words}"))
+    pieces.append("<h3>The evidence</h3>" + _evidence(motion, balance))
+    return "\n".join(pieces)
+
+
+def _film(motion: st.Motion) -> str:
+    from stationary.plot.animation import player
+    from stationary.report.phase_film import phase_film
+
+    try:
+        return player(motion, fps=_FPS)
+    except st.StatementError:
+        return phase_film(motion)
+
+
+def _evidence(motion: st.Motion, balance: float) -> str:
+    rows = [
+        ["status", f"{motion.status}: {escape(motion.status.message)}"],
+        ["integrated by", f"{escape(motion.method)}, {motion.steps} steps"],
+        [
+            "energy balance",
+            f"{motion.residual['energy']:.1e} J, {balance:.1e} of the largest T or U: change of "
+            "energy minus the work of loads, dissipation and moving constraints",
+        ],
+    ]
+    if motion.kernel.layout.multipliers:
+        rows.append(["constraints", f"|R| ≤ {motion.residual['R']:.1e}, "
+                     f"|Ṙ| ≤ {motion.residual['Rdot']:.1e}"])  # fmt: skip
+    if motion.repaired > 1e-12:
+        rows.append(["start", f"moved by {motion.repaired:.2g} onto the constraints"])
+    if motion.redundant:
+        rows.append(["redundant", escape(", ".join(motion.redundant))])
+    return table(["evidence", "found"], rows)
