@@ -5,9 +5,13 @@ import sys
 import textwrap
 import time
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from examples import Row, load, names
+from stationary.report.gallery import build
 
 HEAD = ("example", "quantity", "published or exact", "computed", "difference")
 WIDTH = (22, 30, 26, 26, 10)
@@ -46,24 +50,50 @@ def cells(name: str, row: Row) -> tuple[str, ...]:
     return (name, row.quantity, written(row.expected), written(row.computed), difference + mark)
 
 
+@dataclass
+class Outcome:
+    """What came of running examples."""
+
+    rows: dict[str, list[Row]]
+    page: Path
+    outside: int
+    interrupted: bool
+
+
+def show(chosen: list[str], folder: Path, say: Callable[..., None] = print) -> Outcome:
+    """Run examples, print their numbers, draw their pictures and build the page of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: dict[str, list[Row]] = {}
+    interrupted = False
+    say(line(HEAD))
+    try:
+        for name in chosen:
+            say("  ".join("-" * width for width in WIDTH))
+            example = load(name)
+            rows[name] = []
+            for number, row in enumerate(example.results()):
+                rows[name].append(row)
+                say(line(cells("" if number else name.replace("_", " "), row)))
+            example.pictures(folder)
+    except KeyboardInterrupt:
+        say("\nstopped from the keyboard; the page shows what there is")
+        interrupted = True
+    page = build(folder, rows, cells)
+    outside = sum(not row.agrees for several in rows.values() for row in several)
+    return Outcome(rows, page, outside, interrupted)
+
+
 def main(chosen: list[str]) -> int:
     unknown = [name for name in chosen if name not in names()]
     if unknown:
         print(f"There is no example '{unknown[0]}'. Examples: {', '.join(names())}.")
         return 2
-    began, wrong = time.perf_counter(), 0
-    GALLERY.mkdir(exist_ok=True)
-    print(line(HEAD))
-    for name in chosen or names():
-        print("  ".join("-" * width for width in WIDTH))
-        example = load(name)
-        for number, row in enumerate(example.results()):
-            print(line(cells("" if number else name.replace("_", " "), row)), flush=True)
-            wrong += not row.agrees
-        example.pictures(GALLERY)
+    began = time.perf_counter()
+    outcome = show(chosen or names(), GALLERY, partial(print, flush=True))
+    wrong = outcome.outside
     print(f"\n{wrong or 'No'} row{'s' * (wrong != 1)} outside tolerance; ", end="")
-    print(f"{time.perf_counter() - began:.0f} s. Pictures are in {GALLERY.resolve()}")
-    return int(wrong > 0)
+    print(f"{time.perf_counter() - began:.0f} s. The page is {outcome.page.resolve()}")
+    return 130 if outcome.interrupted else int(wrong > 0)
 
 
 if __name__ == "__main__":

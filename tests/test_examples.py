@@ -86,7 +86,7 @@ def test_the_table_is_aligned_and_names_the_folder(tmp_path, monkeypatch, capsys
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == HEAD[0]
     assert lines[1] == "  ".join("-" * width for width in WIDTH)
-    assert lines[-1].endswith(str(tmp_path / "gallery"))
+    assert lines[-1].endswith(str(tmp_path / "gallery" / "index.html"))
     assert (tmp_path / "gallery" / "scotch_yoke.png").exists()
 
 

@@ -42,8 +42,10 @@ class Answer:
     def write(self, options: Any) -> list[Path]:
         """Write the files that were asked for; refuse endings that are not known first."""
         paths = [Path(name) for name in getattr(options, "output", None) or []]
-        savers = {"json": lambda path: path.write_text(self.json() + "\n", encoding="utf-8")}
-        savers |= self.files
+        savers: dict[str, Callable[[Path], Any]] = {
+            "json": lambda path: path.write_text(self.json() + "\n", encoding="utf-8"),
+            **self.files,
+        }
         for path in paths:
             if path.suffix.lower().lstrip(".") not in savers:
                 endings = ", ".join(f".{ending}" for ending in savers)
@@ -65,9 +67,11 @@ class Answer:
 
         console = Console(highlight=False, soft_wrap=False)
         for thing in self.shown:
-            console.print(
-                thing, **({"soft_wrap": True, "markup": False} if isinstance(thing, str) else {})
-            )
+            if isinstance(thing, str):
+                # Equations and derivations keep their lines; brackets in them are no markup.
+                console.print(thing, soft_wrap=True, markup=False)
+            else:
+                console.print(thing)
         for path in written:
             console.print(f"[dim]wrote[/dim] {path}", soft_wrap=True)
 

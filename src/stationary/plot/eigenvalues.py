@@ -20,14 +20,15 @@ def plane(lin: StateSpace, name: str = "") -> Any:
     import matplotlib.pyplot as plt
 
     values = np.asarray(lin.eigenvalues)
-    grows = values.real > 1e-8 * max(1.0, float(np.abs(values).max(initial=0.0)))
+    growth, swing = np.real(values), np.imag(values)
+    grows = growth > 1e-8 * max(1.0, float(np.abs(values).max(initial=0.0)))
     with look():
         figure, axes = plt.subplots(figsize=(5.2, 4.2))
         axes.margins(0.15)
         kinds = (("grows", grows, COLORS[1], "s"), ("does not grow", ~grows, COLORS[0], "o"))
         for words, which, color, marker in kinds:
             if np.any(which):
-                axes.plot(values.real[which], values.imag[which], marker, color=color, mfc="none",
+                axes.plot(growth[which], swing[which], marker, color=color, mfc="none",
                           mew=1.6, label=words)  # fmt: skip
         axes.axhline(0, color="0.6", lw=0.8, ls="-", zorder=0)
         axes.axvline(0, color="0.6", lw=0.8, ls="-", zorder=0)

@@ -1,0 +1,211 @@
+"""The gallery: every worked example on a page of its own, their numbers in one table."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from stationary.cli.answer import Answer
+from stationary.errors import MissingExtra, StatementError, did_you_mean, say
+from stationary.report.page import html_of_markdown, page, table
+
+_SMALL = ".still.png"
+_HEAD = ["example", "quantity", "published or exact", "computed", "difference"]
+
+
+def examples() -> Any:
+    """Return the package of examples: inside the installed package, or beside the sources."""
+    if "examples" in sys.modules:
+        return sys.modules["examples"]
+    home = Path(__file__).resolve().parents[1]
+    for folder in (home / "_examples", home.parents[1] / "examples"):
+        if (folder / "__main__.py").is_file():
+            spec = importlib.util.spec_from_file_location(
+                "examples", folder / "__init__.py", submodule_search_locations=[str(folder)]
+            )
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules["examples"] = module
+            spec.loader.exec_module(module)
+            return module
+    raise MissingExtra(
+        say(
+            "the examples are not installed.",
+            f"Found neither {home / '_examples'} nor a folder beside the sources.",
+            "Install the wheel, or run from a clone.",
+        )
+    )
+
+
+def run(folder: Path, options: Any) -> Answer:
+    """Run examples, draw their pictures and build the page."""
+    package = examples()
+    known = package.names()
+    wrong = [name for name in options.names if name not in known]
+    if wrong:
+        raise StatementError(
+            say(
+                f"there is no example '{wrong[0]}'.",
+                f"Examples: {', '.join(known)}.",
+                did_you_mean(wrong[0], known).strip() or "Leave the names out to run all.",
+            )
+        )
+    if options.list:
+        about = {name: title(package.load(name)) for name in known}
+        width = max(map(len, known)) + 2
+        lines = [f"{name:<{width}}{words}" for name, words in about.items()]
+        return Answer(["\n".join(lines)], {"examples": about})
+    from examples.__main__ import Outcome, show  # pyright: ignore[reportMissingImports]
+
+    silent = options.json or options.quiet
+    outcome: Outcome = show(
+        options.names or known, folder, say=(lambda *a: None) if silent else print
+    )
+    facts = {
+        "page": str(outcome.page),
+        "interrupted": outcome.interrupted,
+        "outside": outcome.outside,
+        "rows": [
+            {"example": name, "quantity": row.quantity, "expected": _fact(row.expected),
+             "computed": _fact(row.computed), "difference": row.difference, "agrees": row.agrees}
+            for name, rows in outcome.rows.items() for row in rows
+        ],
+    }  # fmt: skip
+    if options.open:
+        import webbrowser
+
+        webbrowser.open(outcome.page.resolve().as_uri())
+    code = 130 if outcome.interrupted else int(outcome.outside > 0)
+    return Answer([], facts, code=code)
+
+
+def _fact(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float)) else str(value)
+
+
+def title(example: Any) -> str:
+    """Return the first sentence of an example's documentation."""
+    return (inspect.getdoc(example) or "").split("\n")[0].rstrip(".")
+
+
+def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
+    """Write the page of the gallery and one page for each example.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the pictures of the examples are, named after them.
+    rows : dict
+        The rows of each example's table, by name.
+    cells : function
+        Returns the five cells of a row, as text.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    package = examples()
+    body = [
+        "<h1>Gallery</h1>",
+        "<p>What the documents publish or mathematics knows, beside what stationary computes.</p>",
+    ]
+    listed, cards = [], []
+    for name, several in rows.items():
+        example = package.load(name)
+        for number, row in enumerate(several):
+            entries = [escape(cell) for cell in cells(name, row)]
+            first = f'<a href="{name}.html">{_words(name)}</a>' if number == 0 else ""
+            listed.append([first, *entries[1:4], _marked(entries[4], row.agrees)])
+        drawn = pictures(folder, name)
+        small = thumbnail(folder, name, drawn)
+        image = f'<img src="{small.name}" alt="" loading="lazy">' if small else ""
+        cards.append(
+            f'<a class="card" href="{name}.html">{image}<div><b>{_words(name)}</b>'
+            f"<p>{escape(title(example))}</p></div></a>"
+        )
+        _example_page(folder, name, example, several, drawn, cells)
+    outside = sum(not row.agrees for several in rows.values() for row in several)
+    total = sum(map(len, rows.values()))
+    verdict = '<span class="good">all agree</span>'
+    if outside:
+        verdict = f'<span class="bad">{outside} outside their tolerance</span>'
+    body.append(
+        f"<p>{len(rows)} examples, {total} numbers: {verdict}. "
+        '<a href="#examples">To the pictures</a></p>'
+    )
+    body.append(table(_HEAD, listed))
+    body.append(f'<h2 id="examples">Examples</h2><div class="cards">{"".join(cards)}</div>')
+    target = folder / "index.html"
+    target.write_text(page("Gallery of stationary", "\n".join(body), wide=True), encoding="utf-8")
+    return target
+
+
+def pictures(folder: Path, name: str) -> list[Path]:
+    """Return the pictures of an example, still ones first."""
+    package = examples()
+    longer = [other for other in package.names() if other != name and other.startswith(name)]
+    found = [
+        path
+        for path in sorted(folder.glob(f"{name}*"))
+        if path.suffix in (".png", ".svg", ".gif")
+        and not path.name.endswith(_SMALL)
+        and not any(path.name.startswith(other) for other in longer)
+    ]
+    return sorted(found, key=lambda path: (path.suffix == ".gif", path.name))
+
+
+def thumbnail(folder: Path, name: str, drawn: list[Path]) -> Path | None:
+    """Return the picture for the card of an example: a still of its film if there is one."""
+    from PIL import Image
+
+    films = [path for path in drawn if path.suffix == ".gif"]
+    if not films:
+        return drawn[0] if drawn else None
+    target = folder / f"{name}{_SMALL}"
+    with Image.open(films[0]) as film:
+        film.seek(getattr(film, "n_frames", 1) // 3)
+        film.convert("RGB").save(target)
+    return target
+
+
+def _words(name: str) -> str:
+    return escape(name.replace("_", " "))
+
+
+def _marked(text: str, agrees: bool) -> str:
+    return text if agrees else f'<span class="bad">{text}</span>'
+
+
+def _example_page(
+    folder: Path, name: str, example: Any, rows: Sequence[Any], drawn: list[Path], cells: Any
+) -> None:
+    text = inspect.getdoc(example) or ""
+    first, _, rest = text.partition("\n")
+    listed = [
+        [*map(escape, entries[1:4]), _marked(escape(entries[4]), row.agrees), escape(row.source)]
+        for row, entries in ((row, cells("", row)) for row in rows)
+    ]
+    shown = "".join(
+        f'<figure class="picture"><img src="{path.name}" alt="{_words(path.stem)}"></figure>'
+        for path in drawn
+    )
+    code = Path(inspect.getfile(example)).read_text(encoding="utf-8")
+    body = [
+        '<nav class="top"><a href="index.html">Gallery</a></nav>',
+        f"<h1>{_words(name).capitalize()}</h1>",
+        f"<p><b>{escape(first)}</b></p>",
+        *(f"<p>{escape(part)}</p>" for part in rest.strip().split("\n\n") if part),
+        shown,
+        "<h2>Numbers</h2>",
+        table([*_HEAD[1:], "source"], listed),
+        "<h2>The program</h2>",
+        html_of_markdown(f"```python\n{code}\n```"),
+    ]
+    target = folder / f"{name}.html"
+    target.write_text(page(name.replace("_", " "), "\n".join(body)), encoding="utf-8")
