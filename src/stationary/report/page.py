@@ -94,7 +94,7 @@ def anchor(words: str) -> str:
 def _markdown() -> Any:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"highlight": _colored}).enable("table")
+    return MarkdownIt("commonmark", {"html": False, "highlight": _colored}).enable("table")
 
 
 def _colored(code: str, language: str, attributes: str) -> str:
