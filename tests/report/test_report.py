@@ -138,6 +138,7 @@ def measured(path, width, home):
     import html
     import json
 
+    assert BROWSER is not None
     page = path.read_text(encoding="utf-8").replace("</body>", MEASURE)
     copy = home / "measured.html"
     copy.write_text(page, encoding="utf-8")
