@@ -73,7 +73,7 @@ class Problem:
     def matrices(self) -> tuple[Any, Any, Any]:
         """B, A and G, dense where that is faster."""
         if self.dense:
-            return tuple(np.asarray(x.toarray()) for x in (self.B, self.A, self.G))  # pyright: ignore[reportReturnType]
+            return tuple(x.toarray() if sparse.issparse(x) else x for x in (self.B, self.A, self.G))  # pyright: ignore
         return tuple(sparse.csr_matrix(x) for x in (self.B, self.A, self.G))  # pyright: ignore[reportReturnType]
 
     @cached_property

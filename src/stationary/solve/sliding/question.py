@@ -20,7 +20,7 @@ from stationary.model.each import Repeated
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.solve.inertia import require_system
-from stationary.solve.sliding.problem import Problem
+from stationary.solve.sliding.problem import DENSE_UP_TO, Problem
 
 # A gap smaller than this, in the unit of the coordinates, is closed; R must be as small to hold.
 TOUCHING = 1e-8
@@ -36,9 +36,29 @@ def sliding_of(system: System) -> Sliding:
 
 
 @lru_cache(maxsize=256)
-def evaluated(sliding: Sliding, name: str) -> Numeric:
+def evaluated(sliding: Sliding, name: str) -> Numeric | _Dense:
     """Return a function of the graph, by name, as one of arrays."""
-    return Numeric(getattr(sliding, name), frozenset(_MATRICES.get(name, ())))
+    function, matrices = getattr(sliding, name), frozenset(_MATRICES.get(name, ()))
+    if name in ("slips", "holds") and sliding.graph.system.size <= DENSE_UP_TO:
+        return _Dense(function, matrices)
+    return Numeric(function, matrices)
+
+
+class _Dense:
+    """A function of a small system, whose matrices are full: faster than sparse ones."""
+
+    def __init__(self, function: ca.Function, matrices: frozenset[int]):
+        arguments = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+        outputs = [ca.vec(ca.densify(x)) for x in function.call(arguments)]
+        self._numeric = Numeric(ca.Function("dense", arguments, outputs))
+        self._shapes = {k: function.size_out(k) for k in matrices}
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """Return the outputs."""
+        found = self._numeric(*arguments)
+        for k, shape in self._shapes.items():
+            found[k] = found[k].reshape(shape, order="F")
+        return found
 
 
 @dataclass(frozen=True)
@@ -155,7 +175,7 @@ class Question:
             return float(value[0]), slope, second
 
         damped = viscous and not self.system.dissipation.is_zero
-        G = sparse.csr_matrix(G)[touching] if len(gap) else sparse.csr_matrix((0, len(q)))
+        G = (sparse.csr_matrix(G) if sparse.issparse(G) else G)[touching]
         problem = Problem(
             f, B, c, self.starts, size, power, A, b, G, g[touching], damping if damped else None
         )

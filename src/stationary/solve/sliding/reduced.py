@@ -89,7 +89,7 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
         )
         if not np.isfinite(error):
             return None
-        if error == 0 or (error < _ROUNDING and error >= 0.5 * best):
+        if error <= 1e-15 or (error < _ROUNDING and error >= 0.1 * best):
             break
         best = min(best, error)
         if order is None and not problem.dense:
@@ -133,9 +133,15 @@ def _local(problem: Problem, v: np.ndarray, w: np.ndarray, r: np.ndarray, moves:
     bend = np.divide(s * (problem.power - 1), r * r, out=np.zeros_like(r), where=r > 0)
     rows = s[problem.term]
     push = B.T @ (rows * w)
-    if problem.dense:
+    if problem.dense and problem.dry and problem.width == 2:
+        # In a plane friction resists changes across the slip alone.
+        u = (w / np.maximum(np.repeat(r, 2), 1e-300)).reshape(-1, 2)
+        pairs = B.reshape(-1, 2, problem.n)
+        across = u[:, :1] * pairs[:, 1] - u[:, 1:] * pairs[:, 0]
+        H: Any = (across * s[:, None]).T @ across
+    elif problem.dense:
         X = problem.sums(w[:, None] * B)
-        H: Any = (B * rows[:, None]).T @ B + (X * bend[:, None]).T @ X
+        H = (B * rows[:, None]).T @ B + (X * bend[:, None]).T @ X
     else:
         gather = sparse.csr_matrix(
             (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))

@@ -116,7 +116,10 @@ def free_directions(answer: Answer) -> np.ndarray:
             stacked = np.vstack([stacked, problem.viscous(answer.v)[2].toarray() / problem.force])
         scale = np.abs(stacked).max(axis=0)
         scale[scale == 0] = 1.0
-        _, values, vectors = np.linalg.svd(stacked / scale, full_matrices=True)
+        stacked = stacked / scale
+        if len(stacked) > problem.n:
+            stacked = np.linalg.qr(stacked, mode="r")
+        _, values, vectors = np.linalg.svd(stacked, full_matrices=True)
         padded = np.zeros(problem.n)
         padded[: len(values)] = values
         free = vectors[padded <= _FREE * max(padded.max(initial=0.0), 1e-300)] / scale
