@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import answer, goals, pendulum, profile, race, repetition
+from benchmarks import answer, goals, pendulum, profile, race, repetition, sliding
 from benchmarks.peers import Peer, every
 from benchmarks.table import Table
 from benchmarks.worker import CLOCK
 
-SECTIONS = ("pendulum", "each", "answer", "profile")
+SECTIONS = ("pendulum", "each", "answer", "sliding", "profile")
 RESULTS = Path(__file__).with_name("results.md")
 
 # Packages that stationary needs itself: a quick run needs no others.
@@ -117,6 +117,10 @@ def tables(given: argparse.Namespace) -> Iterator[Table]:
         table, more = answer.sections(1 if given.quick else 5)
         reached += more
         yield table
+    if "sliding" in sections:
+        several, more = sliding.sections((20,) if given.quick else sliding.SIZES)
+        reached += more
+        yield from several
     if "profile" in sections:
         sizes = given.sizes or pendulum.SIZES
         yield profile.section(sizes, given.limit)

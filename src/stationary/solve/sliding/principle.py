@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,7 @@ def _verb(reason: str) -> str:
     return reason if reason.startswith(("grows", "depends")) else f"is {reason}"
 
 
+@lru_cache(maxsize=128)
 def _require_still(system: System) -> None:
     """Refuse velocities where a load or a limit must be known before the velocity is."""
     for kind in ("loads", "friction"):

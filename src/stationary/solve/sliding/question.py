@@ -19,6 +19,7 @@ from stationary.lower.kernel import graph_of
 from stationary.model.each import Repeated
 from stationary.model.layout import Layout
 from stationary.model.system import System
+from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.problem import DENSE_UP_TO, Problem
 
@@ -59,6 +60,22 @@ class _Dense:
         for k, shape in self._shapes.items():
             found[k] = found[k].reshape(shape, order="F")
         return found
+
+
+@lru_cache(maxsize=64)
+def _terms(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Return where the rates of each friction term begin, what presses it, and its widths."""
+    layout, system = sliding.graph.layout, sliding.graph.system
+    entries = (*system.friction, *layout.rubbing)
+    terms = [x.term if isinstance(x, Repeated) else x for x in entries]
+    widths = [len(x.slip if isinstance(x, Contact) else x.on) for x in terms]
+    gaps = {rows.name: rows.places.ravel() for rows in layout.gaps}
+    starts, pressed = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
+    for term, rows, width in zip(terms, layout.slips, widths):
+        count = rows.places.size // width
+        starts.append(rows.first + width * np.arange(count))
+        pressed.append(gaps[rows.name] if isinstance(term, Contact) else np.full(count, -1))
+    return np.concatenate(starts), np.concatenate(pressed), widths
 
 
 @dataclass(frozen=True)
@@ -114,35 +131,20 @@ class Question:
 
     # -- which term is which ----------------------------------------------------------------------
 
-    @cached_property
+    @property
     def starts(self) -> np.ndarray:
         """Where the rates of each friction term begin."""
-        found = []
-        for rows, width in zip(self.layout.slips, self._widths):
-            found.append(rows.first + width * np.arange(rows.places.size // width))
-        return np.concatenate(found).astype(int) if found else np.zeros(0, dtype=int)
+        return _terms(self.sliding)[0]
 
-    @cached_property
-    def _widths(self) -> list[int]:
-        entries = (*self.system.friction, *self.layout.rubbing)
-        terms = [x.term if isinstance(x, Repeated) else x for x in entries]
-        return [len(t.slip if hasattr(t, "slip") else t.on) for t in terms]
-
-    @cached_property
+    @property
     def rubs(self) -> np.ndarray:
         """For each friction term the contact that presses it, or −1."""
-        pressed: list[np.ndarray] = []
-        gaps = {rows.name: rows.places.ravel() for rows in self.layout.gaps}
-        stated = len(self.system.friction)
-        for k, (rows, width) in enumerate(zip(self.layout.slips, self._widths)):
-            count = rows.places.size // width
-            pressed.append(np.full(count, -1) if k < stated else gaps[rows.name])
-        return np.concatenate(pressed).astype(int) if pressed else np.zeros(0, dtype=int)
+        return _terms(self.sliding)[1]
 
     def term_name(self, term: int) -> str:
         """Return the name of a friction term, with its row if it repeats."""
         count = 0
-        for rows, width in zip(self.layout.slips, self._widths):
+        for rows, width in zip(self.layout.slips, _terms(self.sliding)[2]):
             size = rows.places.size // width
             if term < count + size:
                 return rows.name if size == 1 else f"{rows.name}[{term - count}]"

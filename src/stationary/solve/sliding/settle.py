@@ -13,7 +13,7 @@ from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.reduced import least_motion, refined
 
 # A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
-_FREE = 1e-9
+_FREE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
             return Outcome("moves", near)
     if not problem.driven and problem.dry:
         return _at_rest(problem)
-    if guess is None:
+    # In a large system something is at rest, nearly always: the judge finds out what at once.
+    if guess is None and problem.dense:
         fresh = _fresh(problem)
         if fresh is not None:
             return Outcome("moves", fresh)
@@ -117,12 +118,8 @@ def free_directions(answer: Answer) -> np.ndarray:
         scale = np.abs(stacked).max(axis=0)
         scale[scale == 0] = 1.0
         stacked = stacked / scale
-        if len(stacked) > problem.n:
-            stacked = np.linalg.qr(stacked, mode="r")
-        _, values, vectors = np.linalg.svd(stacked, full_matrices=True)
-        padded = np.zeros(problem.n)
-        padded[: len(values)] = values
-        free = vectors[padded <= _FREE * max(padded.max(initial=0.0), 1e-300)] / scale
+        values, vectors = np.linalg.eigh(stacked.T @ stacked)
+        free = vectors.T[values <= _FREE**2 * len(stacked) * max(values[-1], 1e-300)] / scale
         return free / np.maximum(np.abs(free).max(axis=1, keepdims=True), 1e-300)
     gather = sparse.csr_matrix(
         (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
