@@ -114,10 +114,15 @@ def quasistatics(
     if question.layout.multipliers:
         state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
         moved, q = float(np.abs(state.q - q).max()), state.q
-    run = _Run(question, np.linspace(first, last, count(points)), rtol, step)
+    grid = np.linspace(first, last, count(points))
+    run = _Run(question, grid, rtol, step)
+    chosen = method
     if method == "auto":
-        method = "increments" if step is not None or run.needs_increments(q) else "events"
-    status = run.follow(q, method)
+        chosen = "increments" if step is not None or run.needs_increments(q) else "events"
+    status = run.follow(q, chosen)
+    if method == "auto" and status == "too many changes":
+        run = _Run(question, grid, rtol, step)
+        status = run.follow(q, "increments")
     slide = run.wrapped(status, moved)
     if throw and not slide.success:
         raise run.error(slide)

@@ -154,7 +154,7 @@ class Flow:
                 self.near, self.touching = moving
                 k, t = 1, t + nudge
                 x = self._onto(t, x)
-        h, changes = (last - t) / 100, 0
+        h, changes, hair = (last - t) / 100, 0, 1e-12 * (last - t)
         scale = max(1.0, np.abs(q).max(initial=0.0))
         while k < len(grid):
             if t >= last * (1 - 1e-15) - 1e-300 or k == 0 and grid[k] <= t:
@@ -190,13 +190,14 @@ class Flow:
                 yield self._kept(float(grid[k]), dense(float(grid[k])))
                 k += 1
             x = self._onto(end, dense(end))
-            stood = end - t <= _SMALLEST * max(1.0, abs(t))
+            stood = end - t <= 2 * max(hair, _SMALLEST * max(1.0, abs(t)))
             t = end
             if changed:
+                # Past the corner by a hair, and by a thicker one if the same change is found again.
+                hair = 4 * hair if stood else 1e-12 * (last - grid[0])
                 if stood:
-                    # Past the corner by a hair, so that the same change is not found for ever.
-                    x = x + 1e-12 * (last - grid[0]) * np.concatenate([self.near.v, [0.0, 0.0]])  # pyright: ignore[reportOptionalMemberAccess]
-                    t = t + 1e-12 * (last - grid[0])
+                    x = x + hair * np.concatenate([self.near.v, [0.0, 0.0]])  # pyright: ignore[reportOptionalMemberAccess]
+                    t = min(t + hair, last)
                 self._change(t, x, changes, many)
                 changes += 1
                 h = min(max(h, 1e-6 * (last - grid[0])), (last - grid[0]) / 100)
