@@ -180,8 +180,12 @@ def slider(
         shown = shown[:: len(shown) // 64 + 1]
     drawn = tuple((x + c * a - s * b, y + s * a + c * b) for a, b in shown)
     part = Part("outline" if border is not None else "points", drawn, phi, name)
+    seen = (part,)
+    if pusher is not None:
+        where = vector(pusher.point, "the point of a pusher")
+        seen = (part, Part("particle", (where,), None, pusher.name))
     return System(
-        friction=[support], contacts=contacts, coordinates=(x, y, phi), name=name, parts=(part,)
+        friction=[support], contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen
     )
 
 

@@ -78,6 +78,12 @@ def scene(motion: Motion) -> Scene:
     """Find where the parts of a system are and what they look like."""
     stated = [replace(p, points=tuple(map(_exact, p.points))) for p in motion.system.parts]
     parts = [part for part in stated if part.points and _is_placed(part, stated)]
+    # Rows of coordinates in a plane or in space are points by themselves.
+    if not parts:
+        arrays = [c for c in motion.system.coordinates if isinstance(c, Array)]
+        parts = [
+            Part("particle", (c,)) for c in arrays if len(c.shape) == 2 and c.shape[1] in (2, 3)
+        ]  # pyright: ignore[reportArgumentType]
     if not parts:
         raise StatementError(
             say(
@@ -95,6 +101,7 @@ def scene(motion: Motion) -> Scene:
     strokes = [
         *_links(parts, where, size),
         *_bodies(motion, parts, where, size),
+        *_shapes(parts, where),
         *_supports(parts, where),
         *_particles(parts, where),
     ]
@@ -197,6 +204,21 @@ def _bodies(
         color = COLORS[(len(strokes) + dots) % len(COLORS)]
         style = {"facecolor": color, "edgecolor": "black", "lw": 1.0, "zorder": 2}
         strokes.append(Stroke(centre + outline, style, filled=True))
+    return strokes
+
+
+def _shapes(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]:
+    """Draw the outlines of rigid parts, and the support points of those that have none."""
+    strokes = []
+    for part, points in zip(parts, where):
+        corners = np.concatenate(points, axis=1)
+        if part.kind == "outline":
+            style = {"facecolor": COLORS[1], "edgecolor": "black", "lw": 1.0, "ls": "-", "zorder": 2}
+            closed = np.concatenate([corners, corners[:, :1]], axis=1)
+            strokes.append(Stroke(closed, style, filled=True))
+        elif part.kind == "points":
+            style = {"ls": "none", "marker": "o", "ms": 3.5, "color": COLORS[1], "zorder": 4}
+            strokes.append(Stroke(corners, style))
     return strokes
 
 

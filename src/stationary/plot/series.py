@@ -8,6 +8,7 @@ import numpy as np
 
 from stationary.plot.style import label, legend, look
 from stationary.result.motion import Motion
+from stationary.result.slide import Slide
 from stationary.result.views import view
 
 #: A line of a panel: what it is called, and its values over time.
@@ -156,11 +157,13 @@ def _stack(figure: Any, place: Any, t: np.ndarray, groups: list[list[Line]], wha
 def _energy(figure: Any, place: Any, motion: Motion) -> None:
     cells = place.subgridspec(2, 1)
     upper = figure.add_subplot(cells[0])
-    upper.plot(motion.t, motion.kinetic, label="$T$")
-    upper.plot(motion.t, motion.potential, label="$U$")
-    upper.plot(motion.t, motion.energy, label="$E$")
-    if motion.kernel.graph.fed:
-        upper.plot(motion.t, motion.work, label="work")
+    if isinstance(motion, Slide):
+        courses = {"$U$": motion.potential, "supplied": motion.work, "lost": motion.lost}
+    else:
+        courses = {"$T$": motion.kinetic, "$U$": motion.potential, "$E$": motion.energy}
+        courses |= {"work": motion.work} if motion.kernel.graph.fed else {}
+    for name, course in courses.items():
+        upper.plot(motion.t, course, label=name)
     upper.set_ylabel("energy (J)")
     legend(upper)
     _time(upper, False)

@@ -49,7 +49,8 @@ class _Dense:
     """A function of a small system, whose matrices are full: faster than sparse ones."""
 
     def __init__(self, function: ca.Function, matrices: frozenset[int]):
-        arguments = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+        scalar = function.is_a("SXFunction")
+        arguments: Any = function.sx_in() if scalar else function.mx_in()
         outputs = [ca.vec(ca.densify(x)) for x in function.call(arguments)]
         self._numeric = Numeric(ca.Function("dense", arguments, outputs))
         self._shapes = {k: function.size_out(k) for k in matrices}
