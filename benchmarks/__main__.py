@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import answer, goals, pendulum, profile, race, repetition, sliding
+from benchmarks import answer, goals, pendulum, profile, race, repetition, rest, sliding
 from benchmarks.peers import Peer, every
 from benchmarks.table import Table
 from benchmarks.worker import CLOCK
 
-SECTIONS = ("pendulum", "each", "answer", "sliding", "profile")
+SECTIONS = ("pendulum", "each", "answer", "rest", "sliding", "profile")
 RESULTS = Path(__file__).with_name("results.md")
 
 # Packages that stationary needs itself: a quick run needs no others.
@@ -115,6 +115,10 @@ def tables(given: argparse.Namespace) -> Iterator[Table]:
         yield table
     if "answer" in sections:
         table, more = answer.sections(1 if given.quick else 5)
+        reached += more
+        yield table
+    if "rest" in sections:
+        table, more = rest.sections((100,) if given.quick else rest.SIZES, given.limit)
         reached += more
         yield table
     if "sliding" in sections:

@@ -65,7 +65,9 @@ class Assembly:
 
     def total(self, output: Output) -> Any:
         """Add what all elements contribute."""
-        return sum((self._apply(e, output(e), True) for e in self.elements), self.kind(0))
+        parts = ((e, output(e)) for e in self.elements)
+        made = (self._apply(e, part, True) for e, part in parts if not part.is_zero())
+        return sum(made, self.kind(0))
 
     def vector(self, output: Output, index: Index | None = None, size: int | None = None) -> Any:
         """Add the vectors of the elements into one, over the coordinates unless said otherwise."""
@@ -73,8 +75,9 @@ class Assembly:
         size = self.layout.system.size if size is None else size
         total = self.kind.zeros(size)
         for e in self.elements:
-            if index(e).size:
-                values = ca.vec(self._apply(e, ca.densify(output(e)), False))
+            part = output(e) if index(e).size else ca.SX(0, 1)
+            if part.numel() and not part.is_zero():
+                values = ca.vec(self._apply(e, ca.densify(part), False))
                 total += ca.mtimes(_scatter(index(e).ravel(order="F"), size), values)
         return total
 

@@ -35,15 +35,15 @@ class Balance:
 
     @cached_property
     def forces(self) -> ca.Function:
-        """g; the energy U − W − T₀, to which constant loads add their own; and its slope.
-
-        The slope is g where the loads have this potential, and differs where they have not.
-        """
+        """g, and the energy U − W − T₀, to which constant loads add their own."""
         whole = self.graph.whole
-        g = whole.vector(lambda e: -e.force)
-        energy = whole.total(_energy)
-        slope = whole.vector(lambda e: ca.gradient(_energy(e), e.z))
-        return self._function("forces", [g, energy, slope])
+        return self._function("forces", [whole.vector(lambda e: -e.force), whole.total(_energy)])
+
+    @cached_property
+    def slope(self) -> ca.Function:
+        """The slope of the energy: g where the loads have this potential, and else not."""
+        whole = self.graph.whole
+        return self._function("slope", [whole.vector(lambda e: ca.gradient(_energy(e), e.z))])
 
     @cached_property
     def tangent(self) -> ca.Function:

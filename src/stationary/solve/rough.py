@@ -43,7 +43,7 @@ def _solver(system: System, signature: tuple) -> ca.Function:
     p = kind.sym("p", 1 + m + slots)
     t, values = p[0], p[1 : 1 + m]
     u = lowered(signature, balance.graph.layout, t, q, kind.zeros(n), values, p[1 + m :])
-    _, energy, _ = balance.forces(t, q, u, values)
+    _, energy = balance.forces(t, q, u, values)
     limits, _ = balance.limits(t, q, u, values)
     options = {
         "ipopt.print_level": 0,

@@ -91,7 +91,9 @@ class Saddle:
     def _dense_factors(self) -> _Dense:
         return _Dense(self.matrix.toarray())
 
-    def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(
+        self, force: np.ndarray, gap: np.ndarray, refinements: int = _REFINEMENTS
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""
         known = np.concatenate([force, gap])
         if self.dense:
@@ -103,7 +105,7 @@ class Saddle:
                 return made[: self.n], made[self.n :]
             made[order] = factors.solve(known[order])
             # Refinements: without pivoting a few digits can be lost.
-            for _ in range(_REFINEMENTS):
+            for _ in range(refinements):
                 left = known - self.matrix @ made
                 made[order] += factors.solve(left[order])
         return made[: self.n], made[self.n :]
@@ -160,7 +162,7 @@ class Saddle:
             return self.tangent_eigenvalues
         nothing = np.zeros(self.m)
         inverse = LinearOperator(
-            (self.n, self.n), matvec=lambda b: self.solve(np.ravel(b), nothing)[0]
+            (self.n, self.n), matvec=lambda b: self.solve(np.ravel(b), nothing, 0)[0]
         )
         count = min(_FEW, self.n - self.m - 1)
         start = np.random.default_rng(0).standard_normal(self.n)

@@ -76,7 +76,7 @@ class AbstractStill:
         if key not in self._recent:
             if len(self._recent) > 2:
                 self._recent.clear()
-            g, energy, _ = numeric(self.balance, "forces")(self.t, q, self.inputs(q), self.params)
+            g, energy = numeric(self.balance, "forces")(self.t, q, self.inputs(q), self.params)
             self._recent[key] = g, float(energy[0])
         return self._recent[key]
 
@@ -132,8 +132,10 @@ class AbstractStill:
         if self.feeds_back:
             return False
         for point in self._around(q):
-            u = self.inputs(point)
-            g, _, slope = numeric(self.balance, "forces")(self.t, point, u, self.params)
+            (slope,) = numeric(self.balance, "slope")(
+                self.t, point, self.inputs(point), self.params
+            )
+            g, _ = self.forces(point)
             size = max(np.abs(g).max(initial=0.0), 1e-300)
             if np.all(np.isfinite(g)) and np.abs(g - slope).max(initial=0.0) > 1e-9 * size:
                 return False
