@@ -129,7 +129,7 @@ def _decide_generalized(F: list[sp.Expr], v: list[Any]) -> tuple[bool, str]:
     # Velocities are real, and the sign of any one of them is left open.
     plain = {w: sp.Symbol(f"v{i}", real=True) for i, w in enumerate(v)}
     F, w = [f.xreplace(plain) for f in F], list(plain.values())
-    test = [sp.simplify(sp.Add(*(x * f.diff(y) for x, f in zip(w, F)))) for y in w]
+    test = [sp.simplify(_smooth(sp.Add(*(x * f.diff(y) for x, f in zip(w, F))))) for y in w]
     if all(e.is_zero or e == 0 for e in test):
         return True, _PARALLEL
     if sp.simplify(sp.Add(*(f * x for f, x in zip(F, w)))) == 0:
@@ -140,6 +140,11 @@ def _decide_generalized(F: list[sp.Expr], v: list[Any]) -> tuple[bool, str]:
     return False, _grows(order)
 
 
+def _smooth(e: Any) -> Any:
+    """Leave out what a jump adds at one velocity: equation 6 is about motion, not about rest."""
+    return e.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
+
+
 def _grows(power: Any) -> str:
     shown = sp.sstr(sp.nsimplify(power) if power.is_number else power, full_prec=False)
     times = sp.sstr(sp.nsimplify(power + 1) if power.is_number else power + 1, full_prec=False)
@@ -147,13 +152,15 @@ def _grows(power: Any) -> str:
 
 
 def _degree(F: list[sp.Expr], w: list[sp.Symbol]) -> sp.Expr | None:
-    """Return n if every force is homogeneous of degree n in the velocities, by Euler's theorem."""
+    """Return n if every force is homogeneous of degree n: s times the speed, sⁿ times the force."""
+    s = sp.Symbol("s", positive=True)
     orders = set()
     for f in F:
         if f.is_zero:
             continue
-        order = sp.simplify(sp.Add(*(x * f.diff(x) for x in w)) / f)
-        if order.has(*w):
+        times = sp.simplify(f.xreplace({x: s * x for x in w}) / f)
+        order = sp.simplify(s * times.diff(s) / times)
+        if order.has(s, *w):
             return None
         orders.add(order)
     return orders.pop() if len(orders) == 1 else None

@@ -140,10 +140,18 @@ class LimitSurface:
 
 def wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:
     """Return what friction at points resists a twist with; a point at rest resists with nothing."""
-    vx = twist[..., None, 0] - twist[..., None, 2] * points[:, 1]
-    vy = twist[..., None, 1] + twist[..., None, 2] * points[:, 0]
+    flat = twist.reshape(-1, 3)
+    # So many twists at a time that tables of twists and points stay small.
+    some = max(1, 200_000 // len(points))
+    made = [_wrench(points, weights, flat[i : i + some]) for i in range(0, len(flat), some)]
+    return np.concatenate(made).reshape(twist.shape) if made else np.zeros(twist.shape)
+
+
+def _wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    vx = twist[:, :1] - twist[:, 2:] * points[:, 1]
+    vy = twist[:, 1:2] + twist[:, 2:] * points[:, 0]
     speed = np.hypot(vx, vy)
     share = np.divide(weights, speed, out=np.zeros_like(speed), where=speed > 0)
-    fx, fy = share * vx, share * vy
-    moment = points[:, 0] * fy - points[:, 1] * fx
-    return np.stack([fx.sum(-1), fy.sum(-1), moment.sum(-1)], axis=-1)
+    vx *= share
+    vy *= share
+    return np.stack([vx.sum(1), vy.sum(1), vy @ points[:, 0] - vx @ points[:, 1]], axis=1)
