@@ -227,8 +227,9 @@ def test_units_do_not_matter():
     for long, strong in ((1.0, 1.0), (1e6, 1e-6), (1e-6, 1e8)):
         part = st.slider(points=tripod * long, weights=strong / 3)
         X, Y, turn = part.coordinates
-        hand = (X + long * (0.8 * st.cos(turn) - 0.1 * st.sin(turn)) - 0.8 * long,
-                Y + long * (0.8 * st.sin(turn) + 0.1 * st.cos(turn)) - 0.1 * long - long * st.t)  # fmt: skip
+        c, s = long * st.cos(turn), long * st.sin(turn)
+        hand = (X + 0.8 * c - 0.1 * s - 0.8 * long,
+                Y + 0.8 * s + 0.1 * c - (0.1 + st.t) * long)  # fmt: skip
         step = st.minimum_power(part + st.System(constraints=hand))
         assert step.gap < 1e-9
         found.append((step[turn.dot], step.power / long / strong))

@@ -45,7 +45,7 @@ class Family:
     def _table(self, name, rows, columns):
         made = [[f"{name}{i}_{j}" for j in range(columns)] for i in range(rows)]
         self.names += [x for row in made for x in row]
-        return [[st.parameters(**{x: 1.0}) for x in row] for row in made]
+        return [[st.Parameter(x, 1.0) for x in row] for row in made]
 
     def member(self, rng):
         """Return values of the parameters, and the same as matrices."""
@@ -139,7 +139,7 @@ def test_random_mixtures_of_powers_agree_with_newton(seed):
     def along(row):
         return sum(float(a) * x for a, x in zip(row, q))
 
-    friction = [st.Friction(0.5, on=q, name="dry")]
+    friction: list = [st.Friction(0.5, on=q, name="dry")]
     for k, power_ in enumerate(rng.choice([0, 0.5, 1, 1.5, 2, 3], size=4)):
         rows = rng.standard_normal((int(rng.integers(1, 3)), n))
         on = tuple(along(row) for row in rows)

@@ -68,9 +68,9 @@ def test_a_rod_in_a_power_law_fluid_turns_about_the_known_point(power, ratio):
     assert st.newton(pushed(rod(40, lambda w, on: st.Drag(w, power, on=on)), (0.5, 0)))[
         "phi.dot"
     ] == pytest.approx(
-        st.minimum_dissipation(
-            pushed(rod(40, lambda w, on: st.Drag(w, power, on=on)), (0.5, 0))
-        )["phi.dot"],
+        st.minimum_dissipation(pushed(rod(40, lambda w, on: st.Drag(w, power, on=on)), (0.5, 0)))[
+            "phi.dot"
+        ],
         rel=1e-9,
     )
 
@@ -99,6 +99,7 @@ def test_the_limit_surface_of_a_disc_is_that_of_its_integrals(k):
 
 def test_the_disc_numbers_are_those_of_elliptic_integrals():
     for k in (0.5, 2.0):
+
         def mean(k):
             if k < 1:
                 return 4 / 9 / np.pi * ((7 + k**2) * ellipe(k**2) - 4 * (1 - k**2) * ellipk(k**2))

@@ -209,7 +209,7 @@ def _gyroscopic(system: System) -> tuple[bool, str] | None:
 
 
 def _decide_contact(contact: Contact) -> tuple[bool, str]:
-    if contact.slip is None or contact.friction == 0:
+    if contact.slip is None or contact.friction.is_zero:
         return True, "a force of constraint that only pushes"
     return False, (
         "its friction is as large as what presses it, which depends on the motion; the normal "

@@ -64,28 +64,39 @@ class Pusher:
             )
         if self.edge is not None:
             P, Q = (np.asarray(p, dtype=float) for p in self.edge)
-            along = (Q - P) / np.linalg.norm(Q - P)
+            long = np.linalg.norm(Q - P)
+            if not long > 0:
+                raise StatementError(
+                    say(
+                        "the edge of a pusher has no length.",
+                        f"Found twice the point ({P[0]:g}, {P[1]:g}).",
+                        "Give two points of the part's outline.",
+                    )
+                )
+            along = (Q - P) / long
             # The pusher in the part's own frame, seen from the edge.
             ahead = c * (X - x) + s * (Y - y) - P[0], -s * (X - x) + c * (Y - y) - P[1]
             gap = along[1] * ahead[0] - along[0] * ahead[1]
             slip = along[0] * ahead[0] + along[1] * ahead[1]
         else:
-            if self.normal is None:
+            way = None if self.normal is None else vector(self.normal, "the normal of a fence")
+            if way is None or all(n.is_zero for n in way):
+                found = "a corner without normal=" if way is None else "a normal of zero"
                 raise StatementError(
                     say(
                         "a fence has no direction.",
-                        "Found a corner without normal=.",
+                        f"Found {found}.",
                         "Give the direction in which the fence pushes, as in normal=(0, 1).",
                     )
                 )
             a, b = (float(z) for z in self.corner)
-            nx, ny = vector(self.normal, "the normal of a fence")
+            nx, ny = way
             size = sp.sqrt(nx**2 + ny**2)
             place = x + c * a - s * b - X, y + s * a + c * b - Y
             gap = (nx * place[0] + ny * place[1]) / size
             slip = (-ny * place[0] + nx * place[1]) / size
         rough = expression(self.friction, "the friction of a pusher")
-        return Contact(gap, friction=rough, slip=slip if rough != 0 else None, name=self.name)
+        return Contact(gap, friction=rough, slip=None if rough.is_zero else slip, name=self.name)
 
 
 def slider(
@@ -248,6 +259,14 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
             say("a slider needs a support point.", f"Found count={count}.", "Give one or more.")
         )
     if radius is not None:
+        if not 0 < radius < np.inf:
+            raise StatementError(
+                say(
+                    "the radius of a slider is not positive.",
+                    f"Found {radius}.",
+                    "Give the radius of the disc that rests on the table.",
+                )
+            )
         return _disc(float(radius), count)
     corners = np.asarray(outline, dtype=float)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
@@ -256,6 +275,14 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
                 "the outline of a slider is not a polygon.",
                 f"Found {str(outline)[:60]}.",
                 "Give three or more corners (x, y).",
+            )
+        )
+    if _crosses(corners):
+        raise StatementError(
+            say(
+                "the outline of a slider crosses itself.",
+                f"Found {str(outline)[:60]}.",
+                "Give corners in order around it.",
             )
         )
     triangles = _triangles(corners)
@@ -316,14 +343,22 @@ def _triangles(corners: np.ndarray) -> list[np.ndarray]:
                 del left[i]
                 break
         else:
-            raise StatementError(
-                say(
-                    "the outline of a slider crosses itself.",
-                    "Found no way to cut it into triangles.",
-                    "Give corners in order around it.",
-                )
-            )
+            # Only corners on one line are left: they bound no area.
+            return found
     return [*found, np.array(left)]
+
+
+def _crosses(corners: np.ndarray) -> bool:
+    """Tell whether two edges that are no neighbours cross."""
+    ends = np.roll(corners, -1, axis=0)
+
+    def side(i: np.ndarray, p: np.ndarray) -> np.ndarray:
+        way, ahead = (ends - corners)[i], p - corners[i]
+        return np.sign(way[:, 0] * ahead[:, 1] - way[:, 1] * ahead[:, 0])
+
+    i, j = np.triu_indices(len(corners), 2)
+    apart = side(i, corners[j]) * side(i, ends[j]), side(j, corners[i]) * side(j, ends[i])
+    return bool(np.any((apart[0] < 0) & (apart[1] < 0)))
 
 
 def _inside(p: np.ndarray, corners: np.ndarray) -> bool:

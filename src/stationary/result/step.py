@@ -12,7 +12,7 @@ import sympy as sp
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.inputs import translate
-from stationary.model.symbols import Coordinate, Velocity, from_dynamicsymbols
+from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
@@ -87,15 +87,15 @@ class Step:
     answer: Any = field(default=None)
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, sp.Expr) and key.has(Acceleration):
+            raise _without_accelerations(key)
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
             return self._expression(from_dynamicsymbols(key))
         if isinstance(key, sp.Symbol) and not isinstance(key, (Coordinate, Velocity)):
             return self._expression(key)
         places, order = self.graph.layout.resolve(key, "the key")
         if order > 1:
-            raise StatementError(
-                say("a step has no accelerations.", f"Found {key}.", "Ask for a velocity.")
-            )
+            raise _without_accelerations(key)
         value = (self.q, self.v)[order][places]
         return float(value) if np.ndim(value) == 0 else value
 
@@ -153,3 +153,9 @@ class Step:
             + ", ".join(f"{name} {value:.1e}" for name, value in self.residual.items())
         )
         return "\n".join(lines)
+
+
+def _without_accelerations(key: Any) -> StatementError:
+    return StatementError(
+        say("a step has no accelerations.", f"Found {key}.", "Ask for a velocity.")
+    )

@@ -1,0 +1,214 @@
+"""How far a load can grow: ladders, stacks, capstans, grasps, and both bounds."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+x, y, phi = st.coordinates("x y phi")
+
+
+def agree(found):
+    assert found.static == pytest.approx(found.kinematic, rel=1e-8, abs=1e-10)
+    assert found.status == "collapses"
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.5, 1.0])
+def test_a_block_on_an_incline_slides_at_the_angle_of_friction(mu):
+    # Pulled along x on a floor, with its weight in y: the limit is μ times the weight.
+    F = st.inputs("F")
+    block = st.System(
+        potential=10 * y,
+        loads=[st.Load(F, on=x)],
+        contacts=[st.Contact(y, friction=mu, slip=x, name="floor")],
+    )
+    found = st.limit_load(block, load=F)
+    assert found.factor == pytest.approx(10 * mu, rel=1e-8)
+    assert found.lam["floor"] == pytest.approx(10.0, rel=1e-7)
+    assert found.mode[x] > 0
+    assert found.static == pytest.approx(found.factor)
+
+
+def ladder(mu, wall):
+    """A ladder of length 1 whose foot rests on the floor and whose head leans on a wall.
+
+    Its centre at (x, y), at the angle φ: the foot at (x − c/2, y − s/2), the head at the other end.
+    A load P pulls the foot out along x.
+    """
+    c, s = st.cos(phi), st.sin(phi)
+    P = st.inputs("P")
+    return P, st.System(
+        potential=1.0 * y,
+        loads=[st.Load(P, on=-(x - c / 2), name="pull")],
+        contacts=[
+            st.Contact(y - s / 2, friction=mu, slip=x - c / 2, name="floor"),
+            st.Contact(-(x + c / 2), friction=wall, slip=y + s / 2, name="wall"),
+        ],
+        coordinates=[x, y, phi],
+    )
+
+
+@pytest.mark.parametrize("mu, wall, degrees", [
+    (0.3, 0.0, 59.03624346792647858289), (0.3, 0.2, 57.4499965078066013057),
+])  # fmt: skip
+def test_a_ladder_holds_above_the_known_angle_and_not_below(mu, wall, degrees):
+    # QS-LADDER: tan θ = (1 − μ μ_w) / (2 μ).
+    P, system = ladder(mu, wall)
+
+    def spare(angle):
+        """How far it can be pulled; where it does not stand by itself the load must hold it."""
+        a = np.radians(angle)
+        at = {x: -np.cos(a) / 2, y: np.sin(a) / 2, phi: a}
+        return st.limit_load(system, load=P, at=at).factor
+
+    assert spare(degrees + 1) > 0.001
+    assert spare(degrees) == pytest.approx(0.0, abs=1e-7)
+    # The margin grows through zero: below the angle only a push inwards holds it.
+    assert spare(degrees - 1) < -0.001
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.6])
+@pytest.mark.parametrize("angle", [62.0, 70.0])
+def test_a_ladder_pulled_at_its_foot_holds_as_much_as_its_balance_says(mu, angle):
+    # Smooth wall: N = 1, wall W = cot θ / 2, friction μ ≥ W + P.
+    P, system = ladder(mu, 0.0)
+    a = np.radians(angle)
+    found = st.limit_load(system, load=P, at={x: -np.cos(a) / 2, y: np.sin(a) / 2, phi: a})
+    assert found.factor == pytest.approx(mu - 0.5 / np.tan(a), abs=1e-8)
+    assert found.lam["wall"] == pytest.approx(0.5 / np.tan(a), abs=1e-7)
+
+
+@pytest.mark.parametrize("count, ratio", [
+    (2, 3.4489795918367346939), (4, 2.7163182232701406488), (10, 2.5883556335228143507),
+])  # fmt: skip
+def test_a_capstan_of_n_contacts_holds_the_known_ratio(count, ratio):
+    # QS-CAPSTAN: a rope over N pegs that each turn it by δ = θ/N, μ = 0.3, θ = π.
+    mu, delta = 0.3, np.pi / count
+    r = st.coordinates("r", shape=(count, 2))
+    T = st.inputs("T")
+    # Node k sits on peg k, where the rope turns from k δ to (k + 1) δ; along the bisector
+    # it is pressed, across it it slides.
+    loads, contacts, links = [], [], []
+    heading = [delta * k for k in range(count + 1)]
+
+    def way(angle):
+        return np.array([np.cos(angle), np.sin(angle)])
+
+    place = np.zeros((count, 2))
+    for k in range(1, count):
+        place[k] = place[k - 1] + way(heading[k])
+    for k in range(count):
+        middle = (heading[k] + heading[k + 1]) / 2
+        along, inward = way(middle), np.array([-np.sin(middle), np.cos(middle)])
+        out = -inward
+        move = [r[k, j] - float(place[k, j]) for j in range(2)]
+        contacts.append(
+            st.Contact(
+                sum(float(out[j]) * move[j] for j in range(2)), friction=mu,
+                slip=sum(float(along[j]) * move[j] for j in range(2)), name=f"peg {k}",
+            )
+        )  # fmt: skip
+    for k in range(count - 1):
+        gap = [r[k + 1, j] - r[k, j] for j in range(2)]
+        links.append(st.Constraint(st.norm(gap) - 1, name=f"link {k}"))
+    back, ahead = -way(heading[0]), way(heading[-1])
+    loads.append(st.Load(tuple(back), on=tuple(r[0]), name="held end"))
+    loads.append(st.Load((T * ahead[0], T * ahead[1]), on=tuple(r[count - 1]), name="pulled end"))
+    rope = st.System(loads=loads, contacts=contacts, constraints=links, coordinates=[r])
+    found = st.limit_load(rope, load=T, at={r: place})
+    assert found.factor == pytest.approx(ratio, rel=1e-8)
+    # It slides forward over every peg.
+    assert np.all(np.einsum("kj,kj->k", found.mode[r], [way(delta * (k + 0.5)) for k in
+                                                        range(count)]) > 0)  # fmt: skip
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_a_stack_overhangs_by_half_the_harmonic_sum(blocks):
+    # QS-LADDER: n blocks overhang by (1/2) H_n; a little less stands, a little more falls.
+    overhang = sum(1 / (2 * (k + 1)) for k in range(blocks))
+    assert overhang == pytest.approx([1 / 2, 3 / 4, 11 / 12][blocks - 1])
+    for slack, word in ((1e-3, "sticks"), (-1e-3, "accelerates")):
+        q = [st.coordinates(f"x{i} y{i} a{i}") for i in range(blocks)]
+        # From the top: block i hangs over the next by 1/(2(i+1)), the last over the table.
+        left = [0.0]
+        for i in range(blocks):
+            left.append(left[-1] - 1 / (2 * (i + 1)) + (slack if i == blocks - 1 else 0))
+        contacts, weight = [], 0
+        start = {}
+        for i, (X, Y, a) in enumerate(q):
+            X0, Y0 = left[i] - left[0] + 0.5, 0.1 * (blocks - i) - 0.05
+            start |= {X: X0, Y: Y0, a: 0.0}
+            weight += Y
+            # It touches what is below at its left corner and at the edge below its right part.
+            edge = left[i + 1] - left[0] + 1.0
+            near = (left[i] if i < blocks else 0.0) - left[0]
+            for at, name in ((near, "left"), (edge, "edge")):
+                below = q[i + 1] if i + 1 < blocks else None
+                mine = Y + (at - X0) * a - 0.05
+                if below is None:
+                    gap = mine
+                else:
+                    bx = left[i + 1] - left[0] + 0.5
+                    gap = mine - (below[1] + (at - bx) * below[2] + 0.05)
+                contacts.append(
+                    st.Contact(gap, friction=0.5, slip=X - (below[0] if below else 0),
+                               name=f"{name} {i}")
+                )  # fmt: skip
+        stack = st.System(
+            potential=weight, contacts=contacts, coordinates=[c for t in q for c in t]
+        )
+        step = st.minimum_power(stack, at=start, throw=False)
+        assert step.status == word, (blocks, slack)
+
+
+def test_friction_of_constraints_only_is_a_plain_limit_analysis_with_both_bounds():
+    # A bar on two springs of friction, pulled at a third of its length: lever rule.
+    F = st.inputs("F")
+    a, b = st.coordinates("a b")
+    beam = st.System(
+        loads=[st.Load(F, on=(2 * a + b) / 3, name="pull")],
+        friction=[st.Friction(1.0, on=a, name="left"), st.Friction(1.0, on=b, name="right")],
+    )
+    found = st.limit_load(beam, load=F)
+    assert found.factor == pytest.approx(1.5, rel=1e-9)
+    agree(found)
+    assert found.mode[a] > 0 and found.mode[b] == pytest.approx(0, abs=1e-6)
+    assert found.forces["left"] == pytest.approx(-1.0, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_bounds_agree_on_random_parts(seed):
+    rng = np.random.default_rng(seed)
+    part = st.slider(points=rng.normal(size=(9, 2)), weights=rng.uniform(0.2, 2, 9))
+    px, py, turn = part.coordinates
+    push = rng.normal(size=3)
+    load = st.Load(tuple(push), on=(px, py, turn), name="wrench")
+    found = st.limit_load(part, load=load)
+    agree(found)
+    # Any twist bounds it from above; the mode attains it.
+    surface = st.limit_surface(part, count=800)
+    power = np.einsum("ij,ij->i", surface.wrenches, surface.twists)
+    given = surface.twists @ push
+    above = power[given > 0] / given[given > 0]
+    assert found.factor <= above.min() * (1 + 1e-9)
+    assert above.min() <= found.factor * 1.05
+    # Just below it sticks, just above it accelerates.
+    for share, word in ((0.999, "sticks"), (1.001, "accelerates")):
+        pushed = part + st.System(
+            loads=[st.Load(tuple(push * found.factor * share), on=(px, py, turn))]
+        )
+        step = st.minimum_power(pushed, throw=False)
+        assert step.status == word
+        if word == "sticks":
+            assert step.margin == pytest.approx(1 / share, rel=1e-6)
+
+
+def test_what_friction_holds_whatever_its_size_is_unlimited():
+    # A wedge within its cone of friction: the load presses more than it pushes.
+    F = st.inputs("F")
+    wedge = st.System(
+        loads=[st.Load((0.3 * F, -F), on=(x, y))],
+        contacts=[st.Contact(y, friction=0.5, slip=x, name="floor")],
+    )
+    found = st.limit_load(wedge, load=F)
+    assert found.factor == np.inf and found.status == "unlimited"

@@ -1,0 +1,264 @@
+"""What is refused about sliding, word for word."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from tests.checks import assert_says
+
+x, y = st.coordinates("x y")
+
+
+def test_a_negative_friction_limit_at_this_place():
+    slope = st.System(friction=[st.Friction(1 - x**2, on=y, name="slope")], constraints=[x - 2,
+                      y - st.t])  # fmt: skip
+    for find in (st.minimum_power, st.minimum_dissipation, st.newton):
+        assert_says(
+            st.StatementError,
+            "the limit of friction 'slope' is negative here.\n"
+            "  Found -3, expected zero or more.\n"
+            "  Check its sign, and the normal force in it.",
+            lambda find=find: find(slope, at={x: 2}),
+        )
+    step = st.minimum_power(
+        st.System(friction=[st.Friction(1 - x**2, on=y, name="slope")],
+                  constraints=[x - 0.5, y - st.t]), at={x: 0.5},
+    )  # fmt: skip
+    assert step.power == pytest.approx(0.75)
+
+
+def test_a_negative_limit_of_one_row_is_named_with_its_place():
+    r = st.coordinates("r", shape=(4, 2))
+    rough = st.System(
+        friction=st.each(lambda p: st.Friction(p[0], on=p), r, name="ground"),
+        constraints=[r[0, 0] - st.t],
+    )
+    with pytest.raises(st.StatementError, match=r"the limit of friction 'ground\[2\]' is negative"):
+        st.minimum_power(rough, at={r: [[0, 0], [1, 0], [-1, 0], [2, 0]]})
+
+
+def test_friction_on_something_without_velocity():
+    stuck = st.System(
+        friction=[st.Friction(1.0, on=(3, 4), name="post"), st.Friction(1.0, on=x, name="floor")],
+        constraints=[x - st.t],
+    )
+    assert_says(
+        st.StatementError,
+        "friction 'post' acts on something that does not move.\n"
+        "  Found 3, 4, which has no rate.\n"
+        "  Say against which motion it acts, as in st.Friction(limit, on=(x, y)).",
+        lambda: st.minimum_power(stuck),
+    )
+
+
+def test_no_friction_and_no_constraint():
+    assert_says(
+        st.StatementError,
+        "there is no friction and no constraint: nothing balances the loads.\n"
+        "  Found neither friction, nor dissipation, nor constraints.\n"
+        "  State what resists the motion, or use st.simulate.",
+        lambda: st.minimum_power(st.System(potential=x)),
+    )
+
+
+def test_a_pusher_that_is_not_touching():
+    finger = st.Pusher(point=(0, st.t - 0.6), edge=((-1, -0.5), (1, -0.5)), name="finger")
+    card = st.slider(points=[(-1, 0), (1, 0)], weights=1.0, pusher=finger)
+    assert_says(
+        st.StatementError,
+        "the pusher 'finger' is not touching.\n"
+        "  Found a gap of 0.1, expected zero; nothing else moves it.\n"
+        "  Start where it touches, or follow it over time by st.quasistatics.",
+        lambda: st.minimum_power(card),
+    )
+
+
+def test_a_penetrated_contact():
+    wall = st.System(
+        friction=[st.Friction(1.0, on=x)], contacts=[st.Contact(x - st.t, name="wall")]
+    )
+    assert_says(
+        st.StatementError,
+        "contact 'wall' is penetrated.\n"
+        "  Found a gap of -0.2, expected zero or more.\n"
+        "  Start where bodies touch or are apart.",
+        lambda: st.minimum_power(wall, at={x: -0.2}),
+    )
+
+
+def test_a_configuration_that_violates_a_constraint():
+    bead = st.System(
+        friction=[st.Friction(1.0, on=(x, y))],
+        constraints=[st.Constraint(st.norm((x - st.t, y)) - 1, name="link")],
+    )
+    assert_says(
+        st.StatementError,
+        "the configuration violates a constraint.\n"
+        "  Found 'link' has R = 0.5; expected zero.\n"
+        "  Move it onto the constraints first: at=st.consistent(system, start).",
+        lambda: st.minimum_power(bead, at={x: 0, y: 1.5}),
+    )
+
+
+def sled():
+    return st.System(friction=[st.Friction(1.0, on=(x, y), name="snow")], constraints=[x - st.t])
+
+
+def test_unknown_keys_are_refused_by_name():
+    k = st.parameters(k=1.0)
+    system = st.System(friction=[st.Friction(k, on=(x, y))], constraints=[x - st.t])
+    step = st.minimum_power(system)
+    for do in (
+        lambda: st.minimum_power(system, at={"z": 1}),
+        lambda: st.minimum_power(system, params={"kk": 1}),
+        lambda: st.minimum_power(system, inputs={"u": 1}),
+        lambda: st.quasistatics(system, span=(0, 1), start={"z": 1}),
+        lambda: step["z"],
+        lambda: step.lam["missing"],
+    ):
+        with pytest.raises((st.StatementError, KeyError)) as caught:
+            do()
+        assert any(word in str(caught.value) for word in ("'z'", "'kk'", "'u'", "'missing'"))
+
+
+def test_a_velocity_dependent_load_is_refused_by_name():
+    wind = st.System(
+        loads=[st.Load(-2 * x.dot, on=x, name="wind")], friction=[st.Friction(1.0, on=x)]
+    )
+    assert_says(
+        st.DerivationError,
+        "the principle of minimum power does not hold for load 'wind'.\n"
+        "  It grows with the power 1 of the speed: the slope of its power is 2 times it.\n"
+        "  Use st.minimum_dissipation, which is right for every power of drag, or st.newton, "
+        "which balances the forces.",
+        lambda: st.minimum_power(wind),
+    )
+
+
+def test_acceleration_and_jams_are_told_with_what_to_do():
+    pulled = st.System(loads=[st.Load(3.0, on=x, name="winch")], friction=[st.Friction(2.0, on=x)])
+    assert_says(
+        st.NoMotion,
+        "there is no quasistatic motion: it accelerates, fed by load 'winch'.\n"
+        "  Along (x.dot +1) the loads give 3 and friction takes 2.\n"
+        "  Increase the friction, lower the load, hold the direction by a constraint, or use "
+        "st.simulate.",
+        lambda: st.minimum_power(pulled),
+    )
+    jammed = st.System(
+        friction=[st.Friction(1.0, on=x)],
+        constraints=[
+            st.Constraint(x - st.t, name="left"), st.Constraint(x - 2 * st.t, name="right"),
+        ],
+    )  # fmt: skip
+    assert_says(
+        st.NoMotion,
+        "it is jammed: no velocity satisfies all constraints.\n"
+        "  These conflict: 'left', 'right'.\n"
+        "  Remove one, or change the motion that it imposes.",
+        lambda: st.minimum_power(jammed),
+    )
+
+
+def test_a_step_has_no_accelerations():
+    step = st.minimum_power(sled())
+    with pytest.raises(st.StatementError, match="a step has no accelerations"):
+        step[x.dot.dot]
+
+
+def test_stiffness_and_step_and_method_are_checked():
+    for do, message in (
+        (lambda: st.newton(sled(), stiffness=-1.0), "stiffness must be positive"),
+        (lambda: st.quasistatics(sled(), span=(0, 1), step=0.0), "step must be positive"),
+        (
+            lambda: st.quasistatics(sled(), span=(0, 1), method="eventz"),
+            "method must be 'auto', 'events' or 'increments'",
+        ),
+    ):
+        with pytest.raises(st.StatementError, match=message):
+            do()
+
+
+def test_the_limit_of_something_that_pushes_nothing_is_refused():
+    F, G = st.inputs("F G")
+    block = st.System(
+        loads=[st.Load(F, on=x, name="pull"), st.Load(G**2, on=x, name="square")],
+        friction=[st.Friction(1.0, on=x)],
+    )
+    assert_says(
+        st.StatementError,
+        "'H' is not a load of this system.\n"
+        "  Inputs, parameters and loads: F, G, pull, square.\n"
+        "  Pass an input, a parameter, the name of a load, or an st.Load to be added.",
+        lambda: st.limit_load(block, load="H"),
+    )
+    assert_says(
+        st.StatementError,
+        "the forces are not linear in 'G'.\n"
+        "  Found that they or a friction limit change otherwise as it grows.\n"
+        "  Name the load itself, or a parameter that only scales it.",
+        lambda: st.limit_load(block, load=G, inputs={F: 0}),
+    )
+    still = st.System(loads=[st.Load(0 * F, on=x)], friction=[st.Friction(1.0 + 0 * F, on=x)],
+                      work=F * y**2)  # fmt: skip
+    with pytest.raises(st.StatementError, match="'F' pushes nothing here"):
+        st.limit_load(still, load=F)
+
+
+def test_loads_that_are_too_large_already_are_told():
+    F = st.inputs("F")
+    block = st.System(
+        work=5 * y, loads=[st.Load(F, on=x, name="pull")], friction=[st.Friction(1.0, on=(x, y))]
+    )
+    with pytest.raises(st.DidNotConverge, match="the other loads alone are more than friction"):
+        st.limit_load(block, load=F)
+
+
+SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({}, "a slider rests on points, on an outline or on a disc.\n  Found none of them."),
+    ({"points": [(0, 0)], "outline": SQUARE, "weights": 1}, "Found points and outline."),
+    ({"points": [(0, 0, 0)], "weights": 1}, "are not a table of x and y."),
+    ({"points": [(0, 0)]}, "have no weights."),
+    ({"points": [(0, 0), (1, 0)], "weights": [1, 2, 3]}, "Found 2 points and 3 weights."),
+    ({"points": [(0, 0), (1, 0)], "weights": [1, -2]}, "Found values from -2 to 1."),
+    ({"points": [(0, 0)], "weights": 0.0}, "are not all zero or more."),
+    ({"points": [(0, 0)], "weights": np.nan}, "are not all zero or more."),
+    ({"outline": [(0, 0), (1, 0)]}, "is not a polygon."),
+    ({"outline": [(0, 0), (1, 0), (2, 0)]}, "has no area."),
+    ({"outline": [(0, 0), (1, 1), (1, 0), (0, 1)]}, "the outline of a slider"),
+    ({"radius": 1.0, "count": 0}, "a slider needs a support point."),
+    ({"outline": SQUARE, "pressure": lambda x, y: -x}, "are not all zero or more."),
+    ({"radius": -1.0}, "radius"),
+    ({"outline": SQUARE, "limit": -2.0}, "limit"),
+])  # fmt: skip
+def test_bad_sliders_are_refused(arguments, message):
+    with pytest.raises(st.StatementError) as caught:
+        st.slider(**arguments)
+    assert message in str(caught.value)
+    assert str(caught.value).count("\n  ") == 2
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"point": (0, 0)}, "Found neither."),
+    ({"point": (0, 0), "edge": ((0, 0), (1, 0)), "corner": (0, 0)}, "Found both."),
+    ({"point": (0, 0), "corner": (0, 0)}, "a fence has no direction."),
+    ({"point": (0, 0), "edge": ((1, 0), (1, 0))}, "the edge of a pusher has no length."),
+    ({"point": (0, 0), "corner": (0, 0), "normal": (0, 0)}, "a fence has no direction."),
+])  # fmt: skip
+def test_bad_pushers_are_refused(arguments, message):
+    with pytest.raises(st.StatementError) as caught:
+        st.slider(points=[(0, 0)], weights=1.0, pusher=st.Pusher(**arguments))
+    assert message in str(caught.value)
+
+
+def test_a_limit_surface_of_something_else_is_refused():
+    assert_says(
+        st.StatementError,
+        "a limit surface belongs to a rigid part on a table.\n"
+        "  Found 2 coordinates and 1 friction terms.\n"
+        "  Pass what st.slider returned.",
+        lambda: st.limit_surface(sled()),
+    )
