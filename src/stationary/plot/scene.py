@@ -213,7 +213,13 @@ def _shapes(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]:
     for part, points in zip(parts, where):
         corners = np.concatenate(points, axis=1)
         if part.kind == "outline":
-            style = {"facecolor": COLORS[1], "edgecolor": "black", "lw": 1.0, "ls": "-", "zorder": 2}
+            style = {
+                "facecolor": COLORS[1],
+                "edgecolor": "black",
+                "lw": 1.0,
+                "ls": "-",
+                "zorder": 2,
+            }
             closed = np.concatenate([corners, corners[:, :1]], axis=1)
             strokes.append(Stroke(closed, style, filled=True))
         elif part.kind == "points":
