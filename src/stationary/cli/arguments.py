@@ -40,6 +40,14 @@ _AT = _argument(
     help="a coordinate or velocity of the operating point",
 )  # fmt: skip
 _POINTS = _argument("--points", type=int, metavar="N", help="how many times to report")
+_SHOWN: tuple[Add, ...] = (
+    _argument("--view", choices=("plot", "phase", "strobe"), default="plot",
+              help="what a picture shows: time series, phase portrait, configurations"),
+    _argument("--show", metavar="EXPRESSION", action="append", default=[],
+              help="a quantity to draw and to write instead of all coordinates"),
+    _argument("--fps", type=int, default=25, help="frames per second of a film"),
+)  # fmt: skip
+_OF_MOTION = ("json", "csv", "nc", "png", "svg", "pdf", "gif", "html", "toml")
 
 COMMANDS: dict[str, Command] = {
     "equations": Command(
@@ -84,13 +92,26 @@ COMMANDS: dict[str, Command] = {
             _argument("--method", choices=("auto", "Taylor", "BDF", "Runge", "Variational"),
                       help="the integrator"),
             _argument("--step", type=float, help="the step of Variational, in seconds"),
-            _argument("--view", choices=("plot", "phase", "strobe"), default="plot",
-                      help="what a picture shows: time series, phase portrait, configurations"),
-            _argument("--show", metavar="EXPRESSION", action="append", default=[],
-                      help="a quantity to draw and to write instead of all coordinates"),
-            _argument("--fps", type=int, default=25, help="frames per second of a film"),
+            *_SHOWN,
         ),
-        ("json", "csv", "nc", "png", "svg", "pdf", "gif", "html", "toml"),
+        _OF_MOTION,
+    ),
+    "slide": Command(
+        "find how it slides when inertia is negligible: over a span, or at the start",
+        (
+            _SPAN,
+            _POINTS,
+            _argument("--method", choices=("auto", "events", "increments"),
+                      help="how changes of what sticks are found"),
+            _argument("--step", type=float, help="length of the increments, in seconds"),
+            *_SHOWN,
+        ),
+        _OF_MOTION,
+    ),
+    "modes": Command(
+        "find natural frequencies and shapes of small motions",
+        (_argument("--count", type=int, metavar="N", help="how many, the slowest first"),),
+        ("json", "csv", "png", "svg", "pdf"),
     ),
     "report": Command(
         "write a page with the statement, the derivation, the answers and their evidence",

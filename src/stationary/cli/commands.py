@@ -105,7 +105,7 @@ def _values(model: st.Model) -> dict[str, Any]:
 
 def _still(model: st.Model) -> dict[str, Any]:
     """Return the start without velocities: a guess of a state of rest."""
-    return {k: v for k, v in model.start.items() if not k.endswith(".dot")}
+    return {k: v for k, v in model.start.items() if not str(k).endswith(".dot")}
 
 
 def _name(model: st.Model) -> str:
@@ -118,7 +118,8 @@ def _name(model: st.Model) -> str:
 @command("equations")
 def equations(model: st.Model, options: Any) -> Answer:
     """Derive."""
-    found: Any = st.equations(model.system, principle=options.principle)
+    stated: Any = model.continuum or model.system
+    found: Any = st.equations(stated, principle=options.principle)
     known: dict[str, Any] = {"system": model.system.name, "principle": options.principle,
                              "text": str(found), "latex": found.latex()}  # fmt: skip
     for name in ("M", "C", "G", "Q", "A"):
@@ -437,6 +438,62 @@ def _picture(motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
     if options.view == "plot":
         return motion.plot(*expressions)
     return show("motion", options.view)(motion)
+
+
+@command("slide")
+def slide(model: st.Model, options: Any) -> Answer:
+    """Find how it slides: along a span, or at the start alone."""
+    span = _range(options.span, "--span") if options.span else None
+    asked = _question(model, "slide", span=span, points=options.points, method=options.method,
+                      step=options.step)  # fmt: skip
+    if "span" in asked:
+        motion = slid(model, asked)
+        code = 0 if motion.success else 130 if motion.status == "interrupted" else 4
+        shown = [_quantity(model, text) for text in options.show]
+        return motion_answer(model, motion, options, shown, code)
+    step = st.minimum_power(model.system, at=_still(model), **_values(model))
+    names = [step.graph.layout.name(i) for i in range(model.system.size)]
+    known = {
+        "system": model.system.name, "status": str(step.status), "power": step.power,
+        "velocities": {name: step[f"{name}.dot"] for name in names}, "unique": step.unique,
+        "forces": step.forces, "lam": np.asarray(step.lam), "gap": step.gap,
+        "residual": step.residual,
+    }  # fmt: skip
+    rows = [[f"{name}.dot", known["velocities"][name]] for name in names[: 2 * _SHOWN]]
+    head, *evidence = str(step).splitlines()
+    return Answer([table(head, ("velocity", "value"), rows), "\n".join(evidence)], known,
+                  {"csv": lambda path: write_csv(path, ("velocity", "value"), rows)})  # fmt: skip
+
+
+def slid(model: st.Model, asked: dict[str, Any]) -> st.Motion:
+    """Follow a slide; one that ends early comes back with its status."""
+    try:
+        return st.quasistatics(model.system, start=_still(model), **asked, **_values(model))
+    except st.DidNotConverge as error:
+        if isinstance(error.solution, st.Motion) and len(error.solution.t) > 1:
+            return error.solution
+        raise
+
+
+@command("modes")
+def modes(model: st.Model, options: Any) -> Answer:
+    """Find natural frequencies."""
+    asked = _question(model, "modes", count=options.count)
+    found = st.modes(model.system, **asked, **_values(model))
+    rows = [
+        [str(k + 1), w, w / (2 * np.pi), g or ""]
+        for k, (w, g) in enumerate(zip(found.frequencies, found.growth))
+    ]
+    head = ("mode", "ω (rad/s)", "frequency (Hz)", "growth (1/s)")
+    note = "dissipation is left out" if found.damped else ""
+    shown = table(f"{_name(model)}: {len(rows)} modes, the slowest first", head, rows, note)
+    names = [found.layout.name(i) for i in range(model.system.size)]
+    known = {"system": model.system.name, "frequencies": found.frequencies, "growth": found.growth,
+             "stable": found.stable, "residual": found.residual, "coordinates": names,
+             "shapes": found.vectors}  # fmt: skip
+    files = {"csv": lambda path: write_csv(path, head, rows)}
+    files |= {e: lambda path: found.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    return Answer([shown], known, files)
 
 
 @command("report")

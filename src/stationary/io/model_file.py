@@ -9,18 +9,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
+from stationary.io import continuum as continua
 from stationary.io import questions, statement
 from stationary.io.names import coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.source import FileError, Source
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
+from stationary.model.continuum import Continuum
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 
 #: Every table and key at the top of a model file.
 TOP = ("name", "about", "coordinates", "inputs", "parameters", "definitions", "energies",
-       *statement.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
+       *statement.TABLES, *continua.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +43,10 @@ class Model:
         For each question of the file, such as ``"simulate"``, its arguments.
     units : dict
         Units as they were written, by name.
+    about : str
+        What the file says about itself.
+    continuum : Continuum or None
+        What was stated by densities of fields; `system` is it, discretized.
 
     Examples
     --------
@@ -68,6 +75,7 @@ class Model:
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     about: str = ""
+    continuum: Continuum | None = None
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -75,18 +83,23 @@ class Model:
         return self.questions.get("simulate", {}).get("span")
 
     def __repr__(self) -> str:
-        lines = [str(self.system)]
+        lines = [str(self.continuum or self.system)]
         if self.start:
-            values = (
-                f"{k} = {v:g}" if np.ndim(v) == 0 else f"{k} = …" for k, v in self.start.items()
-            )
+            values = (f"{k} = {_plain(v)}" for k, v in self.start.items())
             lines.append("  starts at " + ", ".join(values))
         if self.questions:
             lines.append("  asks for " + ", ".join(self.questions))
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:
-        return self.system._repr_latex_()
+        stated: Any = self.system if self.continuum is None else equations(self.continuum)
+        return stated._repr_latex_()
+
+
+def _plain(value: Any) -> str:
+    if np.ndim(value):
+        return "…"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def load(path: Any) -> Model:
@@ -218,9 +231,16 @@ def _model(reader: Reader) -> Model:
     coordinates = statement.coordinates(reader, units)
     statement.parameters(reader, units)
     courses = statement.inputs(reader)
+    spread = continua.declare(reader)
     statement.definitions(reader)
+    continuum = None
     try:
-        system = statement.system(reader, coordinates, name)
+        if spread:
+            part, loads = statement.beside_fields(reader, coordinates)
+            continuum = continua.continuum(reader, part, loads, name)
+            system = continua.discretized(reader, continuum)
+        else:
+            system = statement.system(reader, coordinates, name)
     except FileError:
         raise
     except (StatementError, RecursionError) as error:
@@ -232,7 +252,7 @@ def _model(reader: Reader) -> Model:
         if reader.at((kind,)) is not None
     }
     used = {p.name: p.default for p in system.parameters if p.default is not None}
-    return Model(system, start, used, courses, asked, units, about)
+    return Model(system, start, used, courses, asked, units, about, continuum)
 
 
 def _check_top(reader: Reader) -> None:

@@ -138,6 +138,11 @@ class Names:
     def entry(self, token: Token, indices: list[Index], end: int) -> sp.Expr:
         """Return an entry of an array, or the placeholder for one in every row."""
         array = self.arrays.get(token.text)
+        column = f"{token.text}[{','.join(str(index.offset) for index in indices)}]"
+        if self.rows and column in self.rows.tables and not any(i.name for i in indices):
+            slot = Slot(column)
+            self.rows.columns[slot] = self.rows.tables[column].astype(float)
+            return slot
         if array is None:
             self.complain(
                 token.start, end, f"'{token.text}' is not an array.",
@@ -228,10 +233,18 @@ def is_name(name: str) -> bool:
     return 0 < len(name) <= 60 and letters and not name[0].isdecimal()
 
 
+def is_column(name: str) -> bool:
+    """Tell whether something can name a column of numbers: ``h``, or an entry such as ``p[0]``."""
+    stem, bracket, inside = name.partition("[")
+    numbers = inside.removesuffix("]").split(",")
+    entry = inside.endswith("]") and all(n.isdecimal() and len(n) < 9 for n in numbers)
+    return is_name(stem) and stem not in RESERVED and (entry or not bracket)
+
+
 def coordinate_of(name: str) -> str:
     """Write ``x'`` as ``x.dot``."""
     stem = name.strip().replace("’", "'").replace("′", "'")
     return stem[:-1].rstrip() + ".dot" if stem.endswith("'") else stem
 
 
-__all__ = ["Coordinate", "Names", "RESERVED", "Rows", "coordinate_of", "is_name"]
+__all__ = ["Coordinate", "Names", "RESERVED", "Rows", "coordinate_of", "is_column", "is_name"]

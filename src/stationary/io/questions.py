@@ -69,6 +69,10 @@ def _kind(reader: Reader, path: Path) -> str:
     return reader.choice(path, "the kind of equilibrium", ("minimum", "any"))
 
 
+def _sliding(reader: Reader, path: Path) -> str:
+    return reader.choice(path, "the method", ("auto", "events", "increments"))
+
+
 Take = Callable[[Reader, Path], Any]
 
 #: For each question its keys and what reads them.
@@ -80,6 +84,9 @@ QUESTIONS: dict[str, dict[str, Take]] = {
     "linearize": {"at": statement.start, "t": _number},
     "continue": {"parameter": _parameter, "span": _span, "start": statement.start,
                  "points": _whole, "seconds": _positive},
+    "slide": {"span": _span, "points": _whole, "method": _sliding, "step": _positive,
+              "rtol": _positive},
+    "modes": {"count": _whole, "at": statement.start, "t": _number},
 }  # fmt: skip
 
 

@@ -11,12 +11,14 @@ import numpy as np
 
 from stationary.errors import did_you_mean
 from stationary.io import units as unit
-from stationary.io.names import Names, Rows, coordinate_of
+from stationary.io.names import Names, Rows, coordinate_of, is_column
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
 from stationary.model.each import Each, Repeated, Slot, table_of
+from stationary.model.fields import Field
+from stationary.model.slider import slider
 from stationary.model.system import Mechanism, Part, System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 
@@ -43,6 +45,8 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
     """Declare the coordinates, given as a list of names or as a table of names and units."""
     path = ("coordinates",)
     given = reader.at(path)
+    if given is None and reader.at(("fields",)) is not None:
+        return []
     if given is None:
         reader.document.source.complain(
             0, 1, "the file declares no coordinates.", "Expected a key 'coordinates'.",
@@ -178,6 +182,27 @@ def system(reader: Reader, coordinates: list[Any], name: str) -> System:
     return System(**kept, coordinates=tuple(coordinates), name=name)
 
 
+def beside_fields(reader: Reader, coordinates: list[Any]) -> tuple[System | None, list[Load]]:
+    """Return what stands beside densities: ordinary energies at points, and the loads."""
+    for table in ("friction", "pfaffian", "contacts", "each", "constraints", "mechanism"):
+        if reader.at((table,)) is not None:
+            reader.document.complain_of_key(
+                (table,), f"[{table}] cannot stand beside fields.",
+                "A continuum has densities, loads, fixed values and energies at points.",
+                "Discretize it in Python and add the rest there.",
+            )  # fmt: skip
+    loads = [_term(reader, "loads", path) for path in reader.tables("loads")]
+    energies = {
+        kind: reader.expression(("energies", kind), **_RULES[kind])
+        for kind in reader.table(("energies",), ENERGIES)
+    }
+    part = System(**energies, coordinates=tuple(coordinates) or None) if energies else None
+    for path in reader.tables("parts"):
+        made = _part(reader, path)
+        part = made if part is None else part + made
+    return part, loads
+
+
 def _name(reader: Reader, path: Path) -> str | None:
     return reader.text((*path, "name"), "a name") if reader.at((*path, "name")) else None
 
@@ -210,9 +235,9 @@ def _term(reader: Reader, kind: str, path: Path) -> Any:
 
 
 # For each key of a term: what it is, whether it must be there, whether it may be a list, and rules.
-Field = tuple[str, bool, bool, dict[str, Any]]
+Entry = tuple[str, bool, bool, dict[str, Any]]
 _PLACE: dict[str, Any] = {"velocities": False, "inputs": False}
-_FIELDS: dict[str, dict[str, Field]] = {
+_FIELDS: dict[str, dict[str, Entry]] = {
     "loads": {
         "force": ("the force of a load", True, True, {}),
         "on": ("what a load works on", True, True, _PLACE),
@@ -229,7 +254,7 @@ _FIELDS: dict[str, dict[str, Field]] = {
         "slip": ("the slip of a contact", False, True, _PLACE),
     },
 }
-_DRAG: dict[str, Field] = {
+_DRAG: dict[str, Entry] = {
     "eta": ("the coefficient of drag", True, False, {}),
     "power": ("the power of drag", True, False, {"velocities": False}),
     "on": ("what drag works on", True, True, _PLACE),
@@ -252,7 +277,8 @@ def _rows(reader: Reader, path: Path) -> Names:
     tables: dict[str, np.ndarray] = {}
     for key in reader.table((*path, "table"), what="a table of rows"):
         place = (*path, "table", key)
-        reader.declare(place, key, "a column")
+        if "[" not in key or not is_column(key):
+            reader.declare(place, key, "a column")
         tables[key] = reader.numbers(place, f"column '{key}'")
         if tables[key].shape != (count,):
             reader.document.complain(
@@ -355,6 +381,27 @@ def _rod(reader: Reader, path: Path, name: str) -> System:
     return parts.rod(P, Q, _value(reader, path, "length"), name=name)
 
 
+def _slider(reader: Reader, path: Path, name: str) -> System:
+    """Read a rigid part on a rough table."""
+    given: dict[str, Any] = {
+        key: reader.numbers((*path, key), f"'{key}'")
+        for key in ("points", "weights", "outline", "radius", "limit")
+        if reader.at((*path, key)) is not None
+    }
+    given = {key: float(v) if np.ndim(v) == 0 else v for key, v in given.items()}
+    if reader.at((*path, "count")) is not None:
+        given["count"] = reader.whole((*path, "count"), "'count'")
+    names = reader.at((*path, "at")) or ["x", "y", "phi"]
+    placed = [reader.names.symbols.get(n) for n in names if isinstance(n, str)]
+    if len(placed) != 3 or not all(isinstance(c, symbols.Coordinate) for c in placed):
+        reader.document.complain_of_key(
+            path, "a slider has no place.", "Expected three coordinates: position and angle.",
+            'Declare x, y and phi, or write at = ["x", "y", "phi"] with your names.',
+        )  # fmt: skip
+    where: Any = tuple(placed)
+    return slider(**given, at=where, name=name or "slider")
+
+
 #: For each kind of part its keys, those that may be left out, and what makes it.
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]] = {
     "particle": (("m", "at"), ("gravity",), _particle),
@@ -362,13 +409,18 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]]
     "spring": (("k", "between"), ("rest",), _spring),
     "damper": (("c", "between"), (), _damper),
     "rod": (("between", "length"), (), _rod),
+    "slider": ((), ("points", "weights", "outline", "radius", "limit", "count", "at"), _slider),
 }
+
+
+#: What pictures can show.
+DRAWINGS = (*(kind for kind in PARTS if kind != "slider"), "outline", "points")
 
 
 def _drawing(reader: Reader, path: Path) -> Part:
     """Read what pictures show and physics does not know of."""
     reader.table(path, ("kind", "points", "angle", "name", "rows", "table"), "[[drawing]]")
-    kind = reader.choice((*path, "kind"), "the kind of a drawing", PARTS)
+    kind = reader.choice((*path, "kind"), "the kind of a drawing", DRAWINGS)
     names = _rows(reader, path)
     places = reader.items((*path, "points"), "'points'")
     points = tuple(_row_of_points(reader, p, names) for p in places)
@@ -418,11 +470,21 @@ def start(reader: Reader, path: Path) -> dict[str, Any]:
                 found[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
             continue
         found[coordinate_of(key)] = _state(reader, place, coordinate_of(key))
-    return found
+    return {_key(reader, name): value for name, value in found.items()}
+
+
+def _key(reader: Reader, name: str) -> Any:
+    """Return a name, or the field that it names: only fields start from an expression."""
+    field = reader.names.symbols.get(name.removesuffix(".dot"))
+    if not isinstance(field, Field):
+        return name
+    return field.dot if name.endswith(".dot") else field
 
 
 def _state(reader: Reader, path: Path, name: str) -> Any:
     stem = name.removesuffix(".dot")
+    if isinstance(reader.names.symbols.get(stem), Field):
+        return reader.expression(path, f"the start of '{name}'", velocities=False, inputs=False)
     if stem in reader.names.arrays:
         array = reader.names.arrays[stem]
         values = reader.numbers(path, f"the start of '{name}'")

@@ -14,7 +14,7 @@ from sympy.printing.str import StrPrinter
 
 from stationary.errors import StatementError, say
 from stationary.io.model_file import Model, load
-from stationary.io.names import RESERVED, is_name
+from stationary.io.names import RESERVED, is_column, is_name
 from stationary.io.questions import QUESTIONS
 from stationary.io.statement import ENERGIES, TERMS
 from stationary.io.units import value as in_si
@@ -146,6 +146,8 @@ def save(
     True
     """
     model = system if isinstance(system, Model) else Model(system)
+    if model.system.fields:
+        _refuse("a discretized continuum", f"Found {model.system.size} coordinates of elements.")
     asked = dict(model.questions)
     if span is not None:
         asked["simulate"] = {**asked.get("simulate", {}), "span": tuple(map(float, span))}
@@ -304,7 +306,7 @@ class _Writer:
             column = table.columns[slot]
             if isinstance(column, Array):
                 self.slots[slot] = self._entry(column, slot.name, columns, taken)
-            elif is_name(slot.name) and slot.name not in RESERVED:
+            elif is_column(slot.name):
                 self.slots[slot] = slot.name
                 columns[slot.name] = column
             else:

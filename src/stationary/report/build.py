@@ -39,6 +39,11 @@ class _Report:
     def system(self) -> st.System:
         return self.model.system
 
+    @property
+    def slides(self) -> bool:
+        """Whether the question is how it slides, not where it rests."""
+        return "slide" in self.model.questions and self.system.kinetic == 0
+
     def values(self) -> dict[str, Any]:
         known = {p.name for p in self.system.parameters}
         driven = {u.name for u in self.system.inputs}
@@ -71,12 +76,17 @@ def build(model: st.Model, *, film: bool = True) -> Made:
     asked = model.questions
     report.section("The statement", lambda: _statement(report))
     report.section("The derivation", lambda: _derivation(report))
-    report.section("Checks", lambda: _checks(report))
-    report.section("Equilibria", lambda: _equilibria(report))
+    if not report.slides:
+        report.section("Checks", lambda: _checks(report))
+        report.section("Equilibria", lambda: _equilibria(report))
     if "continue" in asked:
         report.section("As a parameter moves", lambda: _diagram(report))
+    if "modes" in asked:
+        report.section("Modes", lambda: _modes(report))
     if "simulate" in asked:
         report.section("Motion", lambda: _motion(report))
+    if "slide" in asked:
+        report.section("How it slides", lambda: _slide(report))
     name = report.system.name or "A mechanical system"
     links = "".join(f'<a href="#s{k}">{t}</a> ' for k, (t, _) in enumerate(report.parts))
     body = [f"<h1>{escape(name[0].upper() + name[1:])}</h1>"]
@@ -111,7 +121,7 @@ def _symbol(name: str) -> str:
 
 def _statement(report: _Report) -> str:
     system, model = report.system, report.model
-    latex = system._repr_latex_().strip("$")
+    latex = "" if model.continuum is not None else system._repr_latex_().strip("$")
     report.summary.append(("coordinates", str(system.size)))
     report.facts["coordinates"] = system.size
     pieces = [math(latex, True) if "&" in latex else ""]
@@ -147,6 +157,10 @@ def _statement(report: _Report) -> str:
 
 
 def _derivation(report: _Report) -> str:
+    if report.slides:
+        return _scope(report)
+    if report.model.continuum is not None:
+        return _lowered(st.equations(report.model.continuum).explain())
     if report.system.size > _READABLE:
         return (f"<p>{report.system.size} coordinates: the equations are made by automatic "
                 "differentiation and have no form to be read.</p>")  # fmt: skip
@@ -154,9 +168,26 @@ def _derivation(report: _Report) -> str:
         text = st.equations(report.system, principle="statics").explain()
     else:
         text = st.equations(report.system).explain()
-    # The page has a title of its own; headings of the derivation are below its section's.
+    return _lowered(text)
+
+
+def _lowered(text: str) -> str:
+    """Put a derivation below the heading of its section: the page has a title of its own."""
     lines = [line for line in text.splitlines() if not line.startswith("# ")]
     return html_of_markdown("\n".join(lines).replace("\n## ", "\n### "))
+
+
+def _scope(report: _Report) -> str:
+    """Say what the principle of minimum power is, and whether it holds here."""
+    law = math(r"P(v) = \sum_k F_k \left|v_k\right| - f \cdot v \to \min, \qquad A v + b = 0", True)
+    holds = st.minimum_power_holds(report.system)
+    report.facts["minimum power holds"] = bool(holds)
+    report.summary.append(("minimum power", "holds" if holds else "does not hold"))
+    return (
+        "<p>Where inertia is negligible, a system moves so that what friction dissipates, less "
+        f"what loads supply, is least among all motions that its constraints allow.</p>{law}"
+        f"<pre>{escape(str(holds))}</pre>"
+    )
 
 
 def _checks(report: _Report) -> str:
@@ -183,7 +214,7 @@ def _equilibria(report: _Report) -> str:
         where = "within the box of the file"
     else:
         settings = dict(asked.get("statics", {}))
-        still = {k: v for k, v in report.model.start.items() if not k.endswith(".dot")}
+        still = {k: v for k, v in report.model.start.items() if not str(k).endswith(".dot")}
         settings.setdefault("start", still)
         found = [st.statics(system, **settings, **report.values())]
         where = "nearest to the start"
@@ -236,7 +267,7 @@ def _small(report: _Report, rest: st.Equilibrium) -> str:
 def _diagram(report: _Report) -> str:
     asked = dict(report.model.questions["continue"])
     start = asked.pop(
-        "start", {k: v for k, v in report.model.start.items() if not k.endswith(".dot")}
+        "start", {k: v for k, v in report.model.start.items() if not str(k).endswith(".dot")}
     )
     values = report.values()
     own = values["params"].get(asked["parameter"])
@@ -258,9 +289,42 @@ def _motion(report: _Report) -> str:
     from stationary.cli.commands import moved
 
     motion = moved(report.model, report.model.questions["simulate"])
+    return _moving(report, motion)
+
+
+def _slide(report: _Report) -> str:
+    from stationary.cli.commands import slid
+
+    asked = report.model.questions["slide"]
+    if "span" in asked:
+        return _moving(report, slid(report.model, asked))
+    start = {k: v for k, v in report.model.start.items() if not str(k).endswith(".dot")}
+    step = st.minimum_power(report.system, at=start, **report.values())
+    report.summary.append(("at the start it", str(step.status)))
+    return f"<pre>{escape(str(step))}</pre>"
+
+
+def _modes(report: _Report) -> str:
+    found = st.modes(report.system, **report.model.questions["modes"], **report.values())
+    report.facts["frequencies"] = found.frequencies.tolist()
+    report.summary.append(("slowest mode", f"{found.frequencies[0] / (2 * np.pi):.4g} Hz"))
+    rows = [
+        [str(k + 1), f"{w:.8g}", f"{w / (2 * np.pi):.8g}", f"{g:.6g}" if g else ""]
+        for k, (w, g) in enumerate(zip(found.frequencies, found.growth))
+    ]
+    drawn = ""
+    if report.system.fields:
+        drawn = picture(found.plot(), "Shapes of the modes over position")
+    head = ["mode", "ω (rad/s)", "frequency (Hz)", "growth (1/s)"]
+    left = f"<p class='soft'>Largest residual {found.residual:.1e}.</p>"
+    return drawn + table(head, rows) + left
+
+
+def _moving(report: _Report, motion: st.Motion) -> str:
     report.facts["motion"] = {"status": str(motion.status), **motion.residual}
     report.summary.append(("motion", f"{motion.status}, t = {motion.t[0]:g} … {motion.t[-1]:g} s"))
-    scale = max(float(np.max(np.abs([motion.kinetic, motion.potential]))), 1e-300)
+    sizes = np.abs([motion.kinetic, motion.potential, motion.work])
+    scale = max(float(np.max(sizes)), 1e-300)
     balance = motion.residual["energy"] / scale
     report.summary.append(("energy error, relative", f"{balance:.1e}"))
     pieces = [picture(motion.plot(), "Coordinates, velocities and energies over time")]
@@ -296,8 +360,8 @@ def _evidence(motion: st.Motion, balance: float) -> str:
         ["integrated by", f"{escape(motion.method)}, {motion.steps} steps"],
         [
             "energy balance",
-            f"{motion.residual['energy']:.1e} J, {balance:.1e} of the largest T or U: change of "
-            "energy minus the work of loads, dissipation and moving constraints",
+            f"{motion.residual['energy']:.1e} J, {balance:.1e} of the largest T, U or work: change "
+            "of energy minus the work of loads, dissipation and moving constraints",
         ],
     ]
     if motion.kernel.layout.multipliers:
