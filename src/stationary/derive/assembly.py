@@ -65,9 +65,10 @@ class Assembly:
 
     def total(self, output: Output) -> Any:
         """Add what all elements contribute."""
-        parts = ((e, output(e)) for e in self.elements)
+        parts = [(e, output(e)) for e in self.elements]
         made = (self._apply(e, part, True) for e, part in parts if not part.is_zero())
-        return sum(made, self.kind(0))
+        # Where nothing contributes, the sum keeps its shape all the same.
+        return sum(made, self.kind.zeros(parts[0][1].shape) if parts else self.kind(0))
 
     def vector(self, output: Output, index: Index | None = None, size: int | None = None) -> Any:
         """Add the vectors of the elements into one, over the coordinates unless said otherwise."""
