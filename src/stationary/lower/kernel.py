@@ -27,6 +27,9 @@ _MATRICES = {
     "damping": frozenset({0}),
 }  # fmt: skip
 
+# Compiling a larger graph than this takes longer than interpreting it for a typical run.
+_COMPILE_UP_TO = 20_000
+
 # How many systems keep their graphs in memory.
 _KEPT = 128
 
@@ -161,6 +164,13 @@ class Kernel:
         return heyoka.kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
 
     @cached_property
+    def compiles(self) -> bool:
+        """Whether compiling pays: forces are smooth and the graph is not too large."""
+        if not (heyoka.available() and self.graph.scalar):
+            return False
+        return self.rhs.n_instructions() <= _COMPILE_UP_TO and not self.kinks
+
+    @cached_property
     def inputs(self) -> ca.Function:
         """The inputs u as a function of t, y, p."""
         return ca.Function("inputs", list(self.arguments), [self._split()[3]])
@@ -246,12 +256,14 @@ class Compiled:
         """Compile the equations of motion to optimized machine code now, and keep it on disk.
 
         `simulate` does this by itself, in the background, for a system that is run repeatedly.
-        Inputs count as numbers; those given as expressions are compiled when they are run.
+        Inputs count as numbers; those given as expressions are compiled when they are run. A system
+        too large to be worth compiling is left as it is.
         """
-        if heyoka.available():
-            signature = tuple(("number", None) for _ in self.system.inputs)
-            rows = tuple(range(self.graph.layout.multipliers))
-            kernel_of(self.system, signature, rows).engine.compile("optimized")
+        signature = tuple(("number", None) for _ in self.system.inputs)
+        rows = tuple(range(self.graph.layout.multipliers))
+        kernel = kernel_of(self.system, signature, rows)
+        if kernel.compiles:
+            kernel.engine.compile("optimized")
         return self
 
 

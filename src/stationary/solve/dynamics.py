@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
-from stationary.lower.engines import heyoka
 from stationary.lower.inputs import Drives, drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
@@ -30,9 +29,6 @@ from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 DONE = Status("done", "reached the end of the span")
 EVENT = Status("event", "stopped at a terminal event")
 INTERRUPTED = Status("interrupted", "stopped from the keyboard; what there is was kept")
-
-# Compiling a larger graph than this takes longer than interpreting it for a typical run.
-_COMPILE_UP_TO = 20_000
 
 # A run that would take more steps than this is examined for stiffness.
 _MANY_STEPS = 100_000
@@ -466,6 +462,4 @@ def _choose(method: Any, kernel: Kernel) -> AbstractIntegrator:
                 "Pass 'auto' or an integrator, as in method=st.BDF().",
             )
         )
-    smooth = kernel.graph.scalar and not kernel.kinks
-    small = kernel.graph.scalar and kernel.rhs.n_instructions() <= _COMPILE_UP_TO
-    return Taylor() if heyoka.available() and smooth and small else Runge()
+    return Taylor() if kernel.compiles else Runge()

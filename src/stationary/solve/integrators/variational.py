@@ -144,7 +144,13 @@ def _step(kernel: Kernel) -> ca.Function:
     return ca.Function("step", [x, c], [ca.vertcat(*new)])
 
 
-_OPTIONS = {"abstol": _ACCURATE, "abstolStep": 0.0, "max_iter": 30, "error_on_fail": True}
+_OPTIONS = {
+    "abstol": _ACCURATE,
+    "abstolStep": 0.0,
+    "max_iter": 30,
+    "error_on_fail": True,
+    "show_eval_warnings": False,
+}
 
 
 class _Symbols:
