@@ -282,7 +282,9 @@ def test_a_bob_on_two_slack_rods_falls_freely():
     np.testing.assert_allclose(motion.lam, 0, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", [st.Taylor(), "auto"])
+@pytest.mark.parametrize(
+    "method", [st.Taylor(), "auto", st.Runge(), st.BDF(), st.Variational(step=1e-4)]
+)
 def test_a_motion_that_ends_in_a_singular_configuration_says_so_at_once(method):
     # The rods are straight when the bob has fallen by 0.4: √(1.6² + 1.2²) = 2. The joint's velocity
     # grows without bound there, and no motion follows.
@@ -348,3 +350,26 @@ def test_an_event_and_a_later_look_see_the_constrained_motion():
     at: Any = motion.at(np.linspace(0.05, 4.9, 17))
     assert at.residual["R"] < 1e-15
     np.testing.assert_allclose(at.lam["rod"], 3 * G * at[y], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "method", [st.Taylor(), "auto", st.Runge(), st.BDF(), st.Variational(step=2e-3)]
+)
+def test_a_parallelogram_passes_its_flat_position_level_or_stops_there_and_says_so(method):
+    # All links lie in one line at t = ½; there the coupler could also begin to turn over.
+    a, b, c, d = st.coordinates("a b c d")
+    linkage = (
+        st.particle(1, at=(a, b)) + st.particle(1, at=(c, d))
+        + st.rod((0, 0), (a, b), 1) + st.rod((a, b), (c, d), 2) + st.rod((2, 0), (c, d), 1)
+    )  # fmt: skip
+    place, speed = np.array([np.cos(0.5), np.sin(0.5)]), np.array([np.sin(0.5), -np.cos(0.5)])
+    start = {a: place[0], b: place[1], c: 2 + place[0], d: place[1]}
+    start |= dict(zip(("a.dot", "b.dot", "c.dot", "d.dot"), [*speed, *speed]))
+    motion = st.simulate(linkage, span=(0, 2), start=start, method=method, points=21, throw=False)
+    if motion.success:
+        # Each crank turns at its rate, and the coupler stays level.
+        np.testing.assert_allclose(motion["b"], np.sin(0.5 - motion.t), rtol=0, atol=2e-6)
+        np.testing.assert_allclose(motion["d"], motion["b"], rtol=0, atol=1e-8)
+    else:
+        assert motion.status == "singular" and "singular near t = 0.5" in motion.status.message
+        assert motion.t[-1] == pytest.approx(0.5, abs=1e-3)

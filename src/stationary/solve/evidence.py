@@ -17,12 +17,17 @@ _LOOKS = 16
 _BALANCE = 1e5
 _BALANCE_OF_SERIES = 1e-10
 
+# A last state whose energy is off by more than this part of the largest is no good one.
+_KEPT = 1e-6
+
 # A constraint violated by more than this is broken.
 _BROKEN = 1e-7
 
 
 def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
+    if motion.status in ("singular", "blow-up"):
+        return _trimmed(motion)
     few = _few(len(motion.t))
     broken = _broken(motion, few)
     if broken:
@@ -42,6 +47,14 @@ def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     worst = error / scale
     message = f"the energy balance is violated by {worst:.1e} of the largest energy"
     return replace(motion, status=Status("inaccurate", message))
+
+
+def _trimmed(motion: Motion) -> Motion:
+    """Take off last states, close to where a motion breaks off, whose energy does not balance."""
+    scale = np.abs([motion.kinetic, motion.potential, motion.work]).max(axis=0)
+    good = np.abs(motion.balance) <= _KEPT * np.maximum.accumulate(np.maximum(scale, 1e-300))
+    count = max(1, int(np.max(np.flatnonzero(good), initial=0)) + 1)
+    return motion if count == len(good) else replace(motion, t=motion.t[:count], y=motion.y[:count])
 
 
 @cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,6 +20,9 @@ _CHUNK = 100
 
 # Nodes of the interpolation where states at any time are asked for.
 _FINE = 501
+
+# Halvings of the way to where a motion ends early: it is known to that part of an output interval.
+_MOST_HALVINGS = 14
 
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
@@ -56,30 +61,56 @@ class BDF(AbstractIntegrator):
         nodes = np.unique(nodes)
         while len(nodes):
             ahead, nodes = nodes[:_CHUNK], nodes[_CHUNK:]
-            times = np.append(t, ahead)
-            states, good, steps = _advance(ode, times, y)
-            if good > 1:
-                yield _piece(ode, times[:good], states[:good], steps, dense)
-            if good < len(times):
-                raise BlowUp(times[good])
+            times, states, steps = _advance(ode, np.append(t, ahead), y)
+            if len(times) > 1:
+                yield _piece(ode, times, states, steps, dense)
+            if times[-1] < ahead[-1]:
+                raise BlowUp(times[-1])
             t, y = times[-1], states[-1]
 
 
-def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """Return the states at these times, how many of them are good, and the steps in between."""
+def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the times that are reached, the states there, and the steps in between."""
     fractions = (times - times[0]) / (times[-1] - times[0])
     # Rounded, so that chunks of an even grid share one integrator.
     states, steps = _run(ode, tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y)
     if states is not None:
-        return np.vstack([y, states]), len(times), steps
-    found, steps = [y], 0
-    for start, end in zip(times[:-1], times[1:]):
-        states, taken = _run(ode, (0.0, 1.0), start, end - start, found[-1])
+        return times, np.vstack([y, states]), steps
+    with _quiet():
+        return _approach(ode, times, y)
+
+
+def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Go from output to output as far as possible, then half of the way, and half of the rest."""
+    reached, found, steps = [times[0]], [y], 0
+    ahead, halvings = list(times[1:]), 0
+    while ahead and halvings < _MOST_HALVINGS:
+        length = ahead[0] - reached[-1]
+        states, taken = _run(ode, (0.0, 1.0), reached[-1], length, found[-1])
         if states is None:
-            break
+            ahead = [reached[-1] + length / 2]
+            halvings += 1
+            continue
+        reached.append(ahead[0])
         found.append(states[-1])
         steps += taken
-    return np.array(found), len(found), steps
+        # What is left of a way that was halved is half as long again.
+        ahead = ahead[1:] if not halvings else [ahead[0] + length / 2]
+        halvings += bool(halvings)
+    return np.array(reached), np.array(found), steps
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep SUNDIALS from writing about failures that are handled here."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _run(

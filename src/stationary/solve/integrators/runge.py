@@ -13,6 +13,9 @@ from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 100
 
+# A hundred steps that cover less than this part of the whole way lead nowhere.
+_SLOWEST = 1e-8
+
 # SciPy takes no smaller relative tolerance.
 _SMALLEST_RTOL = 2.3e-14
 
@@ -43,7 +46,8 @@ class Runge(AbstractIntegrator):
         rtol = max(ode.rtol, _SMALLEST_RTOL)
         with np.errstate(all="ignore"):
             solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol)
-        while solver.status == "running":
+        stalled = False
+        while solver.status == "running" and not stalled:
             times, inner, states = [solver.t], [], [solver.y]
             while solver.status == "running" and len(inner) < _CHUNK:
                 with np.errstate(all="ignore"):
@@ -53,7 +57,9 @@ class Runge(AbstractIntegrator):
                 times.append(solver.t)
                 inner.append(solver.dense_output())
                 states.append(solver.y)
-            failed = solver.status == "failed" or not np.all(np.isfinite(solver.y))
+            # At this pace the end is never reached: as before a singularity.
+            stalled = len(inner) == _CHUNK and times[-1] - times[0] < _SLOWEST * (end - t)
+            failed = stalled or solver.status == "failed" or not np.all(np.isfinite(solver.y))
             count = trusted(np.array(times)) if failed else len(times)
             if count > 1:
                 evaluate = _transposed(OdeSolution(times[:count], inner[: count - 1]))
