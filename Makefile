@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench bench-constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,7 +25,7 @@ help:
 	@echo "make test    run every test"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
-	@echo "make bench   compare with other packages"
+	@echo "make bench   compare with other packages (bench-constraints: under constraints)"
 	@echo "make clean   remove everything that was generated"
 
 demo: $(VENV)/.installed
@@ -52,6 +52,10 @@ format: $(VENV)/.installed
 bench: $(BENCH)/.installed
 	@echo "benchmarks"
 	@$(BENCH)/bin/python -m benchmarks $(ARGS)
+
+bench-constraints: $(BENCH)/.installed
+	@echo "benchmarks under constraints"
+	@$(BENCH)/bin/python -m benchmarks.chains $(ARGS)
 
 clean:
 	@rm -rf $(VENV) $(BENCH) build dist gallery .pytest_cache .ruff_cache .hypothesis

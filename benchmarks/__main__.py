@@ -75,7 +75,7 @@ def rows(peers: list[Peer], left_out: list[str]) -> Table:
     return made
 
 
-def machine() -> list[str]:
+def machine(also: tuple[str, ...] = ()) -> list[str]:
     """Describe what the numbers were taken on."""
     name = platform.processor() or platform.machine()
     try:
@@ -84,7 +84,7 @@ def machine() -> list[str]:
     except (OSError, StopIteration):
         pass  # another system than Linux: the short name has to do
     packages = []
-    for package in SHOWN:
+    for package in (*SHOWN, *also):
         try:
             packages.append(f"{package} {version(package)}")
         except PackageNotFoundError:

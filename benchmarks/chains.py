@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -148,7 +148,7 @@ def reached(scores: list[Score]) -> Iterable[Goal]:
                        shown, all(b <= 1.5 * a for a, b in zip(last, last[1:])))  # fmt: skip
 
 
-def tables(given: argparse.Namespace) -> Iterable[Table]:
+def tables(given: argparse.Namespace, sizes: Sequence[int] = ()) -> Iterable[Table]:
     """Yield every table as soon as it is there, the goals last."""
     peers = [p for p in every() if not given.peers or any(x in p.name for x in given.peers)]
     if given.quick:
@@ -160,7 +160,7 @@ def tables(given: argparse.Namespace) -> Iterable[Table]:
     here.remarks += [f"left out: {p.name}: not installed" for p in peers if p.missing]
     yield here
     scores: list[Score] = []
-    for n in given.sizes or ((3,) if given.quick else SIZES):
+    for n in sizes or ((3,) if given.quick else SIZES):
         for closed in (False, True):
             chain = Chain(n, closed)
             more = [score(p, chain, given.limit, given.seconds) for p in peers if not p.missing]
@@ -185,13 +185,13 @@ def main() -> int:
         return 0
     from benchmarks.__main__ import machine
 
-    about = machine()
+    about = machine(("exudyn", "drake"))
     if given.cpu:
         os.environ[CLOCK] = "cpu"
         about.append("processor time of each process, all its threads together")
     print(*about, sep="\n", end="\n\n", flush=True)
     made = []
-    for each in tables(given):
+    for each in tables(given, given.sizes or ()):
         print(each.text(), end="\n\n", flush=True)
         made.append(each)
     if given.save:
