@@ -175,7 +175,7 @@ class Field(_Real):
         if below or above:
             raise StatementError(
                 say(
-                    f"'{self.name}' is not defined at {self.position} = {made}.",
+                    f"'{self.name}' is not defined at {self.position} = {sp.sstr(made, full_prec=False)}.",
                     f"Found a place outside its interval, from {first} to {last}.",
                     "Choose a point of the interval, ends included.",
                 )

@@ -21,7 +21,7 @@ from stationary.result.fields import checked, matrix
 from stationary.result.views import show
 
 # Squares of frequencies within this many roundings of zero are zero.
-_TO_SPARE = 16.0
+_TO_SPARE = 4.0
 
 
 class Shapes(np.ndarray):
@@ -119,8 +119,8 @@ class Modes:
         The state of rest.
     residual : float
         Largest of |Kφ − ω²Mφ| relative to |Kφ|, over all modes.
-    floor : float
-        Size of the changes of ω² that rounding of the stiffness makes.
+    floor : ndarray
+        Size of the changes of each ω² that rounding of the stiffness may make.
     damped : bool
         Whether there is dissipation, which the modes leave out.
 
@@ -142,7 +142,7 @@ class Modes:
     squares: np.ndarray
     vectors: np.ndarray
     residual: float
-    floor: float
+    floor: np.ndarray
     damped: bool = False
     gyroscopic: bool = False
     rest: Equilibrium | None = None
@@ -174,12 +174,12 @@ class Modes:
 
     @property
     def rounding(self) -> float:
-        """Bound on the relative error of ω² of the slowest mode that moves, by rounding alone.
+        """Bound on the relative error of ω², by rounding alone, of the modes that move.
 
         It grows with the square of the number of elements, for bending with the fourth power.
         """
-        moving = np.abs(self.squares)[~self._rigid]
-        return self.floor / float(moving.min()) if len(moving) else 1.0
+        moving = ~self._rigid
+        return float(np.max(self.floor[moving] / np.abs(self.squares[moving]), initial=0.0))
 
     @cached_property
     def shapes(self) -> Shapes:

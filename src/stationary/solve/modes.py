@@ -100,7 +100,7 @@ def modes(
         squares=squares,
         vectors=vectors,
         residual=found.residual(squares, vectors),
-        floor=found.floor(),
+        floor=found.floor(vectors),
         damped=found.damped,
         gyroscopic=found.turns,
         rest=rest,
@@ -216,10 +216,10 @@ class _Problem:
             worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
         return worst
 
-    def floor(self) -> float:
-        """Return by how much rounding of the stiffness may change ω²."""
-        ratio = abs(self.K.diagonal()) / np.maximum(self.M.diagonal(), 1e-300)
-        return float(np.finfo(float).eps * np.max(ratio, initial=0.0))
+    def floor(self, vectors: np.ndarray) -> np.ndarray:
+        """Return by how much rounding of the stiffness may change the ω² of each shape."""
+        sizes = np.abs(vectors)
+        return np.finfo(float).eps * np.sum(sizes * (abs(self.K) @ sizes.T).T, axis=1)
 
     # -- vibration --------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class _Problem:
             free = tangent_basis(self.A)
             K, M = (free.T @ (X @ free) for X in (self.K, self.M))
             try:
-                squares, z = eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=(0, count - 1))
+                squares, z = _dense((K + K.T) / 2, (M + M.T) / 2, count)
             except np.linalg.LinAlgError:
                 raise self._no_inertia() from None
             vectors = (free @ z).T
@@ -358,6 +358,26 @@ class _Problem:
         shapes = vectors[:n, kept]
         scale = np.sqrt(np.abs(np.sum(shapes.conj() * (M @ shapes), axis=0)))
         return swing[kept] ** 2, (shapes / scale).T
+
+
+def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest ω² and their vectors, each with its own digits.
+
+    The plain problem rounds all ω² alike, relative to the largest: the lowest lose theirs. The
+    inverse one, from a shift below the lowest, keeps them.
+    """
+    n = len(K)
+    rough = eigh(K, M, eigvals_only=True, subset_by_index=(0, count - 1))
+    moving = rough[rough > 1e-6 * np.abs(rough).max()]
+    shift = 0.0
+    if rough[0] < 1e-3 * np.abs(rough).max():
+        shift = max(2 * abs(rough[0]), moving.min() if len(moving) else 1.0)
+    try:
+        inverse, z = eigh(M, K + shift * M, subset_by_index=(n - count, n - 1))
+    except np.linalg.LinAlgError:
+        return eigh(K, M, subset_by_index=(0, count - 1))
+    squares, z = 1 / inverse[::-1] - shift, z[:, ::-1]
+    return squares, z / np.sqrt(np.sum(z * (M @ z), axis=0))
 
 
 def _signed(vectors: np.ndarray) -> np.ndarray:
