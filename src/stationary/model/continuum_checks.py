@@ -243,7 +243,8 @@ def _check_points(continuum: Continuum) -> None:
                     say(
                         f"'{p}' lies at the end {e} of '{f}' only while parameters have their "
                         "defaults.",
-                        f"Found the place {text(p.place)}, which equals {e} by value and not by name.",
+                        f"Found the place {text(p.place)}, which equals {e} by value and not by "
+                        "name.",
                         f"Write {f}.at({e}).",
                     )
                 )

@@ -175,7 +175,7 @@ class Field(_Real):
         if below or above:
             raise StatementError(
                 say(
-                    f"'{self.name}' is not defined at {self.position} = {sp.sstr(made, full_prec=False)}.",
+                    f"'{self.name}' is not defined at {self.position} = {_text(made)}.",
                     f"Found a place outside its interval, from {first} to {last}.",
                     "Choose a point of the interval, ends included.",
                 )
@@ -202,7 +202,7 @@ class AtPoint:
         cls, stem: str, over: tuple, place: sp.Expr, order: int = 0, side: str = "", **assumptions
     ):
         """Make the symbol; the interval and the place are part of its identity."""
-        primes, shown = "'" * order, sp.sstr(place, full_prec=False)
+        primes, shown = "'" * order, _text(place)
         name = f"{stem}{primes}({shown}{side})" + _dots(cls.rate)
         made = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
         made.stem, made.over, made.place = stem, tuple(over), sp.S(place)
@@ -393,6 +393,10 @@ def symbols_in(e: sp.Expr) -> set[sp.Symbol]:
     sums = e.atoms(Each)
     found = set().union(*(r.shared for r in sums)) if sums else set()
     return found | e.atoms(sp.Symbol)
+
+
+def _text(e: sp.Expr) -> str:
+    return sp.sstr(e, full_prec=False)
 
 
 def _dots(rate: int) -> str:

@@ -16,7 +16,7 @@ from stationary.errors import StatementError, say
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.style import look
 from stationary.result.motion import Motion
-from stationary.result.views import view
+from stationary.result.views import show, view
 
 # A film runs in real time if it is neither shorter nor longer than this, in seconds.
 _SHORTEST, _LONGEST = 2.0, 20.0
@@ -32,7 +32,8 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
 
     Particles are dots with a fading trail, bodies boxes, springs zigzags, dampers dashpots and
     rods lines; a position with one entry lies on a horizontal line. The film runs in real time
-    where that takes between 2 and 20 seconds; else it says how much faster or slower it is.
+    where that takes between 2 and 20 seconds; else it says how much faster or slower it is. A
+    continuum without parts is drawn by its first field, over position.
 
     Parameters
     ----------
@@ -46,6 +47,10 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
     -------
     matplotlib.animation.FuncAnimation
     """
+    if motion.system.fields and not motion.system.parts:
+        # A continuum is seen by its first field.
+        field = motion.field(motion.system.fields[0].field)
+        return show("field", "animate")(field, path, fps=fps)
     save = _saver(path)
     times, speed = _times(motion, fps * _FINE)
     drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
+from stationary.model.fields import fields_in
 from stationary.plot.style import label, legend, look
 from stationary.result.motion import Motion
 from stationary.result.slide import Slide
-from stationary.result.views import view
+from stationary.result.views import show, view
 
 #: A line of a panel: what it is called, and its values over time.
 Line = tuple[str, np.ndarray]
@@ -31,12 +33,15 @@ def plot(motion: Motion, *expressions: Any) -> Any:
     ----------
     motion : Motion
     *expressions : coordinates, velocities, arrays, names or expressions
-        What to draw; when left out, coordinates, velocities, energies and the energy balance.
+        What to draw; when left out, coordinates, velocities, energies and the energy balance. A
+        field is drawn over position and time.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
+    if len(expressions) == 1 and isinstance(expressions[0], sp.Basic) and fields_in(expressions[0]):
+        return show("field", "plot")(motion.field(expressions[0]))
     with look():
         return _given(motion, expressions) if expressions else _overview(motion)
 

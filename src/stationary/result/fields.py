@@ -81,6 +81,11 @@ class FieldFunction:
     def _first(self) -> Interpolation:
         return interpolation_of(self.layout.system, min(fields_in(self.expression), key=str))
 
+    @property
+    def position(self) -> Position:
+        """The position that it depends on."""
+        return self._over[0]
+
     @cached_property
     def nodes(self) -> np.ndarray:
         """Positions at which elements end."""
