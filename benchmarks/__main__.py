@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import answer, goals, pendulum, profile, race, repetition, rest, sliding
+from benchmarks import answer, continua, goals, pendulum, profile, race, repetition, rest, sliding
 from benchmarks.peers import Peer, every
 from benchmarks.table import Table
 from benchmarks.worker import CLOCK
 
-SECTIONS = ("pendulum", "each", "answer", "rest", "sliding", "profile")
+SECTIONS = ("pendulum", "each", "continua", "answer", "rest", "sliding", "profile")
 RESULTS = Path(__file__).with_name("results.md")
 
 # Packages that stationary needs itself: a quick run needs no others.
 OWN = {"stationary", "sympy", "casadi", "scipy", "heyoka"}
-SHOWN = ("stationary", "sympy", "casadi", "heyoka", "scipy", "numpy", "jax", "diffrax", "mujoco")
+SHOWN = ("stationary", "sympy", "casadi", "heyoka", "scipy", "numpy", "jax", "diffrax", "mujoco",
+         "scikit-fem")  # fmt: skip
 
 
 def arguments() -> argparse.Namespace:
@@ -111,6 +112,10 @@ def tables(given: argparse.Namespace) -> Iterator[Table]:
         reached += race.goals(scores)
     if "each" in sections:
         table, more = repetition.sections((100,) if given.quick else repetition.SIZES)
+        reached += more
+        yield table
+    if "continua" in sections:
+        table, more = continua.sections((100,) if given.quick else continua.SIZES)
         reached += more
         yield table
     if "answer" in sections:
