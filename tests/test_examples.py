@@ -26,6 +26,7 @@ FROM_DOCUMENTS = {
     "pendulum_statics",
     "smallest_box",
     "wheeled_robot",
+    "extension_of_a_beam",
     "cart_equilibria",
 }
 
