@@ -173,7 +173,7 @@ CASES = {
         "  Leave degree out, give degree=3, or give degrees by field, as in degree={u: 2}.",
     ),
     "a system to be discretized": (
-        lambda: st.discretize(st.System(kinetic=x.dot**2), elements=3),
+        lambda: st.discretize(st.System(kinetic=x.dot**2), elements=3),  # pyright: ignore
         "discretize is asked about what is not a continuum.\n"
         "  Found System: System of 1 coordinate: x\n  T = x.dot**2.\n"
         "  Pass an st.Continuum; a System needs no discretization.",

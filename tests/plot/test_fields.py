@@ -38,7 +38,7 @@ def test_space_and_time_are_drawn_in_the_colours_of_the_field(motion):
     figure = motion.plot(u)
     axes = figure.axes[0]
     (mesh,) = (c for c in axes.collections if isinstance(c, QuadMesh))
-    x = mesh.get_coordinates()[0, :, 0]
+    x = np.asarray(mesh.get_coordinates())[0, :, 0]
     assert np.isin(motion.field(u).nodes, x).all()
     np.testing.assert_allclose(np.asarray(mesh.get_array()).T, motion.field(u)(x))
     low, high = mesh.get_clim()

@@ -39,7 +39,8 @@ def plot(field: FieldFunction) -> Any:
 
 def _places(field: Any) -> np.ndarray:
     """Return positions that show all nodes if they are few, and are many in any case."""
-    even = np.linspace(*field.ends, _PLACES)
+    low, high = field.ends
+    even = np.linspace(low, high, _PLACES)
     return np.union1d(even, field.nodes) if len(field.nodes) <= _PLACES else even
 
 
@@ -162,7 +163,8 @@ def plot_modes(modes: Modes) -> Any:
         return _bars(modes)
     count = min(len(modes), _MANY)
     named = {p.name: float(v) for p, v in zip(modes.system.parameters, modes.values)}
-    places = [np.linspace(*f.positions(named)[[0, -1]], _PLACES) for f in modes.system.fields]
+    nodes = [f.positions(named) for f in modes.system.fields]
+    places = [np.linspace(x[0], x[-1], _PLACES) for x in nodes]
     shapes = [np.real(modes.field(f)(x))[:, :count] for f, x in zip(fields, places)]
     largest = np.max([np.abs(s).max(axis=0) for s in shapes], axis=0)
     with look():
