@@ -25,8 +25,10 @@ from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 
 # Changes of what sticks that are still followed one by one.
-_MANY = 300
+_MANY = 50
 _MOST_STEPS = 200_000
+# Change of a coordinate that halving an increment may make, relative to their size.
+_INCREMENT = 1e-4
 
 
 def quasistatics(
@@ -118,11 +120,11 @@ def quasistatics(
     run = _Run(question, grid, rtol, step)
     chosen = method
     if method == "auto":
-        chosen = "increments" if step is not None or run.needs_increments(q) else "events"
-    status = run.follow(q, chosen)
+        chosen = "increments" if step is not None or run.needs_increments else "events"
+    status = run.follow(q, chosen, _MANY if method == "auto" else 100 * _MANY)
     if method == "auto" and status == "too many changes":
         run = _Run(question, grid, rtol, step)
-        status = run.follow(q, "increments")
+        status = run.follow(q, "increments", 0)
     slide = run.wrapped(status, moved)
     if throw and not slide.success:
         raise run.error(slide)
@@ -146,29 +148,22 @@ class _Run:
     failed: Any = None
     flow: Flow | None = None
 
-    def needs_increments(self, q: np.ndarray) -> bool:
-        """Tell whether velocities do not decide: forces that change with place, or no drive."""
-        question, first = self.question, float(self.grid[0])
-        if question.sliding.tangent.nnz_out(0):
-            return True
-        place = question.at(first, q, viscous=True)
-        if place.problem.driven or not place.problem.dry:
-            return False
-        # A drive that only starts later shows a little later.
-        later = question.at(first + 1e-3 * float(self.grid[-1] - first), q, viscous=True)
-        return not later.problem.driven
+    @property
+    def needs_increments(self) -> bool:
+        """Whether velocities do not decide, since forces change with the place."""
+        return self.question.sliding.tangent.nnz_out(0) > 0
 
     # -- the two ways -----------------------------------------------------------------------------
 
-    def follow(self, q: np.ndarray, method: str) -> Status:
-        """Follow the motion; where changes become too many, go on by increments."""
+    def follow(self, q: np.ndarray, method: str, many: int) -> Status:
+        """Follow the motion one way; events end where changes become too many."""
         progress = Progress("quasistatics")
         try:
             if method == "events":
                 self.method = "events"
                 flow = self.flow = Flow(self.question, self.rtol)
                 try:
-                    for t, x, answer, place in flow.run(q, self.grid, _MANY):
+                    for t, x, answer, place in flow.run(q, self.grid, many):
                         self.keep(t, x[: len(q)], answer, place, x[len(q)], x[len(q) + 1])
                         progress.show((t - self.grid[0]) / (self.grid[-1] - self.grid[0]))
                 except flow.Ended as end:
@@ -207,7 +202,7 @@ class _Run:
                     )
                     size = max(1.0, float(np.abs(q).max(initial=0.0)))
                     error = float(np.abs(rest.q - made.q).max(initial=0.0)) / size
-                    wanted = max(self.rtol, 1e-5)
+                    wanted = max(self.rtol, _INCREMENT)
                     if error > wanted and trial > 1e-7 * (last - self.grid[0]):
                         h = trial * max(0.2, 0.8 * wanted / error)
                         continue

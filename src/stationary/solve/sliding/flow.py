@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.reduced import _mended, _newton, least_move
+from stationary.solve.sliding.settle import Outcome
 
-_SMALLEST = 1e-13
+# The shortest step, and one so short that velocities grow beyond all bounds, of the whole span.
+_SMALLEST, _VANISHING = 1e-13, 1e-9
+# How far a corner may be passed over, of the whole span.
+_THICKEST = 1e-7
+# Steps into which the span is cut at least, and looks at each for the end of a mode.
+_LEAST_STEPS, _LOOKS = 50, 4
 
 
 class _Passed(Exception):
@@ -50,6 +57,7 @@ class Flow:
         self.near: Answer | None = None
         self.last: Answer | None = None
         self.touching = np.zeros(0, dtype=int)
+        self.scale = 1.0
 
     # -- velocities -------------------------------------------------------------------------------
 
@@ -63,7 +71,7 @@ class Flow:
             if outcome.word != "moves" or outcome.answer is None:
                 raise _Passed
             return outcome.answer, place
-        found = _newton(place.problem, self._warm(near))
+        found = _newton(place.problem, self._warm(near)) or _newton(place.problem, near)
         if found is None:
             raise _Passed
         self.last = found
@@ -100,12 +108,10 @@ class Flow:
             answer, place = self._held(t, q, near, self.touching)
         except _Passed:
             return False
-        size = max(1.0, np.abs(q).max(initial=0.0))
         apart = np.setdiff1d(np.arange(len(place.gap)), self.touching)
         if np.any(place.gap[apart] < 0):
             return False
-        opened = ~near.working & (place.gap[self.touching] > 10 * TOUCHING * size)
-        if opened.any() or _mended(answer)[0]:
+        if _mended(answer)[0]:
             return False
         if np.any(self.question.rubs >= 0):
             return bool(
@@ -135,8 +141,6 @@ class Flow:
 
     def run(self, q: np.ndarray, grid: np.ndarray, many: int) -> Iterator[tuple]:
         """Yield time, state, answer and place at every time of the grid."""
-        from scipy.integrate import DOP853
-
         t, last = float(grid[0]), float(grid[-1])
         x = np.concatenate([q, [0.0, 0.0]])
         # A drive that starts at this very moment shows in a moment's time.
@@ -154,53 +158,134 @@ class Flow:
                 self.near, self.touching = moving
                 k, t = 1, t + nudge
                 x = self._onto(t, x)
-        h, changes, hair = (last - t) / 100, 0, 1e-12 * (last - t)
-        scale = max(1.0, np.abs(q).max(initial=0.0))
-        while k < len(grid):
-            if t >= last * (1 - 1e-15) - 1e-300 or k == 0 and grid[k] <= t:
-                while k < len(grid) and grid[k] <= t + 1e-13 * (last - grid[0]):
-                    yield self._kept(float(grid[k]), x)
-                    k += 1
-                if k >= len(grid):
-                    break
+        whole = last - float(grid[0])
+        h, changes, hair = whole / 100, 0, _SMALLEST * whole
+        self.scale = max(1.0, float(np.abs(q).max(initial=0.0)))
+        while True:
+            while k < len(grid) and grid[k] <= t + 1e-13 * whole:
+                yield self._kept(float(grid[k]), x)
+                k += 1
+            if k >= len(grid):
+                return
             try:
-                solver = DOP853(
-                    self._rate, t, x, last, rtol=self.rtol, atol=self.rtol * scale * 1e-2,
-                    first_step=min(h, last - t),
-                )  # fmt: skip
-                message = solver.step()
-                if message:
-                    raise _Passed
-                end, dense = float(solver.t), solver.dense_output()
-                h = float(solver.h_abs)
+                end, dense, h = self._step(t, x, last, min(h, last - t), whole / _LEAST_STEPS)
             except _Passed:
                 h = h / 8
-                if h < _SMALLEST * max(1.0, abs(t), last - grid[0]):
-                    # The mode ends right here.
+                if h < _VANISHING * whole:
+                    # The mode ends right here: past it by a hair, and by a thicker one if need be.
+                    hair = max(4 * hair, 16 * h)
+                    t, x = self._past(t, x, hair, whole)
                     self._change(t, x, changes, many)
-                    changes += 1
-                    h = (last - grid[0]) / 1000
+                    changes, h = changes + 1, whole / 1000
                 continue
-            changed = not self._fits(end, dense(end)[: self.n])
+            end, changed = self._held_until(t, end, dense)
             if changed:
-                end = self._located(t, end, dense)
+                # Stages beyond the end of the mode have spoilt the step: once more, up to it.
+                dense = self._up_to(t, x, end, 1e-4) or self._up_to(t, x, end, 1e-3) or dense
             self.steps += 1
             self.pieces.append(_Piece(t, end, dense, self.near, self.touching))  # pyright: ignore[reportArgumentType]
             while k < len(grid) and grid[k] <= end:
                 yield self._kept(float(grid[k]), dense(float(grid[k])))
                 k += 1
             x = self._onto(end, dense(end))
-            stood = end - t <= 2 * max(hair, _SMALLEST * max(1.0, abs(t)))
-            t = end
+            stood, t = end - t <= 2 * hair, end
+            self._let_go(t, x[: self.n])
             if changed:
                 # Past the corner by a hair, and by a thicker one if the same change is found again.
-                hair = 4 * hair if stood else 1e-12 * (last - grid[0])
+                hair = 4 * hair if stood else _SMALLEST * whole
                 if stood:
-                    x = x + hair * np.concatenate([self.near.v, [0.0, 0.0]])  # pyright: ignore[reportOptionalMemberAccess]
-                    t = min(t + hair, last)
+                    t, x = self._past(t, x, hair, whole)
                 self._change(t, x, changes, many)
-                changes += 1
-                h = min(max(h, 1e-6 * (last - grid[0])), (last - grid[0]) / 100)
+                changes, h = changes + 1, min(max(h, 1e-6 * whole), whole / 100)
+            elif h < _VANISHING * whole and t < last:
+                raise self._jam(t, x)
+
+    def _step(self, t: float, x: np.ndarray, last: float, h: float, longest: float):
+        """Take one step in the present mode; return its end, the states along it and the next h."""
+        from scipy.integrate import DOP853
+
+        # Energies have kinks where something turns round, which say nothing about the motion.
+        atol = np.append(np.full(self.n, 1e-2 * self.rtol * self.scale), [1e300, 1e300])
+        solver = DOP853(
+            self._rate, t, x, last, rtol=self.rtol, atol=atol, first_step=h, max_step=longest
+        )
+        if solver.step():
+            raise _Passed
+        return float(solver.t), solver.dense_output(), float(solver.h_abs)
+
+    def _up_to(self, t: float, x: np.ndarray, end: float, rest: float) -> Any:
+        """Return the states up to the end of a mode from a step that does not look beyond it.
+
+        The last bit, where speeds may vanish and directions with them, is a straight line.
+        """
+        short = end - rest * (end - t)
+        if not t < short < end:
+            return None
+        ends, states, h = [t], [], short - t
+        try:
+            while ends[-1] < short:
+                reached, dense, h = self._step(ends[-1], x, short, min(h, short - ends[-1]), h)
+                x = dense(reached)
+                ends.append(reached)
+                states.append(dense)
+            rate = self._rate(short, x)
+        except _Passed:
+            return None
+
+        def along(at: float) -> np.ndarray:
+            if at > short:
+                return x + (at - short) * rate
+            return states[max(0, int(np.searchsorted(ends, at)) - 1)](at)
+
+        return along
+
+    def _past(self, t: float, x: np.ndarray, hair: float, whole: float):
+        """Go past a corner by a hair; give up where a hair is not enough."""
+        if hair > _THICKEST * whole:
+            raise Flow.Ended(
+                "too many changes",
+                f"found the same change again and again near t = {t:.6g}; increments follow better",
+            )
+        assert self.near is not None
+        return t + hair, x + hair * np.concatenate([self.near.v, [0.0, 0.0]])
+
+    def _let_go(self, t: float, q: np.ndarray) -> None:
+        """Forget contacts that have opened by themselves."""
+        near = self.near
+        assert near is not None
+        if near.working.all():
+            return
+        gap = self.question.at(t, q, touching=self.touching).gap[self.touching]
+        kept = near.working | (gap <= 10 * TOUCHING * max(1.0, np.abs(q).max(initial=0.0)))
+        if not kept.all():
+            self.touching = self.touching[kept]
+            place = self.question.at(t, q, viscous=True, touching=self.touching)
+            self.near = replace(
+                near, problem=place.problem, mu=near.mu[kept], working=near.working[kept]
+            )
+            self.last = None
+
+    def _held_until(self, t: float, end: float, dense: Any) -> tuple[float, bool]:
+        """Look along a step for the end of the mode: return where, and whether it ends."""
+        before = t
+        for at in np.linspace(t, end, _LOOKS + 1)[1:]:
+            if not self._fits(float(at), dense(float(at))[: self.n]):
+                return self._located(before, float(at), dense), True
+            before = float(at)
+        return end, False
+
+    def _jam(self, t: float, x: np.ndarray) -> Ended:
+        """Return the end of a motion whose velocities grow without bound: rows become dependent."""
+        place = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
+        _, A, G = place.problem.matrices
+        rows = np.vstack([m.toarray() if hasattr(m, "toarray") else m for m in (A, G)])
+        size = np.linalg.norm(rows, axis=1, keepdims=True)
+        weights = np.linalg.svd(rows / np.maximum(size, 1e-300))[0][:, -1]
+        weights[np.abs(weights) < 1e-2] = 0.0
+        held = len(place.problem.b)
+        verdict = Verdict("jammed", rows=weights[:held], gaps=weights[held:])
+        message = f"velocities grow without bound near t = {t:.6g}: it jams"
+        return Flow.Ended("jammed", message, Outcome("jammed", verdict=verdict), place)
 
     def _change(self, t: float, x: np.ndarray, changes: int, many: int) -> None:
         if changes >= many:
@@ -222,7 +307,7 @@ class Flow:
                 low = middle
             else:
                 high = middle
-        return low if low > t else min(end, t + max(1e-15 * abs(t), _SMALLEST * (end - t)))
+        return low if low > t else min(end, t + max(4e-16 * abs(t), _SMALLEST * (end - t)))
 
     def _onto(self, t: float, x: np.ndarray) -> np.ndarray:
         """Move a state onto the constraints and the contacts that hold: by rounding's worth."""

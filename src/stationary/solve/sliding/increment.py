@@ -8,6 +8,7 @@ matters is how the forces change. Over an increment they have a minimum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,7 +83,7 @@ def increment(
                 answer = None
         bends = answer is None
         if answer is None:
-            outcome, settled_place = solved(question, replace(place, problem=convex), guess)
+            outcome, settled_place = solved(question, replace(place, problem=convex()), guess)
             if outcome.answer is None or outcome.word == "undecided":
                 raise Failed(outcome.word, outcome, settled_place)
             answer = outcome.answer
@@ -109,7 +110,7 @@ def _over(
     h: float,
     held: np.ndarray,
     bent: tuple[np.ndarray, ...] | None,
-) -> tuple[Problem, Problem]:
+) -> tuple[Problem, Callable[[], Problem]]:
     """State the problem for what is left of an increment: as it is, and without what is not convex.
 
     Both have the same solution when nothing is left.
@@ -117,15 +118,11 @@ def _over(
     now = place.problem
     given = (place.t, place.q, place.u, question.params)
     (tangent,) = evaluated(question.sliding, "tangent")(*given)
-    K = bowl = sparse.csc_matrix(-tangent)
+    K = sparse.csc_matrix(-tangent)
+    curvature = evaluated(question.sliding, "curvature")
     if bent is not None:
-        curvature = evaluated(question.sliding, "curvature")
         K = K + curvature(*given, np.concatenate(bent))[0]
-        # Distances are convex: links in tension bend the right way, those in compression do not.
-        tension = (0 * bent[0], np.minimum(bent[1], 0.0), 0 * bent[2])
-        bowl = bowl + curvature(*given, np.concatenate(tension))[0]
     K = (K + K.T) / 2
-    bowl = _bowl(K, (bowl + bowl.T) / 2)
     drag = now.viscous
     b = np.where(held, place.R, now.A @ moved + h * now.b)
 
@@ -151,7 +148,16 @@ def _over(
         g=place.gap,
         viscous=potential(K),
     )
-    return exact, replace(exact, viscous=potential(bowl))
+
+    def convex() -> Problem:
+        hopeful = sparse.csc_matrix(-tangent)
+        if bent is not None:
+            # Distances are convex: links in tension bend the right way, others do not.
+            tension = (0 * bent[0], np.minimum(bent[1], 0.0), 0 * bent[2])
+            hopeful = hopeful + curvature(*given, np.concatenate(tension))[0]
+        return replace(exact, viscous=potential(_bowl(K, (hopeful + hopeful.T) / 2)))
+
+    return exact, convex
 
 
 def _bowl(K: Any, hopeful: Any) -> Any:

@@ -97,9 +97,10 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
         dv, dnu = _solved(H, C, left, -off, order)
         if not (np.all(np.isfinite(dv)) and np.all(np.isfinite(dnu))):
             return None
-        # Close to the end full steps arrive, and rounding would only mislead a search.
+        # Full steps lead onto what holds, and arrive close to the end, where rounding would only
+        # mislead a search; in between a step may go too far.
         share = 1.0
-        if error > 1e-6:
+        if error > 1e-6 and np.abs(off).max(initial=0.0) <= 1e-6 * size:
             share = _shortened(problem, v, dv, moves, float((C @ dv) @ (nu + dnu)))
         v, nu = v + share * dv, nu + dnu * share
         if np.abs(v).max() > 1e9 * max(size, 1.0):

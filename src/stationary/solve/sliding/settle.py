@@ -78,9 +78,8 @@ def _at_rest(problem: Problem) -> Outcome:
         share = 1 / rest.static if np.isfinite(rest.static) and rest.static > 0 else 0.0
         y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
     every = np.ones(problem.terms, dtype=bool)
-    answer = Answer(
-        problem, np.zeros(problem.n), y, lam, mu, every, np.ones(len(mu), dtype=bool), "Clarabel"
-    )
+    pressing = mu > 1e-12 * problem.force
+    answer = Answer(problem, np.zeros(problem.n), y, lam, mu, every, pressing, "Clarabel")
     return Outcome("sticks", answer, rest=rest)
 
 
