@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stationary.solve.sliding.judge import strength
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
@@ -27,6 +28,10 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
     where = {int(gap): k for k, gap in enumerate(place.touching)}
     touching = np.array([where.get(int(gap), -1) for gap in rubs[terms]])
     rough = place.problem.size[terms]
+    if not place.problem.driven and place.problem.dry and np.any(place.problem.f):
+        found = _standing(question, place, terms, touching)
+        if found is not None:
+            return found
 
     def answer(N: np.ndarray, near: Answer | None) -> tuple[Outcome, Problem, np.ndarray]:
         size = place.problem.size.copy()
@@ -59,6 +64,31 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
     left = np.abs(found - N).max() / max(np.abs(found).max(), 1e-300)
     word = outcome.word if left < 1e-8 else "undecided"
     return replace(outcome, word=word), replace(place, problem=problem)
+
+
+def _standing(question: Question, place: Place, terms: np.ndarray, touching: np.ndarray):
+    """Return the forces inside all cones that hold it, if there are any: then it sticks."""
+    problem = place.problem
+    cone = np.full(problem.terms, -1)
+    size = problem.size.copy()
+    cone[terms] = touching
+    size[terms[touching < 0]] = 0.0
+    open_too = replace(problem, size=size)
+    nothing = np.zeros(problem.n)
+    rest = strength(open_too, nothing, problem.f, cone)
+    share = 1 / rest.static if rest.static > 0 else np.inf
+    if "DualInfeasible" in rest.word:
+        # Any load is held: ask for the forces under this one.
+        rest, share = replace(strength(open_too, problem.f, nothing, cone), static=np.inf), 1.0
+    if not rest.static >= 1 - 1e-9 or "PrimalInfeasible" in rest.word:
+        return None
+    y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
+    size[terms] = np.where(touching >= 0, problem.size[terms] * np.append(mu, 0.0)[touching], 0.0)
+    held = replace(problem, size=size)
+    every = np.ones(problem.terms, dtype=bool)
+    pressing = mu > 1e-12 * problem.force
+    answer = Answer(held, nothing, y, lam, mu, every, pressing, "Clarabel")
+    return Outcome("sticks", answer, rest=rest), replace(place, problem=held)
 
 
 def _extrapolated(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
