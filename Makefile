@@ -17,11 +17,12 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test lint format bench bench-constraints clean
+.PHONY: help demo docs test lint format bench bench-constraints clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    run the worked examples: a table of results and a folder of pictures"
+	@echo "make docs    build the documentation: site/index.html"
 	@echo "make test    run every test"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
@@ -31,6 +32,10 @@ help:
 demo: $(VENV)/.installed
 	@echo "examples"
 	@$(VENV)/bin/python -m examples $(ARGS)
+
+docs: $(VENV)/.installed
+	@echo "documentation"
+	@$(VENV)/bin/python docs/build.py $(or $(ARGS),site)
 
 # In parallel here rather than in pyproject.toml: one test by hand starts faster without workers.
 test: $(VENV)/.installed
@@ -58,8 +63,8 @@ bench-constraints: $(BENCH)/.installed
 	@$(BENCH)/bin/python -m benchmarks.chains $(ARGS)
 
 clean:
-	@rm -rf $(VENV) $(BENCH) build dist gallery .pytest_cache .ruff_cache .hypothesis
-	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf $(VENV) $(BENCH) build dist gallery site .pytest_cache .ruff_cache .hypothesis
+	@find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 %/$(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \

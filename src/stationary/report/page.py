@@ -13,7 +13,7 @@ from typing import Any
 from stationary.errors import MissingExtra, say
 
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
-_INLINE = re.compile(r"(?<![\\$\w])\$([^\s$](?:[^$\n]*?[^\s$\\])?)\$(?![\w$])")
+_INLINE = re.compile(r"(?<![\\$\w])\$([^\s$](?:(?:[^$\n]|\n(?!\n))*?[^\s$\\])?)\$(?![\w$])")
 # A figure of more inches than this scrolls on a phone: shrunk, nobody could read it.
 _WIDE = 8.0
 # Brackets of a matrix are drawn by the style sheet, and dots are full stops set above the letter:
