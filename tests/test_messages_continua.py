@@ -184,6 +184,14 @@ CASES = {
         "  Found []; expected a list of expressions of X.\n"
         "  Give one or more, as in shapes=[st.sin(st.pi*X/L)].",
     ),
+    "shapes that vanish by chance": (
+        lambda: st.ritz(
+            st.Continuum(**BAR, fixed={u.at(0): 0, u.at(L): 0}), shapes=[st.sin(st.pi * X)]
+        ),
+        "the shapes of 'u' vanish at X = L only while parameters have their defaults.\n"
+        "  Found sin(pi*X), which is not zero at L for other values.\n"
+        "  Write them in terms of L, as in st.sin(st.pi*X/L).",
+    ),
     "points out of order": (
         lambda: st.statics(
             st.discretize(st.Continuum(**BAR, fixed={u.at(0): 0}), elements=2), params={L: -1.0}

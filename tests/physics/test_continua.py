@@ -84,6 +84,70 @@ def test_a_free_cart_and_its_beam_keep_their_momentum():
     assert motion[w.at(0)] == pytest.approx(motion[x])
 
 
+def test_a_matched_damper_at_the_end_swallows_a_wave():
+    # Impedance c = √(EρA²) reflects nothing: a pulse that travels to the end is gone.
+    damper = st.damper(1.0, between=(0, u.at(L)))
+    bar = st.Continuum(**STRETCHING, fixed={u.at(0): 0}, parts=[damper])
+    pulse = st.exp(-(((X - 0.5) / 0.1) ** 2))
+    motion = st.simulate(
+        st.discretize(bar, elements=30, degree=3),
+        span=(0, 2),
+        start={u: pulse, u.dot: -pulse.diff(X)},
+        points=21,
+    )
+    assert motion.energy[-1] < 1e-6 * motion.energy[0]
+    assert motion.residual["energy"] < 1e-10 * motion.energy[0]
+    assert motion["u(L)"] == pytest.approx(motion[u.at(L)])
+
+
+def test_dissipation_along_a_string_damps_each_mode_as_the_oscillator_that_it_is():
+    c, rate = st.parameters(c=0.4), 0.2
+    string = st.Continuum(
+        **STRETCHING, dissipation=c * u.dot**2 / 2, fixed={u.at(0): 0, u.at(L): 0}
+    )
+    motion = st.simulate(
+        st.ritz(string, shapes=[st.sin(k * st.pi * X / L) for k in (1, 2)]),
+        span=(0, 3),
+        start={"u[0]": 1.0},
+        points=31,
+    )
+    swing = np.sqrt(np.pi**2 - rate**2)
+    t = motion.t
+    exact = np.exp(-rate * t) * (np.cos(swing * t) + rate / swing * np.sin(swing * t))
+    np.testing.assert_allclose(motion.field(u)(0.5), exact, atol=1e-12)
+    assert "left out" in repr(st.modes(motion.system, count=1))
+
+
+def test_a_string_of_large_amplitude_keeps_its_energy_and_swings_faster():
+    # Kirchhoff–Carrier: stretching adds to the tension, EA/2L ∫w′² dX.
+    stiff = 40.0
+    large = st.Continuum(
+        kinetic=(u.dot**2 + w.dot**2) / 2,
+        potential=stiff * (st.sqrt((1 + u.diff(X)) ** 2 + w.diff(X) ** 2) - 1 + 1 / stiff) ** 2 / 2,
+        fixed={u.at(0): 0, u.at(L): 0, w.at(0): 0, w.at(L): 0},
+    )
+    string = st.discretize(large, elements=6, degree=2)
+    quarter = {}
+    for size in (0.001, 0.1):
+        motion = st.simulate(
+            string,
+            span=(0, 0.8),
+            start={w: size * st.sin(st.pi * X)},
+            events=[st.Event(middle(string), terminal=True)],
+            points=5,
+        )
+        assert motion.residual["energy"] < 1e-12
+        quarter[size] = motion.t[-1]
+    assert quarter[0.001] == pytest.approx(0.5, rel=2e-3)
+    assert quarter[0.1] < 0.48
+
+
+def middle(string):
+    """Return the coordinate of w in the middle."""
+    (found,) = (x for x in string.fields if x.field == w)
+    return found.expression(found.size // 2)
+
+
 # -- frequencies --------------------------------------------------------------
 
 

@@ -11,17 +11,24 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.mesh import array_of, basis_of, breaks_of, interpolations, mesh_of, shapes_of
+from stationary.derive.quadrature import (
+    gauss,
+    gauss_points,
+    integrated,
+    ritz_points,
+    squares,
+)
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
 from stationary.model.each import Each, Repeated, Slot, Table, table_of
-from stationary.model.fields import Field, default_of, fields_in, points_in
-from stationary.model.interpolation import Basis, Interpolation
+from stationary.model.fields import Field, PointValue, default_of, fields_in, points_in
+from stationary.model.interpolation import Interpolation
 from stationary.model.system import Part, System
 from stationary.model.terms import ENERGIES, Constraint, Load
 
-# Points of a Gauss rule for what is no polynomial, beyond those that a square of the field needs.
-_MORE_POINTS = 3
+# A shape smaller than this at a support is none there.
+_CHANCE = 1e-9
 
 
 def discretize(continuum: Continuum, *, elements: int, degree: Any = None) -> System:
@@ -193,8 +200,24 @@ class _Assembly:
                         )
                     )
                 if R != 0:
+                    self._refuse_chance(key)
                     found.append(Constraint(R, name=str(key)))
         return found
+
+    def _refuse_chance(self, key: PointValue) -> None:
+        """Refuse shapes that vanish at a point only while parameters have their defaults."""
+        shapes = self.by_field[key.field.whole].shapes
+        X = key.over[0]
+        there = [default_of(e.diff(X, key.order).subs(X, key.place)) for e in shapes]
+        if all(value is not None and abs(value) < _CHANCE for value in there):
+            raise StatementError(
+                say(
+                    f"the shapes of '{key.stem}' vanish at {X} = {key.place} only while parameters "
+                    "have their defaults.",
+                    f"Found {shapes[0]}, which is not zero at {key.place} for other values.",
+                    f"Write them in terms of {key.place}, as in st.sin(st.pi*{X}/{key.place}).",
+                )
+            )
 
 
 class _Stretch:
@@ -210,10 +233,14 @@ class _Stretch:
         """Return a density integrated over the interval."""
         if density == 0:
             return sp.S.Zero
+        exact = None if self.fields[0].basis is None else squares(density, self.fields)
         total = sp.S.Zero
         for piece in self._pieces(density):
-            terms = [p.weight * density.xreplace(p.swap) for p in piece.points]
-            total += piece.repeated(sp.Add(*terms))
+            if exact is not None:
+                made = integrated(exact, self.fields, *piece.element)
+            else:
+                made = sp.Add(*(p.weight * density.xreplace(p.swap) for p in piece.points))
+            total += piece.repeated(made)
         return total
 
     def load(self, load: Load) -> list[Any]:
@@ -271,8 +298,11 @@ class _Stretch:
                     local.setdefault((x.field, rate), []).append(slot)
         number = Slot(f"{self.X}[i]")
         columns[number] = numbers.astype(float)
-        points = [self._point(local, a + number * h, h, xi, w) for xi, w in zip(*_gauss(count))]
-        return _Piece(points, Table(len(elements), columns))
+        return self._element(local, a + number * h, h, count, Table(len(elements), columns))
+
+    def _element(self, local: dict, x0, h, count: int, table: Table | None) -> _Piece:
+        points = [self._point(local, x0, h, xi, w) for xi, w in zip(*gauss(count))]
+        return _Piece(points, table, (local, h))
 
     def _single_piece(self, x0: sp.Expr, h: sp.Expr, element: int, count: int) -> _Piece:
         """Return one element, some of whose degrees of freedom are given."""
@@ -281,7 +311,7 @@ class _Stretch:
             for x in self.fields
             for rate in (0, 1)
         }
-        return _Piece([self._point(local, x0, h, xi, w) for xi, w in zip(*_gauss(count))], None)
+        return self._element(local, x0, h, count, None)
 
     def _point(self, local: dict, x0: sp.Expr, h: sp.Expr, xi: float, weight: float) -> _Point:
         swap: dict[sp.Basic, sp.Expr] = {self.X: x0 + xi * h}
@@ -300,9 +330,9 @@ class _Stretch:
 
     def _ritz_piece(self, density: sp.Expr, a: sp.Expr, b: sp.Expr, number: int) -> _Piece:
         """Return the points of a rule as rows of a table: at each, all coordinates meet."""
-        points = self.whole.points or _ritz_points(density, self.fields, (a, b))
+        points = self.whole.points or ritz_points(density, self.fields, (a, b))
         s, w = Slot(f"s{number}[i]"), Slot(f"w{number}[i]")
-        xi, weights = _gauss(points)
+        xi, weights = gauss(points)
         table = Table(points, {s: np.array(xi), w: np.array(weights)})
         place = a + s * (b - a)
         swap: dict[sp.Basic, sp.Expr] = {self.X: place}
@@ -322,6 +352,8 @@ class _Piece:
 
     points: list[_Point]
     table: Table | None
+    #: Degrees of freedom and length of an element.
+    element: tuple = ()
 
     def repeated(self, e: sp.Expr) -> sp.Expr:
         """Return an energy of the element, summed over the table."""
@@ -347,63 +379,3 @@ def _label(name: str, entries: np.ndarray, k: int) -> str:
 
 def _exact(value: float) -> sp.Expr:
     return sp.Integer(int(value)) if float(value).is_integer() else sp.Float(float(value))
-
-
-# -- quadrature ------------------------------------------------------------------
-
-
-def _gauss(count: int) -> tuple[list[float], list[float]]:
-    """Return places and weights of Gauss's rule on [0, 1]."""
-    x, w = np.polynomial.legendre.leggauss(count)
-    return ((x + 1) / 2).tolist(), (w / 2).tolist()
-
-
-def gauss_points(density: sp.Expr, bases: Sequence[Basis], fields: Sequence[Interpolation]) -> int:
-    """Return how many points integrate a density over an element: exactly, if it is a polynomial.
-
-    A density of total degree d in fields whose elements have degree p is a polynomial of degree at
-    most the sum over its factors, plus its own degree in the position.
-    """
-    degree = max(b.degree for b in bases)
-    general = degree + 1 + _MORE_POINTS
-    by_field = {x.field: x.basis.degree for x in fields if x.basis}
-    jets = sorted(fields_in(density), key=str)
-    X = fields[0].field.position
-    try:
-        p = sp.Poly(density, *jets, X)
-    except sp.PolynomialError:
-        return general
-    if any(s in p.free_symbols_in_domain for s in (*jets, X)) or density.has(sp.Piecewise):
-        return general
-    highest = 0
-    for powers in p.monoms():
-        total = powers[-1]
-        for f, n in zip(jets, powers):
-            total += n * max(by_field[f.whole] - f.order, 0)
-        highest = max(highest, total)
-    return highest // 2 + 1
-
-
-def _ritz_points(density: sp.Expr, fields: Sequence[Interpolation], ends: tuple) -> int:
-    """Return how many points integrate products of shapes and derivatives to rounding."""
-    X = fields[0].field.position
-    order = max((f.order for f in fields_in(density)), default=0)
-    shapes = [e.diff(X, k) for x in fields for e in x.shapes for k in range(order + 1)]
-    known = {s: sp.Float(default_of(s) or 1.0) for e in (*shapes, *ends) for s in e.free_symbols
-             if s != X}  # fmt: skip
-    a, b = (float(e.xreplace(known)) for e in ends)
-    sampled = [sp.lambdify([X], e.xreplace(known), "numpy") for e in shapes]
-
-    def products(count: int) -> np.ndarray:
-        xi, w = (np.array(v) for v in _gauss(count))
-        rows = np.array([np.broadcast_to(f(a + (b - a) * xi), xi.shape) for f in sampled])
-        return (rows * w) @ rows.T
-
-    count, before = 8, products(8)
-    while count < 1024:
-        count = count * 3 // 2
-        now = products(count)
-        if np.abs(now - before).max() <= 1e-13 * np.abs(now).max():
-            return count + _MORE_POINTS
-        before = now
-    return count

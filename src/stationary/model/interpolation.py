@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,7 @@ import sympy as sp
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
-from stationary.model.fields import AtPoint, Field, fields_in, points_in
+from stationary.model.fields import AtPoint, Field, PointValue, fields_in, points_in
 from stationary.model.symbols import along_time
 
 
@@ -58,11 +59,14 @@ class Basis:
 
 def lagrange(degree: int) -> Basis:
     """Return polynomials through equally spaced nodes, continuous from element to element."""
-    nodes = np.arange(degree + 1) / degree
+    nodes = [Fraction(a, degree) for a in range(degree + 1)]
     made = []
-    for a, node in enumerate(nodes):
-        others = np.delete(nodes, a)
-        p = np.polynomial.polynomial.polyfromroots(others) / np.prod(node - others)
+    for node in nodes:
+        # In fractions: all coefficients turn out to be halves, which numbers hold exactly.
+        p = [Fraction(1)]
+        for other in (x for x in nodes if x != node):
+            scale = node - other
+            p = [(low - other * high) / scale for low, high in zip([0, *p], [*p, 0])]
         made.append(tuple(float(c) for c in p))
     return Basis(degree, tuple(made), (0,) * (degree + 1), 1)
 
@@ -243,8 +247,23 @@ def interpolation_of(system: Any, field: Field) -> Interpolation:
     )
 
 
+def point_named(system: Any, name: str) -> Any:
+    """Return the value of a field at a node that a name such as ``"u(L).dot"`` stands for."""
+    for found in system.fields:
+        f = found.field
+        for place in found.breaks:
+            for order in range(found.basis.shared if found.basis else 1):
+                value = PointValue(f.stem, f.over, place, order)
+                for symbol in (value, value.dot, value.ddot):
+                    if symbol.name == name:
+                        return symbol
+    return None
+
+
 def in_coordinates(system: Any, e: Any) -> Any:
     """Replace values of fields at points by the coordinates of a system."""
+    if isinstance(e, str) and system.fields:
+        e = point_named(system, e) or e
     points = points_in(e) if isinstance(e, sp.Basic) and system.fields else set()
     known = {c.name for c in system.coordinates}
     swap = {

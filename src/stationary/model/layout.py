@@ -17,7 +17,7 @@ from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
 from stationary.model.each import Repeated
 from stationary.model.fields import AtPoint, Field
-from stationary.model.interpolation import course, interpolation_of, values_by_name
+from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.terms import Contact
 
@@ -170,6 +170,8 @@ class Layout:
                     )
                 )
             return self.place(key), key.order
+        if isinstance(key, str) and self.system.fields:
+            key = point_named(self.system, key) or key
         if isinstance(key, AtPoint) and key.value.name not in self.offsets:
             return self._at_point(key), key.rate
         name = name_of(key)

@@ -196,7 +196,7 @@ class Motion:
         return made
 
     def __getitem__(self, key: Any) -> Any:
-        if self.system.fields and isinstance(key, sp.Basic):
+        if self.system.fields and isinstance(key, (sp.Basic, str)):
             key = in_coordinates(self.system, key)
         if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
             return self._named(key)
