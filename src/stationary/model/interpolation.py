@@ -264,7 +264,9 @@ def in_coordinates(system: Any, e: Any) -> Any:
     """Replace values of fields at points by the coordinates of a system."""
     if isinstance(e, str) and system.fields:
         e = point_named(system, e) or e
-    points = points_in(e) if isinstance(e, sp.Basic) and system.fields else set()
+    if not isinstance(e, sp.Basic) or not system.fields:
+        return e
+    points = points_in(e)
     known = {c.name for c in system.coordinates}
     swap = {
         p: interpolation_of(system, p.field).value(p) for p in points if p.value.name not in known
