@@ -289,6 +289,8 @@ class _Run:
 
     def _values(self, t: float) -> np.ndarray:
         """Return the vector p from time t on."""
+        if not self.kernel.signature and not self.kernel.rows:
+            return self.params
         last = [self.alpha] if self.kernel.rows else []
         return np.concatenate([self.params, self.drives.slots(t), last])
 
@@ -328,14 +330,15 @@ class _Run:
     def _solution(self, y: np.ndarray):
         """Yield pieces from the first time to the last, changing inputs and integrator between."""
         first, last = self.grid[0], self.grid[-1]
-        stops = np.append(self.drives.knots(first, last), last)
+        stops = [*self.drives.knots(first, last), last]
         by_projection = bool(self.kernel.rows) and isinstance(self.stabilize, Projection)
         if by_projection:
             stops = np.union1d(stops, self.grid[1:])
         t = first
         for end in stops:
             while t < end:
-                grid = self.grid[(self.grid > t) & (self.grid <= end)]
+                low, high = self.grid.searchsorted((t, end), "right")
+                grid = self.grid[low:high]
                 try:
                     for piece in self._segment(t, y, end, grid):
                         self.steps += piece.steps
@@ -378,8 +381,8 @@ class _Run:
     def _inside(self, piece: Piece, end: float | None) -> np.ndarray:
         """Output times of a piece: those of the grid, and the end of the motion if it is here."""
         until = piece.t[-1] if end is None else end
-        low = np.searchsorted(self.grid, piece.t[0], "right")
-        inside = self.grid[low : np.searchsorted(self.grid, until, "right")]
+        low, high = self.grid.searchsorted((piece.t[0], until), "right")
+        inside = self.grid[low:high]
         if end is not None and (not len(inside) or inside[-1] < end):
             inside = np.append(inside, end)
         return inside

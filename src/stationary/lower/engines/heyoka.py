@@ -50,6 +50,7 @@ _KINKS = {
 }  # fmt: skip
 
 
+@cache
 def available() -> bool:
     """Tell whether heyoka is installed, without importing it."""
     return find_spec("heyoka") is not None

@@ -149,9 +149,9 @@ def _on_grid(
         while stepper.time < end and steps < _CHUNK:
             before = stepper.time
             until, short = min(end, before + short), np.inf
-            ahead = grid[: np.searchsorted(grid, until, "right")]
-            last = [] if len(ahead) and ahead[-1] == until else [until]
-            times = np.concatenate([[before], ahead, last])
+            ahead = grid[: grid.searchsorted(until, "right")]
+            last = () if len(ahead) and ahead[-1] == until else (until,)
+            times = np.concatenate(((before,), ahead, last))
             outcome, smallest, _, taken, _, states = stepper.propagate_grid(
                 times, max_steps=_CHUNK, max_delta_t=longest
             )
