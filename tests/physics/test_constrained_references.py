@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import stationary as st
+from benchmarks.chain import Chain
+from benchmarks.chain_peers.ours import derive as benchmark_chain
+from benchmarks.chain_reference import accelerations
+from benchmarks.chain_reference import error as reference_error
 from tests.physics.mechanisms import (  # noqa: F401  # fixtures
     A01,
     A02,
@@ -229,3 +233,27 @@ def test_a_knife_edge_on_an_incline_drifts_across_the_slope():
     assert at3[y.dot] == pytest.approx(0.90391580957332477237, abs=1e-12)
     # Vakonomic mechanics, or a constraint put into T, would not drift like this.
     assert motion[y][-1] / 3 == pytest.approx(12.0845346530728035, abs=1e-11)
+
+
+# -- chains ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_chain_accelerates_as_its_written_out_tensions_say(closed):
+    # The tensions of a chain of point masses solve a tridiagonal system, written out by hand.
+    chain = Chain(10, closed)
+    system, start, _ = benchmark_chain(chain)
+    motion = st.simulate(system, span=(0, 0.5), start=start, points=6)
+    for q, v, a in zip(motion.q, motion.v, motion.a):
+        places, speeds = q.reshape(-1, 2), v.reshape(-1, 2)
+        expected = accelerations(chain, places, speeds)
+        np.testing.assert_allclose(a.reshape(-1, 2), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_chain_ends_where_extrapolation_in_extended_precision_puts_it(closed):
+    chain = Chain(3, closed)
+    system, start, _ = benchmark_chain(chain)
+    motion = st.simulate(system, span=(0, chain.last), start=start, points=2)
+    assert reference_error(chain, motion.q[-1], motion.v[-1]) < 2e-14
+    assert motion.residual["R"] < 1e-15
