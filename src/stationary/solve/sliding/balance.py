@@ -222,6 +222,13 @@ class _Law:
             at = slice(a + p.starts[k], a + p.starts[k] + p.widths[k])
             d = p.widths[k]
             if p.power[k] != 0:
+                if p.power[k] < 1:
+                    # Infinitely steep at rest: the speed as a function of the force is smooth.
+                    back, bend = _inverse(y[i], size[k], p.power[k])
+                    law[i] = scale[k] * (w[i] - back)
+                    J[at, :n] = scale[k] * self.B[i] / F
+                    J[at, at] = -scale[k] * bend / F
+                    continue
                 r = np.linalg.norm(w[i])
                 unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
                 law[i] = y[i] - size[k] * unit
@@ -294,6 +301,17 @@ class _Law:
         w = self.B @ v + self.problem.c
         still = self.problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
         return Answer(self.problem, v, y, lam, mu, still, mu > 0, "force balance")
+
+
+def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rate under which drag resists with y, and its slope in y."""
+    strength, order = np.linalg.norm(y), 1 / power
+    if strength == 0 or size == 0:
+        return np.zeros_like(y), np.zeros((len(y), len(y)))
+    speed = (strength / size) ** order
+    u = y / strength
+    bend = speed / strength * (np.eye(len(y)) + (order - 1) * np.outer(u, u))
+    return speed * u, bend
 
 
 def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:

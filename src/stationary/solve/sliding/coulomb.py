@@ -15,7 +15,7 @@ from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
 
-_MOST_STEPS = 60
+_MOST_STEPS = 100
 _ROUNDING = 1e-12
 # How many differences the next guess is extrapolated from.
 _MEMORY = 6
@@ -48,13 +48,15 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
         N = np.append(guess.mu, 0.0)[touching]
     outcome, problem, found = answer(N, guess)
     points, images = [N], [found]
-    for _ in range(_MOST_STEPS):
+    for count in range(_MOST_STEPS):
         if outcome.answer is None:
             break
         scale = max(np.abs(found).max(initial=0.0), problem.force * 1e-6)
         if np.abs(found - N).max(initial=0.0) <= _ROUNDING * scale:
             return outcome, replace(place, problem=problem)
-        N = np.maximum(_extrapolated(points, images), 0.0)
+        # Extrapolation may chase its own tail between two modes: halving the way does not.
+        ahead = _extrapolated(points, images) if count < _MOST_STEPS // 3 else (N + found) / 2
+        N = np.maximum(ahead, 0.0)
         outcome, problem, found = answer(N, outcome.answer)
         points.append(N)
         images.append(found)
@@ -73,7 +75,11 @@ def _standing(question: Question, place: Place, terms: np.ndarray, touching: np.
     size = problem.size.copy()
     cone[terms] = touching
     size[terms[touching < 0]] = 0.0
-    open_too = replace(problem, size=size)
+    # What opens by itself pushes nothing.
+    opening = problem.g > 0
+    G = problem.matrices[2].copy()
+    G[opening] = 0.0
+    open_too = replace(problem, size=size, G=G)
     nothing = np.zeros(problem.n)
     rest = strength(open_too, nothing, problem.f, cone)
     share = 1 / rest.static if rest.static > 0 else np.inf
@@ -82,7 +88,7 @@ def _standing(question: Question, place: Place, terms: np.ndarray, touching: np.
         rest, share = replace(strength(open_too, problem.f, nothing, cone), static=np.inf), 1.0
     if not rest.static >= 1 - 1e-9 or "PrimalInfeasible" in rest.word:
         return None
-    y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
+    y, lam, mu = rest.y * share, rest.lam * share, np.where(opening, 0.0, rest.mu * share)
     size[terms] = np.where(touching >= 0, problem.size[terms] * np.append(mu, 0.0)[touching], 0.0)
     held = replace(problem, size=size)
     every = np.ones(problem.terms, dtype=bool)

@@ -17,8 +17,8 @@ from stationary.solve.sliding.settle import Outcome
 
 # The shortest step, and one so short that velocities grow beyond all bounds, of the whole span.
 _SMALLEST, _VANISHING = 1e-13, 1e-9
-# How far a corner may be passed over, of the whole span.
-_THICKEST = 1e-7
+# How far a corner may be passed over, at first and at most, of the whole span.
+_THINNEST, _THICKEST = 1e-10, 1e-7
 # Steps into which the span is cut at least, and looks at each for the end of a mode.
 _LEAST_STEPS, _LOOKS = 50, 4
 
@@ -159,7 +159,7 @@ class Flow:
                 k, t = 1, t + nudge
                 x = self._onto(t, x)
         whole = last - float(grid[0])
-        h, changes, hair = whole / 100, 0, _SMALLEST * whole
+        h, changes, hair = whole / 100, 0, _THINNEST * whole
         self.scale = max(1.0, float(np.abs(q).max(initial=0.0)))
         while True:
             while k < len(grid) and grid[k] <= t + 1e-13 * whole:
@@ -192,7 +192,7 @@ class Flow:
             self._let_go(t, x[: self.n])
             if changed:
                 # Past the corner by a hair, and by a thicker one if the same change is found again.
-                hair = 4 * hair if stood else _SMALLEST * whole
+                hair = 4 * hair if stood else _THINNEST * whole
                 if stood:
                     t, x = self._past(t, x, hair, whole)
                 self._change(t, x, changes, many)

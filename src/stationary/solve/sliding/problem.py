@@ -21,7 +21,7 @@ import scipy.sparse as sparse
 DENSE_UP_TO = 60
 
 # A rate this much smaller than the largest is none.
-STILL = 1e-9
+STILL = 1e-10
 
 #: D(v), its slope and its second derivative.
 Viscous = Callable[[np.ndarray], tuple[float, np.ndarray, Any]]

@@ -32,8 +32,10 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         near = refined(problem, guess)
         if near is not None and near.right():
             return Outcome("moves", near)
-    if not problem.driven and problem.dry:
-        return _at_rest(problem)
+    if not problem.driven and (problem.dry or np.any((problem.power == 0) & (problem.size > 0))):
+        rest = _at_rest(problem)
+        if problem.dry or rest.word == "sticks":
+            return rest
     # In a large system something is at rest, nearly always: the judge finds out what at once.
     if guess is None and problem.dense:
         fresh = _fresh(problem)
@@ -43,12 +45,20 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
     if verdict.answer is None:
         return Outcome(verdict.word, verdict=verdict)
     found = verdict.answer
-    polished = refined(problem, found)
-    if polished is not None and polished.right(max(1e-9, 10 * found.gap)):
-        found = replace(polished, source="Clarabel, then Newton")
+    found = _polished(problem, found)
     if not found.right(1e-6):
         return Outcome("undecided", found, verdict)
     return Outcome("moves", found)
+
+
+def _polished(problem: Problem, found: Answer) -> Answer:
+    """Refine what the judge found; what is slow and has no friction to spare may move after all."""
+    spare = problem.size - problem.speeds(found.y) > 1e-5 * problem.force
+    for stuck in (found.stuck, found.stuck & spare):
+        better = refined(problem, replace(found, stuck=stuck))
+        if better is not None and better.right(max(1e-9, 10 * found.gap)):
+            return replace(better, source="Clarabel, then Newton")
+    return found
 
 
 def _fresh(problem: Problem) -> Answer | None:
@@ -66,18 +76,28 @@ def _fresh(problem: Problem) -> Answer | None:
 
 
 def _at_rest(problem: Problem) -> Outcome:
-    """Nothing imposes a motion: it sticks, or it accelerates."""
+    """Nothing imposes a motion: it sticks, or it accelerates; drag has no force at rest."""
     rest = None
+    opening = problem.g > 0
+    if opening.any():
+        # What opens by itself pushes nothing.
+        kept = _at_rest(replace(problem, G=problem.matrices[2][~opening], g=problem.g[~opening]))
+        if kept.answer is None:
+            return kept
+        mu, working = np.zeros(len(opening)), np.zeros(len(opening), dtype=bool)
+        mu[~opening], working[~opening] = kept.answer.mu, kept.answer.working
+        answer = replace(kept.answer, problem=problem, mu=mu, working=working)
+        return replace(kept, answer=answer)
     y, lam, mu = np.zeros(len(problem.c)), np.zeros(len(problem.b)), np.zeros(len(problem.g))
     if np.any(problem.f):
-        rest = resting(problem)
+        rest = resting(replace(problem, size=np.where(problem.power == 0, problem.size, 0.0)))
         if not rest.static >= 1 - 1e-9:
             ray = rest.v
             return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray), rest=rest)
         # All forces in proportion: what holds the largest push holds a smaller one with room left.
         share = 1 / rest.static if np.isfinite(rest.static) and rest.static > 0 else 0.0
         y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
-    every = np.ones(problem.terms, dtype=bool)
+    every = problem.power == 0
     pressing = mu > 1e-12 * problem.force
     answer = Answer(problem, np.zeros(problem.n), y, lam, mu, every, pressing, "Clarabel")
     return Outcome("sticks", answer, rest=rest)
