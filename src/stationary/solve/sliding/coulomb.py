@@ -54,8 +54,12 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
         scale = max(np.abs(found).max(initial=0.0), problem.force * 1e-6)
         if np.abs(found - N).max(initial=0.0) <= _ROUNDING * scale:
             return outcome, replace(place, problem=problem)
-        # Extrapolation may chase its own tail between two modes: halving the way does not.
-        ahead = _extrapolated(points, images) if count < _MOST_STEPS // 3 else (N + found) / 2
+        # Extrapolation ends at once within a mode, and may chase its own tail between two: then
+        # going half the way for a while leads into one.
+        if count % 12 < 8:
+            ahead = _extrapolated(points, images)
+        else:
+            ahead, points, images = (N + found) / 2, [], []
         N = np.maximum(ahead, 0.0)
         outcome, problem, found = answer(N, outcome.answer)
         points.append(N)
