@@ -287,7 +287,7 @@ class Swarm:
             move = -np.einsum("kij,kj->ki", _pinv(J[work]), F[work])
             factor = _factors(z[work, :n], move[:, :n], known)
             size = np.abs(factor[:, None] * move[:, :n]).max(axis=1, initial=0.0)
-            step = factor * np.minimum(1.0, 0.5 * width / np.maximum(size, 1e-300))
+            step = factor * 0.5 * width / np.maximum(size, 0.5 * width)
             z[work], F[work], J[work] = self._shortened(z[work], F[work], move, step, bool(known))
             done[work] = size <= 1e-9 * width
             alive[work] = np.all(np.isfinite(F[work]), axis=1) & (

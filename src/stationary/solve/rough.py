@@ -12,6 +12,9 @@ from stationary.lower.inputs import SLOTS, lowered
 from stationary.model.system import System
 from stationary.solve.still import AbstractStill, balance_of
 
+# Most time for one search, in seconds of the processor.
+_MOST_SECONDS = 30.0
+
 # A force smaller than this, relative to the largest, does not close a contact.
 _PUSHES = 1e-6
 
@@ -51,6 +54,7 @@ def _solver(system: System, signature: tuple) -> ca.Function:
         "print_time": False,
         "ipopt.tol": 1e-10,
         "ipopt.max_iter": 500,
+        "ipopt.max_cpu_time": _MOST_SECONDS,
         "show_eval_warnings": False,
     }
     problem = {"x": q, "p": p, "f": energy, "g": limits}

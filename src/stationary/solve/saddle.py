@@ -164,7 +164,9 @@ class Saddle:
         inverse = LinearOperator(
             (self.n, self.n), matvec=lambda b: self.solve(np.ravel(b), nothing, 0)[0]
         )
-        count = min(_FEW, self.n - self.m - 1)
+        count = min(_FEW, self.n - self.m)
+        if count < 1:
+            return np.empty(0), np.empty((self.n, 0))
         start = np.random.default_rng(0).standard_normal(self.n)
         found, vectors = eigsh(inverse, k=count, which="LM", v0=start, tol=1e-6)
         order = np.argsort(1 / found)

@@ -29,6 +29,9 @@ _RESIDUAL = 2e-14
 _ACCEPTED = 1e-10
 _PATIENCE = 3
 
+# Whole steps that only jitter by this, relative to the way, have come as close as rounding lets.
+_JITTER = 1e-7
+
 # Where a step divides the residual by a small number, and not by a large one, the point has next to
 # no stiffness: its forces are small long before it is near.
 _SLOW, _STUCK = 0.02, 0.9
@@ -80,6 +83,7 @@ class Search(AbstractStill):
     #: is rounding.
     stiffest: float = 0.0
     extent: float = 0.0
+    extents: Any = 0.0
 
     def run(self, q: np.ndarray) -> Equilibrium:
         """Search from a start and wrap up what was found."""
@@ -101,9 +105,9 @@ class Search(AbstractStill):
     def _possible(self, *places: np.ndarray) -> bool:
         """Tell whether the constraints can be satisfied near one of these places."""
         for q in places:
-            there = self.nearest(q)
-            size = max(1.0, np.abs(there).max(initial=0.0))
-            if np.abs(self.violations(there)).max(initial=0.0) <= 1e-8 * size:
+            there, settled = self.nearest(q)
+            A = self.limits(there, np.arange(self.balance.rows + self.balance.gaps))[1]
+            if not settled or np.all(np.abs(self.violations(there)) <= 1e-8 * self.sizes(A)):
                 return True
         return False
 
@@ -111,7 +115,8 @@ class Search(AbstractStill):
         """Find out by what steps are measured: energy where there is one, else forces."""
         self.stated = self.has_energy(q)
         self.descends = self.kind == "minimum" and (self.stated or self.conservative(q))
-        self.extent = float(np.abs(q).max(initial=0.0))
+        self.extents = np.abs(q)
+        self.extent = float(self.extents.max(initial=0.0))
 
     def examined(self, q: np.ndarray, lam: np.ndarray, active: np.ndarray) -> Examination:
         """Return what can be said of a point."""
@@ -179,19 +184,19 @@ class Search(AbstractStill):
 
     def violated(self, q: np.ndarray) -> bool:
         """Tell whether a contact is passed through."""
-        gaps = self.levels(q)[self.balance.rows :]
-        return bool(np.min(gaps, initial=0.0) < -1e-9 * max(1.0, np.abs(q).max(initial=0.0)))
+        gaps, B = self.limits(q, self.balance.rows + np.arange(self.balance.gaps))
+        return bool(np.any(gaps < -1e-9 * self.sizes(B)))
 
     def _opened_or_closed(self, q, lam, active, status: str) -> np.ndarray | None:
         """Return the rows that should hold instead of these, or None where all is well."""
         rows = self.balance.rows
         if not np.all(np.isfinite(q)):
             return None
-        gaps, pushes = self.levels(q)[rows:], lam[rows:]
-        tiny = 1e-9 * max(1.0, np.abs(q).max(initial=0.0))
-        through = [k for k in np.flatnonzero(gaps < -tiny) if rows + k not in active]
+        gaps, B = self.limits(q, rows + np.arange(self.balance.gaps))
+        pushes, size = lam[rows:], self.sizes(B)
+        through = [k for k in np.flatnonzero(gaps < -1e-9 * size) if rows + k not in active]
         if through:
-            worst = min(through, key=lambda k: gaps[k])
+            worst = min(through, key=lambda k: gaps[k] / size[k])
             return np.sort(np.append(active, rows + worst))
         scale = max(np.abs(lam).max(initial=0.0), np.abs(self.forces(q)[0]).max(), 1e-300)
         if status == "balanced" and len(pushes) and pushes.min() < -1e-9 * scale:
@@ -206,8 +211,8 @@ class Search(AbstractStill):
         found, lam, status = self._newton(q, kept)
         if len(kept) < len(active):
             # Rows that depended on the others at the start may say something new elsewhere.
-            c = self.levels(found)[active] if np.all(np.isfinite(found)) else np.zeros(1)
-            if np.abs(c).max() > _ACCEPTED * max(1.0, np.abs(found).max(initial=0.0)):
+            c, A = self.limits(found, active)
+            if np.any(np.abs(c) > _ACCEPTED * self.sizes(A)):
                 return self._newton(found, active)
             full = np.zeros(len(active))
             full[np.searchsorted(active, kept)] = lam
@@ -225,7 +230,7 @@ class Search(AbstractStill):
         progress = Progress(f"statics of {self.system.name or 'a system'}")
         lam = self.first_multipliers(q, active)
         far = _FAR * max(1.0, np.abs(q).max(initial=0.0))
-        penalty, reach, creeps = 1.0, 1.0, 0
+        penalty, reach, creeps, jitter = 0.0, 1.0, 0, np.inf
         best, waited, scale = (np.inf, q, lam), 0, 1e-300
         try:
             for count in range(_MOST_STEPS):
@@ -235,20 +240,17 @@ class Search(AbstractStill):
                 c, A = self.limits(q, active)
                 if not (np.all(np.isfinite(g)) and np.all(np.isfinite(c))):
                     return q, lam, "not finite"
-                largest = float(np.abs(q).max(initial=0.0))
-                if largest > far:
+                if np.abs(q).max(initial=0.0) > far:
                     return q, lam, "unbounded"
                 H = self.hessian(q, lam, active)
-                size, stiffness = max(1.0, largest), float(abs(H).max()) if H.nnz else 0.0
-                if np.isfinite(stiffness):
-                    self.stiffest = max(self.stiffest, stiffness)
-                self.extent = max(self.extent, largest)
+                self._note(q, H)
                 # The largest forces at work so far: their rounding is what can be hoped for.
-                at_work = (np.abs(g) + abs(A).T @ np.abs(lam)).max(initial=0.0)
-                here = max(at_work, size * stiffness, 1e-300)
+                at_work = np.abs(g) + abs(A).T @ np.abs(lam)
+                here = max(np.max([at_work, abs(H) @ self.extents], initial=0.0), 1e-300)
                 scale = max(here, scale)
                 force = np.abs(g - A.T @ lam).max(initial=0.0)
-                left = max(force / scale, np.abs(c).max(initial=0.0) / size)
+                missed = np.max(np.abs(c) / self.sizes(A), initial=0.0)
+                left = max(force / scale, missed)
                 slow = _SLOW * best[0] < left < _STUCK * best[0]
                 if left < best[0]:
                     best, waited = (left, q, lam), 0
@@ -257,19 +259,23 @@ class Search(AbstractStill):
                 # Steps that still converge fast are worth taking, down to rounding here and now.
                 round_off = force <= _RESIDUAL * here or waited
                 done = left <= _RESIDUAL and not slow and round_off
-                if done or (best[0] <= _ACCEPTED and waited >= _PATIENCE):
+                rests = best[0] <= _ACCEPTED or (reach == 1 and jitter <= _JITTER * self.extent)
+                if done or (rests and waited >= _PATIENCE):
                     return best[1], best[2], "balanced"
                 saddle = self.saddle(H, A)
                 if self.descends:
                     saddle = self._convex(saddle)
                 move, minus = saddle.solve(-g, -c)
+                if self.descends and not saddle.dense:
+                    saddle, move, minus = self._shorter(saddle, move, minus, g, c)
                 new = -minus
-                if np.abs(move).max(initial=0.0) <= 4e-16 * size and count:
-                    held = np.abs(c).max(initial=0.0) <= _ACCEPTED * size
-                    good = held and np.abs(g - A.T @ new).max() <= _ACCEPTED * scale
+                jitter = np.abs(move).max(initial=0.0)
+                if np.all(np.abs(move) <= 4e-16 * self.extents) and count:
+                    good = max(missed, np.abs(g - A.T @ new).max() / scale) <= _ACCEPTED
                     return q, new, "balanced" if good else "stalled"
                 if self.descends:
-                    penalty = max(penalty, 2 * np.abs(new).max(initial=0.0))
+                    typical = np.abs(g).max() / max(abs(A).max(), 1e-300) if len(active) else 0.0
+                    penalty = max(penalty, 2 * np.abs(new).max(initial=0.0), 0.01 * typical)
                     known = (g, energy, c, A, H, saddle)
                     step, there = self._downhill(q, lam, move, known, penalty, active)
                 else:
@@ -289,6 +295,21 @@ class Search(AbstractStill):
         if best[0] <= _ACCEPTED:
             return best[1], best[2], "balanced"
         return q, lam, "stalled" if reach < 1 else "too many steps"
+
+    def _note(self, q: np.ndarray, H: Any) -> None:
+        """Note how far and how stiff it was on the way."""
+        self.extents = np.maximum(self.extents, np.abs(q))
+        self.extent = float(self.extents.max(initial=0.0))
+        if H.nnz and np.isfinite(stiffness := float(abs(H).max())):
+            self.stiffest = max(self.stiffest, stiffness)
+
+    def sizes(self, A: Any) -> np.ndarray:
+        """Return by how much constraints or gaps with these gradients change over the whole way.
+
+        What is small beside that is rounding, in whatever unit it is stated.
+        """
+        made = abs(A) @ self.extents
+        return np.where(made > 0, made, 1.0)
 
     def saddle(self, H: Any, A: Any) -> Saddle:
         """Return the matrix of a Newton step, ordered as the first one was."""
@@ -325,6 +346,23 @@ class Search(AbstractStill):
             trial = saddle.shifted(shift)
         return trial
 
+    def _shorter(self, saddle: Saddle, move, minus, g, c) -> tuple[Saddle, Any, Any]:
+        """Stiffen a large system until its step is no longer than the system is large.
+
+        Next to a singular matrix a step goes anywhere; a stiffer one goes down the slope.
+        """
+        by = 1e-4 * max(float(abs(saddle.H).max()) if saddle.H.nnz else 0.0, self.stiffest, 1e-12)
+        for _ in range(12):
+            if not self.extent or np.abs(move).max() <= self.extent:
+                break
+            stiffer = saddle.shifted(by)
+            shorter, other = stiffer.solve(-g, -c)
+            if not np.abs(shorter).max() < np.abs(move).max() and np.all(np.isfinite(move)):
+                break
+            saddle, move, minus, by = stiffer, shorter, other, 8 * by
+        return saddle, move, minus
+
+    @np.errstate(over="ignore", invalid="ignore")
     def _downhill(self, q, lam, move, known: tuple, penalty: float, active):
         """Shorten a step until energy plus violation goes down, and as the model says it should.
 
@@ -363,16 +401,18 @@ class Search(AbstractStill):
 
     def _towards_balance(self, q, lam, move, new, H, active) -> float:
         """Shorten a step until the residual of the balance goes down."""
+        size = self.sizes(self.limits(q, active)[1])
+        forces = max(self.stiffest * self.extent, float(np.abs(self.forces(q)[0]).max()), 1e-300)
 
         def residual(q, lam):
             g, _ = self.forces(q)
             c, A = self.limits(q, active)
-            return np.linalg.norm(np.concatenate([g - A.T @ lam, c]))
+            return np.linalg.norm(np.concatenate([(g - A.T @ lam) / forces, c / size]))
 
         before, step = residual(q, lam), self._trusted(q, lam, move, H, active)
         for _ in range(40):
             after = residual(q + step * move, lam + step * (new - lam))
-            if after <= (1 - 1e-4 * step) * before + 1e-14 * self.stiffest * self.extent:
+            if after <= (1 - 1e-4 * step) * before + 1e-14:
                 return step
             step /= 2
         return 0.0

@@ -138,10 +138,11 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
             else f"Found {_few(rest)} without stiffness, and less energy beside it.",
             'Start elsewhere, or take kind="any" to accept it.',
         )
-    missed = search.violations(rest.q)
-    if np.abs(missed).max(initial=0.0) > 1e-6 and rest.status != "unbounded":
-        nearest = search.violations(search.nearest(rest.q))
-        missed = nearest if np.abs(nearest).max() > 1e-6 else missed
+    missed, share = _violations(search, rest.q)
+    nearest, settled = search.nearest(rest.q) if share > 1e-6 else (rest.q, False)
+    if settled and rest.status != "unbounded":
+        least, share = _violations(search, nearest)
+        missed = least if share > 1e-6 else missed
         worst = np.argsort(-np.abs(missed), kind="stable")[:4]
         named = "; ".join(
             f"'{search.row_name(int(i))}' has {'R' if i < rows else 'gap'} = {missed[i]:.3g}"
@@ -167,9 +168,17 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
     return say(
         f"statics stopped after {rest.steps} Newton steps.",
         f"{rest.status.message[0].upper()}{rest.status.message[1:]}; the largest unbalanced force "
-        f"is {rest.residual['force']:.3g}.",
+        f"is {rest.residual['force']:.3g}"
+        + (f", the largest violation {np.abs(missed).max():.3g}." if share > 1e-6 else "."),
         'Start closer, try kind="any", or follow it from an easier case by continuation().',
     )
+
+
+def _violations(search: Search, q: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return what is violated, and how much that is beside what it could be."""
+    A = search.limits(q, np.arange(search.balance.rows + search.balance.gaps))[1]
+    missed = search.violations(q)
+    return missed, float(np.max(np.abs(missed) / search.sizes(A), initial=0.0))
 
 
 def _few(rest: Equilibrium) -> str:

@@ -188,28 +188,35 @@ class AbstractStill:
         c, rows = self.levels(q), self.balance.rows
         return np.concatenate([c[:rows], np.minimum(c[rows:], 0.0)])
 
-    def nearest(self, q: np.ndarray) -> np.ndarray:
-        """Return where constraints and contacts are violated least, in least squares.
+    def nearest(self, q: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return where constraints and contacts are violated least, and whether that is settled.
 
         What is violated there contradicts the rest: gradients, weighted by it, add to nothing.
         """
-        damping = 1e-3
+        damping, steepest = 1e-3, 0.0
         missed = self.violations(q)
         for _ in range(100):
             violated = np.flatnonzero(missed)
             r, A = self.limits(q, violated)
             slope = A.T @ r
             size = float(abs(A).max()) ** 2 if A.nnz else 1.0
-            if not np.all(np.isfinite(slope)) or np.abs(slope).max(initial=0.0) <= 1e-12 * size:
-                break
+            steepest = max(steepest, np.sqrt(size))
+            pulls = np.abs(r).max(initial=0.0) * steepest
+            if not np.all(np.isfinite(slope)):
+                return q, False
+            if np.abs(slope).max(initial=0.0) <= 1e-7 * pulls:
+                return q, True
             K = Saddle(damping * size * sparse.eye(len(q), format="csc"), A, corner=1.0)
             move, _ = K.solve(np.zeros(len(q)), -r)
             trial = self.violations(q + move)
-            if np.linalg.norm(trial) < np.linalg.norm(missed):
-                q, missed, damping = q + move, trial, damping / 4
+            share = np.linalg.norm(trial) / np.linalg.norm(missed)
+            if share < 1:
+                q, missed, damping = q + move, trial, damping / (30 if share > 0.9 else 4)
+                if share > 1 - 1e-9:
+                    return q, True
             else:
                 damping *= 8
-        return q
+        return q, False
 
 
 @lru_cache(maxsize=16)
