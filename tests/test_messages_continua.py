@@ -8,6 +8,7 @@ from tests.checks import assert_says
 
 X, Y = st.positions("X Y")
 L, k = st.parameters(L=1.0, k=2.0)
+ell = st.parameters("ell")
 u = st.field("u", over=(X, 0, L))
 w = st.field("w", over=(X, 0, L))
 F = st.inputs("F")
@@ -46,6 +47,18 @@ CASES = {
         "  The energies of 'u' contain derivatives up to order 1; conditions and parts may name "
         "those up to order 0.\n"
         "  What 'u'(0)' is follows from the forces there: state a load on 'u(0)' instead.",
+    ),
+    "a condition beyond a length that is not known yet": (
+        lambda: st.field("v", over=(X, 0, ell)).at(2 * ell),
+        "'v' is not defined at X = 2*ell.\n"
+        "  Found a place outside its interval, from 0 to ell.\n"
+        "  Choose a point of the interval, ends included.",
+    ),
+    "an end both held and loaded": (
+        lambda: st.Continuum(**BAR, fixed={u.at(0): 0}, loads=[st.Load(3, on=u.at(0))]),
+        "'u(0)' is both fixed and loaded: the end is over-determined.\n"
+        "  Found u(0) = 0 and load '1', δW = 3 δ(u(0)), which does no work there.\n"
+        "  Prescribe either what it does or the force on it.",
     ),
     "an end held twice under two names": (
         lambda: st.Continuum(**BAR, fixed={u.at(L): 0, u.at(1.0): 1}),

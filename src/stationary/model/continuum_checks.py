@@ -34,6 +34,7 @@ def check(continuum: Continuum) -> None:
     _check_loads(continuum)
     _check_points(continuum)
     _check_fixed(continuum)
+    _check_held(continuum)
 
 
 def _check_symbols(continuum: Continuum) -> None:
@@ -203,6 +204,28 @@ def _check_loads(continuum: Continuum) -> None:
                     "Put the place itself in, or let it work on the field.",
                 )
             )
+
+
+def _check_held(continuum: Continuum) -> None:
+    """Refuse a load on what cannot move: displacement and force cannot both be prescribed."""
+    held = {
+        key
+        for key, value in continuum.fixed
+        if not any(isinstance(s, Coordinate) for s in symbols_in(value))
+    }
+    for number, load in enumerate(continuum.loads, 1):
+        for on in load.on:
+            moved = {s for s in symbols_in(on) if isinstance(s, (Coordinate, Field))}
+            if moved and moved <= held:
+                point = sorted(moved, key=str)[0]
+                raise StatementError(
+                    say(
+                        f"'{point}' is both fixed and loaded: the end is over-determined.",
+                        f"Found {point} = {text(dict(continuum.fixed)[point])} and load "  # pyright: ignore[reportArgumentType]
+                        f"'{load.name or number}', {load}, which does no work there.",
+                        "Prescribe either what it does or the force on it.",
+                    )
+                )
 
 
 def _check_points(continuum: Continuum) -> None:

@@ -172,7 +172,10 @@ class Field(_Real):
         value, low, high = (default_of(e) for e in (made, first, last))
         below = value is not None and low is not None and value < low
         above = value is not None and high is not None and value > high
-        if below or above:
+        # Twice the length is outside, whatever the length.
+        share = sp.cancel((made - first) / (last - first))
+        beyond = share.is_number and not 0 <= float(share) <= 1
+        if below or above or beyond:
             raise StatementError(
                 say(
                     f"'{self.name}' is not defined at {self.position} = {_text(made)}.",
