@@ -81,9 +81,8 @@ def scene(motion: Motion) -> Scene:
     # Rows of coordinates in a plane or in space are points by themselves.
     if not parts:
         arrays = [c for c in motion.system.coordinates if isinstance(c, Array)]
-        parts = [
-            Part("particle", (c,)) for c in arrays if len(c.shape) == 2 and c.shape[1] in (2, 3)
-        ]  # pyright: ignore[reportArgumentType]
+        rows = [c for c in arrays if len(c.shape) == 2 and c.shape[1] in (2, 3)]
+        parts = [Part("particle", (c,)) for c in rows]  # pyright: ignore[reportArgumentType]
     if not parts:
         raise StatementError(
             say(
