@@ -377,3 +377,16 @@ def test_bdf_under_constraints_is_as_accurate_as_its_tolerance():
         assert found.residual["R"] < 1e-15 and found.residual["Rdot"] < 1e-14
         np.testing.assert_allclose(found.lam, exact.lam, atol=1e4 * rtol)
     assert errors[0] < 1e-3 and errors[1] < 1e-6
+
+
+@pytest.mark.parametrize("method", [st.Taylor(), st.BDF(), st.Runge()])
+@pytest.mark.parametrize("points", [2, 2501])
+def test_a_constrained_event_is_found_by_every_method_however_many_outputs(method, points):
+    x, y = st.coordinates("x y")
+    lowest = st.Event(x, terminal=True)
+    motion = st.simulate(
+        pendulum(), span=(0, 5), start={x: 1.0}, events=[lowest], method=method, points=points
+    )
+    # A quarter of the period of a swing from the horizontal: K(sin 45°)·√(l/g).
+    assert motion.t[-1] == pytest.approx(1.8540746773013719 / np.sqrt(G), abs=1e-8)
+    assert motion.residual["R"] < 1e-14

@@ -45,7 +45,8 @@ class Motion:
     system : System
     t : ndarray, shape (times,)
     status : Status
-        "done", "event", "interrupted" or "blow-up"; ``status.message`` says it in a sentence.
+        "done", "event", "interrupted", "blow-up", "singular" (constraints lose rank), "violated" or
+        "inaccurate" (the evidence says so); ``status.message`` says it in a sentence.
     steps : int
         Steps that the integrator took.
     method : str

@@ -198,12 +198,14 @@ def projected(
     """
     if np.ndim(t) == 0:
         return _projected(_Place(graph, p, t), q, v)
-    if len(t) > 1 and graph.system.size + graph.layout.multipliers <= _TOGETHER_UP_TO:
+    if graph.system.size + graph.layout.multipliers <= _TOGETHER_UP_TO:
         found = [_projected_together(graph, p, *part) for part in _parts(t, q, v)]
     else:
         found = [projected(graph, p, *each) for each in zip(t, q, v)]
-    q, v = (np.array(x).reshape(-1, q.shape[1]) for x in zip(*found)) if found else (q, v)
-    return q, v
+    if not found:
+        return q, v
+    places, speeds = (np.vstack(x) for x in zip(*found))
+    return places, speeds
 
 
 def _projected(place: _Place, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
