@@ -201,6 +201,38 @@ def test_a_cantilever_with_a_tip_mass():
     np.testing.assert_allclose(np.sqrt(found), roots, rtol=4e-7)
 
 
+def test_a_pinned_timoshenko_beam_against_its_closed_form():
+    # w = sin kx and φ = cos kx with k = nπ solve it: a quadratic equation in ω² for every n.
+    shear, turn = 40.0, 0.01
+    phi = st.field("phi", over=(X, 0, L))
+    beam = st.Continuum(
+        kinetic=w.dot**2 / 2 + turn * phi.dot**2 / 2,
+        potential=phi.diff(X) ** 2 / 2 + shear * (w.diff(X) - phi) ** 2 / 2,
+        fixed={w.at(0): 0, w.at(L): 0},
+    )
+    found = st.modes(st.discretize(beam, elements=30, degree=3), count=3).frequencies
+    k = np.pi * np.arange(1, 4)
+    a, b, c = turn, -(k**2 + shear + turn * shear * k**2), shear * k**4
+    slow = (-b - np.sqrt(b**2 - 4 * a * c)) / (2 * a)
+    np.testing.assert_allclose(found, np.sqrt(slow), rtol=1e-7)
+
+
+def test_beams_joined_at_a_right_angle_bend_as_a_frame():
+    # A post of height 1 carries an arm of length 1 with a unit load on its tip: the tip goes down
+    # by PL³/3EI of the arm and by PL·L·L/EI, the turn of the post's head times the arm.
+    arm = st.field("arm", over=(X, 0, 1))
+    frame = st.Continuum(
+        potential=w.diff(X, 2) ** 2 / 2 + arm.diff(X, 2) ** 2 / 2,
+        fixed={**CLAMPED, arm.at(0): 0, arm.diff(X).at(0): w.diff(X).at(L)},
+        loads=[st.Load(1.0, on=arm.at(1))],
+    )
+    rest = st.statics(st.discretize(frame, elements=3))
+    assert rest[arm.at(1)] == pytest.approx(4 / 3, rel=1e-12)
+    assert rest[w.diff(X).at(L)] == rest[arm.diff(X).at(0)] == pytest.approx(1.0, rel=1e-12)
+    moment = rest.field(w.diff(X, 2))(np.linspace(0, 1, 5))
+    np.testing.assert_allclose(moment, 1.0, rtol=1e-10)
+
+
 def test_a_hanging_chain():
     # References CLS-MODES-CHAIN: ω = (j₀ₙ/2)√(g/L).
     g = 9.81
