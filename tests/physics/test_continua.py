@@ -56,6 +56,18 @@ def test_energy_balances_along_the_way(struck):
     assert struck.residual["energy"] < 1e-12
 
 
+def test_fields_are_the_same_however_they_are_asked_for(struck):
+    x, t = np.array([0.0, 0.3, 1.0]), np.array([2.7, 0.4])
+    whole = struck.field(u)(x, t)
+    assert whole.shape == (3, 2) and struck.field(u)(x).shape == (3, len(struck.t))
+    for j, instant in enumerate(t):
+        np.testing.assert_allclose(struck.field(u)(x, instant), whole[:, j], rtol=1e-12)
+        np.testing.assert_allclose(struck.at(instant).field(u)(x), whole[:, j], rtol=1e-12)
+        assert struck.at(instant)[u.at(L)] == pytest.approx(whole[2, j], rel=1e-12)
+    assert struck.field(2 * u + X * st.t)(0.3, 0.4) == pytest.approx(2 * whole[1, 1] + 0.12)
+    assert struck.field(u)(0.3, 0.4) == pytest.approx(float(whole[1, 1]))
+
+
 def test_a_plucked_string_returns_to_its_shape():
     pluck = 0.01 * st.sin(st.pi * X) + 0.002 * st.sin(3 * st.pi * X)
     string = st.Continuum(**STRETCHING, fixed={u.at(0): 0, u.at(L): 0})

@@ -470,6 +470,10 @@ class Instant:
         """Return the force of one constraint at this time; see `Motion.force`."""
         return self.motion.force(name, on=on)[0]
 
+    def field(self, u: Any) -> FieldFunction:
+        """Return a field, or an expression of fields, as a function of position."""
+        return replace(self.motion.field(u), moves=False)
+
     def __getitem__(self, key: Any) -> Any:
         value = self.motion[key][0]
         return float(value) if np.ndim(value) == 0 else value
