@@ -365,10 +365,12 @@ class Motion:
             )
         assert self.dense is not None
         order = np.argsort(times, kind="stable")
-        states = np.empty((len(times), self.y.shape[1]))
-        states[order] = self.dense(times[order])
-        part = replace(self, t=times, y=states, events=())
+        part = self._part(times, self.dense(times[order])[np.argsort(order)])
         return part if np.ndim(t) else Instant(part)
+
+    def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
+        """Return the same motion at other times, from its states there."""
+        return replace(self, t=times, y=states, events=())
 
     # -- other forms ----------------------------------------------------------------------------
 

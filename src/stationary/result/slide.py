@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.result.motion import Instant, Motion
+from stationary.result.motion import Motion
 from stationary.result.multipliers import Multipliers
 
 
@@ -116,23 +115,9 @@ class Slide(Motion):
             del found["Rdot"]
         return found | self.evidence
 
-    def at(self, t: Any) -> Motion | Instant:
-        """Return the motion at other times."""
-        times = np.atleast_1d(np.asarray(t, dtype=float))
-        first, last = self.t[0], self.t[-1]
-        if times.ndim != 1 or not np.all((times >= first) & (times <= last)):
-            raise StatementError(
-                say(
-                    "the motion is not known at that time.",
-                    f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
-                    "Follow it over a longer span.",
-                )
-            )
-        assert self.dense is not None
-        rows = self.dense(times)
+    def _part(self, times: np.ndarray, states: np.ndarray) -> Slide:
         width = self.y.shape[1]
-        part = replace(self, t=times, y=rows[:, :width], more=rows[:, width:], events=())
-        return part if np.ndim(t) else Instant(part)
+        return replace(self, t=times, y=states[:, :width], more=states[:, width:], events=())
 
     def __repr__(self) -> str:
         found = self.residual

@@ -16,7 +16,7 @@ import numpy as np
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
-from stationary.solve.sliding.principle import require_place, step_of
+from stationary.solve.sliding.principle import as_place, require_place, step_of
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome
@@ -70,7 +70,7 @@ def newton(
     (0.2, -0.4)
     """
     question = Question(system, params, inputs, (float(t), float(t)))
-    q, v = question.layout.state(at)
+    q, v = question.layout.state(as_place(at))
     place = question.at(float(t), q, viscous=True)
     require_place(question, place)
     if stiffness is not None and not stiffness > 0:

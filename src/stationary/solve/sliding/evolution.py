@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.derive.scope import minimum_power_holds
-from stationary.errors import DerivationError, DidNotConverge, NoMotion, StatementError, say
+from stationary.errors import DidNotConverge, NoMotion, StatementError, say
 from stationary.lower.kernel import kernel_of
 from stationary.model.system import System
 from stationary.result.slide import Slide
@@ -20,7 +19,7 @@ from stationary.solve.consistent import repaired
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.increment import Failed, increment
-from stationary.solve.sliding.principle import _require_still, failure, solved, step_of
+from stationary.solve.sliding.principle import failure, require_potential, solved, step_of
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 
@@ -89,17 +88,7 @@ def quasistatics(
     """
     first, last = times(span)
     question = Question(system, params, inputs, (first, last))
-    scope = minimum_power_holds(system)
-    for name in scope.failing:
-        if name.startswith(("load ", "the kinetic")):
-            raise DerivationError(
-                say(
-                    f"{name} cannot be followed without inertia.",
-                    f"It is {scope.reasons[name]}.",
-                    "State it as st.Friction, st.Drag or dissipation, or use st.simulate.",
-                )
-            )
-    _require_still(system)
+    require_potential(system)
     if method not in ("auto", "events", "increments"):
         raise StatementError(
             say(

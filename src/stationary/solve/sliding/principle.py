@@ -90,7 +90,7 @@ def minimum_power(
                 "st.newton, which balances the forces.",
             )
         )
-    _require_still(system)
+    require_still(system)
     return _step(system, at, params, inputs, t, guess, throw, viscous=True)
 
 
@@ -132,6 +132,12 @@ def minimum_dissipation(
     >>> round(st.minimum_dissipation(sinking)[x.dot], 12)
     1.587401051968
     """
+    require_potential(system)
+    return _step(system, at, params, inputs, t, guess, throw, viscous=True)
+
+
+def require_potential(system: System) -> None:
+    """Refuse forces that depend on the velocity and are not stated by a dissipation potential."""
     scope = minimum_power_holds(system)
     for name in scope.failing:
         if name.startswith(("load ", "the kinetic")):
@@ -143,8 +149,7 @@ def minimum_dissipation(
                     "which balances the forces.",
                 )
             )
-    _require_still(system)
-    return _step(system, at, params, inputs, t, guess, throw, viscous=True)
+    require_still(system)
 
 
 def _verb(reason: str) -> str:
@@ -152,7 +157,7 @@ def _verb(reason: str) -> str:
 
 
 @lru_cache(maxsize=128)
-def _require_still(system: System) -> None:
+def require_still(system: System) -> None:
     """Refuse velocities where a load or a limit must be known before the velocity is."""
     for kind in ("loads", "friction"):
         for entry in getattr(system, kind):
@@ -186,7 +191,7 @@ def _step(
     viscous: bool,
 ) -> Step:
     question = Question(system, params, inputs, (float(t), float(t)))
-    q, _ = question.layout.state(at)
+    q, _ = question.layout.state(at.as_start() if hasattr(at, "as_start") else at)
     place = question.at(float(t), q, viscous=viscous)
     require_place(question, place)
     outcome, place = solved(question, place, guess.answer if guess is not None else None)

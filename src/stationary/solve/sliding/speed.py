@@ -15,7 +15,7 @@ from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.views import show
 from stationary.solve.progress import Progress
-from stationary.solve.sliding.principle import _require_still, failure, solved, step_of
+from stationary.solve.sliding.principle import failure, require_still, solved, step_of
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Question
 
@@ -137,7 +137,7 @@ def quasistatic_error(
                 "State kinetic=…: how quasistatic it is depends on the masses.",
             )
         )
-    _require_still(system)
+    require_still(system)
     graph_of(system).require_inertia()
     name = name_of(speed)
     if name not in {p.name for p in system.parameters}:
