@@ -18,7 +18,7 @@ from stationary.result.limits import LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.sliding.judge import Strength, strength
-from stationary.solve.sliding.principle import require_place
+from stationary.solve.sliding.principle import as_place, require_place
 from stationary.solve.sliding.question import Place, Question
 
 
@@ -74,7 +74,7 @@ def limit_load(
             {**(inputs or {}), **({} if known else values)},
             (float(t), float(t)),
         )
-        q, _ = question.layout.state(at)
+        q, _ = question.layout.state(as_place(at))
         places.append(question.at(float(t), q))
         questions.append(question)
     question, place = questions[0], places[0]

@@ -191,7 +191,7 @@ def _step(
     viscous: bool,
 ) -> Step:
     question = Question(system, params, inputs, (float(t), float(t)))
-    q, _ = question.layout.state(at.as_start() if hasattr(at, "as_start") else at)
+    q, _ = question.layout.state(as_place(at))
     place = question.at(float(t), q, viscous=viscous)
     require_place(question, place)
     outcome, place = solved(question, place, guess.answer if guess is not None else None)
@@ -199,6 +199,11 @@ def _step(
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
     return step
+
+
+def as_place(at: Any) -> Any:
+    """Take a dictionary, or a result that knows its coordinates by name."""
+    return at.as_start() if hasattr(at, "as_start") else at
 
 
 def solved(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:

@@ -208,7 +208,8 @@ class Answer:
         above, below = p.value(self.v), p.bound(self.v, self.y, self.lam, self.mu)
         r = p.speeds(p.rates(self.v))
         scale = float(np.sum(p.size * r ** (p.power + 1))) + abs(float(p.f @ self.v))
-        return abs(above - below) / (scale or p.force * self.speed)
+        # Where everything rolls no power is at work: then what friction could take is the measure.
+        return abs(above - below) / (scale + p.force * self.speed)
 
     def right(self, tolerance: float = 1e-9) -> bool:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
