@@ -5,6 +5,8 @@ Not from the documents, but the example of their introduction. At an instant the
 Over time the finger sticks to the edge until the card has turned out of its way.
 """
 
+from functools import cache
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
@@ -38,8 +40,9 @@ def turning():
     return found.x, found.fun
 
 
-def push(points=61):
-    return st.quasistatics(card(), span=(0, WAY), points=points, step=WAY / 120)
+@cache
+def push():
+    return st.quasistatics(card(count=150), span=(0, WAY), points=61, step=WAY / 60)
 
 
 def results():
@@ -47,7 +50,7 @@ def results():
     step = st.minimum_power(card(count=2000))
     balance = st.newton(card(count=200))
     same = st.minimum_power(card(count=200))
-    moved = push(13)
+    moved = push()
     return [
         Row("turning per metre pushed (rad/m)", omega, step["phi.dot"], "quadrature", 2e-2),
         Row("force of the finger / friction", power, step.dissipated / ROUGH / WEIGHT,

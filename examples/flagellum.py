@@ -87,11 +87,11 @@ def pictures(folder):
 
     from stationary.plot.style import COLORS, look
 
-    moved = beat(0.25, 2)
+    moved = beat(0.25, 1)
     with look():
         figure, axes = plt.subplots(figsize=(6.4, 4.2))
-        for k in range(len(moved.t) - PER_CYCLE, len(moved.t), 5):
-            axes.plot(*moved[r][k].T, ls="-", color=COLORS[0], alpha=0.3 + 0.015 * (k % PER_CYCLE))
+        for k in range(0, PER_CYCLE, 4):
+            axes.plot(*moved[r][k].T, ls="-", color=COLORS[0], alpha=0.3 + 0.02 * k)
         axes.set(aspect="equal", xlabel="x", ylabel="y", title="shapes over one beat of the base")
     save(figure, folder / "flagellum.png")
     film(moved, folder / "flagellum.gif")
