@@ -122,14 +122,16 @@ def test_a_rolling_condition_leaves_rest_undetermined():
     )
 
 
-def test_an_input_without_a_value_is_named():
-    assert_says(
-        StatementError,
-        "input 'F' has no value.\n"
-        "  Expected a number, an expression of st.t, coordinates and velocities, or samples.\n"
-        "  Pass inputs={'F': …}.",
-        rest(driven),
-    )
+def test_an_input_that_is_left_out_is_zero_and_shown():
+    found = st.statics(driven)
+    assert found[x] == 0.0 and found.inputs == {"F": 0.0}
+    assert "inputs       F = 0" in repr(found)
+    assert [r[x] for r in st.equilibria(driven, within={x: (-1, 1)})] == pytest.approx([0.0])
+
+
+def test_an_input_that_is_not_in_the_system_is_named():
+    with pytest.raises(StatementError, match="inputs names 'G', which is not an input"):
+        st.statics(driven, inputs={"G": 1.0})
 
 
 def test_a_parameter_that_is_not_in_the_system_is_named():

@@ -476,3 +476,21 @@ def test_equal_statements_with_parameters_in_another_order_have_one_diagram():
         found = st.continuation(column(*order), parameter="aa_load", span=(0, 3))
         assert only(found, "pitchfork") == pytest.approx([2.0], abs=1e-10)
         assert found.params == {"zz_stiffness": 2.0}
+
+
+def test_a_branch_can_start_on_a_fold():
+    system = st.System(potential=x**3 / 3 - mu * x)
+    found = st.continuation(system, parameter=mu, span=(-1, 1), params={mu: 0.0})
+    assert kinds(found) == ["fold"] and found.special[0].parameter == 0.0
+    (branch,) = found.branches
+    assert branch[x] ** 2 == pytest.approx(branch.parameter, abs=1e-12)
+    assert sorted(branch[x][[0, -1]]) == pytest.approx([-1.0, 1.0])
+
+
+def test_a_pitchfork_is_one_from_whichever_branch_it_is_met():
+    # x + P sin x = 0 turned round: θ = P sin θ, met on the side branch.
+    system = st.System(potential=x**2 / 2 + P * st.cos(x))
+    for start in (0.0, 1.9, -1.9):
+        found = st.continuation(system, parameter=P, span=(0, 2), start={x: start}, params={P: 2.0})
+        assert kinds(found) == ["pitchfork"] and len(found.branches) == 3
+        assert found.special[0].parameter == pytest.approx(1.0, abs=1e-10)

@@ -19,6 +19,10 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 
 
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium:
     """A state of rest.
@@ -136,6 +140,9 @@ class Equilibrium:
         ]
         if self.lam.size:
             lines.append(f"  forces       {self.lam.text()}")
+        if self.inputs:
+            given = (f"{name} = {_short(value)}" for name, value in self.inputs.items())
+            lines.append(f"  inputs       {', '.join(given)}")
         if len(self.free):
             lines.append(f"  free         {len(self.free)} direction(s): a family of equilibria")
         if self.redundant:

@@ -174,6 +174,8 @@ class _Path(AbstractCurve):
         self.free = self._families(z, tangent)
         if self._singular(z, tangent):
             self._branch_point(z, tangent, waiting)
+        elif abs(tangent[-1]) < 1e-9:
+            self._note("fold", z)
         try:
             while waiting and len(self.branches) < _MOST_BRANCHES:
                 point, direction = waiting.pop(0)
@@ -375,14 +377,14 @@ class _Path(AbstractCurve):
         small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < 1e-6 * sizes[0]
         small[-2:] = True
         plane = rows[small]
-        along = plane.T @ (plane @ tangent)
-        along /= np.linalg.norm(along)
-        others = without(plane, along)
-        ways, kinds = [], []
-        for across in others:
-            way = self._leaving(z, J, along, across) if len(others) == 1 else across
-            ways.append(way)
-            kinds.append(abs(way[-1]) < 1e-4 or abs(along[-1]) < 1e-4)
+        crossing = self._crossing(z, J, plane, tangent) if len(plane) == 2 else None
+        if crossing is not None:
+            along, ways = crossing[0], [crossing[1]]
+        else:
+            along = plane.T @ (plane @ tangent)
+            along /= np.linalg.norm(along)
+            ways = without(plane, along)
+        kinds = [abs(way[-1]) < 1e-4 or abs(along[-1]) < 1e-4 for way in ways]
         if not self._note("pitchfork" if all(kinds) else "branch", z):
             return
         for way in ways:
@@ -410,24 +412,28 @@ class _Path(AbstractCurve):
         near = np.abs(z - best).max() < _LONGEST and np.abs(self.values(z)[0]).max() < 1e-9
         return z if near else best
 
-    def _leaving(self, z, J, along: np.ndarray, across: np.ndarray) -> np.ndarray:
-        """Return the tangent of the branch that crosses: the other root of ψ·F″[t, t] = 0."""
-        left = svd(np.vstack([J, self.free]).T)[2]
-        psi = (
-            left[-1][: len(J)] if len(self.free) == 0 else svd(J.T)[2][len(J) - 1 - len(self.free)]
-        )
+    def _crossing(self, z, J, plane: np.ndarray, tangent: np.ndarray):
+        """Return the tangents of the two branches that cross, that of this one first.
+
+        They are the roots of ψ·F″[t, t] = 0 in the plane of null directions.
+        """
+        free = len(self.free)
+        psi = svd(J.T)[2][len(J) - 1 - free]
         step = 1e-4
-
-        def bend(one, other):
-            _, up = self.values(z + step * other)
-            _, down = self.values(z - step * other)
-            return psi @ ((up - down) / (2 * step)) @ one
-
-        mixed, pure = bend(along, across), bend(across, across)
-        if abs(mixed) < 1e-6 * max(abs(pure), 1e-300):
-            return across
-        way = across - pure / (2 * mixed) * along
-        return way / np.linalg.norm(way)
+        bends = []
+        for way in plane:
+            (_, up), (_, down) = self.values(z + step * way), self.values(z - step * way)
+            bends.append(plane @ ((up - down).T @ psi) / (2 * step))
+        (low, high), axes = np.linalg.eigh((np.array(bends) + np.array(bends).T) / 2)
+        if not low < -1e-7 * abs(high) or not high > 1e-7 * abs(low):
+            return None
+        first, second = (
+            plane.T @ (np.sqrt(high) * axes[:, 0] + sign * np.sqrt(-low) * axes[:, 1])
+            for sign in (1, -1)
+        )
+        ways = [way / np.linalg.norm(way) for way in (first, second)]
+        ways.sort(key=lambda way: -abs(way @ tangent))
+        return ways
 
     def _note(self, kind: str, z: np.ndarray, frequency: float | None = None) -> bool:
         for known in self.special:

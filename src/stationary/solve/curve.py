@@ -113,7 +113,7 @@ class AbstractCurve:
         ]
         rows = np.max(np.abs(typical), axis=(0, 2))[:, None]
         rows = np.where(rows > 0, rows, 1.0)
-        size = max(np.linalg.norm(x / rows) for x in typical)
+        size = max(np.linalg.norm(x / rows) for x in typical) or 1.0
         for i in range(self.n):
             found = []
             for h in (1e-3 * max(abs(z[i]), 1e-3), 1e-2 * max(abs(z[i]), 1e-1)):

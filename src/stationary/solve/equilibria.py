@@ -80,6 +80,7 @@ def equilibria(
     within : dict
         For each coordinate to be searched its interval; the others start at zero.
     params, inputs : dict, optional
+        Inputs are zero where left out.
     t : float
 
     Returns

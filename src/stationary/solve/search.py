@@ -12,6 +12,7 @@ import scipy.sparse as sparse
 from stationary.derive.order import saddle_order
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of
+from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.examine import Examination
@@ -62,9 +63,11 @@ def search_of(
     t: float,
     kind: str,
 ) -> Search:
-    """Return a search at given values of parameters and inputs."""
+    """Return a search at given values of parameters and of inputs, zero where left out."""
     layout = graph_of(system).layout
-    driven = drives(layout, inputs, (t, t))
+    given = {u.name: 0.0 for u in layout.system.inputs}
+    given |= {name_of(key): value for key, value in (inputs or {}).items()}
+    driven = drives(layout, given, (t, t))
     # Of equal statements one holds the order of parameters in p.
     return Search(layout.system, layout.values(params), driven.signature, driven.slots(t), t, kind)
 

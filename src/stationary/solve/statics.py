@@ -40,7 +40,8 @@ def statics(
     params : dict, optional
         Values of parameters; the others have their defaults.
     inputs : dict, optional
-        For every input a number, an expression of coordinates, or samples taken at `t`.
+        For an input a number, an expression of coordinates, or samples taken at `t`; zero where
+        left out.
     kind : "minimum" or "any"
         "any" takes saddles and maxima, too: whatever is in balance near the start.
     t : float
@@ -170,7 +171,9 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
         f"{rest.status.message[0].upper()}{rest.status.message[1:]}; the largest unbalanced force "
         f"is {rest.residual['force']:.3g}"
         + (f", the largest violation {np.abs(missed).max():.3g}." if share > 1e-6 else "."),
-        'Start closer, try kind="any", or follow it from an easier case by continuation().',
+        "Start closer, or follow it from an easier case by continuation()."
+        if search.kind == "any"
+        else 'Start closer, try kind="any", or follow it from an easier case by continuation().',
     )
 
 
