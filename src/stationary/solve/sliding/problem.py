@@ -191,8 +191,10 @@ class Answer:
 
     @cached_property
     def strength(self) -> float:
-        """The size of all forces, those that hold included."""
-        held = (_largest(self.lam), _largest(self.mu))
+        """The size of all forces, those that hold and those of damping included."""
+        held = [_largest(self.lam), _largest(self.mu)]
+        if self.problem.viscous:
+            held.append(_largest(self.problem.viscous(self.v)[1]))
         return max(self.problem.force, *held)
 
     @cached_property
@@ -209,7 +211,7 @@ class Answer:
         r = p.speeds(p.rates(self.v))
         scale = float(np.sum(p.size * r ** (p.power + 1))) + abs(float(p.f @ self.v))
         # Where everything rolls no power is at work: then what friction could take is the measure.
-        return abs(above - below) / (scale + p.force * self.speed)
+        return abs(above - below) / (scale + self.strength * self.speed)
 
     def right(self, tolerance: float = 1e-9) -> bool:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
