@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import stationary
+import stationary.public
 
 # One word for one thing: the name of every argument in the public surface, and what it stands for.
 GLOSSARY = {
@@ -234,10 +235,21 @@ def test_the_public_list_has_no_name_twice_and_is_complete():
     assert len(listed) == len(set(listed))
     missing = {
         name
-        for name, thing in vars(stationary).items()
+        for name, thing in vars(stationary.public).items()
         if not name.startswith("_") and not inspect.ismodule(thing) and name not in listed
     }
-    assert not missing, f"imported by stationary/__init__.py but not in __all__: {missing}"
+    assert not missing, f"imported by stationary/public.py but not in __all__: {missing}"
+
+
+def test_everything_is_offered_by_the_package_itself():
+    assert set(stationary.__all__) <= set(dir(stationary))
+    with pytest.raises(
+        AttributeError, match="stationary has no 'simulat'. Did you mean 'simulate'?"
+    ):
+        stationary.simulat
+    space: dict = {}
+    exec("from stationary import *", space)
+    assert set(stationary.__all__) <= set(space)
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))

@@ -12,194 +12,28 @@ Equations of motion
 'done'
 """
 
-from sympy import (
-    Abs,
-    Max,
-    Min,
-    Piecewise,
-    acos,
-    asin,
-    atan,
-    atan2,
-    cos,
-    cosh,
-    exp,
-    log,
-    pi,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-)
-
-import stationary.plot  # noqa: F401  # registers the views that results show
-from stationary.derive.check import check
-from stationary.derive.discretize import discretize, ritz
-from stationary.derive.hamilton import hamilton
-from stationary.derive.potential import potential_of
-from stationary.derive.principle import equations
-from stationary.derive.scope import minimum_power_holds
-from stationary.errors import (
-    CompileError,
-    DerivationError,
-    DidNotConverge,
-    MissingExtra,
-    NoMotion,
-    StatementError,
-    StationaryError,
-)
-from stationary.io.model_file import Model, load
-from stationary.io.writer import save
-from stationary.lower.kernel import Compiled, compile
-from stationary.model.arrays import Array
-from stationary.model.continuum import Continuum
-from stationary.model.each import each, norm
-from stationary.model.fields import Field, Position, field, positions
-from stationary.model.parts import body, damper, mechanism, particle, rod, spring
-from stationary.model.slider import Pusher, slider
-from stationary.model.symbols import (
-    Coordinate,
-    Input,
-    Parameter,
-    Velocity,
-    coordinates,
-    inputs,
-    parameters,
-    rate,
-    t,
-)
-from stationary.model.system import System
-from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
-from stationary.result.diagram import Diagram
-from stationary.result.equilibrium import Equilibrium
-from stationary.result.fields import FieldFunction
-from stationary.result.limits import LimitLoad, LimitSurface
-from stationary.result.modes import Modes
-from stationary.result.motion import Motion
-from stationary.result.slide import Slide
-from stationary.result.statespace import StateSpace
-from stationary.result.step import Step
-from stationary.solve.consistent import State, consistent
-from stationary.solve.continuation import continuation
-from stationary.solve.dynamics import simulate
-from stationary.solve.equilibria import equilibria
-from stationary.solve.events import Event
-from stationary.solve.integrators import BDF, Runge, Taylor, Variational
-from stationary.solve.modes import modes
-from stationary.solve.sliding.balance import newton
-from stationary.solve.sliding.evolution import quasistatics
-from stationary.solve.sliding.limits import limit_load, limit_surface
-from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
-from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
-from stationary.solve.stability import linearize
-from stationary.solve.stabilize import Baumgarte, Projection
-from stationary.solve.statics import statics
+import importlib
+import typing
 
 __version__ = "0.1.0"
-__all__ = [
-    "Abs",
-    "Array",
-    "BDF",
-    "Baumgarte",
-    "CompileError",
-    "Compiled",
-    "Constraint",
-    "Contact",
-    "Continuum",
-    "Coordinate",
-    "DerivationError",
-    "Diagram",
-    "DidNotConverge",
-    "Drag",
-    "Equilibrium",
-    "Event",
-    "Field",
-    "FieldFunction",
-    "Friction",
-    "Input",
-    "LimitLoad",
-    "LimitSurface",
-    "Load",
-    "Max",
-    "Min",
-    "MissingExtra",
-    "Model",
-    "Modes",
-    "Motion",
-    "NoMotion",
-    "Parameter",
-    "Pfaffian",
-    "Piecewise",
-    "Position",
-    "Projection",
-    "Pusher",
-    "Runge",
-    "Slide",
-    "SpeedLimit",
-    "State",
-    "StateSpace",
-    "StatementError",
-    "StationaryError",
-    "Step",
-    "System",
-    "Taylor",
-    "Variational",
-    "Velocity",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "body",
-    "check",
-    "compile",
-    "consistent",
-    "continuation",
-    "coordinates",
-    "cos",
-    "cosh",
-    "damper",
-    "discretize",
-    "each",
-    "equations",
-    "equilibria",
-    "exp",
-    "field",
-    "hamilton",
-    "inputs",
-    "limit_load",
-    "limit_surface",
-    "linearize",
-    "load",
-    "log",
-    "mechanism",
-    "minimum_dissipation",
-    "minimum_power",
-    "minimum_power_holds",
-    "newton",
-    "modes",
-    "norm",
-    "parameters",
-    "particle",
-    "pi",
-    "positions",
-    "potential_of",
-    "quasistatic_error",
-    "quasistatics",
-    "rate",
-    "ritz",
-    "rod",
-    "save",
-    "sign",
-    "simulate",
-    "sin",
-    "sinh",
-    "slider",
-    "spring",
-    "sqrt",
-    "statics",
-    "t",
-    "tan",
-    "tanh",
-]
+
+if typing.TYPE_CHECKING:
+    from stationary.public import *  # noqa: F403
+    from stationary.public import __all__  # noqa: F401
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Import everything when something is first asked for: a command's help does not wait."""
+    # Not ``from stationary import public``: that asks this function first.
+    public = importlib.import_module("stationary.public")
+    given = {each: getattr(public, each) for each in public.__all__}
+    globals().update(given, __all__=public.__all__)
+    if name not in globals():
+        from stationary.errors import did_you_mean
+
+        raise AttributeError(f"stationary has no '{name}'.{did_you_mean(name, given)}", name=name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

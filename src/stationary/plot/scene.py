@@ -89,7 +89,8 @@ def scene(motion: Motion) -> Scene:
                 f"there is nothing to draw of {motion.system.name or 'the system'}.",
                 "Found no part with a position; energies alone do not say where things are.",
                 "Build it from st.particle, st.body, st.spring and st.damper, or add what is to "
-                "be seen: st.System(…, parts=(Part('particle', ((X, Y),)),)).",
+                "be seen: st.System(…, parts=(Part('particle', ((X, Y),)),)), or [[drawing]] in a "
+                "model file.",
             )
         )
     dimension = max(2, *(_width(point) for part in parts for point in part.points))
