@@ -205,6 +205,24 @@ def test_a_free_beam_has_two_rigid_motions():
     np.testing.assert_allclose(free[2:], known, rtol=2e-6)
 
 
+def test_rounding_of_many_beam_elements_is_told_and_true():
+    # Rounding grows with the fourth power of their number: the bound holds, and says so.
+    known = np.square([1.875104068711961166445, 4.694091132974174576436])
+    beam = st.Continuum(**BENDING, fixed=CLAMPED)
+    bounds = []
+    for n in (150, 600):
+        found = st.modes(st.discretize(beam, elements=n), count=2)
+        assert np.all(np.abs(found.squares / known**2 - 1) < found.rounding + (8 / n) ** 4 / 700)
+        bounds.append(found.rounding)
+    assert 100 < bounds[1] / bounds[0] < 500
+
+
+def test_large_free_bars_keep_their_rigid_motion_apart():
+    free = st.Continuum(**STRETCHING)
+    found = st.modes(st.discretize(free, elements=2000), count=4).frequencies
+    np.testing.assert_allclose(found, np.pi * np.arange(4), rtol=1e-5, atol=1e-12)
+
+
 def test_a_cantilever_with_a_tip_mass():
     tip = st.System(kinetic=m * w.at(L).dot ** 2 / 2)
     beam = st.Continuum(**BENDING, fixed=CLAMPED, parts=[tip])

@@ -28,8 +28,8 @@ _AT_REST = 1e-9
 # A part of a matrix below this, relative to the whole, is rounding.
 _TINY = 1e-9
 
-# A matrix whose inverse is this many times larger than its own is near a singular one.
-_SINGULAR = 1e-15
+# How far below zero, in roundings of ω², a matrix is surely not singular; Lanczos' restarts.
+_BELOW, _RESTARTS = 100.0, 500
 
 # A solve that leaves more than this of its right side has met a singular matrix.
 _SOLVED = 1e-6
@@ -247,39 +247,39 @@ class _Problem:
         )
 
     def _sparse(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        shift = 0.0
-        if not self._solvable(0.0):
-            # A rigid motion, or the brink of buckling: look from below, near what is slowest.
-            diagonal, mass = abs(self.K.diagonal()), self.M.diagonal()
-            shift = -1e-8 * float(np.max(diagonal / np.maximum(mass, 1e-300)))
-            for _ in range(4):
-                squares, _ = self._near(shift, min(count + 4, self.n - self.m - 1))
-                moving = squares[squares > 1e-3 * squares.max()]
-                if moving.min() > 0.05 * abs(shift):
-                    break
-                shift = -float(moving.min())
+        shift = self._first_shift()
+        if shift:
+            # A rigid motion, or the brink of buckling: look from below, from as far as what moves.
+            squares, _ = self._near(shift, min(count + 4, self.n - self.m - 1))
+            moving = squares[squares > 1e-3 * squares.max()]
+            shift = min(shift, -float(moving.min())) if len(moving) else shift
         squares, vectors = self._near(shift, count)
         if self._negative(shift) > np.sum(squares < shift):
             squares, vectors = self._near(10 * min(float(squares.min()), -abs(shift)), count)
         return squares, vectors
 
-    def _negative(self, shift: float) -> int:
-        """Return how many eigenvalues lie below a shift."""
-        return Saddle(self.K - shift * self.M, self.A).signs[1]
+    def _first_shift(self) -> float:
+        """Return zero where K can be inverted to some digits, else a shift below what is slowest.
 
-    def _solvable(self, shift: float) -> bool:
-        b = np.random.default_rng(0).standard_normal(self.n)
-        saddle = Saddle(self.K - shift * self.M, self.A)
+        Rounding of K changes ω² of smooth motions by about ε·1ᵀ|K|1/1ᵀM1: an ω² below that cannot
+        be told from zero.
+        """
+        ones, b = np.ones(self.n), np.random.default_rng(0).standard_normal(self.n)
+        floor = float(np.finfo(float).eps * (abs(self.K) @ ones).sum() / (self.M @ ones).sum())
+        saddle = Saddle(self.K, self.A)
         try:
             with np.errstate(all="ignore"):
                 x, y = saddle.solve(b, np.zeros(self.m))
-                left = saddle.H @ x + saddle.A.T @ y - b
+                left = self.K @ x + self.A.T @ y - b
+            slowest = abs(x @ (self.K @ x)) / (x @ (self.M @ x))
         except RuntimeError:
-            return False
+            return -_BELOW * floor
         small = np.linalg.norm(left) < _SOLVED * np.linalg.norm(b)
-        # Near a singular matrix the answer is huge: all of it is rounding.
-        bound = np.linalg.norm(b) / (_SINGULAR * abs(saddle.H).max())
-        return bool(small and np.linalg.norm(x) < bound)
+        return 0.0 if small and slowest > 10 * floor else -_BELOW * floor
+
+    def _negative(self, shift: float) -> int:
+        """Return how many eigenvalues lie below a shift."""
+        return Saddle(self.K - shift * self.M, self.A).signs[1]
 
     def _near(self, shift: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the eigenvalues nearest to a shift, by Lanczos' method on the inverse."""
@@ -292,7 +292,7 @@ class _Problem:
         start = solve(self.M @ np.random.default_rng(0).standard_normal(self.n))
         try:
             squares, vectors = eigsh(
-                self.K, k=count, M=self.M, sigma=shift, which="LM", v0=start,
+                self.K, k=count, M=self.M, sigma=shift, which="LM", v0=start, maxiter=_RESTARTS,
                 OPinv=LinearOperator(shape, matvec=solve, dtype=float),  # pyright: ignore[reportArgumentType]
             )  # fmt: skip
         except ArpackNoConvergence as failure:
