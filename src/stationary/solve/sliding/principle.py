@@ -384,6 +384,7 @@ def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> D
     if outcome.word == "accelerates":
         ray = verdict.ray if verdict is not None and verdict.ray is not None else step.v
         ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
+        ray = np.where(np.abs(ray) < 1e-9, 0.0, ray)
         given = evaluated(question.sliding, "power")(
             place.t, place.q, place.u, question.params, ray
         )[0]

@@ -211,7 +211,7 @@ class Answer:
         r = p.speeds(p.rates(self.v))
         scale = float(np.sum(p.size * r ** (p.power + 1))) + abs(float(p.f @ self.v))
         # Where everything rolls no power is at work: then what friction could take is the measure.
-        return abs(above - below) / (scale + self.strength * self.speed)
+        return abs(above - below) / (scale + abs(above) + self.strength * self.speed)
 
     def right(self, tolerance: float = 1e-9) -> bool:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
