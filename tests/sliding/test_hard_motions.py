@@ -1,0 +1,153 @@
+"""Motions without inertia that are hard to follow: jams, ropes, visits of pushers."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from tests.checks import assert_order
+
+x, y, phi = st.coordinates("x y phi")
+
+
+def finger(mu, way=(0.0, 1.0)):
+    pusher = st.Pusher(
+        point=(0.3 + way[0] * st.t, -0.5 + way[1] * st.t), edge=((-1, -0.5), (1, -0.5)), friction=mu
+    )
+    return st.slider(points=[(-1, 0), (1, 0), (0, 0.7)], weights=[0.4, 0.4, 0.2], pusher=pusher)
+
+
+def snake(n=16):
+    """A bent rope whose last particle is pulled along x."""
+    angle = 1.2 * np.sin(np.linspace(0, 2 * np.pi, n - 1))
+    legs = 0.1 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    place = np.vstack([[0, 0], np.cumsum(legs, axis=0)])
+    r = st.coordinates("r", shape=(n, 2))
+    rope = st.System(
+        friction=st.each(lambda p: st.Friction(1.0 / n, on=p), r, name="ground"),
+        constraints=[
+            st.each(lambda a, b: st.norm(b - a) - 0.1, r[:-1], r[1:], name="link"),
+            st.Constraint(r[n - 1, 0] - float(place[-1, 0]) - st.t, name="hand"),
+            st.Constraint(r[n - 1, 1] - float(place[-1, 1]), name="level"),
+        ],
+    )
+    return r, rope, place
+
+
+def test_a_part_is_left_alone_until_the_pusher_comes_and_when_it_goes():
+    # A wall at sin(t) − 0.5 pushes a block at 0: it moves from t = π/6 to π/2, then stays.
+    wall = st.Contact(x - (st.sin(st.t) - 0.5), name="wall")
+    block = st.System(friction=[st.Friction(2.0, on=x, name="floor")], contacts=[wall])
+    slide = st.quasistatics(block, span=(0, 3), start={x: 0}, points=61)
+    exact = np.maximum.accumulate(np.maximum(0, np.sin(np.minimum(slide.t, np.pi / 2)) - 0.5))
+    np.testing.assert_allclose(slide[x], exact, atol=1e-7)
+    times = slide.events[0]
+    for event in (np.pi / 6, np.pi / 2):
+        assert np.abs(times - event).min() < 1e-5
+    moving = (slide.t > np.pi / 6 + 0.02) & (slide.t < np.pi / 2 - 0.02)
+    np.testing.assert_allclose(slide.lam["wall"][moving], 2.0, atol=1e-9)
+    away = slide.t > np.pi / 2 + 0.02
+    np.testing.assert_allclose(slide.lam["wall"][away], 0.0, atol=1e-12)
+    assert slide.lost[-1] == pytest.approx(2.0 * 0.5, abs=1e-6)
+
+
+def test_a_sticking_finger_is_the_same_as_a_pinned_point():
+    part = finger(5.0)
+    px, py, turn = part.coordinates
+    c, s = st.cos(turn), st.sin(turn)
+    pinned = st.slider(points=[(-1, 0), (1, 0), (0, 0.7)], weights=[0.4, 0.4, 0.2]) + st.System(
+        constraints=[px + 0.3 * c + 0.5 * s - 0.3, py + 0.3 * s - 0.5 * c + 0.5 - st.t]
+    )
+    np.testing.assert_allclose(st.minimum_power(part).v, st.minimum_power(pinned).v, atol=1e-9)
+    long = {"span": (0, 1.0), "points": 11}
+    a, b = st.quasistatics(part, **long), st.quasistatics(pinned, **long)
+    for name in ("x", "y", "phi"):
+        np.testing.assert_allclose(a[name], b[name], atol=1e-6)
+
+
+def test_a_fence_turns_a_part_at_least_as_fast_as_the_tip_bound():
+    # QS-PS-TIP: for no pressure within a radius a does a corner at a distance C take a longer push
+    # from b = 10° to 60° than |[(a²/C) ln tan(b/2) − C cos b]| = 2.3717… for a = C = 1, where b is
+    # the angle between the push and the arm of the corner.
+    bound, start = 2.37174766239403058, np.radians(10)
+    angle = 2 * np.pi * np.arange(60) / 60
+    ring = st.slider(points=np.stack([np.cos(angle), np.sin(angle)], axis=1), weights=1 / 60)
+    px, py, turn = ring.coordinates
+    corner = py - st.cos(start - turn)
+    fence = st.Contact(corner + np.cos(start) - st.t, name="fence")
+    slide = st.quasistatics(
+        ring + st.System(contacts=[fence]), span=(0, bound), points=11, step=bound / 50
+    )
+    b = np.degrees(start - slide[turn])
+    assert b[-1] > 60 and np.all(np.diff(b) > 0)
+    assert np.interp(60, b, slide.t) < bound
+
+
+def test_a_snaked_rope_straightens_with_its_links_kept_at_rounding():
+    r, rope, place = snake()
+    slide = st.quasistatics(rope, span=(0, 4), start={r: place}, points=41, step=0.1)
+    assert slide.residual["R"] < 1e-14
+    assert slide.residual["gap"] < 1e-9
+    # Particles of a pulled string trail the one in front: in the end it is straight along x.
+    end = slide[r][-1]
+    assert np.abs(np.diff(end[:, 1])).max() < 0.01
+    # A rope can only pull back with its whole friction, and does so once straight.
+    pull = slide.lam["hand"]
+    assert pull.max() <= 1 + 1e-9
+    assert pull[-1] == pytest.approx(1.0, abs=1e-3)
+    # What the hand gives is what friction took.
+    np.testing.assert_allclose(slide.work, slide.lost, atol=0.02 * slide.lost[-1])
+
+
+def test_increments_of_a_rope_are_of_order_one():
+    r, rope, place = snake(8)
+    ends = {}
+    for h in (0.06, 0.03, 0.015, 0.004):
+        slide = st.quasistatics(
+            rope, span=(0, 0.6), start={r: place}, points=2, method="increments", step=h
+        )
+        ends[h] = slide[r][-1]
+    *steps, finest = ends
+    errors = [np.abs(ends[h] - ends[finest]).max() for h in steps]
+    assert errors[-1] < 0.01
+    assert_order(steps, errors, 1, 0.3)
+
+
+def test_a_link_that_gets_too_short_jams():
+    bar = st.System(
+        friction=[st.Friction(1.0, on=(x, y))],
+        constraints=[
+            st.Constraint(st.norm((x, y)) - 1, name="tie"), st.Constraint(x - st.t, name="hand"),
+        ],
+    )  # fmt: skip
+    slide = st.quasistatics(bar, span=(0, 2), start={x: 0, y: 1}, throw=False)
+    assert slide.status != "done"
+    assert slide.t[-1] == pytest.approx(1.0, abs=0.02)
+    assert slide.residual["R"] < 1e-9
+
+
+def ladder(mu, wall):
+    """A ladder of length 1 whose foot rests on the floor and whose head leans on a wall.
+
+    Its centre at (x, y), at the angle φ: the foot at (x − c/2, y − s/2), the head at the other end.
+    A load P pulls the foot out along x.
+    """
+    c, s = st.cos(phi), st.sin(phi)
+    P = st.inputs("P")
+    return P, st.System(
+        potential=1.0 * y,
+        loads=[st.Load(P, on=-(x - c / 2), name="pull")],
+        contacts=[
+            st.Contact(y - s / 2, friction=mu, slip=x - c / 2, name="floor"),
+            st.Contact(-(x + c / 2), friction=wall, slip=y + s / 2, name="wall"),
+        ],
+        coordinates=[x, y, phi],
+    )
+
+
+def test_a_ladder_that_stands_sticks_and_one_that_does_not_accelerates():
+    _, system = ladder(0.3, 0.0)
+    for angle, word in ((61.0, "sticks"), (57.0, "accelerates")):
+        a = np.radians(angle)
+        at = {x: -np.cos(a) / 2, y: np.sin(a) / 2, phi: a}
+        step = st.minimum_power(system, at=at, inputs={"P": 0.0}, throw=False)
+        assert step.status == word
