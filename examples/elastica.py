@@ -25,7 +25,7 @@ BUCKLED = {
 EULER = np.pi**2 / 4
 
 
-def system(elements=16):
+def system():
     X, P, Q = st.positions("X"), *st.parameters(P=0.0, Q=0.0)
     theta = st.field("theta", over=(X, 0, 1))
     beam = st.Continuum(
@@ -35,20 +35,24 @@ def system(elements=16):
         fixed={theta.at(0): 0},
         name="elastica",
     )
-    return X, theta, P, Q, st.discretize(beam, elements=elements, degree=3)
+    return X, theta, P, Q, beam
+
+
+def elements(beam, count=16):
+    return st.discretize(beam, elements=count, degree=3)
 
 
 def buckled(angle, load):
     X, theta, P, _, beam = system()
     guess = np.radians(angle) * st.sin(st.pi * X / 2)
-    return theta, st.statics(beam, params={P: load * EULER}, start={theta: guess})
+    return theta, st.statics(elements(beam), params={P: load * EULER}, start={theta: guess})
 
 
 def results():
     rows = []
     for load, (slope, down, near) in TRANSVERSE.items():
         _, theta, _, Q, beam = system()
-        rest = st.statics(beam, params={Q: load})
+        rest = st.statics(elements(beam), params={Q: load})
         source = "Bisshopp and Drucker"
         sine, cosine = (rest.field(f(theta)).integral() for f in (st.sin, st.cos))
         rows += [
@@ -57,16 +61,15 @@ def results():
             Row("approach", near, 1 - cosine, source, 1e-9),
         ]
     for angle, (load, x, y) in BUCKLED.items():
-        theta, rest = buckled(angle, load)
-        source = "Timoshenko and Gere"
+        (theta, rest), source = buckled(angle, load), "Timoshenko and Gere"
         found = np.degrees(rest[theta.at(1)])
         rows += [
             Row(f"angle at {load:.4f} of Euler's load", angle, found, source, 1e-6),
             Row("x of the tip", x, rest.field(st.cos(theta)).integral(), source, 1e-8),
             Row("y of the tip", y, rest.field(st.sin(theta)).integral(), source, 1e-8),
         ]
-    _, theta, P, _, beam = system(elements=6)
-    diagram = st.continuation(beam, parameter=P, span=(0, 1.2 * EULER))
+    *_, beam = system()
+    diagram = st.continuation(elements(beam, 6), parameter="P", span=(0, 1.2 * EULER))
     (point,) = diagram.special
     rows += [
         Row("load of the pitchfork", EULER, point.parameter, "Euler", 1e-6),
@@ -91,8 +94,6 @@ def pictures(folder):
             step = np.diff(s) * np.exp(1j * (course[1:] + course[:-1]) / 2)
             place = np.concatenate([[0], np.cumsum(step)])
             axes.plot(place.imag, place.real, label=f"$P = {load:.3f}\\,P_E$")
-        axes.set_aspect("equal")
-        axes.set_xlabel("$y/L$")
-        axes.set_ylabel("$x/L$")
+        axes.set(aspect="equal", xlabel="$y/L$", ylabel="$x/L$")
         legend(axes)
     save(figure, folder / "elastica.png")

@@ -270,6 +270,13 @@ def test_friction_at_a_point_is_refused_by_name_when_it_cannot_be_honoured():
         st.simulate(st.discretize(bar, elements=2), span=(0, 1))
 
 
+def test_a_continuum_is_not_written_into_a_model_file():
+    bar = st.Continuum(**BAR)
+    for thing, what in ((bar, "a continuum"), (st.discretize(bar, elements=2), "a discretized")):
+        with pytest.raises(st.StatementError, match=f"^{what}.* cannot be written"):
+            st.save(thing)  # pyright: ignore[reportArgumentType]  # what is tested
+
+
 def test_a_field_without_inertia_has_no_modes():
     stiff = st.Continuum(potential=u.diff(X) ** 2, fixed={u.at(0): 0})
     with pytest.raises(st.DerivationError, match="the mass matrix is singular"):

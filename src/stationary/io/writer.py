@@ -20,6 +20,7 @@ from stationary.io.statement import ENERGIES, TERMS
 from stationary.io.units import value as in_si
 from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX
+from stationary.model.continuum import Continuum
 from stationary.model.each import Each, Repeated, Slot, Table
 from stationary.model.system import Part, System
 from stationary.model.terms import Drag, split_sums
@@ -145,6 +146,8 @@ def save(
     >>> st.load(st.save(oscillator)).system == oscillator
     True
     """
+    if isinstance(system, Continuum):
+        _refuse("a continuum", f"Found the fields {', '.join(f.name for f in system.fields)}.")
     model = system if isinstance(system, Model) else Model(system)
     if model.system.fields:
         _refuse("a discretized continuum", f"Found {model.system.size} coordinates of elements.")
