@@ -260,17 +260,16 @@ def point_named(system: Any, name: str) -> Any:
     return None
 
 
-def in_coordinates(system: Any, e: Any) -> Any:
-    """Replace values of fields at points by the coordinates of a system."""
-    if isinstance(e, str) and system.fields:
-        e = point_named(system, e) or e
-    if not isinstance(e, sp.Basic) or not system.fields:
+def in_coordinates(system: Any, key: Any) -> Any:
+    """Replace values of fields at points, or the name of one, by the coordinates of a system."""
+    if not system.fields or not isinstance(key, (sp.Basic, str)):
+        return key
+    e: Any = (point_named(system, key) or key) if isinstance(key, str) else key
+    if isinstance(e, str):
         return e
-    points = points_in(e)
     known = {c.name for c in system.coordinates}
-    swap = {
-        p: interpolation_of(system, p.field).value(p) for p in points if p.value.name not in known
-    }
+    points = (p for p in points_in(e) if p.value.name not in known)
+    swap = {p: interpolation_of(system, p.field).value(p) for p in points}
     return e.xreplace(swap) if swap else e
 
 
