@@ -132,11 +132,8 @@ def load(path: Any) -> Model:
     ... kinetic = "m*x'^2/2"
     ... potential = "k*x^2/2"
     ... ''')
-    >>> print(model.system)
-    System of 1 coordinate: x
-      T = m*x.dot**2/2
-      U = k*x**2/2
-      with m = 2, k = 8
+    >>> model.system.coordinates, model.system.kinetic, model.params["m"]
+    ((x,), m*x.dot**2/2, 2.0)
     """
     return load_with(path, {})
 

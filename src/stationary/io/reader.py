@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -187,9 +188,25 @@ class Reader:
             self.wrong(path, f"{what} is not an expression.", "a number or text in quotes",
                        "Write it in quotes.")  # fmt: skip
         scope = (names or self.names).within(path, what, **rules)
+        plain = self._value_with_unit(found)
+        if plain is not None:
+            return sp.Float(plain)
         made = parse(found, scope)
         scope.check(made)
         return made
+
+    def _value_with_unit(self, text: str) -> float | None:
+        """Return the value of "1 N" where N is nothing that the file declares."""
+        pair = units.split(text)
+        if pair is None or not pair[1] or not _could_be_unit(pair[1]):
+            return None
+        if set(re.findall(r"\w+", pair[1])) & {*self.names.names(), "e", "pi", "t"}:
+            return None
+        try:
+            made = units.value(*pair)
+        except (units.UnknownUnit, OverflowError, ValueError):
+            return None
+        return made if abs(made) <= _LARGEST else None
 
     def vector(self, path: Path, what: str, names: Names | None = None, **rules: Any) -> tuple:
         """Return one or several expressions as a tuple."""

@@ -42,7 +42,11 @@ _RULES: dict[str, dict[str, Any]] = {
 
 
 def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
-    """Declare the coordinates, given as a list of names or as a table of names and units."""
+    """Make the coordinates, given as a list of names or as a table of names and units.
+
+    They are not declared as st.coordinates does: reading a file must not change the order of what
+    is stated elsewhere.
+    """
     path = ("coordinates",)
     given = reader.at(path)
     if given is None and reader.at(("fields",)) is not None:
@@ -65,7 +69,7 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
         name = reader.declare(place, match[1] if match else text, "a coordinate", complain)
         sizes = [part.strip() for part in (match[2] or "").split(",")] if match and match[2] else []
         if not sizes:
-            made.append(symbols.coordinates(name))
+            made.append(symbols.Coordinate(name))
             reader.names.symbols[name] = made[-1]
             continue
         good = all(s.isdecimal() and 0 < len(s) < 8 and int(s) for s in sizes) and len(sizes) < 4
@@ -74,7 +78,8 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
             complain(place, f"the shape of '{name}' is not one.",
                      f"Found [{match[2] if match else ''}], expected one to three whole numbers.",
                      'Write it as in "r[100,2]".')  # fmt: skip
-        made.append(symbols.coordinates(name, shape=shape))
+        places = np.arange(int(np.prod(shape))).reshape(shape)
+        made.append(Array(name, shape, places, 0))
         reader.names.arrays[name] = made[-1]
     return made
 
@@ -86,7 +91,7 @@ def parameters(reader: Reader, units: dict[str, str]) -> None:
         reader.declare(path, name, "a parameter")
         given = reader.at(path)
         if given == "":
-            reader.names.symbols[name] = symbols.declare(symbols.Parameter(name))
+            reader.names.symbols[name] = symbols.Parameter(name)
             continue
         if isinstance(given, str):
             pair = unit.split(given)
@@ -95,8 +100,7 @@ def parameters(reader: Reader, units: dict[str, str]) -> None:
             if pair[1]:
                 units[name] = pair[1]
         value = reader.number(path, f"parameter '{name}'")
-        # Not st.parameters(name=value): a parameter may be called "names".
-        reader.names.symbols[name] = symbols.declare(symbols.Parameter(name, value))
+        reader.names.symbols[name] = symbols.Parameter(name, value)
 
 
 def _not_a_value(reader: Reader, path: Path, name: str, given: str) -> NoReturn:
@@ -118,12 +122,12 @@ def inputs(reader: Reader) -> dict[str, Any]:
         for place in reader.items(path, "'inputs'"):
             name = reader.text(place, "an input")
             reader.declare(place, name, "an input", reader.document.complain)
-            reader.names.symbols[name] = symbols.inputs(name)
+            reader.names.symbols[name] = symbols.Input(name)
         return {}
     names = reader.table(path)
     for name in names:
         reader.declare((*path, name), name, "an input")
-        reader.names.symbols[name] = symbols.inputs(name)
+        reader.names.symbols[name] = symbols.Input(name)
     return {
         name: _course(reader, (*path, name), f"the course of '{name}'")
         for name in names

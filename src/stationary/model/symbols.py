@@ -208,7 +208,7 @@ def _indefinite(kind: str) -> str:
     return f"an {kind}" if kind == "input" else f"a {kind}"
 
 
-def declare(made: Any) -> Any:
+def _declare(made: Any) -> Any:
     """Note what one call has declared, in order."""
     names = tuple(s.name for s in (made if isinstance(made, tuple) else (made,)))
     for name in names:
@@ -240,7 +240,7 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     >>> r[3, 0], r[1:].shape
     (r[3,0], (999, 2))
     """
-    made = declare(_symbols(names, Coordinate))
+    made = _declare(_symbols(names, Coordinate))
     if shape is None:
         return made
     if isinstance(made, tuple):
@@ -301,7 +301,7 @@ def parameters(names: str = "", **defaults: float) -> Any:
             )
         _symbols(name, Parameter)
         made += (Parameter(name, number),)
-    declare(made)
+    _declare(made)
     return made[0] if len(made) == 1 else made
 
 
@@ -314,7 +314,7 @@ def inputs(names: str) -> Any:
     >>> F
     F
     """
-    return declare(_symbols(names, Input))
+    return _declare(_symbols(names, Input))
 
 
 def in_order(names: Iterable[str]) -> list[str]:

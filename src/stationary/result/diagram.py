@@ -17,7 +17,7 @@ from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import show
+from stationary.result.views import AbstractShown, show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +119,7 @@ class Special:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagram:
+class Diagram(AbstractShown):
     """Branches of equilibria over a parameter.
 
     Attributes

@@ -17,6 +17,7 @@ from stationary.model.system import System
 from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
+from stationary.result.views import AbstractShown
 
 
 def _short(value: Any) -> str:
@@ -24,7 +25,7 @@ def _short(value: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Equilibrium:
+class Equilibrium(AbstractShown):
     """A state of rest.
 
     ``rest[x]`` is a coordinate, ``rest[expression]`` any expression of coordinates and parameters.

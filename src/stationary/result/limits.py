@@ -12,7 +12,7 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import show
+from stationary.result.views import AbstractShown, show
 
 
 class Velocities(np.ndarray):
@@ -40,7 +40,7 @@ class Velocities(np.ndarray):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LimitLoad:
+class LimitLoad(AbstractShown):
     """How far a load can grow before anything slides, and how it fails.
 
     Attributes
@@ -94,7 +94,7 @@ class LimitLoad:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LimitSurface:
+class LimitSurface(AbstractShown):
     """The forces and moments that friction can take up while a part slides.
 
     Attributes

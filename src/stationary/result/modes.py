@@ -18,7 +18,7 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.fields import checked, matrix
-from stationary.result.views import show
+from stationary.result.views import AbstractShown, show
 
 # Squares of frequencies within this many roundings of zero are zero.
 _TO_SPARE = 4.0
@@ -105,7 +105,7 @@ class ModeFunction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Modes:
+class Modes(AbstractShown):
     """Natural modes of small motions about a state of rest.
 
     Attributes

@@ -30,11 +30,11 @@ from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, States, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import show
+from stationary.result.views import AbstractShown, show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion:
+class Motion(AbstractShown):
     """The motion of a system.
 
     ``motion[x]``, ``motion[x.dot]``, ``motion["x"]`` and ``motion[expression]`` are arrays over

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import MissingExtra, say
+from stationary.result.views import AbstractShown
 
 # Real parts smaller than this, relative to the fastest mode, are rounding.
 _RELATIVE = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateSpace:
+class StateSpace(AbstractShown):
     """ẋ = A x + B u, y = C x + D u: small motions about an equilibrium or a steady motion.
 
     Attributes

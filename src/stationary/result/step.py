@@ -16,10 +16,11 @@ from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dy
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
+from stationary.result.views import AbstractShown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Step:
+class Step(AbstractShown):
     """The velocity of a system without inertia, and the forces that go with it.
 
     ``step[x.dot]`` is a velocity, ``step[x]`` the coordinate there, ``step[expression]`` any

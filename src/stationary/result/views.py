@@ -6,8 +6,13 @@ module registers its function here, and the result looks it up when asked.
 
 from __future__ import annotations
 
+import io
+from base64 import b64encode
 from collections.abc import Callable
+from html import escape
 from typing import Any
+
+from stationary.errors import StationaryError
 
 _views: dict[tuple[str, str], Callable[..., Any]] = {}
 
@@ -27,3 +32,24 @@ def view(kind: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., A
 def show(kind: str, name: str) -> Callable[..., Any]:
     """Return a registered view."""
     return _views[kind, name]
+
+
+class AbstractShown:
+    """A result that shows itself in a notebook: its text, and its picture if it has one."""
+
+    def _repr_html_(self) -> str:
+        text = f"<pre>{escape(repr(self))}</pre>"
+        draw = getattr(self, "plot", None)
+        if draw is None:
+            return text
+        import matplotlib.pyplot as plt
+
+        try:
+            figure = draw()
+        except StationaryError:
+            return text  # There is nothing to draw; the text says what there is.
+        data = io.BytesIO()
+        figure.savefig(data, format="png", dpi=100)
+        # The notebook would show an open figure a second time.
+        plt.close(figure)
+        return f'{text}<img src="data:image/png;base64,{b64encode(data.getvalue()).decode()}">'

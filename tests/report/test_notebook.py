@@ -1,0 +1,36 @@
+"""What a notebook shows: mathematics for statements, pictures for results."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+import stationary as st
+
+x = st.coordinates("x")
+m, k = st.parameters(m=2.0, k=8.0)
+OSCILLATOR = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2 - k * x**4 / 4)
+
+
+def test_statements_and_equations_are_mathematics():
+    model = st.load(st.save(OSCILLATOR))
+    for thing in (OSCILLATOR, model, st.equations(OSCILLATOR)):
+        assert thing._repr_latex_().startswith("$$")
+    assert r"\ddot{x}" in st.equations(OSCILLATOR)._repr_latex_()
+
+
+@pytest.mark.parametrize(
+    ("make", "drawn"),
+    [
+        (lambda: st.simulate(OSCILLATOR, span=(0, 1), start={x: 0.1}), True),
+        (lambda: st.continuation(OSCILLATOR, parameter=k, span=(1, 9)), True),
+        (lambda: st.statics(OSCILLATOR), False),
+        (lambda: st.linearize(OSCILLATOR), False),
+    ],
+    ids=["motion", "diagram", "equilibrium", "state space"],
+)
+def test_results_show_their_text_and_their_picture(make, drawn):
+    result = make()
+    before = plt.get_fignums()
+    shown = result._repr_html_()
+    assert shown.startswith("<pre>") and repr(result).splitlines()[0] in shown
+    assert ("data:image/png;base64," in shown) == drawn
+    assert plt.get_fignums() == before
