@@ -160,6 +160,22 @@ def test_acceleration_and_jams_are_told_with_what_to_do():
     )
 
 
+@pytest.mark.parametrize("ask", [
+    st.minimum_power, st.minimum_dissipation, st.minimum_power_holds, st.newton,
+    lambda s: st.quasistatics(s, span=(0, 1)),
+])  # fmt: skip
+def test_what_is_no_system_is_refused(ask):
+    with pytest.raises(st.StatementError, match="what is asked about is not a system"):
+        ask("x")
+
+
+def test_a_step_of_one_support_point_can_be_printed():
+    part = st.slider(points=[(0, 0)], weights=1.0)
+    px, *_ = part.coordinates
+    step = st.minimum_power(part + st.System(constraints=[px - st.t]))
+    assert "slider (-1, " in repr(step)
+
+
 def test_a_step_has_no_accelerations():
     step = st.minimum_power(sled())
     with pytest.raises(st.StatementError, match="a step has no accelerations"):

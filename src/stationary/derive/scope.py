@@ -15,7 +15,7 @@ import sympy as sp
 
 from stationary.model.each import Each, Repeated
 from stationary.model.symbols import Coordinate, Velocity
-from stationary.model.system import System
+from stationary.model.system import System, require
 from stationary.model.terms import Contact, Drag, Friction
 
 
@@ -61,6 +61,7 @@ def minimum_power_holds(system: System) -> Scope:
     minimum power does not hold
       no   drag 'oil': grows with the power 1 of the speed: the slope of its power is 2 times it
     """
+    require(system)
     reasons: dict[str, str] = {}
     failing: list[str] = []
 

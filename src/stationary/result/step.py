@@ -141,7 +141,7 @@ class Step(AbstractShown):
             lines.append(f"  forces       {self.lam.text()}")
         shown = [
             f"{name} {value:.5g}" if np.ndim(value) == 0
-            else f"{name} ({', '.join(f'{x:.4g}' for x in value)})" if np.size(value) <= 3
+            else f"{name} ({', '.join(f'{x:.4g}' for x in np.ravel(value))})" if np.size(value) <= 3
             else f"{name} {len(value)} forces"
             for name, value in list(self.forces.items())[:6]
         ]  # fmt: skip

@@ -1,0 +1,95 @@
+"""Up to which speed a motion is quasistatic, and long ropes."""
+
+import numpy as np
+import pytest
+
+import examples
+import stationary as st
+
+x, y, phi = st.coordinates("x y phi")
+V, mu = st.parameters(V=0.1, mu=0.3)
+
+
+def test_a_block_that_is_shaken_is_quasistatic_until_its_inertia_is_a_tenth_of_friction():
+    # x = sin(V t): inertia V² sin(V t) against friction 1, largest at the end of the way.
+    block = st.System(
+        kinetic=x.dot**2 / 2, friction=[st.Friction(1.0, on=x)], constraints=[x - st.sin(V * st.t)]
+    )
+    found = st.quasistatic_error(block, speed=V, travel=1.5, within=(0.05, 2))
+    assert found.speed == pytest.approx(np.sqrt(0.1 / np.sin(1.5)), rel=0.02)
+    strict = st.quasistatic_error(block, speed=V, travel=1.5, within=(0.01, 2), level=0.01)
+    assert strict.speed == pytest.approx(np.sqrt(0.01 / np.sin(1.5)), rel=0.02)
+
+
+LONG, WIDE = 0.0856, 0.0540
+
+
+def card():
+    """The credit card of the report's introduction, pinned to a finger off its middle."""
+    outline = [(-LONG / 2, -WIDE / 2), (LONG / 2, -WIDE / 2), (LONG / 2, WIDE / 2),
+               (-LONG / 2, WIDE / 2)]  # fmt: skip
+    unit = st.slider(outline=outline, limit=1.0, count=60)
+    P = st.limit_surface(unit, count=10)
+    c, s = st.cos(phi), st.sin(phi)
+    support = st.each(
+        lambda p, w: st.Friction(
+            9.81 * mu * w, on=(x + c * p[0] - s * p[1], y + s * p[0] + c * p[1])
+        ),
+        P.points, P.weights, name="table",
+    )  # fmt: skip
+    # By the mass: it does not matter.
+    turning = (LONG**2 + WIDE**2) / 12 * phi.dot**2
+    finger = (
+        x + 0.02 * c + WIDE / 2 * s - 0.02,
+        y + 0.02 * s - WIDE / 2 * c + WIDE / 2 - V * st.t,
+    )
+    return st.System(
+        kinetic=(x.dot**2 + y.dot**2 + turning) / 2, friction=[support], constraints=finger
+    )
+
+
+def test_a_credit_card_is_quasistatic_up_to_roughly_ten_centimetres_per_second():
+    found = st.quasistatic_error(card(), speed=V, travel=0.05, within=(0.01, 2), count=100)
+    assert 0.03 < found.speed < 0.3
+    # Inertia grows with V² and friction with μ: the speed grows with the root of μ.
+    rough = st.quasistatic_error(
+        card(), speed=V, travel=0.05, within=(0.01, 2), count=100, params={mu: 1.2}
+    )
+    assert rough.speed / found.speed == pytest.approx(2.0, rel=0.02)
+
+
+def test_what_cannot_be_compared_is_refused():
+    bare = st.System(friction=[st.Friction(1.0, on=x)], constraints=[x - V * st.t])
+    with pytest.raises(st.DerivationError, match="no kinetic energy to compare with"):
+        st.quasistatic_error(bare, speed=V, travel=1.0)
+    with pytest.raises(st.StatementError, match="'W' is not a parameter of this system"):
+        st.quasistatic_error(bare + st.System(kinetic=x.dot**2), speed="W", travel=1.0)
+
+
+@pytest.mark.parametrize("count", [100, 1000])
+def test_a_long_rope_slides_with_forces_that_prove_it(count):
+    rope = examples.load("rope_pulled")
+    start = rope.snaked(count)
+    r, system = rope.system(count, start[-1])
+    step = st.minimum_power(system, at={r: start})
+    assert step.gap < 1e-9 and max(step.residual.values()) < 1e-9
+    # Written out here: links keep their lengths, and what the hand gives friction takes.
+    v = step[r.dot]
+    way = np.diff(start, axis=0)
+    assert np.abs(np.sum(way * np.diff(v, axis=0), axis=1)).max() < 1e-9 / count
+    taken = np.linalg.norm(v, axis=1).sum() / count
+    assert step.lam["hand"] == pytest.approx(taken, rel=1e-9)
+    np.testing.assert_allclose(v[-1], [1, 0], atol=1e-12)
+    # Warm, the same.
+    warm = st.minimum_power(system, at={r: start}, guess=step)
+    np.testing.assert_allclose(warm.v, step.v, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_a_rope_of_a_thousand_particles_is_pulled_on():
+    rope = examples.load("rope_pulled")
+    r, moved = rope.pull(1000, way=0.15, points=4)
+    assert moved.status == "done" and moved.residual["R"] < 1e-12
+    hand = moved[r][:, -1]
+    np.testing.assert_allclose(hand[:, 0] - hand[0, 0], moved.t, atol=1e-12)
+    assert np.all(np.diff(moved.lam["hand"][1:]) > 0)
