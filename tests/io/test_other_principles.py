@@ -91,7 +91,8 @@ def test_a_string_of_a_file_swings_with_its_natural_frequency(tmp_path, monkeypa
 
 def test_the_report_of_a_continuum_has_its_field_equations():
     text = STRING.replace("[modes]\ncount = 2\n", "")
-    made = build(st.load(text), film=False)
+    made = build(st.load(text))
+    assert "data:image/gif;base64," in made.html and "<h3>The field u</h3>" in made.html
     assert "By parts along the interval" in made.html and '<div class="note">' not in made.html
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -328,8 +331,15 @@ def _moving(report: _Report, motion: st.Motion) -> str:
     balance = motion.residual["energy"] / scale
     report.summary.append(("energy error, relative", f"{balance:.1e}"))
     pieces = [picture(motion.plot(), "Coordinates, velocities and energies over time")]
+    spread = report.model.continuum.fields if report.model.continuum is not None else ()
+    for f in spread:
+        title = f"The field {f}"
+        pieces.append(
+            f"<h3>{title}</h3>" + picture(motion.field(f).plot(), f"{title} over X and t")
+        )
     if report.film:
-        pieces.append("<h3>The film</h3>" + _film(motion))
+        film = "".join(_field_film(motion.field(f), str(f)) for f in spread) or _film(motion)
+        pieces.append("<h3>The film</h3>" + film)
     views = [("strobe", "Configurations", "the earlier the fainter"),
              ("phase", "Phase portrait", "velocities over coordinates")]  # fmt: skip
     if motion.kernel.layout.multipliers:
@@ -352,6 +362,18 @@ def _film(motion: st.Motion) -> str:
         return player(motion, fps=_FPS)
     except st.StatementError:
         return phase_film(motion)
+
+
+def _field_film(field: st.FieldFunction, name: str) -> str:
+    """Put the film of a field into the page."""
+    import matplotlib.pyplot as plt
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "field.gif")
+        field.animate(path, fps=_FPS)
+        plt.close("all")
+        data = b64encode(path.read_bytes()).decode()
+    return f'<figure class="film"><img src="data:image/gif;base64,{data}" alt="{name}"></figure>'
 
 
 def _evidence(motion: st.Motion, balance: float) -> str:
