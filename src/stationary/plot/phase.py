@@ -33,6 +33,7 @@ def phase(motion: Motion, *coordinates: Any) -> Any:
         for axes, name in zip(row[0], names):
             q, v = motion[name], motion[f"{name}.dot"]
             axes.margins(0.05)
+            axes.locator_params(axis="x", nbins=5)
             axes.plot(q, v)
             axes.plot(q[:1], v[:1], "o", color=COLORS[1], label="start")
             axes.plot(q[-1:], v[-1:], "s", color=COLORS[2], label="end")
