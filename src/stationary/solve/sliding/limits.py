@@ -17,6 +17,7 @@ from stationary.model.terms import Load
 from stationary.result.limits import LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
+from stationary.solve.inertia import require_system
 from stationary.solve.sliding.judge import Strength, strength
 from stationary.solve.sliding.principle import as_place, require_place
 from stationary.solve.sliding.question import Place, Question
@@ -63,6 +64,7 @@ def limit_load(
     >>> round(st.limit_load(ladder, load=P).factor, 8)
     4.0
     """
+    require_system(system)
     system, name, value, params, inputs = _one_symbol(system, load, params, inputs)
     places, questions = [], []
     for factor in (0.0, 1.0, 2.0):
@@ -79,11 +81,13 @@ def limit_load(
         questions.append(question)
     question, place = questions[0], places[0]
     require_place(question, places[1])
+    _require_rest(place)
     dead, live = place.problem.f, places[1].problem.f - place.problem.f
     _require_linear(name, places, live)
     where = {int(gap): k for k, gap in enumerate(place.touching)}
     cone = np.array([-1 if k < 0 else where.get(int(k), -2) for k in question.rubs], dtype=int)
-    place.problem.size[cone == -2] = 0.0
+    # Open contacts have no friction, and drag holds nothing.
+    place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
     cone[cone == -2] = -1
     found = strength(place.problem, dead, live, cone)
     return _wrapped(question, place, found)
@@ -175,6 +179,17 @@ def _scaled(system: System, load: Any) -> tuple[System, str]:
     return System(**kept), name
 
 
+def _require_rest(place: Place) -> None:
+    if np.any(place.problem.b) or np.any(place.problem.c):
+        raise StatementError(
+            say(
+                "a limit load is asked of a system that is already moving.",
+                "Found a constraint, or what friction acts on, that moves with time.",
+                "Ask about the system at rest, or take st.minimum_power for its motion.",
+            )
+        )
+
+
 def _require_linear(name: str, places: list[Place], live: np.ndarray) -> None:
     twice = places[2].problem.f - places[1].problem.f
     size = max(np.abs(live).max(initial=0.0), 1e-300)
@@ -218,6 +233,7 @@ def limit_surface(part: System, *, count: int = 2000) -> LimitSurface:
     >>> surface.wrench((0, 0, 1)).round(3) + 0.0  # the greatest moment of a disc is 2/3
     array([0.   , 0.   , 0.667])
     """
+    require_system(part)
     tables = [x for x in part.friction if isinstance(x, Repeated)]
     if len(part.coordinates) != 3 or len(tables) != 1:
         raise StatementError(

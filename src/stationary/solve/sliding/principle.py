@@ -195,10 +195,28 @@ def _step(
     place = question.at(float(t), q, viscous=viscous)
     require_place(question, place)
     outcome, place = solved(question, place, guess.answer if guess is not None else None)
+    _require_convex(place, outcome)
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
     return step
+
+
+def _require_convex(place: Place, outcome: Outcome) -> None:
+    """Refuse a dissipation that a motion makes smaller: its stationary point is no minimum."""
+    if place.problem.viscous is None or outcome.answer is None or not place.problem.dense:
+        return
+    second = place.problem.viscous(outcome.answer.v)[2].toarray()
+    values = np.linalg.eigvalsh((second + second.T) / 2)
+    if values[0] < -1e-9 * max(np.abs(values).max(), 1e-300):
+        raise DerivationError(
+            say(
+                "the dissipation is not convex in the velocities.",
+                f"Found the second derivative {values[0]:.3g} along one direction, expected none "
+                "below zero.",
+                "Check its sign: D grows with every speed, and −∂D/∂v resists it.",
+            )
+        )
 
 
 def as_place(at: Any) -> Any:
@@ -366,7 +384,8 @@ def _message(question: Question, word: str, outcome: Outcome) -> str:
         return "it slides; forces and velocities prove each other"
     if word == "sticks":
         if outcome.rest is None:
-            return "nothing pushes, nothing moves"
+            pushed = outcome.answer is not None and np.any(outcome.answer.problem.f)
+            return "friction holds it" if pushed else "nothing pushes, nothing moves"
         return (
             f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
         )

@@ -168,7 +168,7 @@ class Question:
         R, b, A, gap, g, G = evaluated(self.sliding, "holds")(*given)
         (f,) = evaluated(self.sliding, "pushes")(*given)
         size, power = size[self.starts], power[self.starts]
-        self._require(f, c, size, b, t)
+        self._require(f, c, size, power, b, t)
         if touching is None:
             closed = gap <= TOUCHING * max(1.0, np.abs(q).max(initial=0.0))
             touching = np.flatnonzero(closed)
@@ -184,13 +184,30 @@ class Question:
         )
         return Place(t, q, u, problem, along, R, gap, touching)
 
-    def _require(self, f: np.ndarray, c: np.ndarray, size: np.ndarray, b: np.ndarray, t: float):
+    def _require(
+        self,
+        f: np.ndarray,
+        c: np.ndarray,
+        size: np.ndarray,
+        power: np.ndarray,
+        b: np.ndarray,
+        t: float,
+    ) -> None:
         if not all(np.all(np.isfinite(x)) for x in (f, c, size, b)):
             raise StatementError(
                 say(
                     "a force, a friction limit or a rate is not finite here.",
                     f"Found a division by zero or a root of a negative number at t = {t:g}.",
                     "Ask elsewhere, or check the parameters.",
+                )
+            )
+        if power.min(initial=0.0) < 0:
+            worst = int(np.argmin(power))
+            raise StatementError(
+                say(
+                    f"the power of drag '{self.term_name(worst)}' is negative.",
+                    f"Found {power[worst]:.6g}, expected zero (dry friction) or more.",
+                    "A force that falls with the speed has no least dissipation: use st.simulate.",
                 )
             )
         worst = int(np.argmin(size)) if len(size) else 0
