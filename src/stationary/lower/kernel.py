@@ -18,7 +18,7 @@ from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.model.layout import Layout
-from stationary.model.system import System, require
+from stationary.model.system import System, kept, require
 
 # Which outputs of the graphs' functions are matrices.
 _MATRICES = {
@@ -34,10 +34,14 @@ _COMPILE_UP_TO = 20_000
 _KEPT = 128
 
 
-@lru_cache(maxsize=_KEPT)
 def graph_of(system: System) -> Graph:
     """Return the graph of a system; equal statements share one."""
     require(system)
+    return _graph(system)
+
+
+@kept(_KEPT)
+def _graph(system: System) -> Graph:
     return Graph(system)
 
 
@@ -59,7 +63,7 @@ def sampled(owner: Any, name: str, output: int, times: int) -> Numeric:
     return Numeric(one.map(name, "serial", times, [len(symbols) - 1], []))
 
 
-@lru_cache(maxsize=_KEPT)
+@kept(_KEPT)
 def kernel_of(
     system: System,
     signature: Signature,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from typing import Any
 
 import sympy as sp
@@ -136,6 +136,15 @@ class System:
         """The inputs that occur, in the order of their declaration."""
         return self._symbols(Input)
 
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Names of parameters and inputs in the order of their vectors.
+
+        Declarations made between two equal statements may have turned it round: what is kept of
+        one of them serves the other only if this is the same, too.
+        """
+        return tuple(s.name for s in (*self.parameters, *self.inputs))
+
     def _symbols(self, kind: type) -> tuple[Any, ...]:
         every = (contents(e).symbols for _, e in self.expressions())
         found = {s for symbols in every for s in symbols if isinstance(s, kind)}
@@ -223,6 +232,23 @@ def require(system: Any) -> None:
             else "Pass an st.System, or a sum of parts.",
         )
     )
+
+
+def kept(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Remember what a function makes of the last `count` systems; equal ones share it."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @lru_cache(maxsize=count)
+        def made(order: tuple[str, ...], system: System, *more: Any) -> Any:
+            return function(system, *more)
+
+        @wraps(function)
+        def remembered(system: System, *more: Any) -> Any:
+            return made(system.order, system, *more)
+
+        return remembered
+
+    return decorate
 
 
 def written_out(system: System) -> System:

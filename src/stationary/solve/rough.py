@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from stationary.lower.inputs import SLOTS, lowered
-from stationary.model.system import System
+from stationary.model.system import System, kept
 from stationary.solve.still import AbstractStill, balance_of
 
 # Most time for one search, in seconds of the processor.
@@ -36,7 +35,7 @@ def by_ipopt(still: AbstractStill, q: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return found, np.concatenate([np.arange(rows), rows + touching])
 
 
-@lru_cache(maxsize=16)
+@kept(16)
 def _solver(system: System, signature: tuple) -> ca.Function:
     balance = balance_of(system)
     n, m = system.size, len(system.parameters)

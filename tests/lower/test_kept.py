@@ -1,0 +1,37 @@
+"""What is kept of a system serves an equal one only where its vectors have the same order."""
+
+from typing import Any
+
+import pytest
+
+import stationary as st
+
+VALUES = {"m": 0.01, "length": 2.0, "g": 9.8, "tau": 0.1}
+
+
+def pendulum(order):
+    theta = st.coordinates("theta")
+    values: dict[str, Any] = {name: VALUES[name] for name in order}
+    found = dict(zip(order, st.parameters(**values)))
+    m, length, g, tau = (found[name] for name in VALUES)
+    return st.System(
+        kinetic=m * length**2 * theta.dot**2 / 2,
+        potential=m * g * length * (1 - st.cos(theta)),
+        work=tau * theta,
+    )
+
+
+def test_declarations_in_between_do_not_mix_up_the_parameters():
+    first = pendulum(list(VALUES))
+    rest = st.statics(first)["theta"]
+    assert rest == pytest.approx(0.5354220630779957)  # asin(τ/mgl)
+    swing = st.simulate(first, span=(0, 1), points=2)["theta"][-1]
+    again = pendulum(["tau", "g", "length", "m"])
+    assert again == first and again.parameters != first.parameters
+    # More systems than are kept: of what was made of the first one a part is gone.
+    x = st.coordinates("x")
+    for k in range(140):
+        st.statics(st.System(potential=(k + 1) * x**2))
+    assert st.statics(again)["theta"] == pytest.approx(rest, rel=1e-14)
+    assert st.simulate(again, span=(0, 1), points=2)["theta"][-1] == pytest.approx(swing, rel=1e-13)
+    assert st.simulate(first, span=(0, 1), points=2)["theta"][-1] == pytest.approx(swing, rel=1e-13)
