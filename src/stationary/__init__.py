@@ -13,6 +13,8 @@ Equations of motion
 """
 
 import importlib
+import os
+import sys
 import typing
 
 __version__ = "0.1.0"
@@ -22,12 +24,17 @@ if typing.TYPE_CHECKING:
     from stationary.public import __all__  # noqa: F401
 
 
-def __getattr__(name: str) -> typing.Any:
-    """Import everything when something is first asked for: a command's help does not wait."""
-    # Not ``from stationary import public``: that asks this function first.
+def _everything() -> dict[str, typing.Any]:
+    # Not ``from stationary import public``: that asks `__getattr__` first.
     public = importlib.import_module("stationary.public")
     given = {each: getattr(public, each) for each in public.__all__}
     globals().update(given, __all__=public.__all__)
+    return given
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Import everything when something is first asked for: a command's help does not wait."""
+    given = _everything()
     if name not in globals():
         from stationary.errors import did_you_mean
 
@@ -37,3 +44,9 @@ def __getattr__(name: str) -> typing.Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__getattr__("__all__")})
+
+
+# The command ``stationary``, or ``python -m stationary``, answers ``--help`` without waiting; who
+# imports the package is going to use it.
+if os.path.basename(sys.argv[0] if sys.argv else "") not in ("stationary", "stationary.exe", "-m"):
+    _everything()
