@@ -290,7 +290,10 @@ def command(*arguments):
 def test_the_version_and_the_help_come_at_once():
     said = command("--help")
     # No package that computes is imported for it.
-    code = "import sys, stationary.cli.arguments as a; a.parser(); print(*sorted(sys.modules))"
+    code = (
+        "import sys; sys.argv = ['stationary']; import stationary.cli.arguments as a; a.parser(); "
+        "print(*sorted(sys.modules))"
+    )
     words = [sys.executable, "-c", code]
     loaded = subprocess.run(words, capture_output=True, text=True, timeout=120, env=ENV).stdout
     heavy = {"numpy", "sympy", "casadi", "scipy", "matplotlib", "rich"}

@@ -370,8 +370,9 @@ def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
     words = np.full(len(place.gap), "open", dtype=object)
     closed = (answer.mu > 0) | (np.abs(rate) <= 1e-10 * answer.speed)
     words[place.touching] = np.where(closed, "holds", "opens")
-    for term, contact in enumerate(question.rubs):
-        if contact >= 0 and words[contact] == "holds":
+    for term in np.flatnonzero(question.rubs >= 0):
+        contact = question.rubs[term]
+        if words[contact] == "holds":
             words[contact] = "sticks" if answer.stuck[term] else "slides"
     return {
         rows.name: words[rows.places] if rows.shape else str(words[rows.places])

@@ -129,8 +129,14 @@ def free_directions(answer: Answer) -> np.ndarray:
     along = np.where(dry, along, 0.0)
     active = answer.working & (answer.mu > 1e-12 * answer.strength)
     if problem.dense:
-        shared = problem.sums(along[:, None] * B)[problem.term]
-        rows = (B - along[:, None] * shared) * weight[:, None]
+        if problem.width == 2 and dry.all() and moves.all():
+            # In a plane only what is across the slip costs.
+            pairs, u2 = B.reshape(-1, 2, problem.n), u.reshape(-1, 2)
+            across = u2[:, :1] * pairs[:, 1] - u2[:, 1:] * pairs[:, 0]
+            rows = across * weight[::2, None]
+        else:
+            shared = problem.sums(along[:, None] * B)[problem.term]
+            rows = (B - along[:, None] * shared) * weight[:, None]
         stacked = np.vstack([rows, A, G[active]])
         if problem.viscous:
             stacked = np.vstack([stacked, problem.viscous(answer.v)[2].toarray() / problem.force])
