@@ -263,10 +263,11 @@ def require_place(question: Question, place: Place) -> None:
             )
         )
     for entry, rows in zip(question.system.friction, question.layout.slips):
-        places = rows.places.ravel()
-        empty = abs(problem.B[places]).sum() == 0 and not np.any(problem.c[places])
         term = entry.term if isinstance(entry, Repeated) else entry
-        if empty and not any(on.free_symbols for on in term.on):
+        if any(on.free_symbols for on in term.on):
+            continue
+        places = rows.places.ravel()
+        if abs(problem.B[places]).sum() == 0 and not np.any(problem.c[places]):
             raise StatementError(
                 say(
                     f"friction '{term.name}' acts on something that does not move.",
