@@ -241,7 +241,7 @@ def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> float | Non
         moving = a if start[a] != end[a] else b
         fixed = {s: v for s, v in start.items() if s != moving}
         f = sp.lambdify(moving, F[moving].subs(fixed).subs(sample), "numpy")
-        low, high = (float(sp.sympify(p[moving]).subs(sample)) for p in (start, end))
+        low, high = (float((sp.S.Zero + p[moving]).subs(sample)) for p in (start, end))
         with np.errstate(all="ignore"):
             values = np.broadcast_to(f(low + (nodes + 1) / 2 * (high - low)), nodes.shape)
         if np.iscomplexobj(values) or not np.all(np.isfinite(values)):
