@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.errors import MissingExtra, say
-from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.problem import Answer, Problem
 
 
 @dataclass(frozen=True)
@@ -273,9 +273,3 @@ def _dissipated(problem: Problem, v: np.ndarray, cone: np.ndarray | None) -> flo
 def resting(problem: Problem) -> Strength:
     """Tell how many times larger all pushes may grow before something slides."""
     return strength(problem, np.zeros(problem.n), problem.f)
-
-
-def moving(problem: Problem, v: np.ndarray) -> np.ndarray:
-    """Tell which friction terms move."""
-    r = problem.speeds(problem.rates(v))
-    return r > STILL * max(r.max(initial=0.0), 1e-300)

@@ -18,7 +18,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Step
 from stationary.solve.sliding.coulomb import pressed
-from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, free_directions, settled, smallest
 
@@ -234,9 +234,9 @@ def solved(question: Question, place: Place, guess: Answer | None = None) -> tup
 def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
-    size = max(1.0, np.abs(place.q).max(initial=0.0))
-    bad = [i for i in np.argsort(-np.abs(place.R)) if abs(place.R[i]) > 1e-6 * size]
-    if bad:
+    size = max(1.0, largest(place.q))
+    if largest(place.R) > 1e-6 * size:
+        bad = [i for i in np.argsort(-np.abs(place.R)) if abs(place.R[i]) > 1e-6 * size]
         named = "; ".join(f"'{layout.row_name(int(i))}' has R = {place.R[i]:.3g}" for i in bad[:3])
         raise StatementError(
             say(
@@ -262,10 +262,9 @@ def require_place(question: Question, place: Place) -> None:
                 "State what resists the motion, or use st.simulate.",
             )
         )
-    for entry, rows in zip(question.system.friction, question.layout.slips):
+    for index in _motionless(question.system):
+        entry, rows = question.system.friction[index], question.layout.slips[index]
         term = entry.term if isinstance(entry, Repeated) else entry
-        if any(on.free_symbols for on in term.on):
-            continue
         places = rows.places.ravel()
         if abs(problem.B[places]).sum() == 0 and not np.any(problem.c[places]):
             raise StatementError(
@@ -276,6 +275,13 @@ def require_place(question: Question, place: Place) -> None:
                 )
             )
     _require_touch(question, place)
+
+
+@lru_cache(maxsize=128)
+def _motionless(system: System) -> tuple[int, ...]:
+    """Return the friction terms that act on something without a symbol in it."""
+    terms = (x.term if isinstance(x, Repeated) else x for x in system.friction)
+    return tuple(i for i, x in enumerate(terms) if not any(on.free_symbols for on in x.on))
 
 
 def _require_touch(question: Question, place: Place) -> None:
@@ -324,10 +330,6 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     v, y = answer.v, answer.y
     moves = np.abs(v).max(initial=0.0) > 0
     word = "sticks" if outcome.word == "moves" and not moves else outcome.word
-    r = problem.speeds(problem.rates(v))
-    taken = float(np.sum(problem.size * r ** (problem.power + 1)))
-    if problem.viscous:
-        taken += float(problem.viscous(v)[1] @ v)
     mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
     mu[place.touching] = answer.mu
     named = {rows.name: _shaped(-y[rows.places]) for rows in layout.slips}
@@ -339,8 +341,8 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         v=v,
         params=question.params,
         u=place.u,
-        power=problem.value(v),
-        dissipated=taken,
+        power=answer.value,
+        dissipated=answer.dissipated,
         lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
         forces=named,
         modes=_modes(question, place, answer),
@@ -367,9 +369,10 @@ def _margin(outcome: Outcome) -> float:
 
 def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
     """Tell of every contact whether it is open, holds, sticks or slides."""
-    rate = answer.problem.matrices[2] @ answer.v + answer.problem.g
+    if not len(place.gap):
+        return {}
     words = np.full(len(place.gap), "open", dtype=object)
-    closed = (answer.mu > 0) | (np.abs(rate) <= 1e-10 * answer.speed)
+    closed = (answer.mu > 0) | (np.abs(answer.opening) <= 1e-10 * answer.speed)
     words[place.touching] = np.where(closed, "holds", "opens")
     for term in np.flatnonzero(question.rubs >= 0):
         contact = question.rubs[term]

@@ -93,6 +93,14 @@ class Problem:
         return np.repeat(np.arange(self.terms), self.widths)
 
     @cached_property
+    def planar(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The two rows of B of every term, where all friction is dry, in planes, and dense."""
+        if not (self.dense and self.dry and self.width == 2):
+            return None
+        B = self.matrices[0]
+        return np.ascontiguousarray(B[0::2].T), np.ascontiguousarray(B[1::2].T)
+
+    @cached_property
     def force(self) -> float:
         """The size of the forces at work."""
         return max(self.size.max(initial=0.0), np.abs(self.f).max(initial=0.0)) or 1.0
@@ -122,39 +130,9 @@ class Problem:
     def speeds(self, w: np.ndarray) -> np.ndarray:
         """Return |w| of each term."""
         if self.width:
-            return np.sqrt(np.einsum("ij,ij->i", *[w.reshape(-1, self.width)] * 2))
+            parts = w.reshape(-1, self.width)
+            return np.sqrt(np.einsum("ij,ij->i", parts, parts))
         return np.sqrt(self.sums(w * w))
-
-    def value(self, v: np.ndarray) -> float:
-        """Return what is minimized."""
-        r, order = self.speeds(self.rates(v)), self.power + 1
-        total = float(np.sum(self.size * r**order / order) - self.f @ v)
-        return total + (self.viscous(v)[0] if self.viscous else 0.0)
-
-    def bound(self, v: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray) -> float:
-        """Return what the minimum cannot be below, by forces that balance the pushes."""
-        limit = np.maximum(self.size, 1e-300)
-        strength, n = self.speeds(y), self.power
-        # Dry friction within its limit costs nothing; drag costs its conjugate.
-        with np.errstate(divide="ignore", over="ignore"):
-            shares = np.where(
-                n > 0,
-                n / (n + 1) * limit * (strength / limit) ** ((n + 1) / np.where(n > 0, n, 1.0)),
-                0.0,
-            )
-        total = float(y @ self.c - lam @ self.b - mu @ self.g - shares.sum())
-        if self.viscous:
-            value, slope, _ = self.viscous(v)
-            total += value - float(slope @ v)
-        return total
-
-    def unbalanced(
-        self, v: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray
-    ) -> np.ndarray:
-        """Return what is left over of the forces."""
-        B, A, G = self.matrices
-        left = self.f - B.T @ y + A.T @ lam + G.T @ mu
-        return left - self.viscous(v)[1] if self.viscous else left
 
 
 @dataclass(frozen=True)
@@ -174,53 +152,115 @@ class Answer:
     source: str = field(default="", compare=False)
 
     @cached_property
+    def rates(self) -> np.ndarray:
+        """The rates w against which friction acts."""
+        return self.problem.rates(self.v)
+
+    @cached_property
+    def speeds(self) -> np.ndarray:
+        """The speed |w| of each friction term."""
+        return self.problem.speeds(self.rates)
+
+    @cached_property
+    def resists(self) -> np.ndarray:
+        """The size of the force of each friction term."""
+        return self.problem.speeds(self.y)
+
+    @cached_property
+    def damping(self) -> tuple[float, np.ndarray, Any] | None:
+        """D, its slope and its second derivative, where there is damping."""
+        return self.problem.viscous(self.v) if self.problem.viscous else None
+
+    @cached_property
+    def slipping(self) -> np.ndarray:
+        """What each friction term takes."""
+        p = self.problem
+        return p.size * (self.speeds if p.dry else self.speeds ** (p.power + 1))
+
+    @cached_property
+    def dissipated(self) -> float:
+        """The rate at which energy is lost."""
+        lost = float(self.slipping.sum())
+        return lost + float(self.damping[1] @ self.v) if self.damping else lost
+
+    @cached_property
+    def value(self) -> float:
+        """What is minimized."""
+        p = self.problem
+        shares = self.slipping if p.dry else self.slipping / (p.power + 1)
+        total = float(shares.sum()) - float(p.f @ self.v)
+        return total + self.damping[0] if self.damping else total
+
+    @cached_property
+    def bound(self) -> float:
+        """What the minimum cannot be below, by forces that balance the pushes."""
+        p = self.problem
+        total = float(self.y @ p.c - self.lam @ p.b - self.mu @ p.g)
+        drag = np.flatnonzero(p.power > 0)
+        if len(drag):
+            # Dry friction within its limit costs nothing; drag costs its conjugate.
+            limit, n = np.maximum(p.size[drag], 1e-300), p.power[drag]
+            with np.errstate(divide="ignore", over="ignore"):
+                shares = n / (n + 1) * limit * (self.resists[drag] / limit) ** ((n + 1) / n)
+            total -= float(shares.sum())
+        if self.damping:
+            total += self.damping[0] - float(self.damping[1] @ self.v)
+        return total
+
+    @cached_property
+    def unbalanced(self) -> np.ndarray:
+        """What is left over of the forces."""
+        B, A, G = self.problem.matrices
+        left = self.problem.f - B.T @ self.y + A.T @ self.lam + G.T @ self.mu
+        return left - self.damping[1] if self.damping else left
+
+    @cached_property
+    def opening(self) -> np.ndarray:
+        """The rates of the gaps that touch."""
+        return self.problem.matrices[2] @ self.v + self.problem.g
+
+    @cached_property
     def residual(self) -> dict[str, float]:
         """Largest unbalanced force, violations of what holds, excess of friction; relative."""
         p = self.problem
-        _, A, G = p.matrices
-        speed = self.speed
-        excess = np.where(p.power == 0, p.speeds(self.y) - p.size, 0.0)
-        pull = np.concatenate([-self.mu, [0.0]])
+        excess = self.resists - p.size
+        if not p.dry:
+            excess = excess[p.power == 0]
         return {
-            "force": _largest(p.unbalanced(self.v, self.y, self.lam, self.mu)) / self.strength,
-            "rate": _largest(A @ self.v + p.b) / speed,
-            "contact": max(0.0, float(-(G @ self.v + p.g).min(initial=0.0))) / speed,
-            "friction": max(0.0, float(excess.max(initial=0.0))) / p.force,
-            "pull": max(0.0, float(pull.max())) / self.strength,
+            "force": largest(self.unbalanced) / self.strength,
+            "rate": largest(p.matrices[1] @ self.v + p.b) / self.speed,
+            "contact": (0.0 - float(self.opening.min(initial=0.0))) / self.speed,
+            "friction": float(excess.max(initial=0.0)) / p.force,
+            "pull": (0.0 - float(self.mu.min(initial=0.0))) / self.strength,
         }
 
     @cached_property
     def strength(self) -> float:
         """The size of all forces, those that hold and those of damping included."""
-        held = [_largest(self.lam), _largest(self.mu)]
-        if self.problem.viscous:
-            held.append(_largest(self.problem.viscous(self.v)[1]))
+        held = [largest(self.lam), largest(self.mu)]
+        if self.damping:
+            held.append(largest(self.damping[1]))
         return max(self.problem.force, *held)
 
     @cached_property
     def speed(self) -> float:
         """The size of the velocities at work."""
-        p = self.problem
-        return max(_largest(p.rates(self.v)), _largest(self.v), _largest(p.b)) or 1.0
+        return max(largest(self.rates), largest(self.v), largest(self.problem.b)) or 1.0
 
     @cached_property
     def gap(self) -> float:
         """The duality gap, relative to the power at work."""
-        p = self.problem
-        above, below = p.value(self.v), p.bound(self.v, self.y, self.lam, self.mu)
-        r = p.speeds(p.rates(self.v))
-        scale = float(np.sum(p.size * r ** (p.power + 1))) + abs(float(p.f @ self.v))
+        scale = float(self.slipping.sum()) + abs(float(self.problem.f @ self.v))
         # Where everything rolls no power is at work: then what friction could take is the measure.
-        return abs(above - below) / (scale + abs(above) + self.strength * self.speed)
+        scale += abs(self.value) + self.strength * self.speed
+        return abs(self.value - self.bound) / scale
 
     def right(self, tolerance: float = 1e-9) -> bool:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
-        return (
-            bool(np.all(np.isfinite(self.v)) and np.all(np.isfinite(self.y)))
-            and max(self.residual.values()) <= tolerance
-            and self.gap <= tolerance
-        )
+        # What is not finite fails every comparison.
+        return all(x <= tolerance for x in self.residual.values()) and self.gap <= tolerance
 
 
-def _largest(x: np.ndarray) -> float:
+def largest(x: np.ndarray) -> float:
+    """Return the largest size of any entry."""
     return float(np.abs(x).max(initial=0.0))

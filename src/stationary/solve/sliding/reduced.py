@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg.lapack import dgesv
 from scipy.sparse.linalg import splu
 
 from stationary.derive.order import saddle_order
-from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.problem import STILL, Answer, Problem, largest
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
 # Terms let go or caught at once, and how often that is tried.
 _ROUNDS = 12
+_NONE = np.zeros(0, dtype=int)
 
 
 def refined(problem: Problem, near: Answer) -> Answer | None:
@@ -43,11 +46,9 @@ def _mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
     """Let go what is held with too much force; catch what would pass through."""
     problem = found.problem
     stuck, working = found.stuck.copy(), found.working.copy()
-    strength = problem.speeds(found.y)
-    slips = stuck & (strength > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
+    slips = stuck & (found.resists > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
     pulls = working & (found.mu < -1e-11 * found.strength)
-    rate = problem.matrices[2] @ found.v + problem.g
-    enters = ~working & (rate < -1e-11 * found.speed)
+    enters = ~working & (found.opening < -1e-11 * found.speed)
     if slips.any():
         stuck[slips] = False
     if pulls.any():
@@ -64,54 +65,58 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
     """
     stuck, working = near.stuck, near.working
     B, A, G = problem.matrices
-    held = stuck[problem.term]
+    held = np.flatnonzero(stuck[problem.term]) if stuck.any() else _NONE
     moves = ~stuck
     C = _stack(A, G[working], B[held])
     drive = np.concatenate([problem.b, problem.g[working], problem.c[held]])
-    rows, gaps = len(problem.b), int(working.sum())
+    rows, gaps = len(problem.b), int(np.count_nonzero(working))
     nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
+    driven = largest(drive)
     best, order = np.inf, None
-    v = near.v.copy()
-    w = problem.rates(v)
-    r = problem.speeds(w)
-    for step in range(_MOST_STEPS):
+    v, w, r, forces = near.v, near.rates, near.speeds, near.y
+    for _ in range(_MOST_STEPS):
         w = problem.rates(v)
         r = problem.speeds(w)
-        size = max(np.abs(w).max(initial=0.0), np.abs(drive).max(initial=0.0))
-        if np.any(moves & (r <= STILL * size) & (problem.size > 0) & (problem.power < 1)):
+        size = max(largest(w), driven)
+        slow = r <= STILL * size
+        if slow.any() and np.any(moves & slow & (problem.size > 0) & (problem.power < 1)):
             return None
-        push, H = _local(problem, v, w, r, moves)
+        s = _slope(problem, r)
+        if len(held):
+            s[stuck] = 0.0
+        forces = s[problem.term] * w
+        push = B.T @ forces
+        damping = problem.viscous(v) if problem.viscous else None
+        if damping:
+            push = push + damping[1]
         left = problem.f - push + C.T @ nu
         off = C @ v + drive
-        strength = max(problem.force, np.abs(nu).max(initial=0.0))
-        error = np.abs(left).max(initial=0.0) / strength + (
-            np.abs(off).max(initial=0.0) / size if size else 0.0
-        )
-        if not np.isfinite(error):
+        astray = largest(off)
+        error = largest(left) / max(problem.force, largest(nu)) + (astray / size if size else 0.0)
+        if not isfinite(error):
             return None
         if error <= 1e-15 or (error < _ROUNDING and error >= 0.1 * best):
             break
         best = min(best, error)
+        H = _bend(problem, w, r, s)
+        if damping:
+            H = H + (damping[2].toarray() if problem.dense else damping[2])
         if order is None and not problem.dense:
             order = saddle_order(H, C)
         dv, dnu = _solved(H, C, left, -off, order)
-        if not (np.all(np.isfinite(dv)) and np.all(np.isfinite(dnu))):
+        if not (isfinite(dv.sum()) and isfinite(dnu.sum())):
             return None
         # Full steps lead onto what holds, and arrive close to the end, where rounding would only
         # mislead a search; in between a step may go too far.
         share = 1.0
-        if error > 1e-6 and np.abs(off).max(initial=0.0) <= 1e-6 * size:
+        if error > 1e-6 and astray <= 1e-6 * size:
             share = _shortened(problem, v, dv, moves, float((C @ dv) @ (nu + dnu)))
         v, nu = v + share * dv, nu + dnu * share
-        if np.abs(v).max() > 1e9 * max(size, 1.0):
+        if largest(v) > 1e9 * max(size, 1.0):
             return None
     else:
         if best > 1e-10:
             return None
-    forces = np.zeros(len(problem.c))
-    moving = ~held
-    scale = _slope(problem, r)[problem.term]
-    forces[moving] = (scale * w)[moving]
     forces[held] = -nu[rows + gaps :]
     mu = np.zeros(len(problem.g))
     mu[working] = nu[rows : rows + gaps]
@@ -121,39 +126,31 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
 def _slope(problem: Problem, r: np.ndarray) -> np.ndarray:
     """Return the force of each term per unit of speed, a rⁿ⁻¹."""
     if problem.dry:
-        return np.divide(problem.size, r, out=np.zeros_like(r), where=r > 0)
+        return np.divide(problem.size, r, out=np.zeros(len(r)), where=r > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         made = problem.size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
     return np.where(r > 0, made, np.where(problem.power == 1, problem.size, 0.0))
 
 
-def _local(problem: Problem, v: np.ndarray, w: np.ndarray, r: np.ndarray, moves: np.ndarray):
-    """Return what resists, and its slope, of the terms that move."""
-    B = problem.matrices[0]
-    s = np.where(moves, _slope(problem, r), 0.0)
-    bend = np.divide(s * (problem.power - 1), r * r, out=np.zeros_like(r), where=r > 0)
-    rows = s[problem.term]
-    push = B.T @ (rows * w)
-    if problem.dense and problem.dry and problem.width == 2:
+def _bend(problem: Problem, w: np.ndarray, r: np.ndarray, s: np.ndarray) -> Any:
+    """Return the slope of what friction resists with, `s` per unit of speed."""
+    if problem.planar:
         # In a plane friction resists changes across the slip alone.
-        u = (w / np.maximum(np.repeat(r, 2), 1e-300)).reshape(-1, 2)
-        pairs = B.reshape(-1, 2, problem.n)
-        across = u[:, :1] * pairs[:, 1] - u[:, 1:] * pairs[:, 0]
-        H: Any = (across * s[:, None]).T @ across
-    elif problem.dense:
+        X, Y = problem.planar
+        u = w.reshape(-1, 2) / np.maximum(r, 1e-300)[:, None]
+        across = X * u[:, 1] - Y * u[:, 0]
+        return (across * s) @ across.T
+    B = problem.matrices[0]
+    rows = s[problem.term]
+    bend = np.divide(s * (problem.power - 1), r * r, out=np.zeros_like(r), where=r > 0)
+    if problem.dense:
         X = problem.sums(w[:, None] * B)
-        H = (B * rows[:, None]).T @ B + (X * bend[:, None]).T @ X
-    else:
-        gather = sparse.csr_matrix(
-            (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
-        )
-        X = gather @ B.multiply(w[:, None]).tocsr()
-        H = B.T @ B.multiply(rows[:, None]) + X.T @ X.multiply(bend[:, None])
-    if problem.viscous:
-        _, slope, second = problem.viscous(v)
-        push = push + slope
-        H = H + (second.toarray() if problem.dense else second)
-    return push, H
+        return (B * rows[:, None]).T @ B + (X * bend[:, None]).T @ X
+    gather = sparse.csr_matrix(
+        (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
+    )
+    X = gather @ B.multiply(w[:, None]).tocsr()
+    return B.T @ B.multiply(rows[:, None]) + X.T @ X.multiply(bend[:, None])
 
 
 def _shortened(
@@ -198,13 +195,9 @@ def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, order: np.ndarra
     if order is None:
         K = np.zeros((n + m, n + m))
         K[:n, :n], K[:n, n:], K[n:, :n] = H, -C.T, C
-        try:
-            made = np.linalg.solve(K, known)
-            if not np.all(np.isfinite(made)) or (
-                np.abs(K @ made - known).max() > 1e-8 * max(np.abs(known).max(), 1e-300)
-            ):
-                raise np.linalg.LinAlgError
-        except np.linalg.LinAlgError:
+        *_, made, singular = dgesv(K, known)
+        # What is not finite fails the comparison, too.
+        if singular or not largest(K @ made - known) <= 1e-8 * largest(known):
             made = np.linalg.lstsq(K, known, rcond=1e-13)[0]
         return made[:n], made[n:]
     size = abs(H).max() or 1.0

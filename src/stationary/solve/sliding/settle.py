@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import svds
 
-from stationary.solve.sliding.judge import Cones, Strength, Verdict, judged, moving, resting
-from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.judge import Cones, Strength, Verdict, judged, resting
+from stationary.solve.sliding.problem import STILL, Answer, Problem
 from stationary.solve.sliding.reduced import least_motion, refined
 
 # A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
@@ -114,45 +114,50 @@ def free_directions(answer: Answer) -> np.ndarray:
     """
     problem = answer.problem
     B, A, G = problem.matrices
-    w = problem.rates(answer.v)
-    u = w / np.maximum(problem.speeds(w), 1e-300)[problem.term]
-    moves = (moving(problem, answer.v) & ~answer.stuck)[problem.term]
-    strength = problem.speeds(answer.y)
-    slack = (strength < problem.size * (1 - 1e-7))[problem.term]
-    # Terms at rest whose friction is used up may start to move, along their force.
-    along = np.where(moves[:, None], u[:, None], 0.0).ravel()
-    marginal = ~moves & ~slack
-    y = answer.y / np.maximum(strength, 1e-300)[problem.term]
-    along = np.where(marginal, y, along)
-    weight = np.sqrt(np.maximum(problem.size, 0.0) / problem.force)[problem.term]
-    dry = (problem.power == 0)[problem.term]
-    along = np.where(dry, along, 0.0)
+    r, dry = answer.speeds, problem.power == 0
+    moves = (r > STILL * r.max(initial=0.0)) & ~answer.stuck
+    weight = problem.size / problem.force
     active = answer.working & (answer.mu > 1e-12 * answer.strength)
+    if problem.planar and moves.all():
+        # In a plane only what is across the slip costs.
+        X, Y = problem.planar
+        across = X * (answer.rates[1::2] / r) - Y * (answer.rates[0::2] / r)
+        gram = (across * weight) @ across.T + A.T @ A + G[active].T @ G[active]
+        if _regular(gram):
+            return np.zeros((0, problem.n))
+    term = problem.term
+    # Terms at rest whose friction is used up may start to move, along their force.
+    marginal = ~moves & (answer.resists >= problem.size * (1 - 1e-7))
+    ahead = np.where(moves[term], answer.rates, np.where(marginal[term], answer.y, 0.0))
+    ahead[~dry[term]] = 0.0
+    along = ahead / np.maximum(problem.speeds(ahead), 1e-300)[term]
+    weight = np.sqrt(np.maximum(weight, 0.0))[term]
     if problem.dense:
-        if problem.width == 2 and dry.all() and moves.all():
-            # In a plane only what is across the slip costs.
-            pairs, u2 = B.reshape(-1, 2, problem.n), u.reshape(-1, 2)
-            across = u2[:, :1] * pairs[:, 1] - u2[:, 1:] * pairs[:, 0]
-            rows = across * weight[::2, None]
-        else:
-            shared = problem.sums(along[:, None] * B)[problem.term]
-            rows = (B - along[:, None] * shared) * weight[:, None]
-        stacked = np.vstack([rows, A, G[active]])
-        if problem.viscous:
-            stacked = np.vstack([stacked, problem.viscous(answer.v)[2].toarray() / problem.force])
+        shared = problem.sums(along[:, None] * B)[term]
+        stacked = np.vstack([(B - along[:, None] * shared) * weight[:, None], A, G[active]])
+        if answer.damping:
+            stacked = np.vstack([stacked, answer.damping[2].toarray() / problem.force])
+        if _regular(stacked.T @ stacked):
+            return np.zeros((0, problem.n))
         scale = np.abs(stacked).max(axis=0)
         scale[scale == 0] = 1.0
-        stacked = stacked / scale
-        values, vectors = np.linalg.eigh(stacked.T @ stacked)
-        free = vectors.T[values <= _FREE**2 * len(stacked) * max(values[-1], 1e-300)] / scale
+        _, values, vectors = np.linalg.svd(stacked / scale, full_matrices=len(stacked) < problem.n)
+        least = _FREE * np.sqrt(len(stacked)) * values.max(initial=1e-300)
+        free = vectors[np.append(values, np.zeros(problem.n - len(values))) <= least] / scale
         return free / np.maximum(np.abs(free).max(axis=1, keepdims=True), 1e-300)
     gather = sparse.csr_matrix(
-        (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
+        (np.ones(len(term)), (term, np.arange(len(term)))), shape=(problem.terms, len(term))
     )
     shared = gather.T @ (gather @ B.multiply(along[:, None]).tocsr())
     rows = sparse.diags(weight) @ (B - shared.multiply(along[:, None]))
     stacked = sparse.vstack([rows, A, G[active]], format="csc")
     return _null_direction(stacked)
+
+
+def _regular(gram: np.ndarray) -> bool:
+    """Tell whether a matrix of squares is far from singular, in whatever units."""
+    size = np.sqrt(gram.diagonal())
+    return bool(size.min() > 0) and np.linalg.eigvalsh(gram / np.outer(size, size))[0] > 1e-10
 
 
 def _null_direction(rows: sparse.csc_matrix) -> np.ndarray:
@@ -189,10 +194,9 @@ def smallest(answer: Answer, free: np.ndarray) -> Answer:
         cones = Cones(basis.shape[1])
         cones.P = sparse.eye(basis.shape[1], format="csc")
         cones.cost = basis.T @ answer.v
-        w = problem.rates(answer.v)
         ahead = problem.sums(answer.y[:, None] * (B @ basis))
-        cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * w))
-        cones.least(sparse.csr_matrix(-(G @ basis)), G @ answer.v + problem.g)
+        cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * answer.rates))
+        cones.least(sparse.csr_matrix(-(G @ basis)), answer.opening)
         shift = basis @ np.array(cones.solve().x)
         if not allowed(answer.v + shift):
             return answer
