@@ -1,16 +1,22 @@
 """Friction at contacts: as large as what presses them, which the motion itself decides.
 
 For given normal forces N the limits μN are given and the minimum of power answers, what presses
-the contacts included. The normal forces that come out must be those that went in.
+the contacts included. The normal forces that come out must be those that went in. Where that search
+does not end, forces within all cones decide whether there is a motion, and the modes of few contacts
+are tried one by one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
-from stationary.solve.sliding.judge import strength
+from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
+from stationary.solve.sliding.modes import motions
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
@@ -19,34 +25,59 @@ _MOST_STEPS = 100
 _ROUNDING = 1e-12
 # How many differences the next guess is extrapolated from.
 _MEMORY = 6
+# Up to so many modes all are tried to find out whether a motion is the only one.
+_FEW_MODES = 64
 
 
 def pressed(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
     """Find velocities and normal forces that belong together."""
-    rubs = question.rubs
-    terms = np.flatnonzero(rubs >= 0)
-    where = {int(gap): k for k, gap in enumerate(place.touching)}
-    touching = np.array([where.get(int(gap), -1) for gap in rubs[terms]])
-    rough = place.problem.size[terms]
-    if not place.problem.driven and place.problem.dry and np.any(place.problem.f):
-        found = _standing(question, place, terms, touching)
+    cone = cones_of(question, place)
+    problem = place.problem
+    still = not problem.driven and problem.dry and bool(np.any(problem.f))
+    if still:
+        found = _standing(place, cone)
         if found is not None:
             return found
+    else:
+        N = np.zeros(len(problem.g))
+        if guess is not None and len(guess.problem.g) == len(problem.g):
+            N = guess.mu
+        found = _repeated(place, cone, N, guess)
+        # Without what presses a contact nothing may hold what it holds: that proves nothing.
+        if found[0].word not in ("accelerates", "undecided") or not problem.dry:
+            return found
+    return _decided(place, cone)
+
+
+def cones_of(question: Question, place: Place) -> np.ndarray:
+    """For each friction term: the touching contact that presses it, −1 for none, −2 if open."""
+    where = {int(gap): k for k, gap in enumerate(place.touching)}
+    return np.array([-1 if k < 0 else where.get(int(k), -2) for k in question.rubs], dtype=int)
+
+
+def limited(problem: Problem, cone: np.ndarray, N: np.ndarray) -> Problem:
+    """Return the problem in which given forces press the contacts."""
+    size = problem.size.copy()
+    size[cone >= 0] *= np.maximum(N, 0.0)[cone[cone >= 0]]
+    size[cone == -2] = 0.0
+    return replace(problem, size=size)
+
+
+def _repeated(
+    place: Place, cone: np.ndarray, N: np.ndarray, near: Answer | None
+) -> tuple[Outcome, Place]:
+    """Press with what came out until the same comes out."""
+    rough = np.unique(cone[cone >= 0])
 
     def answer(N: np.ndarray, near: Answer | None) -> tuple[Outcome, Problem, np.ndarray]:
-        size = place.problem.size.copy()
-        size[terms] = np.where(touching >= 0, rough * np.maximum(N, 0.0), 0.0)
-        problem = replace(place.problem, size=size)
+        full = np.zeros(len(place.problem.g))
+        full[rough] = N
+        problem = limited(place.problem, cone, full)
         outcome = settled(problem, near)
-        if outcome.answer is None:
-            return outcome, problem, N
-        mu = np.append(outcome.answer.mu, 0.0)
-        return outcome, problem, mu[touching]
+        return outcome, problem, N if outcome.answer is None else outcome.answer.mu[rough]
 
-    N = np.zeros(len(terms))
-    if guess is not None and len(guess.problem.g) == len(place.problem.g):
-        N = np.append(guess.mu, 0.0)[touching]
-    outcome, problem, found = answer(N, guess)
+    N = N[rough]
+    outcome, problem, found = answer(N, near)
     points, images = [N], [found]
     for count in range(_MOST_STEPS):
         if outcome.answer is None:
@@ -72,13 +103,88 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
     return replace(outcome, word=word), replace(place, problem=problem)
 
 
-def _standing(question: Question, place: Place, terms: np.ndarray, touching: np.ndarray):
+def _decided(place: Place, cone: np.ndarray) -> tuple[Outcome, Place]:
+    """Decide by forces within all cones: whether there are any, and what motion goes with them."""
+    problem = place.problem
+    closed = replace(problem, size=np.where(cone == -2, 0.0, problem.size))
+    most = balanced(closed, cone)
+    if most.word == "accelerates":
+        # Along this direction contacts open at least as fast as friction could resist.
+        verdict = Verdict("accelerates", ray=most.v)
+        none = limited(problem, cone, np.zeros(len(problem.g)))
+        return Outcome("accelerates", verdict=verdict), replace(place, problem=none)
+    best: tuple[Outcome, Place] | None = None
+    for N in _presses(closed, cone, most):
+        best = _repeated(place, cone, N, None)
+        if best[0].word == "moves":
+            return best
+    found = motions(closed, cone)
+    if found:
+        return Outcome("moves", found[0]), replace(place, problem=found[0].problem)
+    runaway = _runaway(place, cone)
+    if runaway is not None:
+        return runaway
+    if found is not None and most.word == "locks":
+        verdict = Verdict("jammed", rows=most.lam, gaps=most.mu, locked=True)
+        none = limited(problem, cone, np.zeros(len(problem.g)))
+        return Outcome("jammed", verdict=verdict), replace(place, problem=none)
+    assert best is not None
+    return replace(best[0], word="undecided"), best[1]
+
+
+def _runaway(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
+    """Give it a little drag: what then moves the faster the less drag there is accelerates."""
+    problem = place.problem
+    drive = (problem.b, problem.c, problem.g)
+    speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+    fast, ray, where = [], None, place
+    for eta in (1e-3, 1e-4):
+        unit = sparse.eye(problem.n, format="csc") * (eta * problem.force / speed)
+
+        def drag(v: np.ndarray, unit: Any = unit) -> tuple[float, np.ndarray, Any]:
+            return float(v @ (unit @ v)) / 2, unit @ v, unit
+
+        slow = replace(place, problem=replace(problem, viscous=drag))
+        outcome, where = _repeated(slow, cone, np.zeros(len(problem.g)), None)
+        if outcome.word != "moves" or outcome.answer is None:
+            return None
+        ray = outcome.answer.v
+        fast.append(float(np.abs(ray).max(initial=0.0)))
+    if ray is None or fast[1] < 5 * fast[0] or fast[1] < 30 * speed:
+        return None
+    dry = replace(where.problem, viscous=None)
+    return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray)), replace(
+        place, problem=dry
+    )
+
+
+def _presses(problem: Problem, cone: np.ndarray, most: Balance) -> Iterator[np.ndarray]:
+    """Guess what presses: as if contacts lifted, then lifting less and less.
+
+    With the slip taken off that is found, contacts lift by nothing: again a fixed point, of
+    another map, that is at rest where velocities are known whatever presses.
+    """
+    if most.word == "balanced":
+        yield most.mu
+    slip = problem.speeds(problem.rates(most.v if most.word == "balanced" else most.v * 0))
+    points, images = [], []
+    for _ in range(_MOST_STEPS):
+        step = balanced(problem, cone, slip)
+        if step.word != "balanced":
+            return
+        points.append(slip)
+        images.append(problem.speeds(problem.rates(step.v)))
+        left = np.abs(images[-1] - slip)[cone >= 0].max(initial=0.0)
+        if left <= 1e-8 * max(np.abs(slip).max(initial=0.0), 1e-300):
+            yield step.mu
+            return
+        slip = np.maximum(_extrapolated(points[-_MEMORY:], images[-_MEMORY:]), 0.0)
+
+
+def _standing(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
     """Return the forces inside all cones that hold it, if there are any: then it sticks."""
     problem = place.problem
-    cone = np.full(problem.terms, -1)
-    size = problem.size.copy()
-    cone[terms] = touching
-    size[terms[touching < 0]] = 0.0
+    size = np.where(cone == -2, 0.0, problem.size)
     # What opens by itself pushes nothing.
     opening = problem.g > 0
     G = problem.matrices[2].copy()
@@ -93,8 +199,7 @@ def _standing(question: Question, place: Place, terms: np.ndarray, touching: np.
     if not rest.static >= 1 - 1e-9 or "PrimalInfeasible" in rest.word:
         return None
     y, lam, mu = rest.y * share, rest.lam * share, np.where(opening, 0.0, rest.mu * share)
-    size[terms] = np.where(touching >= 0, problem.size[terms] * np.append(mu, 0.0)[touching], 0.0)
-    held = replace(problem, size=size)
+    held = limited(problem, cone, mu)
     every = np.ones(problem.terms, dtype=bool)
     pressing = mu > 1e-12 * problem.force
     answer = Answer(held, nothing, y, lam, mu, every, pressing, "Clarabel")
@@ -110,3 +215,13 @@ def _extrapolated(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndar
     moved = np.diff(np.array(images), axis=0).T
     weights, *_ = np.linalg.lstsq(change, left[-1], rcond=1e-14)
     return images[-1] - moved @ weights
+
+
+def other_motions(question: Question, place: Place, answer: Answer) -> np.ndarray:
+    """Return further velocities that Coulomb's law allows, one per row; few contacts are asked."""
+    cone = cones_of(question, place)
+    closed = replace(place.problem, size=np.where(cone == -2, 0.0, place.problem.size))
+    found = motions(closed, cone, _FEW_MODES) or []
+    apart = 1e-6 * answer.speed
+    rows = [x.v for x in found if np.abs(x.v - answer.v).max(initial=0.0) > apart]
+    return np.array(rows).reshape(len(rows), place.problem.n)

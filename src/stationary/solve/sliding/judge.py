@@ -14,13 +14,17 @@ from stationary.solve.sliding.problem import Answer, Problem
 
 @dataclass(frozen=True)
 class Verdict:
-    """How it ended: an answer, a direction without end, or rows that cannot hold together."""
+    """How it ended: an answer, a direction without end, or rows that cannot hold together.
+
+    `locked` are forces of contacts within their cones that outgrow any drive.
+    """
 
     word: str
     answer: Answer | None = None
     ray: np.ndarray | None = None
     rows: np.ndarray | None = None
     gaps: np.ndarray | None = None
+    locked: bool = False
 
 
 def clarabel() -> Any:
@@ -220,17 +224,36 @@ def strength(
     `cone` gives, for friction terms of contacts, which contact presses and how rough it is:
     |yₖ| ≤ roughness · μ instead of a fixed limit.
     """
-    n, m = problem.n, len(problem.c)
-    rows, gaps = len(problem.b), len(problem.g)
+    n, m, rows = problem.n, len(problem.c), len(problem.b)
     force = max(problem.size.max(initial=0.0), *np.abs(dead), *np.abs(load)) or 1.0
     reach = np.abs(load).max(initial=0.0) or 1.0
-    # Unknowns: y, λ, μ, s.
-    cones = Cones(m + rows + gaps + 1)
+    cones = _possible(problem, dead / force, force, cone, load / reach)
     last = cones.unknowns - 1
     cones.cost[last] = -1.0
+    solution = cones.solve()
+    word = str(solution.status)
+    x, z = np.array(solution.x), np.array(solution.z)
+    v = -z[:n]
+    y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
+    static = float(x[last]) * force / reach
+    # The mode: friction takes what the dead load and the growing one give.
+    given = float(load @ v)
+    taken = _dissipated(problem, v, cone)
+    kinematic = (taken - float(dead @ v)) / given if given > 0 else np.inf
+    if given > 0:
+        v = v / given
+    return Strength(word, static, kinematic, v, y, lam, mu)
+
+
+def _possible(
+    problem: Problem, push: np.ndarray, force: float, cone: np.ndarray | None, *loads: np.ndarray
+) -> Cones:
+    """Forces y, λ, μ within their limits that balance a push, and loads times further unknowns."""
+    m, rows, gaps = len(problem.c), len(problem.b), len(problem.g)
+    cones = Cones(m + rows + gaps + len(loads))
     B, A, G = (sparse.csr_matrix(x) for x in (problem.B, problem.A, problem.G))
-    balance = sparse.hstack([B.T, -A.T, -G.T, -sparse.csr_matrix(load[:, None] / reach)])
-    cones.zero(balance, dead / force)
+    more = [-sparse.csr_matrix(x[:, None]) for x in loads]
+    cones.zero(sparse.hstack([B.T, -A.T, -G.T, *more]), push)
     pressing = sparse.csr_matrix(
         (-np.ones(gaps), (np.arange(gaps), m + rows + np.arange(gaps))), (gaps, cones.unknowns)
     )
@@ -249,19 +272,49 @@ def strength(
             rhs,
             cones.package.SecondOrderConeT(d + 1),
         )
+    return cones
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Forces within all cones that balance the pushes, and the velocity dual to them.
+
+    `word` is "balanced"; "accelerates" where there are none, with the direction that proves it in
+    v; "locks" where some grow without bound against what drives, with these in y, λ and μ.
+    """
+
+    word: str
+    v: np.ndarray
+    y: np.ndarray
+    lam: np.ndarray
+    mu: np.ndarray
+
+
+def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None) -> Balance:
+    """Ask for forces within their limits, of contacts within their cones, that resist most.
+
+    Dual to contacts that lift as they slip, by μ times the slip, which Coulomb's law does not ask
+    for; `ahead` is the slip of each term by which they may be below that.
+    """
+    n, m, rows = problem.n, len(problem.c), len(problem.b)
+    drive = (problem.b, problem.c, problem.g)
+    force, speed = problem.force, max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+    g = problem.g.copy()
+    if ahead is not None:
+        pressed = cone >= 0
+        np.add.at(g, cone[pressed], (problem.size * ahead)[pressed])
+    cones = _possible(problem, problem.f / force, force, cone)
+    cones.cost[:] = np.concatenate([-problem.c, problem.b, g]) / speed
     solution = cones.solve()
-    word = str(solution.status)
+    status = str(solution.status)
     x, z = np.array(solution.x), np.array(solution.z)
-    v = -z[:n]
-    y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
-    static = float(x[last]) * force / reach
-    # The mode: friction takes what the dead load and the growing one give.
-    given = float(load @ v)
-    taken = _dissipated(problem, v, cone)
-    kinematic = (taken - float(dead @ v)) / given if given > 0 else np.inf
-    if given > 0:
-        v = v / given
-    return Strength(word, static, kinematic, v, y, lam, mu)
+    word = "balanced" if "Solved" in status or "InsufficientProgress" in status else status
+    if "DualInfeasible" in status:
+        word = "locks"
+    elif "PrimalInfeasible" in status:
+        word = "accelerates"
+    y, lam, mu = np.split(x * force, [m, m + rows])
+    return Balance(word, -z[:n] * speed, y, lam, mu)
 
 
 def _dissipated(problem: Problem, v: np.ndarray, cone: np.ndarray | None) -> float:

@@ -1,0 +1,233 @@
+"""All the ways in which few contacts may behave, one by one: open, stuck, sliding either way.
+
+Within a mode Coulomb's law is linear: what slides is pushed along the edge of its cone. A mode is
+real if its velocities and its forces both keep to it. Several may be, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.solve.sliding.judge import Cones
+from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.settle import settled
+
+OPEN, STUCK, BACK, AHEAD = "open", "stuck", "back", "ahead"
+
+# What is off by less than this share satisfies a law.
+_LAW = 1e-8
+_MOST_MODES = 1024
+_MOST_STEPS = 30
+
+
+def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list[Answer] | None:
+    """Return one answer for every velocity that a mode allows, or None where modes are too many.
+
+    Sizes of friction at contacts are their coefficients; `cone` gives the contact that presses
+    each term, or less than zero.
+    """
+    term = {int(cone[k]): k for k in range(problem.terms) if cone[k] >= 0 and problem.size[k] > 0}
+    choices = [(OPEN, STUCK, BACK, AHEAD) if j in term else (OPEN, STUCK) for j in range(len(problem.g))]
+    wide = any(problem.widths[k] != 1 for k in term.values())
+    if wide or not problem.dry or np.prod([float(len(c)) for c in choices]) > most:
+        return None
+    found: list[Answer] = []
+    for choice in product(*choices):
+        mode = _Mode(problem, cone, term, choice)
+        answer = mode.answer()
+        if answer is None:
+            continue
+        size = max(answer.speed, 1e-300)
+        if all(np.abs(answer.v - other.v).max(initial=0.0) > 1e-6 * size for other in found):
+            found.append(answer)
+    return found
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """One choice for every contact."""
+
+    problem: Problem
+    cone: np.ndarray
+    term: dict[int, int]
+    choice: tuple[str, ...]
+
+    def _contacts(self, *words: str) -> list[int]:
+        return [j for j, word in enumerate(self.choice) if word in words]
+
+    def answer(self) -> Answer | None:
+        """Return velocities and forces of this mode, if it is real."""
+        p = self.problem
+        B, A, G = p.matrices
+        closed = self._contacts(STUCK, BACK, AHEAD)
+        stuck = [p.starts[self.term[j]] for j in self._contacts(STUCK) if j in self.term]
+        slides = self._contacts(BACK, AHEAD)
+        sign = np.array([1.0 if self.choice[j] == AHEAD else -1.0 for j in slides])
+        rows = [int(p.starts[self.term[j]]) for j in slides]
+        rough = np.array([p.size[self.term[j]] for j in slides])
+        held = np.vstack([A, G[closed], B[stuck]])
+        rate = np.concatenate([p.b, p.g[closed], p.c[stuck]])
+        opens = self._contacts(OPEN)
+        way = np.vstack([G[opens], sign[:, None] * B[rows]])
+        least = np.concatenate([p.g[opens], sign * p.c[rows]])
+        v = _allowed(held, rate, way, least)
+        if v is None:
+            return None
+        free = _null(held)
+        others = [k for k in range(p.terms) if self.cone[k] < 0 and p.size[k] > 0]
+        costs = B[np.isin(p.term, others)] @ free
+        edge = (G[slides] - (rough * sign)[:, None] * B[rows]).T
+        if np.abs(costs).max(initial=0.0) > 1e-12:
+            # What else rubs makes velocities depend on forces.
+            moved = self._moved(held, rate, edge, slides, rough, sign, rows)
+            if moved is None:
+                return None
+            v = moved
+            if (way @ v + least).min(initial=0.0) < -_LAW * _speed(p, v):
+                return None
+        return self._forces(v, others)
+
+    def _moved(
+        self, held: np.ndarray, rate: np.ndarray, edge: np.ndarray, slides: list[int],
+        rough: np.ndarray, sign: np.ndarray, rows: list[int],
+    ) -> np.ndarray | None:  # fmt: skip
+        """Find the velocity under friction of contacts that are pressed as they press."""
+        p = self.problem
+        B = p.matrices[0]
+        size = np.where(self.cone >= 0, 0.0, p.size)
+        # In which row of `held` what presses each sliding contact stands.
+        closed = self._contacts(STUCK, BACK, AHEAD)
+        places = [len(p.b) + closed.index(j) for j in slides]
+        none = np.zeros((0, p.n))
+        N, near, points, images = np.zeros(len(slides)), None, [], []
+        for _ in range(_MOST_STEPS):
+            push = p.f - B[rows].T @ (rough * sign * N)
+            outcome = settled(
+                replace(p, f=push, size=size, A=held, b=rate, G=none, g=np.zeros(0)), near
+            )
+            if outcome.answer is None or outcome.word not in ("moves", "sticks"):
+                return None
+            near = outcome.answer
+            found = near.lam[places]
+            if np.abs(found - N).max(initial=0.0) <= 1e-11 * max(near.strength, p.force):
+                return near.v
+            points.append(N)
+            images.append(found)
+            N = _secant(points[-len(slides) - 2 :], images[-len(slides) - 2 :])
+        return None
+
+    def _forces(self, v: np.ndarray, others: list[int]) -> Answer | None:
+        """Find forces that balance and keep to their cones, at a known velocity."""
+        p = self.problem
+        B, A, G = p.matrices
+        w, speed = p.rates(v), _speed(p, v)
+        r = p.speeds(w)
+        moves = {k: w[_part(p, k)] / r[k] for k in others if r[k] > 1e-9 * speed}
+        still = [k for k in others if k not in moves]
+        fixed = np.zeros(len(w))
+        for k, unit in moves.items():
+            fixed[_part(p, k)] = p.size[k] * unit
+        closed = self._contacts(STUCK, BACK, AHEAD)
+        # Unknowns: λ, what presses closed contacts, friction of what is stuck.
+        stuck = [self.term[j] for j in self._contacts(STUCK) if j in self.term]
+        free = [i for k in (*stuck, *still) for i in range(*_part(p, k).indices(len(w)))]
+        columns = G[closed].T.copy()
+        for i, j in enumerate(closed):
+            if self.choice[j] in (BACK, AHEAD):
+                k = self.term[j]
+                s = 1.0 if self.choice[j] == AHEAD else -1.0
+                columns[:, i] -= p.size[k] * s * B[p.starts[k]]
+        m, c = len(p.b), len(closed)
+        cones = Cones(m + c + len(free))
+        F = p.force
+        cones.P = sparse.eye(cones.unknowns, format="csc") * 1e-3
+        balance = np.hstack([A.T, columns, -B[free].T])
+        push = -(p.f - B.T @ fixed) / F
+        scale = 1.0 / np.maximum(np.abs(balance).max(axis=1, initial=0.0), 1e-300)
+        if np.any((scale > 1e100) & (np.abs(push) > _LAW)):
+            return None
+        scale = np.where(scale > 1e100, 1.0, scale)
+        cones.zero(sparse.csr_matrix(balance * scale[:, None]), push * scale)
+        presses = np.zeros((c, cones.unknowns))
+        presses[:, m : m + c] = -np.eye(c)
+        cones.least(sparse.csr_matrix(presses), np.zeros(c))
+        at = m + c
+        for k in (*stuck, *still):
+            d = int(p.widths[k])
+            block, rhs = np.zeros((d + 1, cones.unknowns)), np.zeros(d + 1)
+            block[1:, at : at + d] = -np.eye(d)
+            if k in stuck:
+                block[0, m + closed.index(int(self.cone[k]))] = -p.size[k]
+            else:
+                rhs[0] = p.size[k] / F
+            cones.add(sparse.csr_matrix(block), rhs, cones.package.SecondOrderConeT(d + 1))
+            at += d
+        solution = cones.solve()
+        if "Solved" not in str(solution.status):
+            return None
+        x = np.array(solution.x) * F
+        y, mu = fixed, np.zeros(len(p.g))
+        mu[closed] = np.maximum(x[m : m + c], 0.0)
+        y[free] = x[m + c :]
+        size = p.size.copy()
+        for j, k in self.term.items():
+            size[k] *= mu[j]
+            if self.choice[j] in (BACK, AHEAD):
+                y[p.starts[k]] = size[k] * (1.0 if self.choice[j] == AHEAD else -1.0)
+        size[[k for k in range(p.terms) if self.cone[k] == -2]] = 0.0
+        rest = r <= 1e-9 * speed
+        answer = Answer(
+            replace(p, size=size), v, y, x[:m], mu, rest, mu > 1e-12 * F, "modes one by one"
+        )
+        return answer if answer.right(_LAW) else None
+
+
+def _part(p: Problem, k: int) -> slice:
+    return slice(int(p.starts[k]), int(p.starts[k] + p.widths[k]))
+
+
+def _speed(p: Problem, v: np.ndarray) -> float:
+    return max(float(np.abs(x).max(initial=0.0)) for x in (v, p.rates(v), p.b, p.g)) or 1.0
+
+
+def _null(rows: np.ndarray) -> np.ndarray:
+    if not len(rows):
+        return np.eye(rows.shape[1])
+    _, s, V = np.linalg.svd(rows)
+    return V[int(np.sum(s > 1e-10 * max(s[0], 1e-300))) :].T
+
+
+def _allowed(
+    held: np.ndarray, rate: np.ndarray, way: np.ndarray, least: np.ndarray
+) -> np.ndarray | None:
+    """Return the smallest v with held·v + rate = 0 and way·v + least ≥ 0, if there is one."""
+    v = np.linalg.lstsq(held, -rate, rcond=1e-12)[0] if len(held) else np.zeros(held.shape[1])
+    scale = max(np.abs(rate).max(initial=0.0), np.abs(least).max(initial=0.0)) or 1.0
+    if np.abs(held @ v + rate).max(initial=0.0) > _LAW * scale:
+        return None
+    if (way @ v + least).min(initial=0.0) >= -_LAW * scale:
+        return v
+    free = _null(held)
+    if not free.shape[1]:
+        return None
+    cones = Cones(free.shape[1])
+    cones.P = sparse.eye(free.shape[1], format="csc")
+    cones.least(sparse.csr_matrix(-way @ free), (way @ v + least) / scale)
+    solution = cones.solve()
+    if "Solved" not in str(solution.status):
+        return None
+    return v + free @ np.array(solution.x) * scale
+
+
+def _secant(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
+    """Return the fixed point of the affine map through the last points."""
+    if len(points) < 2:
+        return images[-1]
+    left = np.array([b - a for a, b in zip(points, images)])
+    weights, *_ = np.linalg.lstsq(np.diff(left, axis=0).T, left[-1], rcond=1e-14)
+    return images[-1] - np.diff(np.array(images), axis=0).T @ weights
