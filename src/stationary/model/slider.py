@@ -32,7 +32,8 @@ class Pusher:
     normal : tuple of expressions, optional
         Direction in which the fence pushes, in the table's frame.
     friction : expression
-        Coefficient at the contact.
+        Coefficient at the contact. A point that slides forward goes from the first point of the
+        edge to the second; a corner that does goes to the left of the normal.
     name : str
 
     Examples

@@ -36,15 +36,19 @@ class Step(AbstractShown):
         The rate at which friction takes energy.
     lam : Multipliers
         What each constraint and contact pushes with, by name: the forces along ∂R/∂q, ∂gap/∂q.
+        Where contacts with friction leave several, the smallest; the status says so.
     forces : dict
         The force of each friction term on the system, by name: of its limit where it slides,
         within it where it sticks.
     modes : dict
-        For every contact "open", "sticks", "slides" or, without friction, "holds".
+        For every contact "open", "opens", "sticks", "slides forward" or "slides back" (its slip
+        grows or falls; "slides" in a plane), or, without friction, "holds".
     unique : bool
-        Whether no other velocity does as well; if not, this is the smallest.
+        Whether no other velocity does as well.
     free : ndarray
-        Directions in which the velocity may change at no cost, one per row.
+        Directions in which the velocity may change at no cost, one per row; this is the smallest.
+    others : ndarray
+        Other velocities that Coulomb's law allows at contacts with friction, one per row.
     margin : float
         For a system that sticks: how many times larger all loads may grow before it slips.
     gap : float
@@ -84,6 +88,7 @@ class Step(AbstractShown):
     residual: dict[str, float]
     status: Status
     method: str = ""
+    others: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     #: The answer behind it, from which the next one starts.
     answer: Any = field(default=None)
 
@@ -147,7 +152,9 @@ class Step(AbstractShown):
         ]  # fmt: skip
         if shown:
             lines.append(f"  friction     {', '.join(shown)}")
-        if not self.unique:
+        if len(self.others):
+            lines.append(f"  not unique   {len(self.others)} other motion(s) satisfy Coulomb's law")
+        if len(self.free):
             lines.append(f"  not unique   {len(self.free)} free direction(s); this is the smallest")
         lines.append(
             f"  evidence     duality gap {self.gap:.1e}, "

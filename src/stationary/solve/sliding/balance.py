@@ -16,7 +16,7 @@ import numpy as np
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
-from stationary.solve.sliding.principle import as_place, require_place, step_of
+from stationary.solve.sliding.principle import as_place, require_place, step_of, with_others
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome
@@ -80,7 +80,8 @@ def newton(
     law = _Law(question, place, stiffness)
     answer = law.solve(v)
     word = "moves" if answer is not None else "undecided"
-    step = step_of(question, replace(place, problem=law.problem), Outcome(word, answer))
+    outcome = with_others(question, place, Outcome(word, answer))
+    step = step_of(question, replace(place, problem=law.problem), outcome)
     if answer is None and throw:
         raise DidNotConverge(
             say(

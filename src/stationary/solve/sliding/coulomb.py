@@ -1,9 +1,9 @@
 """Friction at contacts: as large as what presses them, which the motion itself decides.
 
 For given normal forces N the limits μN are given and the minimum of power answers, what presses
-the contacts included. The normal forces that come out must be those that went in. Where that search
-does not end, forces within all cones decide whether there is a motion, and the modes of few contacts
-are tried one by one.
+the contacts included. The normal forces that come out must be those that went in. Where that
+search does not end, forces within all cones decide whether there is a motion, and the modes of few
+contacts are tried one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
-from stationary.solve.sliding.modes import motions
+from stationary.solve.sliding.modes import least_forces, motions
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
@@ -44,7 +44,7 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
             N = guess.mu
         found = _repeated(place, cone, N, guess)
         # Without what presses a contact nothing may hold what it holds: that proves nothing.
-        if found[0].word not in ("accelerates", "undecided") or not problem.dry:
+        if found[0].word in ("moves", "sticks", "jammed") or not problem.dry:
             return found
     return _decided(place, cone)
 
@@ -184,9 +184,10 @@ def _presses(problem: Problem, cone: np.ndarray, most: Balance) -> Iterator[np.n
 def _standing(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
     """Return the forces inside all cones that hold it, if there are any: then it sticks."""
     problem = place.problem
-    size = np.where(cone == -2, 0.0, problem.size)
-    # What opens by itself pushes nothing.
+    # What opens by itself neither pushes nor rubs.
     opening = problem.g > 0
+    cone = np.where((cone >= 0) & np.append(opening, False)[cone], -2, cone)
+    size = np.where(cone == -2, 0.0, problem.size)
     G = problem.matrices[2].copy()
     G[opening] = 0.0
     open_too = replace(problem, size=size, G=G)
@@ -217,11 +218,17 @@ def _extrapolated(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndar
     return images[-1] - moved @ weights
 
 
-def other_motions(question: Question, place: Place, answer: Answer) -> np.ndarray:
-    """Return further velocities that Coulomb's law allows, one per row; few contacts are asked."""
+def compared(question: Question, place: Place, outcome: Outcome) -> Outcome:
+    """Add other motions that Coulomb's law allows; take the smallest forces where several fit."""
+    answer = outcome.answer
+    assert answer is not None
     cone = cones_of(question, place)
     closed = replace(place.problem, size=np.where(cone == -2, 0.0, place.problem.size))
     found = motions(closed, cone, _FEW_MODES) or []
     apart = 1e-6 * answer.speed
     rows = [x.v for x in found if np.abs(x.v - answer.v).max(initial=0.0) > apart]
-    return np.array(rows).reshape(len(rows), place.problem.n)
+    others = np.array(rows).reshape(len(rows), place.problem.n)
+    least = least_forces(closed, cone, answer)
+    if least is None:
+        return replace(outcome, others=others)
+    return replace(outcome, others=others, answer=least, loose=True)

@@ -248,7 +248,7 @@ def strength(
 def _possible(
     problem: Problem, push: np.ndarray, force: float, cone: np.ndarray | None, *loads: np.ndarray
 ) -> Cones:
-    """Forces y, λ, μ within their limits that balance a push, and loads times further unknowns."""
+    """Ask for y, λ, μ within their limits that balance a push, and loads times more unknowns."""
     m, rows, gaps = len(problem.c), len(problem.b), len(problem.g)
     cones = Cones(m + rows + gaps + len(loads))
     B, A, G = (sparse.csr_matrix(x) for x in (problem.B, problem.A, problem.G))

@@ -6,7 +6,6 @@ real if its velocities and its forces both keep to it. Several may be, or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -32,9 +31,12 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     each term, or less than zero.
     """
     term = {int(cone[k]): k for k in range(problem.terms) if cone[k] >= 0 and problem.size[k] > 0}
-    choices = [(OPEN, STUCK, BACK, AHEAD) if j in term else (OPEN, STUCK) for j in range(len(problem.g))]
+    choices = [
+        (OPEN, STUCK, BACK, AHEAD) if j in term else (OPEN, STUCK) for j in range(len(problem.g))
+    ]
     wide = any(problem.widths[k] != 1 for k in term.values())
-    if wide or not problem.dry or np.prod([float(len(c)) for c in choices]) > most:
+    few = problem.dense and problem.dry and not wide
+    if not few or np.prod([float(len(c)) for c in choices]) > most:
         return None
     found: list[Answer] = []
     for choice in product(*choices):
@@ -46,6 +48,32 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
         if all(np.abs(answer.v - other.v).max(initial=0.0) > 1e-6 * size for other in found):
             found.append(answer)
     return found
+
+
+def least_forces(problem: Problem, cone: np.ndarray, answer: Answer) -> Answer | None:
+    """Return the answer with the smallest forces, where the motion leaves several; else None."""
+    term = {int(cone[k]): k for k in range(problem.terms) if cone[k] >= 0 and problem.size[k] > 0}
+    wide = any(problem.widths[k] != 1 for k in term.values())
+    if wide or not problem.dense or not problem.dry:
+        return None
+    rates, near = problem.rates(answer.v), _LAW * answer.speed
+    opens = problem.matrices[2] @ answer.v + problem.g > near
+    choice = []
+    for j in range(len(problem.g)):
+        slip = rates[problem.starts[term[j]]] if j in term else 0.0
+        word = STUCK if abs(slip) <= near else AHEAD if slip > 0 else BACK
+        choice.append(OPEN if opens[j] else word)
+    mode = _Mode(problem, cone, term, tuple(choice))
+    others = mode.others
+    columns = mode.columns(_still(problem, answer.v, others))
+    if np.linalg.matrix_rank(columns, 1e-9) == columns.shape[1]:
+        return None
+    return mode.forces(answer.v, others)
+
+
+def _still(p: Problem, v: np.ndarray, others: np.ndarray) -> list[int]:
+    r = p.speeds(p.rates(v))
+    return others[r[others] <= 1e-9 * _speed(p, v)].tolist()
 
 
 @dataclass(frozen=True)
@@ -79,23 +107,51 @@ class _Mode:
         if v is None:
             return None
         free = _null(held)
-        others = [k for k in range(p.terms) if self.cone[k] < 0 and p.size[k] > 0]
-        costs = B[np.isin(p.term, others)] @ free
-        edge = (G[slides] - (rough * sign)[:, None] * B[rows]).T
+        others = self.others
+        costs = B[((self.cone < 0) & (p.size > 0))[p.term]] @ free
         if np.abs(costs).max(initial=0.0) > 1e-12:
             # What else rubs makes velocities depend on forces.
-            moved = self._moved(held, rate, edge, slides, rough, sign, rows)
+            moved = self._moved(held, rate, slides, rough * sign, rows)
             if moved is None:
                 return None
             v = moved
             if (way @ v + least).min(initial=0.0) < -_LAW * _speed(p, v):
                 return None
-        return self._forces(v, others)
+        return self.forces(v, others)
+
+    @property
+    def others(self) -> np.ndarray:
+        """What rubs whatever presses."""
+        return np.flatnonzero((self.cone < 0) & (self.problem.size > 0))
+
+    def _unknown(self, still: list[int]) -> tuple[list[int], list[int], list[int]]:
+        """Return the contacts that press, the friction terms of those that stick, all free y."""
+        p = self.problem
+        stuck = [self.term[j] for j in self._contacts(STUCK) if j in self.term]
+        parts = (range(*_part(p, k).indices(len(p.c))) for k in (*stuck, *still))
+        return self._contacts(STUCK, BACK, AHEAD), stuck, [i for part in parts for i in part]
+
+    def columns(self, still: list[int]) -> np.ndarray:
+        """Return what the unknown forces do: λ, what presses closed contacts, y of what sticks."""
+        p = self.problem
+        B, A, G = p.matrices
+        closed, _, free = self._unknown(still)
+        presses = G[closed].T.copy()
+        for i, j in enumerate(closed):
+            if self.choice[j] in (BACK, AHEAD):
+                k = self.term[j]
+                s = 1.0 if self.choice[j] == AHEAD else -1.0
+                presses[:, i] -= p.size[k] * s * B[p.starts[k]]
+        return np.hstack([A.T, presses, -B[free].T])
 
     def _moved(
-        self, held: np.ndarray, rate: np.ndarray, edge: np.ndarray, slides: list[int],
-        rough: np.ndarray, sign: np.ndarray, rows: list[int],
-    ) -> np.ndarray | None:  # fmt: skip
+        self,
+        held: np.ndarray,
+        rate: np.ndarray,
+        slides: list[int],
+        edge: np.ndarray,
+        rows: list[int],
+    ) -> np.ndarray | None:
         """Find the velocity under friction of contacts that are pressed as they press."""
         p = self.problem
         B = p.matrices[0]
@@ -106,7 +162,7 @@ class _Mode:
         none = np.zeros((0, p.n))
         N, near, points, images = np.zeros(len(slides)), None, [], []
         for _ in range(_MOST_STEPS):
-            push = p.f - B[rows].T @ (rough * sign * N)
+            push = p.f - B[rows].T @ (edge * N)
             outcome = settled(
                 replace(p, f=push, size=size, A=held, b=rate, G=none, g=np.zeros(0)), near
             )
@@ -121,32 +177,26 @@ class _Mode:
             N = _secant(points[-len(slides) - 2 :], images[-len(slides) - 2 :])
         return None
 
-    def _forces(self, v: np.ndarray, others: list[int]) -> Answer | None:
-        """Find forces that balance and keep to their cones, at a known velocity."""
+    def forces(self, v: np.ndarray, others: np.ndarray) -> Answer | None:
+        """Find forces that balance and keep to their cones, at a known velocity.
+
+        The smallest: of what sticks first, then of what presses.
+        """
         p = self.problem
-        B, A, G = p.matrices
+        B = p.matrices[0]
         w, speed = p.rates(v), _speed(p, v)
         r = p.speeds(w)
-        moves = {k: w[_part(p, k)] / r[k] for k in others if r[k] > 1e-9 * speed}
-        still = [k for k in others if k not in moves]
-        fixed = np.zeros(len(w))
-        for k, unit in moves.items():
-            fixed[_part(p, k)] = p.size[k] * unit
-        closed = self._contacts(STUCK, BACK, AHEAD)
-        # Unknowns: λ, what presses closed contacts, friction of what is stuck.
-        stuck = [self.term[j] for j in self._contacts(STUCK) if j in self.term]
-        free = [i for k in (*stuck, *still) for i in range(*_part(p, k).indices(len(w)))]
-        columns = G[closed].T.copy()
-        for i, j in enumerate(closed):
-            if self.choice[j] in (BACK, AHEAD):
-                k = self.term[j]
-                s = 1.0 if self.choice[j] == AHEAD else -1.0
-                columns[:, i] -= p.size[k] * s * B[p.starts[k]]
+        still = _still(p, v, others)
+        moves = (self.cone < 0) & (p.size > 0)
+        moves[still] = False
+        share = np.where(moves, p.size / np.maximum(r, 1e-300), 0.0)
+        fixed = share[p.term] * w
+        closed, stuck, free = self._unknown(still)
         m, c = len(p.b), len(closed)
         cones = Cones(m + c + len(free))
         F = p.force
-        cones.P = sparse.eye(cones.unknowns, format="csc") * 1e-3
-        balance = np.hstack([A.T, columns, -B[free].T])
+        cones.P = sparse.diags(np.repeat([0.0, 1.0], [m + c, len(free)]), format="csc")
+        balance = self.columns(still)
         push = -(p.f - B.T @ fixed) / F
         scale = 1.0 / np.maximum(np.abs(balance).max(axis=1, initial=0.0), 1e-300)
         if np.any((scale > 1e100) & (np.abs(push) > _LAW)):
@@ -170,7 +220,14 @@ class _Mode:
         solution = cones.solve()
         if "Solved" not in str(solution.status):
             return None
-        x = np.array(solution.x) * F
+        x = np.array(solution.x)
+        if np.linalg.matrix_rank(balance, 1e-9) < balance.shape[1]:
+            held = np.eye(cones.unknowns)[m + c :]
+            cones.zero(sparse.csr_matrix(held), x[m + c :])
+            cones.P = sparse.diags(np.repeat([1.0, 0.0], [m + c, len(free)]), format="csc")
+            solution = cones.solve()
+            x = np.array(solution.x) if "Solved" in str(solution.status) else x
+        x = x * F
         y, mu = fixed, np.zeros(len(p.g))
         mu[closed] = np.maximum(x[m : m + c], 0.0)
         y[free] = x[m + c :]

@@ -17,10 +17,13 @@ from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Step
-from stationary.solve.sliding.coulomb import pressed
+from stationary.solve.sliding.coulomb import compared, pressed
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, free_directions, settled, smallest
+
+# A velocity this much smaller than what drives is none.
+_ROUNDING = 1e-14
 
 
 def minimum_power(
@@ -51,7 +54,8 @@ def minimum_power(
     t : float
         Time, for constraints, conveyors and loads that move with it.
     guess : Step, optional
-        The answer nearby, from which the search starts.
+        The answer nearby, from which the search starts. Then other motions and forces that
+        Coulomb's law may allow at contacts with friction are not looked for.
     throw : bool
         If false, a failure is reported in ``step.status`` instead.
 
@@ -194,8 +198,11 @@ def _step(
     q, _ = question.layout.state(as_place(at))
     place = question.at(float(t), q, viscous=viscous)
     require_place(question, place)
-    outcome, place = solved(question, place, guess.answer if guess is not None else None)
+    rough, near = place, guess.answer if guess is not None else None
+    outcome, place = solved(question, place, near)
     _require_convex(place, outcome)
+    if guess is None:
+        outcome = with_others(question, rough, outcome)
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
@@ -229,6 +236,13 @@ def solved(question: Question, place: Place, guess: Answer | None = None) -> tup
     if np.any(question.rubs >= 0):
         return pressed(question, place, guess)
     return settled(place.problem, guess), place
+
+
+def with_others(question: Question, place: Place, outcome: Outcome) -> Outcome:
+    """Add what else Coulomb's law allows, where friction follows pressure."""
+    if outcome.word != "moves" or outcome.answer is None or not np.any(question.rubs >= 0):
+        return outcome
+    return compared(question, place, outcome)
 
 
 def require_place(question: Question, place: Place) -> None:
@@ -317,6 +331,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     layout, problem = question.layout, place.problem
     answer = outcome.answer
     free = np.zeros((0, problem.n))
+    others = outcome.others if outcome.others is not None else free
     if answer is None:
         nothing = np.full(problem.n, np.nan)
         answer = Answer(
@@ -328,7 +343,9 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         free = free_directions(answer)
         answer = smallest(answer, free)
     v, y = answer.v, answer.y
-    moves = np.abs(v).max(initial=0.0) > 0
+    moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
+    if outcome.word == "moves" and not moves:
+        v = np.zeros_like(v)
     word = "sticks" if outcome.word == "moves" and not moves else outcome.word
     mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
     mu[place.touching] = answer.mu
@@ -346,8 +363,9 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
         forces=named,
         modes=_modes(question, place, answer),
-        unique=not len(free),
+        unique=not len(free) and not len(others),
         free=free,
+        others=others,
         margin=_margin(outcome),
         gap=answer.gap if outcome.answer is not None else np.nan,
         residual=answer.residual if outcome.answer is not None else {},
@@ -374,10 +392,19 @@ def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
     words = np.full(len(place.gap), "open", dtype=object)
     closed = (answer.mu > 0) | (np.abs(answer.opening) <= 1e-10 * answer.speed)
     words[place.touching] = np.where(closed, "holds", "opens")
+    rates = answer.problem.rates(answer.v)
+    slip = answer.problem.speeds(rates)
     for term in np.flatnonzero(question.rubs >= 0):
         contact = question.rubs[term]
-        if words[contact] == "holds":
-            words[contact] = "sticks" if answer.stuck[term] else "slides"
+        if words[contact] != "holds":
+            continue
+        if answer.stuck[term] or slip[term] <= 1e-9 * answer.speed:
+            words[contact] = "sticks"
+        elif answer.problem.widths[term] > 1:
+            words[contact] = "slides"
+        else:
+            ahead = rates[answer.problem.starts[term]] > 0
+            words[contact] = "slides forward" if ahead else "slides back"
     return {
         rows.name: words[rows.places] if rows.shape else str(words[rows.places])
         for rows in question.layout.gaps
@@ -386,8 +413,17 @@ def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
 
 def _message(question: Question, word: str, outcome: Outcome) -> str:
     if word == "moves":
+        if outcome.others is not None and len(outcome.others):
+            return (
+                "it slides; forces and velocities fit each other, but so do those of "
+                f"{len(outcome.others)} other motion(s): Coulomb's law does not decide here"
+            )
+        if outcome.loose:
+            return "it slides; other forces would fit its velocities too, these are the smallest"
         return "it slides; forces and velocities prove each other"
     if word == "sticks":
+        if outcome.answer is not None and np.any(outcome.answer.problem.c):
+            return "it stays where it is; what drives slides past it"
         if outcome.rest is None:
             pushed = outcome.answer is not None and np.any(outcome.answer.problem.f)
             return "friction holds it" if pushed else "nothing pushes, nothing moves"
@@ -397,6 +433,8 @@ def _message(question: Question, word: str, outcome: Outcome) -> str:
     if word == "accelerates":
         return "the loads give more than friction can take: there is no quasistatic motion"
     if word == "jammed":
+        if outcome.verdict is not None and outcome.verdict.locked:
+            return "friction locks it: forces within the cones hold against any drive"
         return "no velocity satisfies the constraints"
     return f"the solver stopped: {word}"
 
@@ -434,6 +472,13 @@ def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> D
             _gap_name(question, int(place.touching[i])) for i in np.flatnonzero(gaps > 1e-6 * top)
         ]
         listed = ", ".join(f"'{n}'" for n in names[:6])
+        if verdict.locked:
+            message = say(
+                "it is jammed: friction locks it, however hard it is driven.",
+                f"Forces of these hold each other within their cones of friction: {listed}.",
+                "Lower a coefficient of friction, or drive it another way.",
+            )
+            return NoMotion(message, kind="jammed", solution=step, names=tuple(names))
         message = say(
             "it is jammed: no velocity satisfies all constraints.",
             f"These conflict: {listed}.",

@@ -18,12 +18,17 @@ _FREE = 1e-8
 
 @dataclass(frozen=True)
 class Outcome:
-    """An answer, or why there is none."""
+    """An answer, or why there is none.
+
+    `others` are velocities that fit as well, `loose` forces.
+    """
 
     word: str
     answer: Answer | None = None
     verdict: Verdict | None = None
     rest: Strength | None = None
+    others: np.ndarray | None = None
+    loose: bool = False
 
 
 def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
@@ -34,7 +39,9 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
             return Outcome("moves", near)
     if not problem.driven and (problem.dry or np.any((problem.power == 0) & (problem.size > 0))):
         rest = _at_rest(problem)
-        if problem.dry or rest.word == "sticks":
+        # What friction does not hold may follow a contact that recedes, as a hand that lowers it.
+        follows = not problem.dry or bool(np.any(problem.g > 0))
+        if rest.word == "sticks" or not follows:
             return rest
     # In a large system something is at rest, nearly always: the judge finds out what at once.
     if guess is None and problem.dense:
