@@ -227,8 +227,8 @@ def test_every_answer_of_random_contacts_satisfies_coulombs_law(seed):
         assert abs(rub) <= mu[k] * press + near
         assert abs(slip) <= near or abs(rub + mu[k] * press * np.sign(slip)) <= near
         total = total + N[k] * press + T[k] * rub
-    for term in table:
-        force = step.forces[term.name]
+    for k, term in enumerate(table):
+        force = step.forces[f"table {k}"]
         rows = np.array([[float(e.coeff(u)) for u in q] for e in term.on])
         rate = rows @ v
         assert np.linalg.norm(force) <= float(term.limit) + near
