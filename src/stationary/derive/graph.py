@@ -59,6 +59,19 @@ class Graph:
         )
 
     @cached_property
+    def mass(self) -> ca.Function:
+        """M."""
+        return self._function("mass", [self.whole.matrix(lambda e: e.mass)])
+
+    @cached_property
+    def constant_mass(self) -> bool:
+        """Whether M depends on parameters alone."""
+        if not self.scalar:
+            return False
+        *state, _ = arguments = self.mass.sx_in()
+        return not ca.depends_on(self.mass.call(arguments)[0], ca.vertcat(*state))
+
+    @cached_property
     def acceleration(self) -> ca.Function:
         """a, from M factored inside the graph."""
         self.require_inertia()

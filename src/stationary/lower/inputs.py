@@ -53,9 +53,14 @@ class Drives:
         return np.array(values)
 
 
+_UNDRIVEN = Drives((), (), ())
+
+
 def drives(layout: Layout, inputs: Mapping[Any, Any] | None, span: tuple[float, float]) -> Drives:
     """Read what a user gave for the inputs of a system."""
     known = {u.name: u for u in layout.system.inputs}
+    if not known and not inputs:
+        return _UNDRIVEN
     given: dict[str, Any] = {}
     for key, value in (inputs or {}).items():
         name = name_of(key)

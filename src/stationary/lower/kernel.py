@@ -24,11 +24,14 @@ from stationary.model.system import System, kept, require
 _MATRICES = {
     "dynamics": frozenset({0}), "constraints": frozenset({2}), "stiffness": frozenset({0}),
     "tangent": frozenset({0}), "limits": frozenset({1}), "curvature": frozenset({0}),
-    "damping": frozenset({0}),
+    "damping": frozenset({0}), "mass": frozenset({0}),
 }  # fmt: skip
 
 # Compiling a larger graph than this takes longer than interpreting it for a typical run.
 _COMPILE_UP_TO = 20_000
+
+# Up to this many operations several evaluations are one list of operations.
+_EXPAND_UP_TO = 2000
 
 # How many systems keep their graphs in memory.
 _KEPT = 128
@@ -60,7 +63,9 @@ def sampled(owner: Any, name: str, output: int, times: int) -> Numeric:
     function: ca.Function = getattr(owner, name)
     symbols: Any = function.mx_in()
     one = ca.Function(name, symbols, [ca.densify(function.call(symbols)[output])])
-    return Numeric(one.map(name, "serial", times, [len(symbols) - 1], []))
+    every = one.map(name, "serial", times, [len(symbols) - 1], [])
+    small = function.is_a("SXFunction") and times * function.n_instructions() <= _EXPAND_UP_TO
+    return Numeric(every.expand() if small else every)
 
 
 @kept(_KEPT)

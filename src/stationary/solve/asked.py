@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def stabilization(stabilize: Any) -> Baumgarte | Projection:
 
 def tolerance(name: str, value: Any) -> float:
     """Take a positive number."""
-    made = number(value, name)
+    made = value if type(value) is float and isfinite(value) else number(value, name)
     if made <= 0:
         raise StatementError(
             say(f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10.")
@@ -83,8 +84,8 @@ def times(span: Any) -> tuple[float, float]:
                 "Give the first and the last time, as in span=(0, 10).",
             )
         ) from None
-    if not (np.isfinite(first) and np.isfinite(last)) or first >= last:
-        finite = np.isfinite(first) and np.isfinite(last)
+    finite = isfinite(first) and isfinite(last)
+    if not finite or first >= last:
         kind = "not finite" if not finite else "reversed" if first > last else "empty"
         raise StatementError(
             say(

@@ -147,7 +147,8 @@ def simulate(
         may_change=method == "auto",
         tolerances=(rtol, atol),
     )
-    run.require_finite(y)
+    if not isinstance(run.integrator, Taylor):
+        run.require_finite(y)
     motion = with_evidence(run.motion(y), rtol, atol)
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
@@ -337,8 +338,7 @@ class _Run:
         t = first
         for end in stops:
             while t < end:
-                low, high = self.grid.searchsorted((t, end), "right")
-                grid = self.grid[low:high]
+                grid = self._outputs(t, end)
                 try:
                     for piece in self._segment(t, y, end, grid):
                         self.steps += piece.steps
@@ -352,6 +352,8 @@ class _Run:
                             self.alpha = self._rate(y, t)
                             break
                 except BlowUp:
+                    if not self.steps:
+                        self.require_finite(y)
                     # A force may be finite and yet have no series, as |v|v at rest.
                     series = self.may_change and isinstance(self.integrator, Taylor)
                     if not series or self._lost():
@@ -378,11 +380,16 @@ class _Run:
             self.used.append(name)
         return self.integrator.pieces(self._ode(t), t, y, end, grid=grid, dense=self.watch.awake)
 
+    def _outputs(self, after: float, until: float) -> np.ndarray:
+        """Output times after one time, until another."""
+        low = 1 if after == self.grid[0] else self.grid.searchsorted(after, "right")
+        high = None if until == self.grid[-1] else self.grid.searchsorted(until, "right")
+        return self.grid[low:high]
+
     def _inside(self, piece: Piece, end: float | None) -> np.ndarray:
         """Output times of a piece: those of the grid, and the end of the motion if it is here."""
         until = piece.t[-1] if end is None else end
-        low, high = self.grid.searchsorted((piece.t[0], until), "right")
-        inside = self.grid[low:high]
+        inside = self._outputs(piece.t[0], until)
         if end is not None and (not len(inside) or inside[-1] < end):
             inside = np.append(inside, end)
         return inside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,13 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
     graph.require_inertia()
     if graph.system.size > EXAMINE_UP_TO:
         return True
+    if graph.constant_mass and _solid(graph, params.tobytes()):
+        return True
     arguments = (t, q, v, np.zeros(len(graph.system.inputs)), params)
-    M = numeric(graph, "dynamics", dense=True)(*arguments)[0]
+    M = numeric(graph, "mass", dense=True)(*arguments)[0]
+    root, failed = dpotrf(M)
+    if _clear(M, root, failed):
+        return True
     if not np.isfinite(M).all():
         raise DerivationError(
             say(
@@ -43,11 +49,8 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
                 "Start elsewhere, or check the parameters.",
             )
         )
-    root, failed = dpotrf(M)
     if not failed:
         scale = np.sqrt(M.diagonal())
-        if (root.diagonal() > _CLEARLY * scale).all():
-            return True
         least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
         if least > len(M) * np.finfo(float).eps:
             return True
@@ -58,6 +61,20 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
         if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
             return False
     return _say_not_convex(M, free, graph.layout)
+
+
+def _clear(M: np.ndarray, root: np.ndarray, failed: int) -> bool:
+    """Tell whether the pivots of a matrix leave no doubt that it is positive definite."""
+    return not failed and bool((root.diagonal() > _CLEARLY * np.sqrt(M.diagonal())).all())
+
+
+@lru_cache(maxsize=256)
+def _solid(graph: Graph, params: bytes) -> bool:
+    """Tell whether a mass matrix that nothing but parameters changes is clearly positive."""
+    n, u = graph.system.size, len(graph.system.inputs)
+    values = np.frombuffer(params)
+    M = numeric(graph, "mass", dense=True)(0.0, np.zeros(n), np.zeros(n), np.zeros(u), values)[0]
+    return _clear(M, *dpotrf(M))
 
 
 def _say_not_convex(M: np.ndarray, free: np.ndarray, layout: Layout) -> bool:

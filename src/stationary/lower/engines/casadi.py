@@ -45,7 +45,10 @@ class Numeric:
             for array, value in zip(self._inputs, arguments):
                 array[:] = value
             self._evaluate()
-            return [shape.of(x) for shape, x in zip(self._shapes, self._outputs)]
+            return [
+                x.copy() if shape.plain else shape.of(x)
+                for shape, x in zip(self._shapes, self._outputs)
+            ]
 
 
 class _Shape:
@@ -54,7 +57,7 @@ class _Shape:
     def __init__(self, pattern: ca.Sparsity, matrix: bool, dense: bool):
         self.shape = pattern.shape
         self.vector, self.dense = not matrix, dense
-        self.full = pattern.is_dense()
+        self.plain = not matrix and pattern.is_dense()
         self.rows = np.array(pattern.row(), dtype=np.int32)
         self.starts = np.array(pattern.colind(), dtype=np.int32)
         self.places = np.array(pattern.find(), dtype=np.intp) if matrix and dense else None
@@ -66,8 +69,6 @@ class _Shape:
             return made.reshape(self.shape, order="F")
         if not self.vector:
             return sparse.csc_matrix((nonzeros.copy(), self.rows, self.starts), shape=self.shape)
-        if self.full:
-            return nonzeros.copy()
         made = np.zeros(self.shape[0])
         made[self.rows] = nonzeros
         return made

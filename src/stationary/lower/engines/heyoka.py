@@ -8,6 +8,7 @@ optimized code made by a process in the background, and uses it from the run aft
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import pickle
 import subprocess
@@ -21,10 +22,12 @@ from importlib.util import find_spec
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from stationary.errors import CompileError, say
 from stationary.lower import cache as disk
-from stationary.lower.engines.scaled import Scaled
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.engines.scaled import Coefficients, Scaled
 
 # Below this many instructions the series are unrolled, above it they are loops: unrolled code is
 # faster and its compile time grows with the square of the size.
@@ -36,7 +39,7 @@ _UNROLL_UP_TO = 250
 _BETWEEN_LOOKS = 0.1
 
 # Names the way in which a graph is lowered: code that another way has left on disk is not used.
-_LOWERING = "scaled"
+_LOWERING = "coefficients, pairs"
 
 # A lock older than this many seconds was left by a process that died.
 _STALE = 600.0
@@ -93,12 +96,12 @@ def _functions() -> dict[int, Callable[..., Any]]:
     }
 
 
-def _arithmetic(par: Any) -> dict[int, Callable[..., Scaled]]:
+def _arithmetic(known: Coefficients, par: Any) -> dict[int, Callable[..., Scaled]]:
     """Return what products and sums do to factors that do not move."""
     return {
         ca.OP_ASSIGN: lambda x: x,
-        ca.OP_ADD: lambda x, y: x.plus(y, par),
-        ca.OP_SUB: lambda x, y: x.plus(-y, par),
+        ca.OP_ADD: lambda x, y: x.plus(y, known, par),
+        ca.OP_SUB: lambda x, y: x.plus(-y, known, par),
         ca.OP_MUL: lambda x, y: x * y,
         ca.OP_DIV: lambda x, y: x / y,
         ca.OP_NEG: lambda x: -x,
@@ -108,17 +111,24 @@ def _arithmetic(par: Any) -> dict[int, Callable[..., Scaled]]:
     }
 
 
-def equations(rhs: ca.Function) -> list[tuple[Any, Any]]:
-    """Return the graph of ẏ = f(t, y, p) as heyoka's pairs of variable and derivative."""
+def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
+    """Return the graph of ẏ = f(t, y, p) as heyoka's pairs of variable and derivative.
+
+    What heyoka takes for parameters is the second result, a function of p.
+    """
     import heyoka as hy
 
-    arithmetic, functions = _arithmetic(hy.par), _functions()
+    known = Coefficients(rhs.numel_in(2))
+    arithmetic, functions = _arithmetic(known, hy.par), _functions()
     y = [hy.expression(f"y{i}") for i in range(rhs.numel_in(1))]
+
+    time = Scaled(1.0, {}, hy.time)
+    state = [Scaled(1.0, {}, x) for x in y]
 
     def argument(which: int, entry: int) -> Scaled:
         if which == 2:
             return Scaled(1.0, {entry: 1})
-        return Scaled(1.0, {}, y[entry] if which == 1 else hy.time)
+        return state[entry] if which == 1 else time
 
     memory: list[Any] = [None] * rhs.sz_w()
     rates: list[Any] = [hy.expression(0.0)] * len(y)
@@ -127,14 +137,21 @@ def equations(rhs: ca.Function) -> list[tuple[Any, Any]]:
         if op == ca.OP_INPUT:
             memory[write[0]] = argument(*read)
         elif op == ca.OP_OUTPUT:
-            rates[write[1]] = hy.expression(memory[read[0]].written(hy.par))
+            rates[write[1]] = hy.expression(memory[read[0]].written(known, hy.par))
         elif op == ca.OP_CONST:
             memory[write[0]] = Scaled(rhs.instruction_constant(k), {})
         elif op in arithmetic:
             memory[write[0]] = arithmetic[op](*(memory[i] for i in read))
         elif op in functions:
-            inside = (hy.expression(memory[i].written(hy.par)) for i in read)
-            memory[write[0]] = Scaled(1.0, {}, functions[op](*inside))
+            inside = [memory[i] for i in read]
+            if any(x.moving is not None for x in inside):
+                made = (hy.expression(x.written(known, hy.par)) for x in inside)
+                turn = (op, inside[0].key, 1) if op in (ca.OP_SIN, ca.OP_COS) else None
+                memory[write[0]] = Scaled(1.0, {}, functions[op](*made), turn=turn)
+            else:
+                made = [x.constant(known) for x in inside]
+                apply = ca.SX.unary if len(made) == 1 else ca.SX.binary
+                memory[write[0]] = known.constant(apply(op, *made))
         else:
             raise CompileError(
                 say(
@@ -143,7 +160,30 @@ def equations(rhs: ca.Function) -> list[tuple[Any, Any]]:
                     'Use method="auto", st.BDF() or st.Runge().',
                 )
             )
-    return list(zip(y, rates))
+    return list(zip(y, rates)), known.function()
+
+
+class _Code:
+    """An integrator, and what its parameters are."""
+
+    def __init__(self, stepper: Any, coefficients: ca.Function):
+        self.stepper, self.coefficients = stepper, coefficients
+        self._numeric = Numeric(coefficients)
+        self._given = b""
+
+    def prepared(self, p: np.ndarray, *, alone: bool) -> Any:
+        """Return the integrator with its parameters set: itself, or a copy."""
+        stepper = self.stepper if alone else copy.copy(self.stepper)
+        given = p.tobytes()
+        if given != self._given or not alone:
+            # Those behind the last one that the equations contain have no place.
+            stepper.pars[:] = self._numeric(p)[0][: len(stepper.pars)]
+            if alone:
+                self._given = given
+        return stepper
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Code, (self.stepper, self.coefficients)
 
 
 @dataclass
@@ -161,8 +201,14 @@ class Engine:
 
         self.key = disk.digest(self.rhs.serialize(), hy.__version__, _LOWERING)
 
-    def integrator(self) -> Any:
-        """Return the best integrator that there is; compile quickly if there is none."""
+    def integrator(self, p: np.ndarray, *, alone: bool = True) -> Any:
+        """Return the best integrator that there is for parameters p; compile if there is none.
+
+        Copying takes longer than a short run: only a second motion at the same time is not alone.
+        """
+        return self._best().prepared(p, alone=alone)
+
+    def _best(self) -> _Code:
         self.runs += 1
         made = self._ready.get("optimized")
         if made is None and time.monotonic() >= self._next_look:
@@ -174,7 +220,7 @@ class Engine:
             self._optimize_in_background()
         return self._ready.get("quick") or self._from_disk("quick") or self.compile("quick")
 
-    def compile(self, strength: str) -> Any:
+    def compile(self, strength: str) -> _Code:
         """Compile now, and keep the result on disk."""
         import heyoka as hy
 
@@ -183,12 +229,11 @@ class Engine:
             unrolled = self.rhs.n_instructions() <= _UNROLL_UP_TO
             level = 0 if strength == "quick" else 3 if unrolled else 1
             zeros = [0.0] * self.rhs.numel_in(1)
-            made = hy.taylor_adaptive(
-                equations(self.rhs),
-                zeros,
-                compact_mode=not unrolled,
-                opt_level=level,
+            pairs, coefficients = equations(self.rhs)
+            stepper = hy.taylor_adaptive(
+                pairs, zeros, compact_mode=not unrolled, opt_level=level
             )
+            made = _Code(stepper, coefficients)
             self._ready[strength] = made
             disk.keep(f"{self.key}.{strength}", pickle.dumps(made))
         return made

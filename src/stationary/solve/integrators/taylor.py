@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ _CHUNK = 500
 # Each term of the series should be about e⁻² times the one before it; beyond this ratio the
 # remainder is no longer below rounding.
 _DECAY = 0.2
+
+# The step over the reach of the series, as an integrator chooses it (Jorba & Zou).
+_LONGEST = np.exp(-2.0)
 
 # Steps whose length tells how fast a motion is.
 _FIRST_FEW = 6
@@ -53,11 +56,9 @@ class Taylor(AbstractIntegrator):
         """Integrate; see `AbstractIntegrator`."""
         self._require(ode)
         engine = ode.kernel.engine
-        # Copying takes longer than a short run: only a second motion at the same time needs to.
         first = engine.lock.acquire(blocking=False)
         try:
-            stepper = engine.integrator() if first else copy.copy(engine.integrator())
-            _give(stepper, ode.p)
+            stepper = engine.integrator(ode.p, alone=first)
             short = _first_step(stepper, t, y)
             walk = _between_steps if dense else _on_grid
             yield from walk(stepper, end, grid, ode.longest, short)
@@ -70,8 +71,7 @@ class Taylor(AbstractIntegrator):
         self._require(ode)
         engine, lengths = ode.kernel.engine, [ode.longest]
         with engine.lock:
-            stepper = engine.integrator()
-            _give(stepper, ode.p)
+            stepper = engine.integrator(ode.p)
             stepper.time, stepper.state[:] = t, y
             for _ in range(_FIRST_FEW):
                 stepper.step(ode.longest)
@@ -109,52 +109,46 @@ class Taylor(AbstractIntegrator):
             )
 
 
-def _give(stepper: Any, p: np.ndarray) -> None:
-    """Set the parameters; those behind the last one that the equations contain have no place."""
-    stepper.pars[:] = p[: len(stepper.pars)]
-
-
 def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
     """Put the integrator at the start; return how long its first step may be, at most.
 
     The step is chosen from the last two coefficients of the series (Jorba & Zou 2005, section 3.2).
     At a symmetric instant these can vanish while those before them do not, and the step comes out
     too long: a double pendulum released with both arms level has only every fourth coefficient. A
-    start is often such an instant, so that here all coefficients have a say.
+    start is often such an instant, so that here the whole second half of the series has a say.
     """
     stepper.time, stepper.state[:] = t, y
     stepper.step(write_tc=True)
-    step, series = stepper.last_h, np.abs(stepper.tc)
+    series = np.abs(stepper.tc)
     stepper.time, stepper.state[:] = t, y
-    largest = series.max(axis=0)
-    size = largest[0]
-    if not np.isfinite(step) or size == 0 or not np.isfinite(largest).all():
-        size = max(size, 1.0)
-    growth = ((largest[2:] / size) ** _roots(len(largest))).max()
-    return np.exp(-2.0) / growth if growth > 0 and growth * step > _DECAY else np.inf
+    roots, size = _roots(series.shape[1]), series[:, 0].max() or 1.0
+    growth, step = ((series[:, -len(roots) :] / size) ** roots).max(), stepper.last_h
+    return _LONGEST / growth if growth > 0 and growth * step > _DECAY else np.inf
 
 
 @cache
 def _roots(count: int) -> np.ndarray:
-    return 1 / np.arange(2, count)
+    """Return one over the orders of the second half of so many coefficients."""
+    return 1 / np.arange(count // 2, count)
 
 
 def _on_grid(
     stepper: Any, end: float, grid: np.ndarray, longest: float, short: float
 ) -> Iterator[Piece]:
     """Walk to the end and note the states at the output times on the way."""
-    while stepper.time < end:
-        first, state = stepper.time, stepper.state.copy()
+    time = stepper.time
+    while time < end:
+        first, state = time, stepper.state.copy()
         reached, found, steps = [], [], 0
-        while stepper.time < end and steps < _CHUNK:
-            before = stepper.time
-            until, short = min(end, before + short), np.inf
-            ahead = grid[: grid.searchsorted(until, "right")]
+        while time < end and steps < _CHUNK:
+            until, short = min(end, time + short), np.inf
+            ahead = grid if until == end else grid[: grid.searchsorted(until, "right")]
             last = () if len(ahead) and ahead[-1] == until else (until,)
-            times = np.concatenate(((before,), ahead, last))
+            times = np.concatenate(((time,), ahead, last))
             outcome, smallest, _, taken, _, states = stepper.propagate_grid(
                 times, max_steps=_CHUNK, max_delta_t=longest
             )
+            time = stepper.time
             if _failed(stepper, outcome, smallest, end):
                 # Again from where all was well, keeping every step: the last good one is wanted.
                 stepper.time, stepper.state[:] = first, state
@@ -164,9 +158,9 @@ def _on_grid(
             reached.append(ahead[:count])
             found.append(states[1 : count + 1])
             grid, steps = grid[count:], steps + taken
-        ends = np.array([first, stepper.time])
-        lookup = _lookup(_joined(reached), _joined(found), stepper.state.copy())
-        yield Piece(ends, lookup, stepper.state.copy(), steps, False)
+        state = stepper.state.copy()
+        lookup = _lookup(_joined(reached), _joined(found), state)
+        yield Piece(np.array([first, time]), lookup, state, steps, False)
 
 
 def _between_steps(
@@ -204,7 +198,7 @@ def _lost() -> Any:
 
 def _failed(stepper: Any, outcome: Any, smallest: float, end: float) -> bool:
     stalled = smallest < _STALLED * np.spacing(abs(stepper.time)) and stepper.time < end
-    return stalled or outcome == _lost() or not np.isfinite(stepper.state).all()
+    return stalled or outcome == _lost() or not isfinite(stepper.state.sum())
 
 
 def _copied(dense: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -221,7 +215,8 @@ def _lookup(
     """Return the states at some of the noted times, or at the end of the walk."""
 
     def evaluate(wanted: np.ndarray) -> np.ndarray:
-        if len(wanted) == len(times) and (wanted == times).all():
+        # Nothing else is asked for: as many, with the same ends, are the same.
+        if len(wanted) == len(times) and wanted[0] == times[0] and wanted[-1] == times[-1]:
             return states
         whole = np.vstack([states, end])
         return whole[np.searchsorted(times, wanted)]
