@@ -177,7 +177,9 @@ class _Run:
         k = 1
         whole = self.step or (last - t) / max(100, len(self.grid) - 1)
         h, began = whole, time.monotonic()
-        guess: Answer | None = None
+        # What holds at the start is known where every contact touches.
+        known = near is not None and len(near.mu) == len(place.gap)
+        guess: Answer | None = near if known else None
         while k < len(self.grid):
             h = min(h, whole if self.step else (last - self.grid[0]) / 10)
             ahead = float(self.grid[k]) - t
@@ -185,7 +187,7 @@ class _Run:
             try:
                 made = increment(question, t, trial, q, v, guess)
                 if self.step is None:
-                    half = increment(question, t, trial / 2, q, v, guess)
+                    half = increment(question, t, trial / 2, q, (made.q - q) / trial, made.answer)
                     rest = increment(
                         question, half.t, trial / 2, half.q, (half.q - q) / half.step, half.answer
                     )

@@ -20,9 +20,12 @@ from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import refined
+from stationary.solve.sliding.together import together
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
+# How often an increment of a large system is halved to find a way to its end.
+_CUTS = 6
 # Up to this many coordinates eigenvalues that are not convex are taken out one by one.
 _ALL_EIGENVALUES = 100
 
@@ -67,6 +70,10 @@ def increment(
     bent: tuple[np.ndarray, ...] | None = None
     if near is not None and len(near.mu) == len(every):
         bent = (near.y, near.lam, near.mu)
+    if not np.any(question.rubs >= 0):
+        made = _at_once(question, start, h, v, held, bent)
+        if made is not None:
+            return made
     size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
     outcome: Any = None
     settled_place: Any = None
@@ -100,6 +107,40 @@ def increment(
         # The next problem is about what is left of the way.
         guess = replace(answer, v=(1 - share) * move)
     raise Failed("too many steps", outcome, settled_place)
+
+
+def _at_once(
+    question: Question,
+    start: Place,
+    h: float,
+    v: np.ndarray,
+    held: np.ndarray,
+    near: tuple[np.ndarray, ...] | None,
+) -> Increment | None:
+    """Find an increment by Newton's method alone, or None where that fails or cannot be verified.
+
+    Where the end is too far to be found from the start, a shorter increment leads closer.
+    """
+    forces = near or tuple(np.zeros(len(z)) for z in (start.problem.c, start.R, start.gap))
+    found, cut = together(question, start, h, start.q + h * v, held, forces), 0
+    while found is None and cut < _CUTS and not start.problem.dense:
+        cut += 1
+        part = h / 2**cut
+        found = together(question, start, part, start.q + part * v, held, forces)
+    for k in range(cut - 1, -1, -1):
+        if found is None:
+            return None
+        x = start.q + 2 * (found.x - start.q)
+        found = together(question, start, h / 2**k, x, held, found.forces)
+    if found is None:
+        return None
+    place, moved = found.place, found.place.q - start.q
+    exact, _ = _over(question, place, start, moved, h, held, found.forces)
+    y, lam, mu = found.forces
+    answer = Answer(exact, found.move, y, lam, mu, found.stuck, found.working, "Newton")
+    if not answer.right():
+        return None
+    return Increment(start.t + h, found.x, replace(place, problem=exact), answer, h)
 
 
 def _over(

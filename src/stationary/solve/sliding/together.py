@@ -1,0 +1,383 @@
+"""Newton's method over an increment: the way, the forces, and what sticks, all at once.
+
+Dry friction is its own projection: y is the point of the ball |y| ≤ a next to y + ϱ w, for any
+ϱ > 0. Inside the ball a term sticks and w = 0; outside it slides and y = a z/|z| with z = y + ϱ w.
+Sharp steps take the sets of the latest z, and arrive if these are right. Before that the corner is
+rounded, y = a w / √(w² + δ²), and δ falls as the steps become shorter: a front between what sticks
+and what slides then moves as far as it has to in a few steps (the primal-dual method of Chan, Golub
+and Mulet, SIAM J. Sci. Comput. 20, 1999, for another sum of lengths).
+
+All steps solve linear problems with the same pattern: its order and its places in memory are found
+once for each system.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.linalg.lapack import dgbsv
+from scipy.sparse.linalg import splu
+
+from stationary.derive.order import saddle_order
+from stationary.derive.sliding import Sliding
+from stationary.errors import StatementError
+from stationary.solve.sliding.problem import Problem
+from stationary.solve.sliding.question import Place, Question, evaluated
+
+_MOST_STEPS, _SHARP_STEPS = 50, 5
+# Steps without progress after which it is given up.
+_PATIENCE = 12
+_ROUNDING = 1e-12
+# The rounding of the corner of friction at first, relative to the longest way, and at last,
+# relative to the size of the coordinates; and how fast it falls.
+_FIRST, _LAST, _FALL = 0.1, 1e-13, 0.1
+# What holds twice is shared by forces that change least: so soft are rows, relative to the rest.
+_SOFT = 1e-7
+# Up to this bandwidth factors without sparse bookkeeping are faster.
+_NARROW = 60
+
+
+@dataclass(frozen=True)
+class Found:
+    """A state on the way to the end of an increment, and the step that led there."""
+
+    x: np.ndarray
+    forces: tuple[np.ndarray, ...]
+    move: np.ndarray
+    place: Place
+    stuck: np.ndarray
+    working: np.ndarray
+
+    @property
+    def far(self) -> float:
+        """How far the step went."""
+        return float(np.abs(self.move).max(initial=0.0))
+
+    @property
+    def within(self) -> bool:
+        """Whether dry friction is within its limit."""
+        p = self.place.problem
+        excess = p.speeds(self.forces[0]) - p.size
+        return bool(np.all(excess[p.power == 0] <= 1e-10 * p.force))
+
+
+def together(
+    question: Question,
+    start: Place,
+    h: float,
+    x: np.ndarray,
+    held: np.ndarray,
+    forces: tuple[np.ndarray, ...],
+) -> Found | None:
+    """Find the end of an increment from a place and forces nearby, or None if that fails.
+
+    `held` are the rows that hold at the end of the increment; the others hold their rates.
+    """
+    if np.any((start.problem.power > 0) & (start.problem.power < 1)):
+        # Such drag has no slope at rest.
+        return None
+    way = _Way(question, start, h, held)
+    # A guess may be so far away that constraints seem to bend the wrong way.
+    with np.errstate(all="ignore"):
+        return way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
+
+
+class _Way:
+    """An increment: where it begins, and Newton's steps towards its end."""
+
+    def __init__(self, question: Question, start: Place, h: float, held: np.ndarray):
+        self.question, self.start, self.h, self.held = question, start, h, held
+        self.saddle = _saddle(question.sliding)
+        self.size = max(1.0, float(np.abs(start.q).max(initial=0.0)))
+        self.reach = 0.0
+
+    def follow(self, x: np.ndarray, forces: tuple[np.ndarray, ...], tame: bool) -> Found | None:
+        """Take steps with a corner that gets sharper; `tame` ones bend as links in tension do."""
+        blur, best, tried, progress = _FIRST, np.inf, 1e-2, 0
+        far, rounding = np.inf, _ROUNDING * self.size
+        for k in range(_MOST_STEPS):
+            found = self.step(x, forces, blur, tame and far > 1e-2)
+            if found is None or found.far > 1e3 * self.size:
+                return None
+            x, forces, far = found.x, found.forces, found.far / self.reach
+            if far < tried or found.far <= rounding:
+                # Close to the end the sets are clear, unless something moves by rounding's worth.
+                end = self._finished(found)
+                if end is None and max(found.far, blur * self.reach) <= rounding and found.within:
+                    end = found
+                if end is not None:
+                    return end
+                tried = 1e-2 * far
+            if far < max(0.7 * best, blur):
+                blur, progress = max(_FALL * blur, _LAST * self.size / self.reach), k
+            elif far > 3 * best:
+                blur = min(3 * blur, _FIRST)
+            if k > progress + _PATIENCE:
+                return None
+            best = min(far, 1.1 * best)
+        return None
+
+    def _finished(self, found: Found) -> Found | None:
+        """Take sharp steps as long as they lead to the end."""
+        sets = None
+        for _ in range(_SHARP_STEPS):
+            before, last, found_ = sets, found.far, self.step(found.x, found.forces, 0.0, False)
+            if found_ is None or found_.far > max(10 * last, _ROUNDING * self.size):
+                return None
+            found = found_
+            sets = (found.stuck.tobytes(), found.working.tobytes())
+            if found.far <= _ROUNDING * self.size and sets == before and found.within:
+                return found
+        return None
+
+    def step(
+        self, x: np.ndarray, forces: tuple[np.ndarray, ...], blur: float, tame: bool
+    ) -> Found | None:
+        """Take one step; `blur` rounds the corner of friction, relative to the longest way."""
+        question, sliding, h = self.question, self.question.sliding, self.h
+        y, lam, mu = forces
+        try:
+            place = question.at(
+                self.start.t + h, x, viscous=True, touching=np.arange(len(self.start.gap))
+            )
+        except StatementError:
+            # It has gone where the system is not defined.
+            return None
+        p, moved, w = place.problem, x - self.start.q, place.along - self.start.along
+        off = np.where(self.held, place.R, p.A @ moved + h * p.b)
+        if not self.reach:
+            # One length for the whole increment, so that forces and ways can be compared.
+            ways = (np.abs(z).max(initial=0.0) for z in (w, moved, off))
+            self.reach = float(max(ways)) or 1e-3 * self.size
+        reach = self.reach
+        force = max(p.force, *(np.abs(z).max(initial=0.0) for z in (lam, mu)))
+        limit = p.size * h ** (-p.power)
+        law = _blurred(p, limit, w, y, blur * reach) if blur else _sharp(p, limit, w, y, reach)
+        turn, give, target = law.rows(p, w, y, reach, force, sharp=not blur)
+        working = mu * reach > place.gap * force
+        given = (place.t, x, place.u, question.params)
+        bent = (0 * y, np.minimum(lam, 0.0), 0 * mu) if tame else forces
+        bends = [
+            -self.saddle.values("tangent", evaluated(sliding, "tangent")(*given)[0]),
+            self.saddle.values(
+                "curvature", evaluated(sliding, "curvature")(*given, np.concatenate(bent))[0]
+            ),
+        ]
+        left = p.f - p.B.T @ y + p.A.T @ lam + p.G.T @ mu
+        if p.viscous is not None:
+            _, slope, second = p.viscous(moved / h)
+            left = left - slope
+            bends.append(self.saddle.values("viscous", second) / h)
+        made = self.saddle.solve(
+            p, [z * (reach / force) for z in bends], turn, give, working,
+            left / force, target, -off / reach,
+            np.where(working, -place.gap / reach, -mu / force),
+        )  # fmt: skip
+        if made is None:
+            return None
+        move = reach * made[0]
+        forces = tuple(z + force * dz for z, dz in zip(forces, made[1:]))
+        return Found(x + move, forces, move, place, law.stuck, working)
+
+
+# -- the law of friction ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Law:
+    """The force of every term, y + dy = made + slope · dw, and which terms stick.
+
+    The slope is `across`, less (loss ⊗ unit + unit ⊗ loss)/2.
+    """
+
+    made: np.ndarray
+    across: np.ndarray
+    loss: np.ndarray
+    unit: np.ndarray
+    stuck: np.ndarray
+
+    def rows(
+        self, p: Problem, w: np.ndarray, y: np.ndarray, reach: float, force: float, sharp: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return turn · dw − give · dy = target, with ways and forces in units of one."""
+        across = self.across * (reach / force)
+        # Where the slope is steep, the way is asked for instead of the force.
+        share = 1 / (1 + across)
+        eye = np.eye(int(p.widths.max(initial=1)))
+        outer = _wide(p, self.loss * (reach / force))[:, :, None] * _wide(p, self.unit)[:, None, :]
+        turn = across[:, None, None] * eye - (outer + outer.transpose(0, 2, 1)) / 2
+        turn *= share[:, None, None]
+        give, target = share[p.term], share[p.term] * (y - self.made) / force
+        if sharp:
+            turn[self.stuck] = eye
+            held = self.stuck[p.term]
+            give[held] = _SOFT
+            target[held] = -w[held] / reach
+        return turn, give, target
+
+
+def _wide(p: Problem, x: np.ndarray) -> np.ndarray:
+    """Return what belongs to rates with one row for each term."""
+    if p.width:
+        return x.reshape(-1, p.width)
+    made = np.zeros((p.terms, int(p.widths.max(initial=1))))
+    made[p.term, np.arange(len(x)) - p.starts[p.term]] = x
+    return made
+
+
+def _sharp(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, reach: float) -> _Law:
+    """Dry friction as a projection; what drags grows with its power."""
+    dry = p.power == 0
+    stiff = np.where(dry, np.maximum(limit, 1e-300), 1.0) / reach
+    z = np.where(dry[p.term], y + stiff[p.term] * w, w)
+    far = p.speeds(z)
+    stuck = dry & (far <= limit) & (limit > 0)
+    unit = z / np.maximum(far, 1e-300)[p.term]
+    r = np.where(dry, (far - limit) / stiff, far)
+    pull = limit * r**p.power
+    across = np.divide(pull, r, out=np.where(p.power == 1, limit, 0.0), where=r > 0)
+    across[stuck] = 0.0
+    # Across its way a dry force turns as much as its rate does.
+    aside = across[p.term] * (w - p.sums(unit * w)[p.term] * unit)
+    made = pull[p.term] * unit + np.where(dry[p.term], aside, 0.0)
+    return _Law(made, across, ((1 - p.power) * across)[p.term] * unit, unit, stuck)
+
+
+def _blurred(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, blur: float) -> _Law:
+    """Dry friction with a rounded corner: y √(w² + δ²) = a w."""
+    dry, r = p.power == 0, p.speeds(w)
+    soft = np.where(dry, np.hypot(r, blur), r)
+    pull = limit * soft**p.power
+    across = np.divide(pull, soft, out=np.where(p.power == 1, limit, 0.0), where=soft > 0)
+    unit = np.divide(w, soft[p.term], out=np.zeros_like(w), where=soft[p.term] > 0)
+    # With forces inside their limit the slope has no negative eigenvalue.
+    inside = y * np.minimum(1.0, limit / np.maximum(p.speeds(y), 1e-300))[p.term]
+    along = np.divide(inside, soft[p.term], out=np.zeros_like(w), where=soft[p.term] > 0)
+    loss = np.where(dry[p.term], along, ((1 - p.power) * across)[p.term] * unit)
+    stuck = dry & (limit > 0) & (r <= 100 * blur)
+    return _Law(across[p.term] * w, across, loss, unit, stuck)
+
+
+# -- the linear problem ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=16)
+def _saddle(sliding: Sliding) -> _Saddle:
+    return _Saddle(sliding)
+
+
+class _Saddle:
+    """The matrix of all unknowns, dx, dy, dλ and dμ: where its entries stand, and how it is solved.
+
+    Entries that fall on the same place are added.
+    """
+
+    def __init__(self, sliding: Sliding):
+        graph = sliding.graph
+        self.ends = np.cumsum(
+            [graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps]
+        )
+        self.total = int(self.ends[-1])
+        self._places = {
+            "slips": _pattern(sliding.slips, 2),
+            "holds": _pattern(sliding.holds, 2),
+            "contacts": _pattern(sliding.holds, 5, rowwise=True),
+            "tangent": _pattern(sliding.tangent, 0),
+            "curvature": _pattern(sliding.curvature, 0),
+        }
+        if not graph.system.dissipation.is_zero:
+            self._places["viscous"] = _pattern(sliding.viscous, 2)
+        self._starts = np.zeros(0, dtype=int)
+
+    def values(self, name: str, matrix: Any) -> np.ndarray:
+        """Return the entries of a matrix in the order of its pattern."""
+        if sparse.issparse(matrix):
+            return matrix.data
+        i, j = self._places[name]
+        return np.asarray(matrix)[i, j]
+
+    def _prepare(self, p: Problem) -> None:
+        """Find the places of all entries, and the order in which the matrix is factored."""
+        self._starts = p.starts
+        n, m, rows, _ = self.ends
+        (Bi, Bj), (Ai, Aj), (Gi, Gj) = (self._places[k] for k in ("slips", "holds", "contacts"))
+        # Every entry of B acts on all rates of its term.
+        entry = np.repeat(np.arange(len(Bi)), p.widths[p.term[Bi]])
+        first = np.cumsum(np.concatenate([[0], p.widths[p.term[Bi]]]))[:-1]
+        row = np.arange(len(entry)) - first[entry]
+        term = p.term[Bi[entry]]
+        self._turned = term, row, Bi[entry] - p.starts[term], entry
+        bends = [self._places[k] for k in ("tangent", "curvature", "viscous") if k in self._places]
+        diagonal = np.arange(n, self.total)
+        places = [
+            *bends, (Bj, n + Bi), (Aj, m + Ai), (Gj, rows + Gi),
+            (n + p.starts[term] + row, Bj[entry]), (m + Ai, Aj), (rows + Gi, Gj),
+            (diagonal, diagonal),
+        ]  # fmt: skip
+        i, j = (np.concatenate(x) for x in zip(*places))
+        pattern = sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=(self.total, self.total))
+        self._rank = np.argsort(saddle_order(pattern[:n, :n], pattern[n:, :n]))
+        i, j = self._rank[i], self._rank[j]
+        self._below, self._above = int((i - j).max(initial=0)), int((j - i).max(initial=0))
+        self._narrow = max(self._below, self._above) <= _NARROW
+        if self._narrow:
+            # LAPACK's form of a band, with room for what pivoting adds.
+            self._height = 2 * self._below + self._above + 1
+            self._at = (self._below + self._above + i - j) + self._height * j
+        else:
+            keys, self._at = np.unique(j * self.total + i, return_inverse=True)
+            self._rows = (keys % self.total).astype(np.int32)
+            columns = self.total * np.arange(self.total + 1)
+            self._columns = np.searchsorted(keys, columns).astype(np.int32)
+
+    def solve(
+        self,
+        p: Problem,
+        bends: list[np.ndarray],
+        turn: np.ndarray,
+        give: np.ndarray,
+        working: np.ndarray,
+        *known: np.ndarray,
+    ) -> list[np.ndarray] | None:
+        """Return dx, dy, dλ and dμ in units of one, or None where the matrix is singular."""
+        if self._starts is not p.starts:
+            self._prepare(p)
+        B, A, G = (
+            self.values(k, x) for k, x in (("slips", p.B), ("holds", p.A), ("contacts", p.G))
+        )
+        term, row, column, entry = self._turned
+        data = np.concatenate([
+            *bends, B, -A, -G, turn[term, row, column] * B[entry], A,
+            G * working[self._places["contacts"][0]],
+            -give, np.full(len(known[2]), _SOFT), np.where(working, _SOFT, 1.0),
+        ])  # fmt: skip
+        right = np.zeros(self.total)
+        right[self._rank] = np.concatenate(known)
+        if self._narrow:
+            band = np.bincount(self._at, data, self._height * self.total)
+            band = band.reshape((self._height, self.total), order="F")
+            *_, made, failed = dgbsv(self._below, self._above, band, right, True, True)
+            if failed:
+                return None
+        else:
+            entries = np.bincount(self._at, data, len(self._rows))
+            K = sparse.csc_matrix((entries, self._rows, self._columns), (self.total, self.total))
+            try:
+                made = splu(K, permc_spec="NATURAL", diag_pivot_thresh=0.1).solve(right)
+            except RuntimeError:
+                return None
+        made = made[self._rank]
+        return np.split(made, self.ends[:-1]) if np.all(np.isfinite(made)) else None
+
+
+def _pattern(function: Any, output: int, rowwise: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the entries of an output, column by column or row by row."""
+    made = function.sparsity_out(output)
+    counts = np.diff(np.array(made.colind(), dtype=np.intp))
+    i, j = np.array(made.row(), dtype=np.intp), np.repeat(np.arange(made.size2()), counts)
+    order = np.lexsort((j, i)) if rowwise else np.arange(len(i))
+    return i[order], j[order]
