@@ -151,6 +151,29 @@ def test_a_load_across_the_push_beyond_friction_accelerates():
     assert caught.value.direction[2] < 0
 
 
+# -- at rest ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pull", [0.0, 2.0])
+def test_a_block_at_rest_presses_the_floor_with_its_weight(pull):
+    # Inside the cone 2 < 0.4 · 10 any multiple of both loads is held.
+    floor = st.Contact(y, friction=0.4, slip=x, name="floor")
+    step = st.minimum_power(st.System(potential=10 * y + pull * x, contacts=[floor]))
+    assert step.status == "sticks" and step.margin == np.inf
+    assert step.lam["floor"] == pytest.approx(10.0, rel=1e-9)
+    assert step.forces["floor"] == pytest.approx(pull, abs=1e-8)
+    assert max(step.residual.values()) < 1e-9
+
+
+def test_what_a_smooth_floor_holds_may_weigh_anything():
+    plain = st.System(potential=10 * y, contacts=[st.Contact(y, name="floor")])
+    beside = plain + st.System(friction=[st.Friction(1.0, on=x)])
+    for system in (plain, beside):
+        step = st.minimum_power(system)
+        assert step.status == "sticks" and step.margin == np.inf
+        assert step.lam["floor"] == pytest.approx(10.0, rel=1e-9)
+
+
 # -- contacts that recede --------------------------------------------------------------------------
 
 

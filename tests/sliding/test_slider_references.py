@@ -298,3 +298,13 @@ def test_pressure_weighs_the_support_and_friction_heavier_on_one_side_shifts_the
     # Pushed through that centre of friction it does not turn.
     step = st.minimum_power(pushed(part, (float(surface.weights @ surface.points[:, 0] / 2), 0.0)))
     assert step["phi.dot"] == pytest.approx(0, abs=1e-6)
+
+
+def test_an_outline_that_repeats_its_first_corner_is_the_same():
+    square = [(0, 0), (1, 0), (1, 1), (0, 1)]
+    once, twice = (st.slider(outline=o, limit=2.0) for o in (square, [*square, square[0]]))
+    for twist in ((1, 0, 0), (0, 1, 0), (0.3, -0.2, 1)):
+        a, b = (st.limit_surface(part).wrench(twist) for part in (once, twice))
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    # Pushed along x, all friction acts at the middle.
+    np.testing.assert_allclose(st.limit_surface(twice).wrench((1, 0, 0)), [2, 0, -1], atol=1e-9)

@@ -249,6 +249,11 @@ SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
     ({"outline": SQUARE, "pressure": lambda x, y: -x}, "are not all zero or more."),
     ({"radius": -1.0}, "radius"),
     ({"outline": SQUARE, "limit": -2.0}, "limit"),
+    ({"outline": SQUARE, "limit": st.parameters(F=1.0)}, "is not a positive number."),
+    ({"outline": SQUARE, "weights": 1.0}, "weights= does not belong to a slider on an area."),
+    ({"points": [(0, 0)], "weights": 1.0, "limit": 2.0}, "does not belong to a slider on points."),
+    ({"outline": SQUARE, "pusher": (0, 0)}, "the pusher of a slider is not one."),
+    ({"outline": [(0, 0), (1, 0), (np.nan, 1)]}, "is not a polygon."),
 ])  # fmt: skip
 def test_bad_sliders_are_refused(arguments, message):
     with pytest.raises(st.StatementError) as caught:
@@ -268,6 +273,72 @@ def test_bad_pushers_are_refused(arguments, message):
     with pytest.raises(st.StatementError) as caught:
         st.slider(points=[(0, 0)], weights=1.0, pusher=st.Pusher(**arguments))
     assert message in str(caught.value)
+
+
+def test_an_edge_with_the_part_on_its_wrong_side_is_refused():
+    assert_says(
+        st.StatementError,
+        "the edge of a pusher has the part on its wrong side.\n"
+        "  Found the middle of the support to the right of the way from (1, 0) to (0, 0).\n"
+        "  Give the two points in the other order.",
+        lambda: st.slider(
+            outline=SQUARE, pusher=st.Pusher(point=(0.5, st.t), edge=((1, 0), (0, 0)))
+        ),
+    )
+
+
+@pytest.mark.parametrize("place, gap", [((0.5, -3.0), "3"), ((5.0, 0.0), "4"), ((-1.0, 0.0), "1")])
+def test_a_finger_below_or_beside_its_edge_is_not_touching(place, gap):
+    finger = st.Pusher(point=(place[0], place[1] + st.t), edge=((0, 0), (1, 0)))
+    part = st.slider(points=[(0, 0), (1, 0)], weights=1.0, pusher=finger)
+    assert_says(
+        st.StatementError,
+        "the pusher 'pusher' is not touching.\n"
+        f"  Found a gap of {gap}, expected zero; nothing else moves it.\n"
+        "  Start where it touches, or follow it over time by st.quasistatics.",
+        lambda: st.minimum_power(part),
+    )
+
+
+def test_a_finger_at_the_very_end_of_its_edge_touches_and_one_that_slides_off_leaves():
+    def part(way):
+        finger = st.Pusher(point=(1.0 + way * st.t, st.t / 5), edge=((-1, 0), (1, 0)), friction=0.1)
+        return st.slider(points=[(-1, 0), (1, 0), (0, 0.7)], weights=[0.4, 0.4, 0.2], pusher=finger)
+
+    assert st.minimum_power(part(0.0)).modes["pusher"] == "sticks"
+    slide = st.quasistatics(part(1.0), span=(0, 1), points=11)
+    assert np.abs(slide["phi"][-1]) < 1e-5 and slide.lam["pusher"][-1] == 0
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"at": [1, 2]}, "at does not say which coordinate has which value."),
+    ({"t": np.nan}, "t is not a time."),
+    ({"t": "now"}, "t is not a time."),
+    ({"guess": 3}, "the guess is not a step of this system."),
+    ({"guess": st.minimum_power(st.System(friction=[st.Friction(1, on=x)], work=x / 2))},
+     "Found a step of another system."),
+])  # fmt: skip
+def test_what_is_no_place_no_time_or_no_guess_is_refused(arguments, message):
+    with pytest.raises(st.StatementError) as caught:
+        st.minimum_power(sled(), **arguments)
+    assert message in str(caught.value)
+    assert str(caught.value).count("\n  ") == 2
+
+
+def test_friction_of_a_contact_needs_to_know_along_what_it_slips():
+    assert_says(
+        st.StatementError,
+        "a contact with friction does not say along what it slips.\n"
+        "  Found friction=0.3 and no slip.\n"
+        "  Give both, as in st.Contact(y, friction=0.3, slip=x).",
+        lambda: st.Contact(y, friction=0.3),
+    )
+
+
+def test_friction_on_a_parameter_acts_on_nothing_that_moves():
+    post = st.Friction(1.0, on=st.parameters(a=1.0), name="post")
+    with pytest.raises(st.StatementError, match="'post' acts on something that does not move"):
+        st.minimum_power(st.System(friction=[post], constraints=[x - st.t]))
 
 
 def test_a_limit_surface_of_something_else_is_refused():

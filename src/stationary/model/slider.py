@@ -15,6 +15,9 @@ from stationary.model.symbols import Coordinate, coordinates
 from stationary.model.system import Part, System
 from stationary.model.terms import Contact, Friction, expression, vector
 
+# By how much of its length a point may be past the end of an edge and still touch it.
+_END = 1e-6
+
 
 @dataclass(frozen=True)
 class Pusher:
@@ -77,8 +80,10 @@ class Pusher:
             along = (Q - P) / long
             # The pusher in the part's own frame, seen from the edge.
             ahead = c * (X - x) + s * (Y - y) - P[0], -s * (X - x) + c * (Y - y) - P[1]
-            gap = along[1] * ahead[0] - along[0] * ahead[1]
             slip = along[0] * ahead[0] + along[1] * ahead[1]
+            # Past either end there is no edge to touch; at the very end there still is.
+            past = (slip - long * (1 + _END), -slip - long * _END)
+            gap = sp.Max(along[1] * ahead[0] - along[0] * ahead[1], *past)
         else:
             way = None if self.normal is None else vector(self.normal, "the normal of a fence")
             if way is None or all(n.is_zero for n in way):
@@ -129,7 +134,7 @@ def slider(
     radius : float
         A disc instead of a polygon.
     limit : number
-        Friction limit of the whole outline or disc.
+        Friction limit of the whole outline or disc; 1 if left out.
     pressure : callable, optional
         Pressure over x and y, up to a factor; even if left out.
     count : int
@@ -168,6 +173,25 @@ def slider(
                 "Give exactly one of points=, outline= and radius=.",
             )
         )
+    rests = "points" if points is not None else "an area"
+    unused = {"limit": limit, "pressure": pressure} if points is not None else {"weights": weights}
+    for word, value in unused.items():
+        if value is not None:
+            raise StatementError(
+                say(
+                    f"{word}= does not belong to a slider on {rests}.",
+                    f"Found {word}={str(value)[:40]}.",
+                    "Points have weights=, an outline or a disc has limit= and pressure=.",
+                )
+            )
+    if pusher is not None and not isinstance(pusher, Pusher):
+        raise StatementError(
+            say(
+                "the pusher of a slider is not one.",
+                f"Found {type(pusher).__name__}: {str(pusher)[:60]}.",
+                "Pass st.Pusher(point=…, edge=…), or add constraints and contacts as a system.",
+            )
+        )
     if points is not None:
         P, w = _points(points, weights)
         border = None
@@ -175,7 +199,7 @@ def slider(
         P, w = _spread(outline, radius, count)
         if pressure is not None:
             w = w * np.asarray(pressure(P[:, 0], P[:, 1]), dtype=float)
-        total = 1.0 if limit is None else float(limit)
+        total = _total(limit)
         _require_weights(w)
         w = w * (total / w.sum())
         border = _border(outline, radius)
@@ -187,6 +211,8 @@ def slider(
         P, w, name=name,
     )  # fmt: skip
     contacts = [] if pusher is None else [pusher.contact(x, y, phi)]
+    if pusher is not None:
+        _require_side(pusher, w @ P / w.sum(), np.abs(P).max())
     shown = P if border is None else border
     if len(shown) > 64:
         shown = shown[:: len(shown) // 64 + 1]
@@ -199,6 +225,23 @@ def slider(
     return System(
         friction=[support], contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen
     )
+
+
+def _require_side(pusher: Pusher, centre: np.ndarray, size: float) -> None:
+    """Refuse an edge that has the part on its other side: it would be pulled, not pushed."""
+    if pusher.edge is None:
+        return
+    P, Q = (np.asarray(p, dtype=float) for p in pusher.edge)
+    along, arm = (Q - P) / np.linalg.norm(Q - P), centre - P
+    if along[0] * arm[1] - along[1] * arm[0] < -1e-9 * max(size, np.abs(arm).max()):
+        raise StatementError(
+            say(
+                "the edge of a pusher has the part on its wrong side.",
+                f"Found the middle of the support to the right of the way from ({P[0]:g}, {P[1]:g})"
+                f" to ({Q[0]:g}, {Q[1]:g}).",
+                "Give the two points in the other order.",
+            )
+        )
 
 
 def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -235,6 +278,22 @@ def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
     return P, w
 
 
+def _total(limit: Any) -> float:
+    try:
+        total = 1.0 if limit is None else float(limit)
+    except (TypeError, ValueError):
+        total = np.nan
+    if not 0 < total < np.inf:
+        raise StatementError(
+            say(
+                "the friction limit of a slider is not a positive number.",
+                f"Found limit={limit}.",
+                "Give coefficient times normal force, in numbers.",
+            )
+        )
+    return total
+
+
 def _require_weights(w: np.ndarray) -> None:
     if not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
         raise StatementError(
@@ -246,9 +305,20 @@ def _require_weights(w: np.ndarray) -> None:
         )
 
 
+def _corners(outline: Any) -> np.ndarray:
+    """Return the corners of an outline, none of them twice in a row: it closes by itself."""
+    try:
+        corners = np.asarray(outline, dtype=float)
+    except (TypeError, ValueError):
+        return np.zeros((0, 2))
+    if corners.ndim != 2 or not np.all(np.isfinite(corners)):
+        return np.zeros((0, 2))
+    return corners[np.any(corners != np.roll(corners, 1, axis=0), axis=1)]
+
+
 def _border(outline: Any, radius: float | None) -> np.ndarray:
     if radius is None:
-        return np.asarray(outline, dtype=float)
+        return _corners(outline)
     angle = np.linspace(0, 2 * np.pi, 49)[:-1]
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
@@ -269,7 +339,7 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
                 )
             )
         return _disc(float(radius), count)
-    corners = np.asarray(outline, dtype=float)
+    corners = _corners(outline)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise StatementError(
             say(

@@ -278,6 +278,14 @@ class Contact(_Term):
             friction=expression(self.friction, "the friction coefficient of a contact"),
             slip=None if self.slip is None else vector(self.slip, "the slip of a contact"),
         )
+        if self.slip is None and not self.friction.is_zero:
+            raise StatementError(
+                say(
+                    "a contact with friction does not say along what it slips.",
+                    f"Found friction={text(self.friction)} and no slip.",
+                    "Give both, as in st.Contact(y, friction=0.3, slip=x).",
+                )
+            )
 
     def __str__(self) -> str:
         prefix = f"{self.name}: " if self.name else ""

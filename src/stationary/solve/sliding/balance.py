@@ -16,7 +16,13 @@ import numpy as np
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
-from stationary.solve.sliding.principle import as_place, require_place, step_of, with_others
+from stationary.solve.sliding.principle import (
+    as_place,
+    as_time,
+    require_place,
+    step_of,
+    with_others,
+)
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome
@@ -69,11 +75,12 @@ def newton(
     >>> round(step[x.dot], 12), round(step[y.dot], 12)
     (0.2, -0.4)
     """
-    question = Question(system, params, inputs, (float(t), float(t)))
+    t = as_time(t)
+    question = Question(system, params, inputs, (t, t))
     q, v = question.layout.state(as_place(at))
-    place = question.at(float(t), q, viscous=True)
+    place = question.at(t, q, viscous=True)
     require_place(question, place)
-    if stiffness is not None and not stiffness > 0:
+    if stiffness is not None and not (stiffness > 0 and np.isfinite(stiffness)):
         raise StatementError(
             say("stiffness must be positive.", f"Found {stiffness}.", "Give a large number.")
         )

@@ -193,12 +193,9 @@ def _standing(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
     open_too = replace(problem, size=size, G=G)
     nothing = np.zeros(problem.n)
     rest = strength(open_too, nothing, problem.f, cone)
-    share = 1 / rest.static if rest.static > 0 else np.inf
-    if "DualInfeasible" in rest.word:
-        # Any load is held: ask for the forces under this one.
-        rest, share = replace(strength(open_too, problem.f, nothing, cone), static=np.inf), 1.0
     if not rest.static >= 1 - 1e-9 or "PrimalInfeasible" in rest.word:
         return None
+    share = 1 / rest.static if np.isfinite(rest.static) else 1.0
     y, lam, mu = rest.y * share, rest.lam * share, np.where(opening, 0.0, rest.mu * share)
     held = limited(problem, cone, mu)
     every = np.ones(problem.terms, dtype=bool)

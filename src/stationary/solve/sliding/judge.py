@@ -236,6 +236,10 @@ def strength(
     v = -z[:n]
     y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
     static = float(x[last]) * force / reach
+    if "DualInfeasible" in word and static > 0:
+        # What holds any load holds this one in proportion.
+        unit = (part / static for part in (y, lam, mu))
+        return Strength(word, np.inf, np.inf, np.zeros(n), *unit)
     # The mode: friction takes what the dead load and the growing one give.
     given = float(load @ v)
     taken = _dissipated(problem, v, cone)

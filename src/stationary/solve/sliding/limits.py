@@ -19,7 +19,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.judge import Strength, strength
-from stationary.solve.sliding.principle import as_place, require_place
+from stationary.solve.sliding.principle import as_place, as_time, require_place
 from stationary.solve.sliding.question import Place, Question
 
 
@@ -65,6 +65,7 @@ def limit_load(
     4.0
     """
     require_system(system)
+    t = as_time(t)
     system, name, value, params, inputs = _one_symbol(system, load, params, inputs)
     places, questions = [], []
     for factor in (0.0, 1.0, 2.0):
@@ -74,10 +75,10 @@ def limit_load(
             system,
             {**(params or {}), **(values if known else {})},
             {**(inputs or {}), **({} if known else values)},
-            (float(t), float(t)),
+            (t, t),
         )
         q, _ = question.layout.state(as_place(at))
-        places.append(question.at(float(t), q))
+        places.append(question.at(t, q))
         questions.append(question)
     question, place = questions[0], places[0]
     require_place(question, places[1])

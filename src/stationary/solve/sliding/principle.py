@@ -12,7 +12,8 @@ import numpy as np
 from stationary.derive.scope import minimum_power_holds
 from stationary.errors import DerivationError, DidNotConverge, NoMotion, StatementError, say
 from stationary.model.each import Repeated
-from stationary.model.symbols import Velocity
+from stationary.model.symbols import Parameter, Velocity
+from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
@@ -194,9 +195,11 @@ def _step(
     *,
     viscous: bool,
 ) -> Step:
-    question = Question(system, params, inputs, (float(t), float(t)))
+    t = as_time(t)
+    _require_guess(system, guess)
+    question = Question(system, params, inputs, (t, t))
     q, _ = question.layout.state(as_place(at))
-    place = question.at(float(t), q, viscous=viscous)
+    place = question.at(t, q, viscous=viscous)
     require_place(question, place)
     rough, near = place, guess.answer if guess is not None else None
     outcome, place = solved(question, place, near)
@@ -228,7 +231,42 @@ def _require_convex(place: Place, outcome: Outcome) -> None:
 
 def as_place(at: Any) -> Any:
     """Take a dictionary, or a result that knows its coordinates by name."""
-    return at.as_start() if hasattr(at, "as_start") else at
+    found = at.as_start() if hasattr(at, "as_start") else at
+    if found is not None and not isinstance(found, Mapping):
+        raise StatementError(
+            say(
+                "at does not say which coordinate has which value.",
+                f"Found {type(at).__name__}: {str(at)[:60]}.",
+                "Give a dictionary, as in at={x: 0.5}, or a result.",
+            )
+        )
+    return found
+
+
+def as_time(t: Any) -> float:
+    """Return a time as a number."""
+    try:
+        made = float(t)
+    except (TypeError, ValueError):
+        made = np.nan
+    if not np.isfinite(made):
+        raise StatementError(
+            say("t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds.")
+        )
+    return made
+
+
+def _require_guess(system: System, guess: Any) -> None:
+    if guess is None or (isinstance(guess, Step) and guess.system.size == system.size):
+        return
+    found = "a step of another system" if isinstance(guess, Step) else type(guess).__name__
+    raise StatementError(
+        say(
+            "the guess is not a step of this system.",
+            f"Found {found}.",
+            "Pass what minimum_power returned nearby, or leave it out.",
+        )
+    )
 
 
 def solved(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
@@ -268,7 +306,8 @@ def require_place(question: Question, place: Place) -> None:
                 "Start where bodies touch or are apart.",
             )
         )
-    if not problem.terms and not len(problem.b) and question.system.dissipation.is_zero:
+    resists = problem.terms or len(problem.b) or len(place.gap)
+    if not resists and question.system.dissipation.is_zero:
         raise StatementError(
             say(
                 "there is no friction and no constraint: nothing balances the loads.",
@@ -293,9 +332,15 @@ def require_place(question: Question, place: Place) -> None:
 
 @lru_cache(maxsize=128)
 def _motionless(system: System) -> tuple[int, ...]:
-    """Return the friction terms that act on something without a symbol in it."""
-    terms = (x.term if isinstance(x, Repeated) else x for x in system.friction)
-    return tuple(i for i, x in enumerate(terms) if not any(on.free_symbols for on in x.on))
+    """Return the friction terms that act on something which neither coordinates nor time move."""
+    found = []
+    for i, x in enumerate(system.friction):
+        term = x.term if isinstance(x, Repeated) else x
+        used = set().union(*(on.free_symbols for on in term.on))
+        constant = not isinstance(x, Repeated) and all(isinstance(s, Parameter) for s in used)
+        if constant or not used:
+            found.append(i)
+    return tuple(found)
 
 
 def _require_touch(question: Question, place: Place) -> None:
@@ -303,7 +348,12 @@ def _require_touch(question: Question, place: Place) -> None:
     if place.problem.driven or np.any(place.problem.f) or not len(place.gap):
         return
     moved = evaluated(question.sliding, "holds")(place.t, place.q, place.u, question.params)[4]
-    apart = np.flatnonzero((place.gap > 0) & (moved < 0))
+    timed = np.zeros(len(place.gap), dtype=bool)
+    for entry, rows in zip(question.system.contacts, question.layout.gaps):
+        term = entry.term if isinstance(entry, Repeated) else entry
+        timed[rows.places] = time in term.gap.free_symbols
+    # One that comes nearer, or passes by.
+    apart = np.flatnonzero((place.gap > 0) & ((moved < 0) | timed & (moved == 0)))
     apart = [i for i in apart if i not in set(place.touching)]
     if apart:
         worst = int(apart[np.argmin(place.gap[apart])])
@@ -427,6 +477,8 @@ def _message(question: Question, word: str, outcome: Outcome) -> str:
         if outcome.rest is None:
             pushed = outcome.answer is not None and np.any(outcome.answer.problem.f)
             return "friction holds it" if pushed else "nothing pushes, nothing moves"
+        if np.isinf(outcome.rest.static):
+            return "it is held, however much all loads grow together"
         return (
             f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
         )

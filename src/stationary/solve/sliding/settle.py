@@ -102,7 +102,7 @@ def _at_rest(problem: Problem) -> Outcome:
             ray = rest.v
             return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray), rest=rest)
         # All forces in proportion: what holds the largest push holds a smaller one with room left.
-        share = 1 / rest.static if np.isfinite(rest.static) and rest.static > 0 else 0.0
+        share = 1 / rest.static if np.isfinite(rest.static) else 1.0
         y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
     every = problem.power == 0
     pressing = mu > 1e-12 * problem.force
