@@ -313,7 +313,7 @@ def _corners(outline: Any) -> np.ndarray:
         return np.zeros((0, 2))
     if corners.ndim != 2 or not np.all(np.isfinite(corners)):
         return np.zeros((0, 2))
-    return corners[np.any(corners != np.roll(corners, 1, axis=0), axis=1)]
+    return corners[np.any(corners != np.roll(corners, -1, axis=0), axis=1)]
 
 
 def _border(outline: Any, radius: float | None) -> np.ndarray:
