@@ -399,10 +399,13 @@ def rate(expr: Any) -> Any:
 
 def along_time(expression: Any) -> Any:
     """Differentiate with respect to time whatever moves: all that has a rate."""
-    moving = sorted((s for s in expression.free_symbols if hasattr(s, "dot")), key=str)
-    # What moves is held while time itself passes: fields depend on it, too.
-    held = {s: sp.Dummy() for s in moving}
-    total = expression.xreplace(held).diff(t).xreplace({d: s for s, d in held.items()})
+    symbols = expression.free_symbols
+    moving = sorted((s for s in symbols if hasattr(s, "dot")), key=str)
+    total = sp.S.Zero
+    if t in symbols:
+        # What moves is held while time itself passes: fields depend on it, too.
+        held = {s: sp.Dummy() for s in moving}
+        total = expression.xreplace(held).diff(t).xreplace({d: s for s, d in held.items()})
     for symbol in moving:
         total += expression.diff(symbol) * symbol.dot
     return total
