@@ -93,7 +93,7 @@ class Watch:
 
     def __init__(self, events: list[Event], kernel: Kernel, params: np.ndarray):
         self._events, self._params = events, params
-        known = {p.name: p for p in kernel.layout.system.parameters}
+        known = {p.name: p for p in kernel.layout.system.parameters} if events else {}
         self._functions: list[ca.Function] = []
         for event in events:
             swap: dict[sp.Basic, sp.Basic] = {}

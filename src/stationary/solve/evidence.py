@@ -36,13 +36,14 @@ def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     if motion.status not in ("done", "event") or "Variational" in motion.method:
         return motion
     found = _sampled(motion, "energies", few)
-    balance = found[:, 2] - found[0, 2]
-    scale = float(np.abs(found[:, :2]).max())
+    found[:, 2] -= found[0, 2]
+    done = 0.0
     if motion.kernel.graph.fed:
         work = motion.work[few]
-        balance -= work - work[0]
-        scale = max(scale, float(np.abs(work).max()))
-    scale, error = max(scale, 1e-300), float(np.abs(balance).max())
+        found[:, 2] -= work - work[0]
+        done = float(np.abs(work).max())
+    kinetic, potential, error, _ = np.abs(found).max(axis=0).tolist()
+    scale = max(kinetic, potential, done, 1e-300)
     # Series promise rounding; other methods their tolerance.
     allowed = _BALANCE_OF_SERIES if motion.method == "Taylor" else max(_BALANCE * rtol, 1e-9)
     if error <= max(allowed * scale, 1e3 * atol):

@@ -230,9 +230,7 @@ class Engine:
             level = 0 if strength == "quick" else 3 if unrolled else 1
             zeros = [0.0] * self.rhs.numel_in(1)
             pairs, coefficients = equations(self.rhs)
-            stepper = hy.taylor_adaptive(
-                pairs, zeros, compact_mode=not unrolled, opt_level=level
-            )
+            stepper = hy.taylor_adaptive(pairs, zeros, compact_mode=not unrolled, opt_level=level)
             made = _Code(stepper, coefficients)
             self._ready[strength] = made
             disk.keep(f"{self.key}.{strength}", pickle.dumps(made))

@@ -119,16 +119,16 @@ def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
     """
     stepper.time, stepper.state[:] = t, y
     stepper.step(write_tc=True)
-    series = np.abs(stepper.tc)
+    step, series = stepper.last_h, np.abs(stepper.tc)
     stepper.time, stepper.state[:] = t, y
     roots, size = _roots(series.shape[1]), series[:, 0].max() or 1.0
-    growth, step = ((series[:, -len(roots) :] / size) ** roots).max(), stepper.last_h
+    growth = ((series[:, -len(roots) :] / size) ** roots).max()
     return _LONGEST / growth if growth > 0 and growth * step > _DECAY else np.inf
 
 
 @cache
 def _roots(count: int) -> np.ndarray:
-    """Return one over the orders of the second half of so many coefficients."""
+    """Return one over the orders in the second half of so many coefficients."""
     return 1 / np.arange(count // 2, count)
 
 
