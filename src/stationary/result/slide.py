@@ -111,7 +111,7 @@ class Slide(Motion):
             R, Rdot = self._constraints
             found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
         # An increment has no velocity of its own: its average need not satisfy Ṙ = 0 at its end.
-        if self.method == "increments":
+        if "increments" in self.method:
             del found["Rdot"]
         return found | self.evidence
 

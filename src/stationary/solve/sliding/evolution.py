@@ -109,10 +109,10 @@ def quasistatics(
     run = _Run(question, grid, rtol, step)
     chosen = method
     if method == "auto":
-        chosen = "increments" if step is not None or run.needs_increments else "events"
+        chosen = "increments" if step is not None or run.needs_increments(q) else "events"
     status = run.follow(q, chosen, _MANY if method == "auto" else 100 * _MANY)
     if method == "auto" and status == "too many changes":
-        run = _Run(question, grid, rtol, step)
+        # What has been found up to the latest kept time stays.
         status = run.follow(q, "increments", 0)
     slide = run.wrapped(status, moved)
     if throw and not slide.success:
@@ -136,11 +136,28 @@ class _Run:
     evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
     failed: Any = None
     flow: Flow | None = None
+    #: Up to here events were followed.
+    switched: float = np.inf
+    shortest: float = np.inf
+    cuts: int = 0
+
+    def needs_increments(self, q: np.ndarray) -> bool:
+        """Whether velocities do not decide, or too many points at rest wait for their turn."""
+        if self.question.sliding.tangent.nnz_out(0):
+            return True
+        if len(self.question.starts) <= _MANY:
+            return False
+        first, last = float(self.grid[0]), float(self.grid[-1])
+        # A drive that starts at this very moment shows in a moment's time.
+        for t in (first, first + 1e-9 * (last - first)):
+            near = self._first(self.question.at(t, q, viscous=True))
+            if near is not None and np.any(near.v):
+                return int(near.stuck.sum()) > _MANY
+        return False
 
     @property
-    def needs_increments(self) -> bool:
-        """Whether velocities do not decide, since forces change with the place."""
-        return self.question.sliding.tangent.nnz_out(0) > 0
+    def _fed(self) -> list[float]:
+        return [0.0] if self.question.sliding.graph.fed else []
 
     # -- the two ways -----------------------------------------------------------------------------
 
@@ -150,11 +167,10 @@ class _Run:
         try:
             if method == "events":
                 self.method = "events"
-                flow = self.flow = Flow(self.question, self.rtol)
+                flow = self.flow = Flow(self.question, self.rtol, lambda t: self.show(progress, t))
                 try:
                     for t, x, answer, place in flow.run(q, self.grid, many):
                         self.keep(t, x[: len(q)], answer, place, x[len(q)], x[len(q) + 1])
-                        progress.show((t - self.grid[0]) / (self.grid[-1] - self.grid[0]))
                 except flow.Ended as end:
                     self.failed = end
                     return Status(end.word, end.message)
@@ -162,20 +178,32 @@ class _Run:
                     self.steps, self.events = flow.steps, flow.events
                 return Status("done", "reached the end of the span")
             self.method = "increments"
+            if self.flow is not None:
+                self.method, self.switched = "events, then increments", self.times[-1]
+                self.events = [t for t in self.events if t <= self.switched]
             return self._increments(q, progress)
         except KeyboardInterrupt:
             return Status("interrupted", "stopped by the keyboard; what there is, is kept")
         finally:
             progress.close()
 
+    def show(self, progress: Progress, t: float) -> None:
+        """Show how far it has come."""
+        progress.show((t - self.grid[0]) / (self.grid[-1] - self.grid[0]))
+
     def _increments(self, q: np.ndarray, progress: Progress) -> Status:
-        question, t, last = self.question, float(self.grid[0]), float(self.grid[-1])
+        question, last, lost, given = self.question, float(self.grid[-1]), 0.0, 0.0
+        if self.rows:
+            n, fed = len(q), len(self._fed)
+            q, (lost, given) = self.rows[-1][:n], self.rows[-1][2 * n + fed :][:2]
+        t = float(self.grid[max(0, len(self.rows) - 1)])
         place = question.at(t, q, viscous=True)
         near = self._first(place)
-        v, lost, given = near.v if near is not None else np.zeros_like(q), 0.0, 0.0
-        self.keep(t, q, near, place, 0.0, 0.0)
-        k = 1
-        whole = self.step or (last - t) / max(100, len(self.grid) - 1)
+        v = near.v if near is not None else np.zeros_like(q)
+        if not self.rows:
+            self.keep(t, q, near, place, lost, given)
+        k = len(self.rows)
+        whole = self.step or (last - self.grid[0]) / max(100, len(self.grid) - 1)
         h, began = whole, time.monotonic()
         # What holds at the start is known where every contact touches.
         known = near is not None and len(near.mu) == len(place.gap)
@@ -201,9 +229,10 @@ class _Run:
                     pieces = [half, rest]
                     h = trial * max(growth, 0.5)
                 else:
-                    pieces, h = [made], whole
+                    # After a cut the step that was asked for comes back by and by.
+                    pieces, h = [made], 2 * trial
             except Failed as found:
-                h = trial / 4
+                h, self.cuts = trial / 4, self.cuts + 1
                 if h < 1e-9 * (last - self.grid[0]):
                     self.failed = found
                     return Status(found.word, _words(found.word))
@@ -212,6 +241,7 @@ class _Run:
                 continue
             for piece in pieces:
                 self.steps += 1
+                self.shortest = min(self.shortest, piece.step)
                 v = (piece.q - q) / piece.step
                 lost += piece.lost
                 given += self._supplied(piece, q)
@@ -219,10 +249,26 @@ class _Run:
             if abs(t - self.grid[k]) <= 1e-12 * max(1.0, abs(t)):
                 self.keep(float(self.grid[k]), q, guess, pieces[-1].place, lost, given, v)
                 k += 1
-            progress.show((t - self.grid[0]) / (last - self.grid[0]))
+            self.show(progress, t)
             if self.steps > _MOST_STEPS or time.monotonic() - began > 3600:
                 return Status("too many steps", f"stopped after {self.steps} increments")
-        return Status("done", "reached the end of the span")
+        return Status("done", "reached the end of the span" + self._remark())
+
+    def _remark(self) -> str:
+        """Tell what became of the steps that were asked for, and of the events."""
+        remark = ""
+        if self.flow is not None:
+            remark += (
+                f"; events up to t = {self.switched:.6g}, then increments, since what sticks "
+                "changed too often"
+            )
+        if self.cuts and self.step is not None:
+            times = "once" if self.cuts == 1 else f"{self.cuts} times"
+            remark += (
+                f"; an increment of step={self.step:g} was not found and was cut, {times}, down "
+                f"to {self.shortest:.3g}"
+            )
+        return remark
 
     def _first(self, place: Place) -> Answer | None:
         """Return what is known of forces and velocities at the start."""
@@ -272,9 +318,8 @@ class _Run:
             power = float(y @ w)
             self.evidence["force"] = max(self.evidence["force"], answer.residual["force"])
             self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
-        fed = [0.0] if self.question.sliding.graph.fed else []
         self.times.append(t)
-        self.rows.append(np.concatenate([q, speed, fed, [lost, given, power], y, lam, mu]))
+        self.rows.append(np.concatenate([q, speed, self._fed, [lost, given, power], y, lam, mu]))
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""
@@ -300,17 +345,16 @@ class _Run:
         )
 
     def _dense(self, times: np.ndarray, table: np.ndarray):
-        flow, question = self.flow, self.question
-        n = question.system.size
+        flow, n = self.flow, self.question.system.size
 
         def between(at: np.ndarray) -> np.ndarray:
             made = np.array([np.interp(at, times, column) for column in table.T]).T
-            if flow is not None:
+            if flow is not None and flow.pieces:
                 run = replace(self, times=[], rows=[])
-                for t in at:
-                    x, answer, place = flow.at(float(t))
-                    run.keep(float(t), x[:n], answer, place, x[n], x[n + 1])
-                made = np.array(run.rows)
+                for k in np.flatnonzero(at <= self.switched):
+                    x, answer, place = flow.at(float(at[k]))
+                    run.keep(float(at[k]), x[:n], answer, place, x[n], x[n + 1])
+                    made[k] = run.rows[-1]
             return made
 
         return between

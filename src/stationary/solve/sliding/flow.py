@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ _SMALLEST, _VANISHING = 1e-13, 1e-9
 _THINNEST, _THICKEST = 1e-10, 1e-7
 # Steps into which the span is cut at least, and looks at each for the end of a mode.
 _LEAST_STEPS, _LOOKS = 50, 4
+# After some changes their number over the whole span is foreseen: how many times too many end it.
+_SOME, _FAR_TOO_MANY = 10, 5
 
 
 class _Passed(Exception):
@@ -48,8 +50,10 @@ class Flow:
             super().__init__(word)
             self.word, self.message, self.outcome, self.place = word, message, outcome, place
 
-    def __init__(self, question: Question, rtol: float):
-        self.question, self.rtol = question, rtol
+    def __init__(
+        self, question: Question, rtol: float, show: Callable[[float], None] = lambda t: None
+    ):
+        self.question, self.rtol, self.show = question, rtol, show
         self.n = question.system.size
         self.steps = 0
         self.events: list[float] = []
@@ -175,7 +179,7 @@ class Flow:
                     # The mode ends right here: past it by a hair, and by a thicker one if need be.
                     hair = max(4 * hair, 16 * h)
                     t, x = self._past(t, x, hair, whole)
-                    self._change(t, x, changes, many)
+                    self._change(t, x, changes, many, (t - float(grid[0])) / whole)
                     changes, h = changes + 1, whole / 1000
                 continue
             end, changed = self._held_until(t, end, dense)
@@ -183,6 +187,7 @@ class Flow:
                 # Stages beyond the end of the mode have spoilt the step: once more, up to it.
                 dense = self._up_to(t, x, end, 1e-4) or self._up_to(t, x, end, 1e-3) or dense
             self.steps += 1
+            self.show(t)
             self.pieces.append(_Piece(t, end, dense, self.near, self.touching))  # pyright: ignore[reportArgumentType]
             while k < len(grid) and grid[k] <= end:
                 yield self._kept(float(grid[k]), dense(float(grid[k])))
@@ -195,7 +200,7 @@ class Flow:
                 hair = 4 * hair if stood else _THINNEST * whole
                 if stood:
                     t, x = self._past(t, x, hair, whole)
-                self._change(t, x, changes, many)
+                self._change(t, x, changes, many, (t - float(grid[0])) / whole)
                 changes, h = changes + 1, min(max(h, 1e-6 * whole), whole / 100)
             elif h < _VANISHING * whole and t < last:
                 raise self._jam(t, x)
@@ -287,11 +292,13 @@ class Flow:
         message = f"velocities grow without bound near t = {t:.6g}: it jams"
         return Flow.Ended("jammed", message, Outcome("jammed", verdict=verdict), place)
 
-    def _change(self, t: float, x: np.ndarray, changes: int, many: int) -> None:
-        if changes >= many:
+    def _change(self, t: float, x: np.ndarray, changes: int, many: int, done: float) -> None:
+        # A rope need not be followed to its fiftieth link to see that it has more of them.
+        if changes >= many or (changes >= _SOME and changes > _FAR_TOO_MANY * many * done):
             raise Flow.Ended(
                 "too many changes",
-                f"found {changes} changes of what sticks; increments follow so many better",
+                f"found {changes} changes of what sticks up to t = {t:.6g}; increments follow so "
+                "many better",
             )
         self.events.append(t)
         self._mode(t, x[: self.n], None)

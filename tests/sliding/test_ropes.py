@@ -1,0 +1,184 @@
+"""Ropes, where a great many points stick and slip: right, with bounded work, and said in words."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import stationary as st
+from stationary.solve.sliding import evolution, increment, together
+from stationary.solve.sliding.question import sliding_of
+
+x, y = st.coordinates("x y")
+
+
+def rope(count, start, limits=None):
+    """A rope of links as long as at the start, one end drawn along x."""
+    r = st.coordinates("r", shape=(count, 2))
+    limits = np.full(count, 1 / count) if limits is None else limits
+    lengths = np.linalg.norm(np.diff(start, axis=0), axis=1)
+    return r, st.System(
+        friction=[st.Friction(a, on=(r[i, 0], r[i, 1]), name=f"p{i}") for i, a in enumerate(limits)]
+        if count < 20
+        else st.each(lambda p: st.Friction(1 / count, on=p), r, name="ground"),
+        constraints=[
+            st.each(lambda a, b: st.norm(b - a) - float(lengths[0]), r[:-1], r[1:], name="link"),
+            st.Constraint(r[count - 1, 0] - float(start[-1, 0]) - st.t, name="hand"),
+            st.Constraint(r[count - 1, 1] - float(start[-1, 1]), name="level"),
+        ],
+    )
+
+
+def snaked(count, swing=1.3):
+    angle = swing * np.sin(4 * np.pi * (np.arange(count - 1) + 0.5) / (count - 1))
+    legs = np.stack([np.cos(angle), np.sin(angle)], axis=1) / (count - 1)
+    return np.vstack([[0.0, 0.0], np.cumsum(legs, axis=0)])
+
+
+@pytest.mark.parametrize("way", [0.05, 0.2, 0.6])
+def test_an_increment_is_the_least_way_times_friction_of_all_chains_that_reach_the_hand(way):
+    # Three links: their angles say it all, and a search without derivatives finds the least.
+    start = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    limits = np.array([0.3, 0.25, 0.2, 0.1])
+    r, chain = rope(4, start, limits)
+    end = st.quasistatics(chain, span=(0, way), start={r: start}, points=2, step=way)[r][-1]
+
+    def placed(angles):
+        legs = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        hand = start[-1] + [way, 0.0]
+        return np.vstack([hand - np.cumsum(legs[::-1], axis=0)[::-1], hand])
+
+    def cost(angles):
+        return float(limits @ np.linalg.norm(placed(angles) - start, axis=1))
+
+    guess, options = np.array([np.pi / 2, 0.0, -np.pi / 2]), {"xatol": 1e-11, "fatol": 1e-14}
+    found = guess
+    for _ in range(4):
+        found = minimize(cost, found, method="Nelder-Mead", options=options).x
+    legs = np.diff(end, axis=0)
+    assert cost(np.arctan2(legs[:, 1], legs[:, 0])) <= cost(found) + 1e-12
+    np.testing.assert_allclose(end, placed(found), atol=1e-6)
+
+
+def counted(monkeypatch, count, step, points):
+    """Follow a rope; return the steps of Newton's method, and how often it did not suffice."""
+    work, judged = [], []
+    once, whole, solved = together._Way.step, increment._at_once, increment.solved
+    monkeypatch.setattr(
+        together._Way, "step", lambda *a: (work.__setitem__(-1, work[-1] + 1), once(*a))[1]
+    )
+    monkeypatch.setattr(increment, "_at_once", lambda *a: (work.append(0), whole(*a))[1])
+    monkeypatch.setattr(increment, "solved", lambda *a: (judged.append(1), solved(*a))[1])
+    start = snaked(count)
+    r, system = rope(count, start)
+    slide = st.quasistatics(
+        system, span=(0, step * (points - 1)), start={r: start}, points=points, step=step
+    )
+    monkeypatch.undo()
+    return slide, r, work, judged
+
+
+def test_the_work_of_an_increment_does_not_grow_with_the_rope(monkeypatch):
+    median = []
+    for count in (60, 240):
+        slide, r, work, judged = counted(monkeypatch, count, 0.01, 21)
+        assert not judged
+        assert slide.residual["R"] < 5e-15
+        assert slide.residual["gap"] < 1e-9 and slide.residual["force"] < 1e-9
+        median.append(np.median(work))
+        saddle = together._saddle(sliding_of(slide.system))
+        # The cost of one step is that of a band as wide for any length.
+        assert saddle._narrow and saddle._below <= 12
+    assert max(median) <= 15
+
+
+def test_a_long_rope_is_followed_by_increments_from_the_start():
+    start = snaked(80)
+    r, system = rope(80, start)
+    slide = st.quasistatics(system, span=(0, 0.05), start={r: start}, points=3)
+    assert slide.method == "increments"
+    # The tail has not felt the hand yet, exactly.
+    assert np.abs(slide[r][-1, :5] - start[:5]).max() < 1e-14
+
+
+def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
+    start = snaked(6)
+    r, system = rope(6, start)
+    whole = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=25, method="events")
+    monkeypatch.setattr(evolution, "_MANY", 8)
+    both = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=25)
+    assert both.method == "events, then increments" and both.success
+    changed = float(whole.events[0][8])
+    kept = int(np.searchsorted(whole.t, changed))
+    assert 1 < kept < 24
+    np.testing.assert_allclose(both[r][:kept], whole[r][:kept], atol=1e-12)
+    np.testing.assert_allclose(both.lost[:kept], whole.lost[:kept], atol=1e-12)
+    np.testing.assert_allclose(both[r], whole[r], atol=5e-3)
+    assert both.lost[-1] == pytest.approx(whole.lost[-1], rel=5e-3)
+    assert f"events up to t = {whole.t[kept - 1]:.6g}, then increments" in repr(both)
+    early, late = both.at(whole.t[kept - 1] / 3), both.at(0.59)
+    np.testing.assert_allclose(early[r], whole.at(whole.t[kept - 1] / 3)[r], atol=1e-12)
+    np.testing.assert_allclose(late[r], whole.at(0.59)[r], atol=5e-3)
+
+
+def test_changes_that_will_be_far_too_many_are_foreseen():
+    start = snaked(12)
+    r, system = rope(12, start)
+    slide = st.quasistatics(system, span=(0, 0.3), start={r: start}, points=4)
+    # The first ten of its changes come at once.
+    assert slide.method == "events, then increments" and len(slide.events[0]) <= 10
+
+
+# -- other systems by the same steps ---------------------------------------------------------------
+
+
+def test_a_wall_pushes_a_block_from_where_it_touches():
+    wall = st.Contact(x - st.t, name="wall")
+    block = st.System(friction=[st.Friction(2.0, on=(x, y), name="floor")], contacts=[wall])
+    slide = st.quasistatics(
+        block, span=(0, 1), start={x: 0.5, y: 0}, points=11, step=0.1, method="increments"
+    )
+    np.testing.assert_allclose(slide[x], np.maximum(0.5, slide.t), atol=1e-12)
+    np.testing.assert_allclose(slide.lam["wall"][7:], 2.0, rtol=1e-9)
+    np.testing.assert_allclose(slide.lam["wall"][1:5], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_drag_of_any_power_holds_a_body_that_is_drawn_at_a_steady_force(power):
+    body = st.System(work=2.0 * x, friction=[st.Drag(0.5, power, on=(x, y))])
+    slide = st.quasistatics(body, span=(0, 1), start={x: 0, y: 0}, step=0.25, points=5)
+    np.testing.assert_allclose(slide[x], 4.0 ** (1 / power) * slide.t, atol=1e-9)
+
+
+# -- said in words ---------------------------------------------------------------------------------
+
+
+def test_a_step_that_was_asked_for_and_cut_is_said(monkeypatch):
+    block = st.System(friction=[st.Friction(1.0, on=x)], constraints=[x - st.t])
+    whole = evolution.increment
+
+    def short(question, t, h, *more):
+        if h > 0.03:
+            raise increment.Failed("too many steps")
+        return whole(question, t, h, *more)
+
+    monkeypatch.setattr(evolution, "increment", short)
+    slide = st.quasistatics(block, span=(0, 0.2), start={x: 0}, points=3, step=0.1)
+    assert slide.success and slide.steps > 2
+    said = "an increment of step=0.1 was not found and was cut, "
+    assert said in slide.status.message and said in repr(slide)
+    np.testing.assert_allclose(slide[x], slide.t, atol=1e-12)
+    monkeypatch.undo()
+    slide = st.quasistatics(block, span=(0, 0.2), start={x: 0}, points=3, step=0.1)
+    assert slide.steps == 2 and slide.status.message == "reached the end of the span"
+
+
+def test_a_long_run_shows_how_far_it_has_come(monkeypatch):
+    shown = []
+    monkeypatch.setattr(evolution.Progress, "show", lambda self, done: shown.append(done))
+    link = st.Constraint(st.norm((x - st.t, y)) - 1)
+    bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    for method, step in (("events", None), ("increments", 0.02)):
+        shown.clear()
+        st.quasistatics(bead, span=(0, 0.2), start={x: 0, y: 1}, points=3, method=method, step=step)
+        # After every step, not only at the times that are kept.
+        assert len(shown) >= 10 and np.all(np.diff(shown) >= 0) and shown[-1] > 0.9
