@@ -5,8 +5,11 @@ import pytest
 from scipy.optimize import minimize
 
 import stationary as st
+from stationary.result.status import Status
 from stationary.solve.sliding import evolution, increment, together
+from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.question import sliding_of
+from tests.checks import assert_order
 
 x, y = st.coordinates("x y")
 
@@ -120,12 +123,56 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
     np.testing.assert_allclose(late[r], whole.at(0.59)[r], atol=5e-3)
 
 
-def test_changes_that_will_be_far_too_many_are_foreseen():
-    start = snaked(12)
-    r, system = rope(12, start)
-    slide = st.quasistatics(system, span=(0, 0.3), start={r: start}, points=4)
-    # The first ten of its changes come at once.
-    assert slide.method == "events, then increments" and len(slide.events[0]) <= 10
+def test_changes_that_will_be_far_too_many_are_foreseen(monkeypatch):
+    start, seen, mode = snaked(28), [], Flow._mode
+    r, system = rope(28, start)
+    monkeypatch.setattr(Flow, "_mode", lambda self, t, *a: (seen.append(t), mode(self, t, *a))[1])
+    monkeypatch.setattr(evolution._Run, "_increments", lambda *a: Status("done", ""))
+    slide = st.quasistatics(system, span=(0, 0.5), start={r: start}, points=3)
+    # Ten changes tell, and not the fiftieth.
+    assert slide.method == "events, then increments" and len(seen) <= 13
+    assert seen[-1] < 0.05
+
+
+# -- how accurate ----------------------------------------------------------------------------------
+
+
+def test_increments_of_free_length_are_of_order_two_where_nothing_changes():
+    # The tractrix away from its kink; so large a tolerance takes the kept times as steps.
+    link = st.Constraint(st.norm((x - st.t, y)) - 1)
+    bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    start = {x: 0.5 - np.tanh(0.5), y: 1 / np.cosh(0.5)}
+    steps, errors, losses = [], [], []
+    for points in (101, 201):
+        slide = st.quasistatics(
+            bead, span=(0.5, 2), start=start, points=points, method="increments", rtol=1.0
+        )
+        assert slide.steps == 2 * (points - 1)
+        assert slide.residual["R"] < 5e-15
+        steps.append(1.5 / (points - 1))
+        errors.append(np.hypot(slide[x][-1] - (2 - np.tanh(2)), slide[y][-1] - 1 / np.cosh(2)))
+        losses.append(abs(slide.lost[-1] - np.log(np.cosh(2) / np.cosh(0.5))))
+    assert_order(steps, errors, 2, 0.1)
+    assert_order(steps, losses, 2, 0.1)
+
+
+def test_what_halving_changed_in_all_is_more_than_the_error():
+    link = st.Constraint(st.norm((x - st.t, y)) - 1)
+    bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    for rtol in (1e-4, 1e-3):
+        slide = st.quasistatics(
+            bead, span=(0, 2), start={x: 0, y: 1}, points=11, method="increments", rtol=rtol
+        )
+        exact = np.stack([slide.t - np.tanh(slide.t), 1 / np.cosh(slide.t)], axis=1)
+        error = np.abs(slide.q - exact).max()
+        assert error < slide.residual["increments"] < 100 * rtol
+        assert error < rtol
+    # A rope of six against the events, one by one.
+    start = snaked(6)
+    r, system = rope(6, start)
+    whole = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=5, method="events")
+    slide = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=5, method="increments")
+    assert np.abs(slide[r] - whole[r]).max() < slide.residual["increments"] < 1e-2
 
 
 # -- other systems by the same steps ---------------------------------------------------------------

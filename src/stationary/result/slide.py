@@ -28,7 +28,8 @@ class Slide(Motion):
     lost : ndarray
         The energy that friction has taken since the start.
     residual : dict
-        Largest |R| and |Ṙ|, unbalanced force, duality gap and violation of the energy balance.
+        Largest |R| and |Ṙ|, unbalanced force, duality gap and violation of the energy balance;
+        with increments of free length, what halving them changed in all.
 
     Examples
     --------

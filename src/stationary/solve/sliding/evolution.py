@@ -18,7 +18,7 @@ from stationary.solve.asked import count, times
 from stationary.solve.consistent import repaired
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.flow import Flow
-from stationary.solve.sliding.increment import Failed, increment
+from stationary.solve.sliding.increment import Failed, extrapolated, increment
 from stationary.solve.sliding.principle import failure, require_potential, solved, step_of
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
@@ -60,9 +60,13 @@ def quasistatics(
     method : "auto", "events" or "increments"
         "events" integrates the velocity of least power with a high order and locates every change
         of what sticks or touches. "increments" minimizes over steps of finite time, of order one,
-        as springs with friction and a great many changes need. "auto" chooses.
+        as springs with friction and a great many changes need. "auto" chooses; where changes become
+        too many, it goes on by increments from there.
     step : float, optional
-        Length of the increments; chosen from the change of the motion if left out.
+        Length of the increments. If left out, each is compared with two halves, which may differ by
+        1e-4 of the largest coordinate (by `rtol` if that is more), and is extrapolated to order two
+        where nothing starts or stops to slide. What they differed by in all is
+        ``slide.residual["increments"]``.
     rtol : float
         Relative error per step between events.
     repair : bool
@@ -193,6 +197,8 @@ class _Run:
 
     def _increments(self, q: np.ndarray, progress: Progress) -> Status:
         question, last, lost, given = self.question, float(self.grid[-1]), 0.0, 0.0
+        if self.step is None:
+            self.evidence["increments"] = 0.0
         if self.rows:
             n, fed = len(q), len(self._fed)
             q, (lost, given) = self.rows[-1][:n], self.rows[-1][2 * n + fed :][:2]
@@ -212,6 +218,7 @@ class _Run:
             h = min(h, whole if self.step else (last - self.grid[0]) / 10)
             ahead = float(self.grid[k]) - t
             trial = ahead / max(1.0, np.ceil(ahead / h - 1e-9))
+            better = None
             try:
                 made = increment(question, t, trial, q, v, guess)
                 if self.step is None:
@@ -228,6 +235,8 @@ class _Run:
                     growth = min(2.0, 0.8 * np.sqrt(wanted / max(error, 1e-300)))
                     pieces = [half, rest]
                     h = trial * max(growth, 0.5)
+                    self.evidence["increments"] += size * error
+                    better = extrapolated(question, q, made, half, rest)
                 else:
                     # After a cut the step that was asked for comes back by and by.
                     pieces, h = [made], 2 * trial
@@ -239,13 +248,18 @@ class _Run:
                 guess = None
                 v = np.zeros_like(v)
                 continue
+            first, taken, fed = q, 0.0, 0.0
             for piece in pieces:
                 self.steps += 1
                 self.shortest = min(self.shortest, piece.step)
                 v = (piece.q - q) / piece.step
-                lost += piece.lost
-                given += self._supplied(piece, q)
+                taken += piece.lost
+                fed += self._supplied(piece, q)
                 q, t, guess = piece.q, piece.t, piece.answer
+            if better is not None:
+                v, q = v + (better - q) / trial, better
+                taken, fed = 2 * taken - made.lost, 2 * fed - self._supplied(made, first)
+            lost, given = lost + taken, given + fed
             if abs(t - self.grid[k]) <= 1e-12 * max(1.0, abs(t)):
                 self.keep(float(self.grid[k]), q, guess, pieces[-1].place, lost, given, v)
                 k += 1

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.reduced import refined
+from stationary.solve.sliding.reduced import least_move, refined
 from stationary.solve.sliding.together import together
 
 _MOST_STEPS = 40
@@ -107,6 +107,36 @@ def increment(
         # The next problem is about what is left of the way.
         guess = replace(answer, v=(1 - share) * move)
     raise Failed("too many steps", outcome, settled_place)
+
+
+def extrapolated(
+    question: Question, q: np.ndarray, whole: Increment, half: Increment, rest: Increment
+) -> np.ndarray | None:
+    """Return where ever shorter increments lead, by a whole one and two halves; of order two.
+
+    None where something starts or stops to slide or to touch: there is no order to speak of.
+    """
+    a, b, c = whole.answer, half.answer, rest.answer
+    stuck, working = c.stuck, c.working
+    for other in (a, b):
+        if np.any(other.stuck != stuck) or np.any(other.working != working):
+            return None
+    start = question.at(rest.t - whole.step, q).along
+    x = 2 * rest.q - whole.q
+    holonomic = np.zeros(question.layout.multipliers, dtype=bool)
+    for rows in question.layout.rows:
+        holonomic[rows.places] = rows.holonomic
+    for _ in range(4):
+        place = question.at(rest.t, x, touching=np.arange(len(rest.place.gap)))
+        held = stuck[place.problem.term]
+        off = np.concatenate(
+            [np.where(holonomic, place.R, 0.0), place.gap[working], (place.along - start)[held]]
+        )
+        if np.abs(off).max(initial=0.0) <= 1e-15 * max(1.0, np.abs(x).max(initial=0.0)):
+            far = np.abs(whole.q - rest.q).max(initial=0.0)
+            return x if np.abs(x - rest.q).max(initial=0.0) <= 2 * far else None
+        x = x + least_move(place.problem, working, off, held)
+    return None
 
 
 def _at_once(

@@ -219,10 +219,15 @@ def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, order: np.ndarra
     return made[:n], made[n:]
 
 
-def least_move(problem: Problem, working: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """Return the smallest move that takes violations of what holds away."""
-    _, A, G = problem.matrices
-    C = _stack(A, G[working])
+def least_move(
+    problem: Problem, working: np.ndarray, off: np.ndarray, held: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the smallest move that takes violations of what holds away.
+
+    `held` are rates of friction that hold too.
+    """
+    B, A, G = problem.matrices
+    C = _stack(A, G[working]) if held is None else _stack(A, G[working], B[held])
     if problem.dense:
         return np.linalg.lstsq(C, -off, rcond=1e-12)[0]
     eye = sparse.eye(problem.n, format="csr")
