@@ -212,3 +212,64 @@ def test_what_friction_holds_whatever_its_size_is_unlimited():
     )
     found = st.limit_load(wedge, load=F)
     assert found.factor == np.inf and found.status == "unlimited"
+
+
+def block(wide, high, mu, push):
+    """A block of weight 10 on its two lower corners, pushed at a height `push` above the floor."""
+    P = st.inputs("P")
+    c, s = st.cos(phi), st.sin(phi)
+
+    def place(u, v):
+        return x + c * u - s * v, y + s * u + c * v
+
+    feet = [place(u, -high / 2) for u in (-wide / 2, wide / 2)]
+    return P, st.System(
+        potential=10 * y,
+        loads=[st.Load(P, on=place(-wide / 2, push - high / 2)[0])],
+        contacts=[
+            st.Contact(foot[1], friction=mu, slip=foot[0], name=name)
+            for foot, name in zip(feet, ("heel", "toe"))
+        ],
+        coordinates=[x, y, phi],
+    )
+
+
+@pytest.mark.parametrize("mu, push", [(0.3, 1.0), (0.8, 1.5), (0.4, 0.5), (0.45, 1.2)])
+def test_a_block_slides_or_tips_whichever_comes_first(mu, push):
+    # Slides at μ W, tips about its toe at W b / 2h: width 1, height 2.
+    P, system = block(1.0, 2.0, mu, push)
+    found = st.limit_load(system, load=P, at={y: 1.0})
+    slides, tips = 10 * mu, 10 * 0.5 / push
+    assert found.factor == pytest.approx(min(slides, tips), rel=1e-8)
+    agree(found)
+    # By Coulomb's law what slides does not lift, and what tips turns about the toe.
+    if slides < tips:
+        np.testing.assert_allclose(found.mode, [1, 0, 0], atol=1e-6)
+    else:
+        turn = -1 / push
+        np.testing.assert_allclose(found.mode, np.array([-1, -0.5, 1]) * turn, atol=1e-6)
+    assert "an upper bound, since friction follows pressure" in found.status.message
+
+
+def test_a_mode_that_must_lift_says_so_and_one_without_contacts_says_nothing():
+    P = st.inputs("P")
+    pulled = st.Load((P / 2, -P), on=(x, y))
+    rub = st.Friction(1.0, on=(x, y))
+    floor = st.Contact(y, friction=0.4, slip=x, name="floor")
+    found = st.limit_load(st.System(loads=[pulled], friction=[rub], contacts=[floor]), load=P)
+    # The other friction helps most along (1, 0.4): P/2 − 0.4 P = √(1 + 0.4²).
+    assert found.factor == pytest.approx(np.sqrt(1.16) / 0.1, rel=1e-8)
+    assert "what slips also lifts" in found.status.message
+    plain = st.limit_load(st.System(loads=[pulled], friction=[rub]), load=P)
+    assert plain.status.message == "static and kinematic bounds agree"
+
+
+def test_a_fence_that_moves_has_no_limit_load():
+    P = st.inputs("P")
+    moving = st.System(
+        loads=[st.Load(P, on=y)],
+        friction=[st.Friction(3.0, on=(x, y))],
+        contacts=[st.Contact(x - st.t, name="fence")],
+    )
+    with pytest.raises(st.StatementError, match="already moving"):
+        st.limit_load(moving, load=P)

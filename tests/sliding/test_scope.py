@@ -29,6 +29,11 @@ HOLDS = {
     "drag of power 0": st.System(friction=[st.Drag(k, 0, on=(x, y))]),
     "Coulomb by hand": loaded(-k * x.dot / speed, -k * y.dot / speed),
     "Coulomb by hand in one dimension": loaded(-k * st.sign(x.dot), on=x),
+    "Coulomb by hand over its own size": loaded(-k * x.dot / st.Abs(x.dot), on=x),
+    "Coulomb that depends on the direction": loaded(
+        -2 * k * x.dot / st.sqrt(2 * x.dot**2 + 3 * y.dot**2),
+        -3 * k * y.dot / st.sqrt(2 * x.dot**2 + 3 * y.dot**2),
+    ),
     "Coulomb as a dissipation": st.System(dissipation=k * speed),
     "Coulomb as a dissipation in one dimension": st.System(dissipation=k * st.Abs(x.dot)),
     "Coulomb of a mixed rate": loaded(
@@ -61,6 +66,8 @@ FAILS = {
     "Coulomb with a limit that grows with speed": loaded(
         -(1 + speed) * x.dot / speed, -(1 + speed) * y.dot / speed
     ),
+    "constant size, steeper than the velocity": loaded(-2 * x.dot / speed, -3 * y.dot / speed),
+    "constant size, turned by an angle": loaded(-(x.dot - y.dot) / speed, -(y.dot + x.dot) / speed),
     "constant size across the velocity": loaded(k * y.dot / speed, -k * x.dot / speed),
     "gyroscopic": st.System(
         kinetic=x.dot**2 + y.dot**2 + B * (x * y.dot - y * x.dot),
@@ -106,6 +113,14 @@ def test_the_verdict_on_a_load_is_equation_6_in_numbers(name):
             total += values[v[i]] * float(slope) / 2e-4
         left.append(abs(total))
     assert (max(left) < 1e-6) == bool(st.minimum_power_holds(system))
+
+
+def test_the_reason_tells_what_grows_from_what_is_only_turned():
+    turned = st.minimum_power_holds(FAILS["constant size, turned by an angle"])
+    assert "not against the velocity" in turned.reasons["load 'F'"]
+    assert "power 2 of the speed" in str(st.minimum_power_holds(FAILS["quadratic by hand"]))
+    directed = st.minimum_power_holds(HOLDS["Coulomb that depends on the direction"])
+    assert "depends on the direction only" in directed.reasons["load 'F'"]
 
 
 def test_a_mixture_names_the_guilty_term_only():

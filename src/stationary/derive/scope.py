@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from itertools import combinations
+from typing import Any, cast
 
 import sympy as sp
 
@@ -95,6 +96,11 @@ def minimum_power_holds(system: System) -> Scope:
 
 _INDEPENDENT = "independent of velocity"
 _PARALLEL = "parallel to the velocity and of a size that does not depend on it"
+_DIRECTED = "the slope of its power, and of a size that depends on the direction only"
+_SKEW = (
+    "of a size that does not grow with the speed, but not against the velocity: the slope of its "
+    "power is another force"
+)
 _PERPENDICULAR = (
     "perpendicular to the velocity: it takes no power, so that the minimum cannot see it"
 )
@@ -129,16 +135,22 @@ def _decide(force: Sequence[sp.Expr], on: Sequence[sp.Expr]) -> tuple[bool, str]
 def _decide_generalized(F: list[sp.Expr], v: list[Any]) -> tuple[bool, str]:
     # Velocities are real, and the sign of any one of them is left open.
     plain = {w: sp.Symbol(f"v{i}", real=True) for i, w in enumerate(v)}
-    F, w = [f.xreplace(plain) for f in F], list(plain.values())
+    F, w = [_signed(f.xreplace(plain)) for f in F], list(plain.values())
     test = [sp.simplify(_smooth(sp.Add(*(x * f.diff(y) for x, f in zip(w, F))))) for y in w]
     if all(e.is_zero or e == 0 for e in test):
-        return True, _PARALLEL
+        across = (f * y - g * x for (f, x), (g, y) in combinations(list(zip(F, w)), 2))
+        return True, _PARALLEL if all(sp.simplify(e) == 0 for e in across) else _DIRECTED
     if sp.simplify(sp.Add(*(f * x for f, x in zip(F, w)))) == 0:
         return False, _PERPENDICULAR
     order = _degree(F, w)
     if order is None:
         return False, "depends on the velocity in a way that the minimum of the power does not see"
-    return False, _grows(order)
+    return False, _SKEW if order == 0 else _grows(order)
+
+
+def _signed(e: sp.Expr) -> sp.Expr:
+    """Write |u| as u·sign(u), so that a speed over its size is known to be constant."""
+    return cast(sp.Expr, e.replace(sp.Abs, lambda u: u * sp.sign(u)))
 
 
 def _smooth(e: Any) -> Any:

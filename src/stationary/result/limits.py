@@ -51,7 +51,8 @@ class LimitLoad(AbstractShown):
         The two bounds of limit analysis: from forces that balance within their limits, and from
         the power that the mode takes. They bracket the factor, and here agree.
     mode : Velocities
-        The velocities of the collapse, for a power of one of the load.
+        The velocities of the collapse, for a power of one of the load. Where friction follows
+        pressure, by Coulomb's law: what slips does not lift, unless the status says so.
     forces : dict
         Friction forces at collapse, by name.
     lam : Multipliers

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
 from stationary.model.each import Repeated
@@ -18,8 +19,9 @@ from stationary.result.limits import LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.inertia import require_system
-from stationary.solve.sliding.judge import Strength, strength
+from stationary.solve.sliding.judge import Cones, Strength, strength
 from stationary.solve.sliding.principle import as_place, as_time, require_place
+from stationary.solve.sliding.problem import Problem
 from stationary.solve.sliding.question import Place, Question
 
 
@@ -36,7 +38,8 @@ def limit_load(
 
     The largest factor for which friction within its limits, contacts that push and constraints
     still balance all forces. Friction at contacts counts with the cone |force| ≤ μ · pressure:
-    then this is an upper bound, as always where friction follows pressure.
+    then this is an upper bound, as always where friction follows pressure, and the mode is one
+    that Coulomb's law allows with these forces. The status says so.
 
     Parameters
     ----------
@@ -91,10 +94,53 @@ def limit_load(
     place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
     cone[cone == -2] = -1
     found = strength(place.problem, dead, live, cone)
-    return _wrapped(question, place, found)
+    return _wrapped(question, place, found, cone, live)
 
 
-def _wrapped(question: Question, place: Place, found: Strength) -> LimitLoad:
+_PRESSED = (
+    "; an upper bound, since friction follows pressure: nothing holds more, and what holds less "
+    "may depend on how it was loaded"
+)
+_LIFTS = "; in the mode what slips also lifts"
+
+
+def _slipping(
+    problem: Problem, cone: np.ndarray, found: Strength, load: np.ndarray
+) -> np.ndarray | None:
+    """Return the smallest mode that goes with the forces by Coulomb's law, if there is one.
+
+    What is inside its cone sticks, what is on its edge slips against its force without lifting.
+    """
+    B, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
+    limit = problem.size.copy()
+    limit[cone >= 0] *= found.mu[cone[cone >= 0]]
+    top = max(problem.force, np.abs(found.mu).max(initial=0.0))
+    presses = found.mu > 1e-7 * top
+    still, ahead = [A, G[presses]], [G[~presses]]
+    for k in range(problem.terms):
+        rows = slice(int(problem.starts[k]), int(problem.starts[k] + problem.widths[k]))
+        size = float(np.linalg.norm(found.y[rows]))
+        if limit[k] <= 1e-7 * top:
+            continue
+        if size < limit[k] * (1 - 1e-6):
+            still.append(B[rows])
+            continue
+        unit = found.y[rows] / size
+        still.append(B[rows] - np.outer(unit, unit @ B[rows]))
+        ahead.append((unit @ B[rows])[None])
+    cones = Cones(problem.n)
+    cones.P = sparse.eye(problem.n, format="csc")
+    cones.zero(sparse.csr_matrix(np.vstack(still)), np.zeros(sum(map(len, still))))
+    reach = np.abs(load).max()
+    cones.zero(sparse.csr_matrix(load[None] / reach), np.ones(1))
+    cones.least(sparse.csr_matrix(-np.vstack(ahead)), np.zeros(sum(map(len, ahead))))
+    solution = cones.solve()
+    return np.array(solution.x) / reach if "Solved" in str(solution.status) else None
+
+
+def _wrapped(
+    question: Question, place: Place, found: Strength, cone: np.ndarray, live: np.ndarray
+) -> LimitLoad:
     layout = question.layout
     if "DualInfeasible" in found.word:
         status = Status("unlimited", "friction holds the load whatever its size")
@@ -110,9 +156,13 @@ def _wrapped(question: Question, place: Place, found: Strength) -> LimitLoad:
             status="accelerates",
         )
     elif "Solved" in found.word or "InsufficientProgress" in found.word:
-        status = Status("collapses", "static and kinematic bounds agree")
+        message, v = "static and kinematic bounds agree", found.v
+        if np.any(cone >= 0):
+            slips = _slipping(place.problem, cone, found, live)
+            v = found.v if slips is None else slips
+            message += _PRESSED + (_LIFTS if slips is None else "")
+        status = Status("collapses", message)
         factor, static, kinematic = found.static, found.static, found.kinematic
-        v = found.v
     else:
         raise DidNotConverge(
             say("the limit load was not found.", f"The solver stopped: {found.word}.",
@@ -181,11 +231,11 @@ def _scaled(system: System, load: Any) -> tuple[System, str]:
 
 
 def _require_rest(place: Place) -> None:
-    if np.any(place.problem.b) or np.any(place.problem.c):
+    if np.any(place.problem.b) or np.any(place.problem.c) or np.any(place.problem.g):
         raise StatementError(
             say(
                 "a limit load is asked of a system that is already moving.",
-                "Found a constraint, or what friction acts on, that moves with time.",
+                "Found a constraint, a contact, or what friction acts on, that moves with time.",
                 "Ask about the system at rest, or take st.minimum_power for its motion.",
             )
         )

@@ -49,13 +49,15 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         if fresh is not None:
             return Outcome("moves", fresh)
     verdict = judged(problem)
-    if verdict.answer is None:
-        return Outcome(verdict.word, verdict=verdict)
-    found = verdict.answer
-    found = _polished(problem, found)
-    if not found.right(1e-6):
-        return Outcome("undecided", found, verdict)
-    return Outcome("moves", found)
+    found = None if verdict.answer is None else _polished(problem, verdict.answer)
+    if found is not None and found.right(1e-6):
+        return Outcome("moves", found)
+    if verdict.word not in ("accelerates", "jammed") and problem.dry and np.any(problem.f):
+        # Loads that friction can just take have no slowest motion: faster is always better.
+        rest = resting(problem)
+        if rest.static <= 1 + 1e-8:
+            return Outcome("accelerates", verdict=Verdict("accelerates", ray=rest.v), rest=rest)
+    return Outcome(verdict.word if found is None else "undecided", found, verdict)
 
 
 def _polished(problem: Problem, found: Answer) -> Answer:
