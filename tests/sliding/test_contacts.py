@@ -260,3 +260,29 @@ def test_every_answer_of_random_contacts_satisfies_coulombs_law(seed):
             np.testing.assert_allclose(force, against, atol=10 * near)
         total = total + rows.T @ force
     np.testing.assert_allclose(total, 0, atol=near)
+
+
+# -- over time -------------------------------------------------------------------------------------
+
+
+def test_a_ladder_pulled_away_at_its_foot_follows_its_balance():
+    # N + ν W = 1, moments about the foot: W (sin + ν cos) = cos / 2; hand: H = μ N − W.
+    mu, nu, a = 0.3, 0.2, np.arccos(0.5)
+    c, s = st.cos(phi), st.sin(phi)
+    ladder = st.System(
+        potential=1.0 * y,
+        contacts=[
+            st.Contact(y - s / 2, friction=mu, slip=x - c / 2, name="floor"),
+            st.Contact(-(x + c / 2), friction=nu, slip=y + s / 2, name="wall"),
+        ],
+        constraints=[st.Constraint(-(x - c / 2) - 0.5 - st.t, name="hand")],
+        coordinates=[x, y, phi],
+    )
+    start = {x: -0.25, y: np.sin(a) / 2, phi: a}
+    slide = st.quasistatics(ladder, span=(0, 0.3), start=start, points=7)
+    turn = slide[phi]
+    W = np.cos(turn) / 2 / (np.sin(turn) + nu * np.cos(turn))
+    np.testing.assert_allclose(np.cos(turn), 0.5 + slide.t, atol=1e-9)
+    np.testing.assert_allclose(slide.lam["wall"], W, atol=1e-9)
+    np.testing.assert_allclose(slide.lam["floor"], 1 - nu * W, atol=1e-9)
+    np.testing.assert_allclose(slide.lam["hand"], mu * (1 - nu * W) - W, atol=1e-9)

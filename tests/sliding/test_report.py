@@ -176,3 +176,17 @@ def test_stiff_springs_tend_to_rigid_constraints_as_their_stiffness_grows(n):
     ]
     assert_order(list(1 / stiff), off, 1, 0.05)
     assert off[-1] < 1e-3
+
+
+def test_friction_that_the_load_just_overcomes_has_no_slowest_motion():
+    # At η = mg the power falls towards zero as v grows, and never reaches it.
+    x, y = st.coordinates("x y")
+    eta = st.parameters(eta=3.0)
+    particle = st.System(
+        potential=3 * y, friction=[st.Friction(eta, on=(x, y))], constraints=[x - 4 * st.t]
+    )
+    for limit, word in ((3.0, "accelerates"), (3.0 * (1 - 1e-6), "accelerates"), (3.001, "moves")):
+        step = st.minimum_power(particle, params={eta: limit}, throw=False)
+        assert step.status == word
+    # Equation 29 with n = 0: v_y = v_x mg / √(η² − mg²).
+    assert step[y.dot] == pytest.approx(-4 * 3 / np.sqrt(3.001**2 - 9), rel=1e-8)
