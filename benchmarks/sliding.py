@@ -47,7 +47,9 @@ def sections(sizes: Sequence[int]) -> tuple[list[Table], list[Goal]]:
         worst = max((x for x in off if x is not None), default=None)
         table.add(what, *cells, "–" if worst is None else f"{worst:.0e}")
     table.remarks.append("median of several motions in one process, after import")
-    rope = Table("sliding: one motion of a rope", ["links", "first", "again", "from a guess"])
+    rope = Table(
+        "sliding: one motion of a rope", ["links", "first", "again", "from a guess", "an increment"]
+    )
     goals = []
     if POINTS in found:
         took = found[POINTS]["ours"]
@@ -69,7 +71,7 @@ def sections(sizes: Sequence[int]) -> tuple[list[Table], list[Goal]]:
         rope.remarks.append(failure)
     else:
         took = lines[-1]
-        rope.add(count, *(duration(took[k]) for k in ("first", "again", "warm")))
+        rope.add(count, *(duration(took[k]) for k in ("first", "again", "warm", "increment")))
         if count == LINKS:
             goals.append(
                 Goal(f"sliding: a rope of {LINKS} links", f"< {duration(ROPE)}",
@@ -188,6 +190,13 @@ def rope(size: str) -> None:
     took["again"], step = median(lambda: st.minimum_power(pulled, at={r: place}), 5)
     took["warm"], _ = median(lambda: st.minimum_power(pulled, at={r: place}, guess=step), 5)
     assert step.gap < 1e-9
+    # Ten increments of one link each, the first of which has nothing to start from.
+    clock = now()
+    slide = st.quasistatics(
+        pulled, span=(0, 10 * link), start={r: place}, points=11, step=link, method="increments"
+    )
+    took["increment"] = (now() - clock) / slide.steps
+    assert slide.residual["gap"] < 1e-9
     say(**took)
 
 

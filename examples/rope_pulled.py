@@ -1,7 +1,7 @@
 """A rope that lies snaked on the ground straightens as one end is pulled.
 
 Not from the documents, but the example of their introduction: particles at fixed distances, dry
-friction under each, and the end drawn along x. A hundred here, a thousand in `pull(1000)`. Pulled
+friction under each, and the end drawn along x: a hundred of them, and a thousand. Pulled
 far it lies straight behind the hand, which then works against all of the friction; on its way the
 particles trail like a bead on a link, the tractrix of two particles being exact.
 """
@@ -56,6 +56,8 @@ def results():
     behind = np.abs(-drawn.lam["link"] - FRICTION * np.arange(1, 100) / 100).max()
     r, moved = pull(100)
     gaps = np.linalg.norm(np.diff(moved[r], axis=1), axis=2)
+    fine, finer = pull(1000)
+    links = np.linalg.norm(np.diff(finer[fine], axis=1), axis=2)
     # Two particles: the other follows the tractrix (−tanh s, sech s), seen from the hand.
     two, bead = system(2, (0.0, 0.0))
     tail = {two: [[-np.tanh(0.5), 1 / np.cosh(0.5)], [0.0, 0.0]]}
@@ -66,8 +68,13 @@ def results():
         Row("pull on the snaked rope is less", True, bool(first.lam["hand"] < FRICTION), "it is"),
         Row("duality gap", 0.0, first.gap, "certificate", 1e-9),
         Row("largest change of a link", 0.0, np.abs(gaps * 99 / LENGTH - 1).max(), "rigid", 1e-12),
+        Row("a thousand: change of a link", 0.0, np.abs(links * 999 / LENGTH - 1).max(), "rigid",
+            1e-12),
+        Row("a thousand: friction took as much", moved.lost[-1], finer.lost[-1], "a hundred",
+            2e-4),
+        Row("a thousand: pull at the end", FRICTION, finer.lam["hand"][-1], "all of it", 1e-3),
         Row("a rope of two: y of its tail", 1 / np.cosh(2), trail[two][-1, 0, 1], "tractrix", 1e-8),
-    ]
+    ]  # fmt: skip
 
 
 def pictures(folder):

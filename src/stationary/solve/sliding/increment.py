@@ -24,8 +24,8 @@ from stationary.solve.sliding.together import together
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
-# How often an increment of a large system is halved to find a way to its end.
-_CUTS = 6
+# How short a part of an increment of a large system is tried to find a way to its end.
+_LEAST_PART = 1 / 8**4
 # Up to this many coordinates eigenvalues that are not convex are taken out one by one.
 _ALL_EIGENVALUES = 100
 
@@ -152,16 +152,13 @@ def _at_once(
     Where the end is too far to be found from the start, a shorter increment leads closer.
     """
     forces = near or tuple(np.zeros(len(z)) for z in (start.problem.c, start.R, start.gap))
-    found, cut = together(question, start, h, start.q + h * v, held, forces), 0
-    while found is None and cut < _CUTS and not start.problem.dense:
-        cut += 1
-        part = h / 2**cut
+    found, part = together(question, start, h, start.q + h * v, held, forces), h
+    while found is None and part > _LEAST_PART * h and not start.problem.dense:
+        part /= 8
         found = together(question, start, part, start.q + part * v, held, forces)
-    for k in range(cut - 1, -1, -1):
-        if found is None:
-            return None
-        x = start.q + 2 * (found.x - start.q)
-        found = together(question, start, h / 2**k, x, held, found.forces)
+    while found is not None and part < h:
+        part, x = 2 * part, start.q + 2 * (found.x - start.q)
+        found = together(question, start, part, x, held, found.forces)
     if found is None:
         return None
     place, moved = found.place, found.place.q - start.q
