@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
-from stationary.solve.sliding.modes import least_forces, motions
+from stationary.solve.sliding.modes import least_forces, motions, same_mode
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
@@ -39,6 +39,9 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
         if found is not None:
             return found
     else:
+        same = None if guess is None else same_mode(problem, cone, guess)
+        if same is not None:
+            return Outcome("moves", same), replace(place, problem=same.problem)
         N = np.zeros(len(problem.g))
         if guess is not None and len(guess.problem.g) == len(problem.g):
             N = guess.mu

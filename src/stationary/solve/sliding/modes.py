@@ -50,25 +50,39 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     return found
 
 
-def least_forces(problem: Problem, cone: np.ndarray, answer: Answer) -> Answer | None:
-    """Return the answer with the smallest forces, where the motion leaves several; else None."""
+def _chosen(problem: Problem, cone: np.ndarray, answer: Answer) -> _Mode | None:
+    """Return the mode that an answer is in."""
     term = {int(cone[k]): k for k in range(problem.terms) if cone[k] >= 0 and problem.size[k] > 0}
     wide = any(problem.widths[k] != 1 for k in term.values())
     if wide or not problem.dense or not problem.dry:
         return None
-    rates, near = problem.rates(answer.v), _LAW * answer.speed
-    opens = problem.matrices[2] @ answer.v + problem.g > near
+    there, near = answer.problem, _LAW * answer.speed
+    rates, opens = there.rates(answer.v), there.matrices[2] @ answer.v + there.g > near
     choice = []
     for j in range(len(problem.g)):
         slip = rates[problem.starts[term[j]]] if j in term else 0.0
         word = STUCK if abs(slip) <= near else AHEAD if slip > 0 else BACK
         choice.append(OPEN if opens[j] else word)
-    mode = _Mode(problem, cone, term, tuple(choice))
-    others = mode.others
-    columns = mode.columns(_still(problem, answer.v, others))
+    return _Mode(problem, cone, term, tuple(choice))
+
+
+def same_mode(problem: Problem, cone: np.ndarray, guess: Answer) -> Answer | None:
+    """Return the answer in the mode of one nearby, where that determines velocities and forces."""
+    if len(guess.problem.g) != len(problem.g) or len(guess.problem.b) != len(problem.b):
+        return None
+    mode = _chosen(problem, cone, guess)
+    return None if mode is None else mode.determined()
+
+
+def least_forces(problem: Problem, cone: np.ndarray, answer: Answer) -> Answer | None:
+    """Return the answer with the smallest forces, where the motion leaves several; else None."""
+    mode = _chosen(problem, cone, answer)
+    if mode is None:
+        return None
+    columns = mode.columns(_still(problem, answer.v, mode.others))
     if np.linalg.matrix_rank(columns, 1e-9) == columns.shape[1]:
         return None
-    return mode.forces(answer.v, others)
+    return mode.forces(answer.v, mode.others)
 
 
 def _still(p: Problem, v: np.ndarray, others: np.ndarray) -> list[int]:
@@ -177,6 +191,23 @@ class _Mode:
             N = _secant(points[-len(slides) - 2 :], images[-len(slides) - 2 :])
         return None
 
+    def determined(self) -> Answer | None:
+        """Return the answer where velocities follow from what holds, and forces from balance."""
+        p = self.problem
+        B, A, G = p.matrices
+        closed, stuck, _ = self._unknown([])
+        held = np.vstack([A, G[closed], B[p.starts[stuck]]])
+        rate = np.concatenate([p.b, p.g[closed], p.c[p.starts[stuck]]])
+        if held.shape[0] != held.shape[1] or len(self.others):
+            return None
+        try:
+            v = np.linalg.solve(held, -rate)
+            x = np.linalg.solve(self.columns([]), -p.f)
+        except np.linalg.LinAlgError:
+            return None
+        answer = self._answer(v, x, np.zeros(len(p.c)), [])
+        return answer if answer.right(1e-11) else None
+
     def forces(self, v: np.ndarray, others: np.ndarray) -> Answer | None:
         """Find forces that balance and keep to their cones, at a known velocity.
 
@@ -184,7 +215,7 @@ class _Mode:
         """
         p = self.problem
         B = p.matrices[0]
-        w, speed = p.rates(v), _speed(p, v)
+        w = p.rates(v)
         r = p.speeds(w)
         still = _still(p, v, others)
         moves = (self.cone < 0) & (p.size > 0)
@@ -228,20 +259,25 @@ class _Mode:
             solution = cones.solve()
             x = np.array(solution.x) if "Solved" in str(solution.status) else x
         x = x * F
-        y, mu = fixed, np.zeros(len(p.g))
-        mu[closed] = np.maximum(x[m : m + c], 0.0)
+        answer = self._answer(v, x, fixed, still)
+        return answer if answer.right(_LAW) else None
+
+    def _answer(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
+        """Put forces x, in the order of the columns, and those already known in y together."""
+        p = self.problem
+        closed, _, free = self._unknown(still)
+        m, c = len(p.b), len(closed)
+        mu = np.zeros(len(p.g))
+        mu[closed] = x[m : m + c]
         y[free] = x[m + c :]
-        size = p.size.copy()
+        size = np.where(self.cone == -2, 0.0, p.size)
         for j, k in self.term.items():
-            size[k] *= mu[j]
+            size[k] *= max(mu[j], 0.0)
             if self.choice[j] in (BACK, AHEAD):
                 y[p.starts[k]] = size[k] * (1.0 if self.choice[j] == AHEAD else -1.0)
-        size[[k for k in range(p.terms) if self.cone[k] == -2]] = 0.0
-        rest = r <= 1e-9 * speed
-        answer = Answer(
-            replace(p, size=size), v, y, x[:m], mu, rest, mu > 1e-12 * F, "modes one by one"
-        )
-        return answer if answer.right(_LAW) else None
+        rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
+        pressing = mu > 1e-12 * p.force
+        return Answer(replace(p, size=size), v, y, x[:m], mu, rest, pressing, "modes one by one")
 
 
 def _part(p: Problem, k: int) -> slice:
