@@ -459,3 +459,14 @@ def test_a_drag_whose_power_turns_out_to_be_below_one_is_refused_as_such():
         "  Choose coordinates that need no such term, or leave it out knowingly.",
         lambda: st.simulate(slowed, span=(0, 1), start={x.dot: 1.0}, params={n: 0.5}),
     )
+
+
+@pytest.mark.parametrize("what", ["start", "params", "inputs"])
+def test_values_come_with_their_names(what):
+    assert_says(
+        st.StatementError,
+        f"{what} does not say which value is whose.\n"
+        "  Found list: [1, 2]; expected a dictionary.\n"
+        f"  Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
+        run(**{what: [1, 2]}),
+    )

@@ -162,6 +162,11 @@ class Graph:
         """Whether anything but U changes the energy: a load, dissipation, explicit time."""
         return self.driven or any(not e.energies[3].is_zero() for e in self.whole.elements)
 
+    @property
+    def sudden(self) -> bool:
+        """Whether time can make a force appear out of nothing."""
+        return any(e.sudden for e in self.whole.elements)
+
     @cached_property
     def driven(self) -> bool:
         """Whether a constraint moves by itself, and so does work."""

@@ -13,7 +13,7 @@ import sympy as sp
 from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.interpolation import in_coordinates
-from stationary.model.layout import Layout, name_of
+from stationary.model.layout import Layout, name_of, pairs
 from stationary.model.symbols import Coordinate, Parameter, Velocity, from_dynamicsymbols, t
 
 #: Number of run-time values that an input of each kind takes.
@@ -62,7 +62,7 @@ def drives(layout: Layout, inputs: Mapping[Any, Any] | None, span: tuple[float, 
     if not known and not inputs:
         return _UNDRIVEN
     given: dict[str, Any] = {}
-    for key, value in (inputs or {}).items():
+    for key, value in pairs(inputs, "inputs"):
         name = name_of(key)
         if name not in known:
             raise StatementError(

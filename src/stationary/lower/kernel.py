@@ -17,6 +17,7 @@ from stationary.errors import StatementError, say
 from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
+from stationary.model.contents import sudden
 from stationary.model.layout import Layout
 from stationary.model.system import System, kept, require
 
@@ -161,6 +162,11 @@ class Kernel:
         """∂f/∂y, sparse."""
         t, y, p = self.arguments
         return ca.Function("jacobian", [t, y, p], [ca.jacobian(self.rhs(t, y, p), y)])
+
+    @cached_property
+    def sudden(self) -> bool:
+        """Whether time can make a force appear out of nothing."""
+        return self.graph.sudden or any(k == "expression" and sudden(e) for k, e in self.signature)
 
     @cached_property
     def engine(self) -> heyoka.Engine:

@@ -10,9 +10,13 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 
 from stationary.model.each import Each
+from stationary.model.symbols import t
 
 # Expressions of a statement are asked about many times while it is checked.
 _KEPT = 4096
+
+# Higher powers are so flat around their zeros that a series there is nothing but zeros.
+_FLAT = 4
 
 #: Numbers that no energy has.
 _UNPHYSICAL = (sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I)
@@ -67,3 +71,15 @@ def contents(e: sp.Expr) -> Contents:
     for r in sums:
         symbols |= {s for s in r.shared if isinstance(s, sp.Symbol)}
     return Contents(*map(frozenset, (symbols, sums, functions, strange)))
+
+
+def sudden(e: sp.Expr) -> bool:
+    """Tell whether time enters such that what happens later may be invisible now.
+
+    A Gaussian pulse is zero to all digits long before it comes, a step before it is made. Sines,
+    low powers and their quotients have series that tell of the future.
+    """
+    if any(f.has(t) for f in e.atoms(sp.Function) if not isinstance(f, (sp.sin, sp.cos))):
+        return True
+    powers = (p for p in e.atoms(sp.Pow) if p.has(t))
+    return any(not p.exp.is_number or abs(p.exp) > _FLAT for p in powers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -211,7 +211,7 @@ class Layout:
             return self._defaults.copy()
         known = {p.name: p for p in self.system.parameters}
         given: dict[str, float] = {}
-        for key, value in (params or {}).items():
+        for key, value in pairs(params, "params"):
             name = name_of(key)
             if name not in known:
                 raise StatementError(
@@ -258,7 +258,7 @@ class Layout:
         `values` are those of the parameters, on which the course of a field may depend.
         """
         vectors = np.zeros(self.system.size), np.zeros(self.system.size)
-        for key, value in (start or {}).items():
+        for key, value in pairs(start, "start"):
             if isinstance(key, Field) and self.system.fields:
                 self._start_field(key, value, vectors, values)
                 continue
@@ -320,6 +320,21 @@ def _entry_name(rows: tuple[Rows, ...], entry: int) -> str:
             place = np.unravel_index(entry - r.first, r.shape) if r.shape else ()
             return r.name + "".join(f"[{int(i)}]" for i in place)
     raise IndexError(entry)
+
+
+def pairs(given: Any, what: str) -> Iterable[tuple[Any, Any]]:
+    """Return the keys and values that a user gave."""
+    if given is None:
+        return ()
+    if not hasattr(given, "items"):
+        raise StatementError(
+            say(
+                f"{what} does not say which value is whose.",
+                f"Found {type(given).__name__}: {str(given)[:60]}; expected a dictionary.",
+                f"Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
+            )
+        )
+    return given.items()
 
 
 def name_of(key: Any) -> str:

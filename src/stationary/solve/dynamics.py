@@ -36,7 +36,8 @@ _MANY_STEPS = 100_000
 # Rows whose smallest singular value has come down by this much are about to lose one of them.
 _SINGULAR = 0.05
 
-# However smooth a motion begins, it is looked at this many times.
+# However smooth a motion begins, it is looked at this many times; once for every output where a
+# push may yet come of which a series knows nothing.
 _FEWEST_STEPS = 16
 
 # How many steps times states are kept for `Motion.at`; beyond it the motion is integrated again.
@@ -78,7 +79,8 @@ def simulate(
         For every input a number, an expression of `t`, coordinates and velocities, or samples:
         ``(times, values)``, interpolated linearly.
     points : int
-        Number of evenly spaced output times.
+        Number of evenly spaced output times. A pulse much narrower than their spacing may be
+        stepped over.
     events : list of Event, optional
         Expressions whose zeros are located; a terminal one ends the motion.
     method : "auto" or integrator
@@ -135,21 +137,29 @@ def simulate(
     kernel = kernel_of(system, driven.signature, rows, damped, bool(rows) and not solid)
     y = np.zeros(kernel.states)
     y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
-    run = _Run(
-        kernel=kernel,
-        params=values,
-        drives=driven,
-        state=state,
-        stabilize=stabilization(stabilize),
-        grid=_grid(first, last, points),
-        watch=Watch(watched, kernel, values),
-        integrator=_choose(method, kernel),
-        may_change=method == "auto",
-        tolerances=(rtol, atol),
-    )
-    if not isinstance(run.integrator, Taylor):
-        run.require_finite(y)
-    motion = with_evidence(run.motion(y), rtol, atol)
+
+    def run(closely: bool) -> Motion:
+        made = _Run(
+            kernel=kernel,
+            params=values,
+            drives=driven,
+            state=state,
+            stabilize=stabilization(stabilize),
+            grid=_grid(first, last, points),
+            watch=Watch(watched, kernel, values),
+            integrator=_choose(method, kernel),
+            may_change=method == "auto",
+            tolerances=(rtol, atol),
+            closely=closely,
+        )
+        if not isinstance(made.integrator, Taylor):
+            made.require_finite(y)
+        return with_evidence(made.motion(y), rtol, atol)
+
+    motion = run(kernel.sudden)
+    if motion.status == "inaccurate" and motion.method == "Taylor" and not kernel.sudden:
+        # A step as long as that may have jumped over something.
+        motion = run(closely=True)
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
     return motion
@@ -205,6 +215,7 @@ class _Run:
     steps: int = 0
     used: list[str] = field(default_factory=list)
     alpha: float = 0.0
+    closely: bool = False
 
     def motion(self, y: np.ndarray) -> Motion:
         """Integrate over the whole grid and wrap up what came out."""
@@ -296,7 +307,8 @@ class _Run:
         return np.concatenate([self.params, self.drives.slots(t), last])
 
     def _ode(self, t: float) -> Ode:
-        longest = (self.grid[-1] - self.grid[0]) / _FEWEST_STEPS
+        least = len(self.grid) - 1 if self.closely else 0
+        longest = (self.grid[-1] - self.grid[0]) / max(_FEWEST_STEPS, least)
         return Ode(self.kernel, self._values(t), *self.tolerances, longest)
 
     def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -16,6 +16,9 @@ _CHUNK = 100
 # A hundred steps that cover less than this part of the whole way lead nowhere.
 _SLOWEST = 1e-8
 
+# A first step where none could be estimated, as a part of the whole way.
+_SMALL = 1e-6
+
 # SciPy takes no smaller relative tolerance.
 _SMALLEST_RTOL = 2.3e-14
 
@@ -45,7 +48,10 @@ class Runge(AbstractIntegrator):
 
         rtol = max(ode.rtol, _SMALLEST_RTOL)
         with np.errstate(all="ignore"):
-            solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol)
+            solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol, max_step=ode.longest)
+        if not np.isfinite(solver.h_abs):
+            # The trial step that was to tell a length has left the domain of a force.
+            solver.h_abs = _SMALL * (end - t)
         stalled = False
         while solver.status == "running" and not stalled:
             times, inner, states = [solver.t], [], [solver.y]

@@ -123,7 +123,8 @@ def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
     stepper.time, stepper.state[:] = t, y
     roots, size = _roots(series.shape[1]), series[:, 0].max() or 1.0
     growth = ((series[:, -len(roots) :] / size) ** roots).max()
-    return _LONGEST / growth if growth > 0 and growth * step > _DECAY else np.inf
+    # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
+    return _LONGEST / growth if 0 < growth < np.inf and growth * step > _DECAY else np.inf
 
 
 @cache

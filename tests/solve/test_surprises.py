@@ -1,0 +1,113 @@
+"""Motions that look harmless where they begin."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import stationary as st
+from tests.solve.held import G, pendulum
+
+x, y = st.coordinates("x y")
+F, mu = st.inputs("F"), st.parameters(mu=1000.0)
+pushed = st.System(kinetic=x.dot**2 / 2, loads=[st.Load(F, on=x)])
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge()], ids=str)
+@pytest.mark.parametrize("width", [1.0, 0.3, 0.1, 0.03])
+def test_a_pulse_long_after_the_start_gives_its_impulse(width, method):
+    # The Gaussian is zero to all digits for most of the time; its integral is width √π.
+    pulse = st.exp(-(((st.t - 50.3) / width) ** 2))
+    motion = st.simulate(pushed, span=(0, 100), inputs={F: pulse}, method=method)
+    assert motion[x.dot][-1] == pytest.approx(width * np.sqrt(np.pi), rel=1e-9)
+
+
+def test_a_power_that_is_flat_at_the_start_gives_its_impulse():
+    motion = st.simulate(pushed, span=(0, np.pi), inputs={F: st.sin(st.t) ** 200})
+    # Wallis: the integral of sin²ᵐ over half a turn is π (2m − 1)!! / (2m)!!.
+    even = np.arange(2, 201, 2)
+    assert motion[x.dot][-1] == pytest.approx(np.pi * np.prod((even - 1) / even), rel=1e-9)
+
+
+def test_a_wall_that_moves_in_hits_what_rests():
+    # An elastic wall at speed −2 against a body at rest: in its frame the body comes with 2 and
+    # goes with −2, provided that the wall is higher than 2²/2.
+    wall = st.exp(-(((x - 100 + 2 * st.t) / 0.2) ** 2))
+    body = st.System(kinetic=x.dot**2 / 2, potential=4 * wall)
+    motion = st.simulate(body, span=(0, 100))
+    assert motion[x.dot][-1] == pytest.approx(-4, rel=1e-10)
+
+
+@pytest.mark.parametrize("width", [0.3, 0.1, 0.03])
+def test_a_narrow_barrier_higher_than_the_energy_throws_back(width):
+    barrier = st.System(kinetic=x.dot**2 / 2, potential=2 * st.exp(-((x / width) ** 2)))
+    motion = st.simulate(barrier, span=(0, 100), start={x: -50.0, x.dot: 1.0})
+
+    def rates(t, z):
+        return [z[1], 4 * z[0] / width**2 * np.exp(-((z[0] / width) ** 2))]
+
+    settings = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-13, "max_step": 0.05}
+    expected = solve_ivp(rates, (0, 100), [-50.0, 1.0], **settings).y[:, -1]
+    np.testing.assert_allclose(motion.y[-1], expected, rtol=0, atol=1e-9)
+
+
+def test_a_motion_ends_where_the_domain_of_its_force_ends():
+    # The first trial step of Runge–Kutta leaves the domain at once; the motion does so at x = 1.
+    edge = st.System(kinetic=x.dot**2 / 2, potential=(1 - x) ** 1.5)
+    motion = st.simulate(
+        edge, span=(0, 1), start={x: 0.999, x.dot: 1.0}, method=st.Runge(), throw=False
+    )
+    assert motion.status == "blow-up"
+    assert motion.t[-1] == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_a_force_whose_strength_is_zero_ends_a_motion_at_worst():
+    k = st.parameters(k=0.0)
+    centre = st.System(kinetic=x.dot**2 / 2, potential=k / x)
+    motion = st.simulate(centre, span=(0, 2), start={x: 1.0, x.dot: -1.0}, throw=False)
+    np.testing.assert_allclose(motion[x], 1 - motion.t, rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_series_beyond_all_numbers_are_left_to_another_method():
+    # The twentieth derivative of cos(ωt) is ω²⁰.
+    k = st.parameters(k=1.0)
+    fast = st.System(kinetic=x.dot**2 / 2, potential=k * x**2 / 2)
+    motion = st.simulate(fast, span=(0, 1e-19), start={x: 1.0}, params={k: 1e40})
+    np.testing.assert_allclose(motion[x], np.cos(1e20 * motion.t), rtol=0, atol=1e-9)
+
+
+def test_a_relaxation_oscillator_is_believed():
+    # While it snaps over it has 10⁵ times the energy that it has at all output times.
+    relaxing = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(mu * (1 - x**2) * x.dot, on=x)]
+    )
+    motion = st.simulate(relaxing, span=(0, 2000), start={x: 2.0})
+
+    def rates(t, z):
+        return [z[1], 1000 * (1 - z[0] ** 2) * z[1] - z[0]]
+
+    expected = solve_ivp(rates, (0, 2000), [2.0, 0.0], method="Radau", rtol=1e-9, atol=1e-11)
+    assert motion[x][-1] == pytest.approx(expected.y[0, -1], abs=1e-6)
+
+
+def test_many_oscillations_between_two_outputs_are_no_blow_up():
+    oscillator = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    motion = st.simulate(
+        oscillator, span=(0, 3000), start={x: 1.0}, points=2, method=st.BDF(), rtol=1e-9
+    )
+    assert motion.steps > 100_000
+    assert motion[x][-1] == pytest.approx(np.cos(3000), abs=1e-4)
+
+
+def test_projection_serves_backward_differentiation_too(capfd):
+    held = pendulum()
+    motion = st.simulate(
+        held, span=(0, 3), start={"x": 1.0}, method=st.BDF(), stabilize=st.Projection()
+    )
+    expected = solve_ivp(
+        lambda t, z: [z[1], -G * np.sin(z[0])], (0, 3), [np.pi / 2, 0],
+        method="DOP853", rtol=1e-12, atol=1e-12,
+    ).y[0, -1]  # fmt: skip
+    np.testing.assert_allclose(motion["x"][-1], np.sin(expected), rtol=0, atol=1e-6)
+    assert motion.residual["R"] < 1e-14
+    assert capfd.readouterr().err == ""
