@@ -26,7 +26,7 @@ _FINE = 501
 _MOST_HALVINGS = 14
 
 # SUNDIALS gives up after this many steps between two output times.
-_MOST_STEPS = 2_000_000
+_MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,11 @@ def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np
     """Return the times that are reached, the states there, and the steps in between."""
     fractions = (times - times[0]) / (times[-1] - times[0])
     # Rounded, so that chunks of an even grid share one integrator.
-    states, steps = _run(ode, tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y)
+    way = tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y
+    states, steps = _run(ode, *way, implicit=_implicit(ode.kernel))
+    if states is None and _implicit(ode.kernel):
+        # Where IDAS finds no consistent rates to begin with, the equation solved for them has them.
+        states, steps = _run(ode, *way, implicit=False)
     if states is not None:
         return times, np.vstack([y, states]), steps
     with _quiet():
@@ -87,7 +91,9 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
     ahead, halvings = list(times[1:]), 0
     while ahead and halvings < _MOST_HALVINGS:
         length = ahead[0] - reached[-1]
-        states, taken = _run(ode, (0.0, 1.0), reached[-1], length, found[-1])
+        states, taken = _run(
+            ode, (0.0, 1.0), reached[-1], length, found[-1], implicit=_implicit(ode.kernel)
+        )
         if states is None:
             ahead = [reached[-1] + length / 2]
             halvings += 1
@@ -116,22 +122,20 @@ def _quiet() -> Iterator[None]:
 
 
 def _run(
-    ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray
+    ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray, *, implicit: bool
 ) -> tuple[np.ndarray | None, int]:
     kernel = ode.kernel
+    solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit)
     given: dict[str, Any] = {"x0": y, "p": np.concatenate([ode.p, [start, length]])}
-    # Where IDAS finds no consistent rates to begin with, the equation solved for them has them.
-    for implicit in (True, False) if _implicit(kernel) else (False,):
-        solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit)
-        unknowns = {"z0": np.concatenate(_held(kernel, start, y, ode.p))} if implicit else {}
-        try:
-            with _quiet() if implicit else nullcontext():
-                states = np.asarray(solver(**given, **unknowns)["xf"]).T
-        except RuntimeError:
-            continue
-        if np.all(np.isfinite(states)):
-            return states, int(solver.stats()["nsteps"])
-    return None, 0
+    if implicit:
+        given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
+    try:
+        with _quiet() if implicit else nullcontext():
+            made = solver(**given)
+    except RuntimeError:
+        return None, 0
+    states = np.asarray(made["xf"]).T
+    return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
 
 
 def _implicit(kernel: Kernel) -> bool:
