@@ -165,9 +165,19 @@ def _at_once(
     exact, _ = _over(question, place, start, moved, h, held, found.forces)
     y, lam, mu = found.forces
     answer = Answer(exact, found.move, y, lam, mu, found.stuck, found.working, "Newton")
-    if not answer.right():
+    if not (answer.right() or _rests(answer, start.q)):
         return None
     return Increment(start.t + h, found.x, replace(place, problem=exact), answer, h)
+
+
+def _rests(answer: Answer, q: np.ndarray) -> bool:
+    """Tell whether nothing moves, to rounding, and all forces are allowed: no power to compare."""
+    p, found = answer.problem, answer.residual
+    ways = [p.rates(answer.v), answer.v, p.matrices[1] @ answer.v + p.b]
+    if max(np.abs(z).max(initial=0.0) for z in ways) > _ROUNDING * max(1.0, np.abs(q).max()):
+        return False
+    inside = float((p.matrices[2] @ answer.v + p.g).min(initial=0.0)) >= -_ROUNDING
+    return inside and max(found[k] for k in ("force", "friction", "pull")) <= 1e-9
 
 
 def _over(

@@ -151,8 +151,8 @@ class _Way:
         off = np.where(self.held, place.R, p.A @ moved + h * p.b)
         if not self.reach:
             # One length for the whole increment, so that forces and ways can be compared.
-            ways = (np.abs(z).max(initial=0.0) for z in (w, moved, off))
-            self.reach = float(max(ways)) or 1e-3 * self.size
+            way = float(max(np.abs(z).max(initial=0.0) for z in (w, moved, off)))
+            self.reach = way if way > 10 * _ROUNDING * self.size else 1e-3 * self.size
         reach = self.reach
         force = max(p.force, *(np.abs(z).max(initial=0.0) for z in (lam, mu)))
         limit = p.size * h ** (-p.power)
