@@ -61,8 +61,21 @@ def available() -> bool:
 
 def kinks(rhs: ca.Function) -> list[str]:
     """Return the names of operations in the graph that are not smooth."""
-    found = {rhs.instruction_id(k) for k in range(rhs.n_instructions())} & _KINKS.keys()
-    return sorted(_KINKS[op] for op in found)
+    if not {rhs.instruction_id(k) for k in range(rhs.n_instructions())} & _KINKS.keys():
+        return []
+    moves, found = [False] * rhs.sz_w(), set()
+    for k in range(rhs.n_instructions()):
+        op, read, write = rhs.instruction_id(k), rhs.instruction_input(k), rhs.instruction_output(k)
+        if op == ca.OP_INPUT:
+            moves[write[0]] = read[0] != 2
+        elif op == ca.OP_CONST:
+            moves[write[0]] = False
+        elif op != ca.OP_OUTPUT:
+            moves[write[0]] = any(moves[i] for i in read)
+            # What depends on parameters alone is computed once, whatever it is.
+            if moves[write[0]] and op in _KINKS:
+                found.add(_KINKS[op])
+    return sorted(found)
 
 
 @cache
@@ -142,16 +155,15 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
             memory[write[0]] = Scaled(rhs.instruction_constant(k), {})
         elif op in arithmetic:
             memory[write[0]] = arithmetic[op](*(memory[i] for i in read))
+        elif all(memory[i].moving is None for i in read):
+            made = [memory[i].constant(known) for i in read]
+            apply = ca.SX.unary if len(made) == 1 else ca.SX.binary
+            memory[write[0]] = known.constant(apply(op, *made))
         elif op in functions:
             inside = [memory[i] for i in read]
-            if any(x.moving is not None for x in inside):
-                made = (hy.expression(x.written(known, hy.par)) for x in inside)
-                turn = (op, inside[0].key, 1) if op in (ca.OP_SIN, ca.OP_COS) else None
-                memory[write[0]] = Scaled(1.0, {}, functions[op](*made), turn=turn)
-            else:
-                made = [x.constant(known) for x in inside]
-                apply = ca.SX.unary if len(made) == 1 else ca.SX.binary
-                memory[write[0]] = known.constant(apply(op, *made))
+            made = (hy.expression(x.written(known, hy.par)) for x in inside)
+            turn = (op, inside[0].key, 1) if op in (ca.OP_SIN, ca.OP_COS) else None
+            memory[write[0]] = Scaled(1.0, {}, functions[op](*made), turn=turn)
         else:
             raise CompileError(
                 say(
