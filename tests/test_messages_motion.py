@@ -4,6 +4,8 @@ Every message has three parts: what is wrong, in the user's own names; what was 
 expected; what to do.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -463,10 +465,11 @@ def test_a_drag_whose_power_turns_out_to_be_below_one_is_refused_as_such():
 
 @pytest.mark.parametrize("what", ["start", "params", "inputs"])
 def test_values_come_with_their_names(what):
+    given: dict[str, Any] = {what: [1, 2]}
     assert_says(
         st.StatementError,
         f"{what} does not say which value is whose.\n"
         "  Found list: [1, 2]; expected a dictionary.\n"
         f"  Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
-        run(**{what: [1, 2]}),
+        run(**given),
     )

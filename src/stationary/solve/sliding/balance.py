@@ -114,10 +114,7 @@ class _Law:
             for x in (problem.B, problem.A, problem.G)
         )
         self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
-        where = {int(gap): k for k, gap in enumerate(place.touching)}
-        rubs = question.rubs
-        #: For each friction term the touching contact that presses it, −1 for none, −2 for open.
-        self.pressed = np.array([-1 if k < 0 else where.get(int(k), -2) for k in rubs], dtype=int)
+        self.pressed = question.pressed(place)
         self.left = np.inf
         drive = (problem.b, problem.c, problem.g)
         self.speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0

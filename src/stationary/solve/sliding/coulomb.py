@@ -31,7 +31,7 @@ _FEW_MODES = 64
 
 def pressed(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
     """Find velocities and normal forces that belong together."""
-    cone = cones_of(question, place)
+    cone = question.pressed(place)
     problem = place.problem
     still = not problem.driven and problem.dry and bool(np.any(problem.f))
     if still:
@@ -50,12 +50,6 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
         if found[0].word in ("moves", "sticks", "jammed") or not problem.dry:
             return found
     return _decided(place, cone)
-
-
-def cones_of(question: Question, place: Place) -> np.ndarray:
-    """For each friction term: the touching contact that presses it, −1 for none, −2 if open."""
-    where = {int(gap): k for k, gap in enumerate(place.touching)}
-    return np.array([-1 if k < 0 else where.get(int(k), -2) for k in question.rubs], dtype=int)
 
 
 def limited(problem: Problem, cone: np.ndarray, N: np.ndarray) -> Problem:
@@ -222,7 +216,7 @@ def compared(question: Question, place: Place, outcome: Outcome) -> Outcome:
     """Add other motions that Coulomb's law allows; take the smallest forces where several fit."""
     answer = outcome.answer
     assert answer is not None
-    cone = cones_of(question, place)
+    cone = question.pressed(place)
     closed = replace(place.problem, size=np.where(cone == -2, 0.0, place.problem.size))
     found = motions(closed, cone, _FEW_MODES) or []
     apart = 1e-6 * answer.speed

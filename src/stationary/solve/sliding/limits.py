@@ -88,8 +88,7 @@ def limit_load(
     _require_rest(place)
     dead, live = place.problem.f, places[1].problem.f - place.problem.f
     _require_linear(name, places, live)
-    where = {int(gap): k for k, gap in enumerate(place.touching)}
-    cone = np.array([-1 if k < 0 else where.get(int(k), -2) for k in question.rubs], dtype=int)
+    cone = question.pressed(place)
     # Open contacts have no friction, and drag holds nothing.
     place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
     cone[cone == -2] = -1

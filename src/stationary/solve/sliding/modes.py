@@ -30,7 +30,7 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     Sizes of friction at contacts are their coefficients; `cone` gives the contact that presses
     each term, or less than zero.
     """
-    term = {int(cone[k]): k for k in range(problem.terms) if cone[k] >= 0 and problem.size[k] > 0}
+    term = _rough(problem, cone)
     choices = [
         (OPEN, STUCK, BACK, AHEAD) if j in term else (OPEN, STUCK) for j in range(len(problem.g))
     ]
@@ -50,9 +50,14 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     return found
 
 
+def _rough(problem: Problem, cone: np.ndarray) -> dict[int, int]:
+    """Return the friction term of every contact that has one."""
+    return {int(cone[k]): int(k) for k in np.flatnonzero((cone >= 0) & (problem.size > 0))}
+
+
 def _chosen(problem: Problem, cone: np.ndarray, answer: Answer) -> _Mode | None:
     """Return the mode that an answer is in."""
-    term = {int(cone[k]): k for k in range(problem.terms) if cone[k] >= 0 and problem.size[k] > 0}
+    term = _rough(problem, cone)
     wide = any(problem.widths[k] != 1 for k in term.values())
     if wide or not problem.dense or not problem.dry:
         return None

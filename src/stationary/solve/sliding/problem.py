@@ -111,9 +111,14 @@ class Problem:
         return bool(np.any(self.b) or np.any(self.c) or np.any(self.g < 0))
 
     @cached_property
+    def drags(self) -> bool:
+        """Whether the force of a term grows with its speed."""
+        return bool(self.power.any())
+
+    @cached_property
     def dry(self) -> bool:
         """Whether no force grows with velocity."""
-        return self.viscous is None and not np.any(self.power)
+        return self.viscous is None and not self.drags
 
     # -- at a velocity ----------------------------------------------------------------------------
 
@@ -129,6 +134,9 @@ class Problem:
 
     def speeds(self, w: np.ndarray) -> np.ndarray:
         """Return |w| of each term."""
+        if self.width == 2:
+            x, y = w[0::2], w[1::2]
+            return np.sqrt(x * x + y * y)
         if self.width:
             parts = w.reshape(-1, self.width)
             return np.sqrt(np.einsum("ij,ij->i", parts, parts))
@@ -196,8 +204,8 @@ class Answer:
         """What the minimum cannot be below, by forces that balance the pushes."""
         p = self.problem
         total = float(self.y @ p.c - self.lam @ p.b - self.mu @ p.g)
-        drag = np.flatnonzero(p.power > 0)
-        if len(drag):
+        if p.drags:
+            drag = np.flatnonzero(p.power > 0)
             # Dry friction within its limit costs nothing; drag costs its conjugate.
             limit, n = np.maximum(p.size[drag], 1e-300), p.power[drag]
             with np.errstate(divide="ignore", over="ignore"):
@@ -211,7 +219,9 @@ class Answer:
     def unbalanced(self) -> np.ndarray:
         """What is left over of the forces."""
         B, A, G = self.problem.matrices
-        left = self.problem.f - B.T @ self.y + A.T @ self.lam + G.T @ self.mu
+        left = self.problem.f - B.T @ self.y + A.T @ self.lam
+        if len(self.mu):
+            left = left + G.T @ self.mu
         return left - self.damping[1] if self.damping else left
 
     @cached_property
@@ -226,12 +236,16 @@ class Answer:
         excess = self.resists - p.size
         if not p.dry:
             excess = excess[p.power == 0]
+        enters = pulls = 0.0
+        if len(self.mu):
+            enters = (0.0 - float(self.opening.min(initial=0.0))) / self.speed
+            pulls = (0.0 - float(self.mu.min(initial=0.0))) / self.strength
         return {
             "force": largest(self.unbalanced) / self.strength,
             "rate": largest(p.matrices[1] @ self.v + p.b) / self.speed,
-            "contact": (0.0 - float(self.opening.min(initial=0.0))) / self.speed,
+            "contact": enters,
             "friction": float(excess.max(initial=0.0)) / p.force,
-            "pull": (0.0 - float(self.mu.min(initial=0.0))) / self.strength,
+            "pull": pulls,
         }
 
     @cached_property
@@ -263,4 +277,5 @@ class Answer:
 
 def largest(x: np.ndarray) -> float:
     """Return the largest size of any entry."""
-    return float(np.abs(x).max(initial=0.0))
+    sizes = np.abs(x)
+    return float(sizes[sizes.argmax()]) if len(x) else 0.0

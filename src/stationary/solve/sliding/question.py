@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -46,21 +47,44 @@ def evaluated(sliding: Sliding, name: str) -> Numeric | _Dense:
 
 
 class _Dense:
-    """A function of a small system, whose matrices are full: faster than sparse ones."""
+    """A function of a small system, whose matrices are full: faster than sparse ones.
+
+    Entries that are the same everywhere, as most limits and rates are, are computed once.
+    """
 
     def __init__(self, function: ca.Function, matrices: frozenset[int]):
         scalar = function.is_a("SXFunction")
         arguments: Any = function.sx_in() if scalar else function.mx_in()
         outputs = [ca.vec(ca.densify(x)) for x in function.call(arguments)]
-        self._numeric = Numeric(ca.Function("dense", arguments, outputs))
+        self._fixed: list[tuple[np.ndarray, Any] | None] = [None] * len(outputs)
+        if scalar:
+            for k, output in enumerate(outputs):
+                entries = output.elements()
+                varies = np.array([not e.is_constant() for e in entries], dtype=bool)
+                values = [0.0 if v else float(e) for e, v in zip(entries, varies)]
+                self._fixed[k] = np.array(values), _range(np.flatnonzero(varies))
+                outputs[k] = output[np.flatnonzero(varies).tolist()]
+        self._numeric = Numeric(ca.Function("dense", arguments, outputs, {"cse": scalar}))
         self._shapes = {k: function.size_out(k) for k in matrices}
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs."""
         found = self._numeric(*arguments)
+        for k, fixed in enumerate(self._fixed):
+            if fixed is not None:
+                values, places = fixed[0].copy(), fixed[1]
+                values[places] = found[k]
+                found[k] = values
         for k, shape in self._shapes.items():
             found[k] = found[k].reshape(shape, order="F")
         return found
+
+
+def _range(places: np.ndarray) -> Any:
+    """Return places as a slice where they are one, which is faster."""
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
 
 
 @lru_cache(maxsize=64)
@@ -142,6 +166,13 @@ class Question:
         """For each friction term the contact that presses it, or −1."""
         return _terms(self.sliding)[1]
 
+    def pressed(self, place: Place) -> np.ndarray:
+        """For each friction term the touching contact that presses it, −1 for none, −2 for open."""
+        # The last entry answers for terms that no contact presses.
+        where = np.append(np.full(len(place.gap), -2), -1)
+        where[place.touching] = np.arange(len(place.touching))
+        return where[self.rubs]
+
     def term_name(self, term: int) -> str:
         """Return the name of a friction term, with its row if it repeats."""
         count = 0
@@ -193,7 +224,8 @@ class Question:
         b: np.ndarray,
         t: float,
     ) -> None:
-        if not all(np.all(np.isfinite(x)) for x in (f, c, size, b)):
+        # One that is not finite makes the sum so.
+        if not all(isfinite(x.sum()) for x in (f, c, size, b)):
             raise StatementError(
                 say(
                     "a force, a friction limit or a rate is not finite here.",
@@ -210,8 +242,8 @@ class Question:
                     "A force that falls with the speed has no least dissipation: use st.simulate.",
                 )
             )
-        worst = int(np.argmin(size)) if len(size) else 0
-        if len(size) and size[worst] < 0:
+        if size.min(initial=0.0) < 0:
+            worst = int(np.argmin(size))
             raise StatementError(
                 say(
                     f"the limit of friction '{self.term_name(worst)}' is negative here.",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg.lapack import dgesv
+from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
 from stationary.derive.order import saddle_order
@@ -44,18 +44,44 @@ def refined(problem: Problem, near: Answer) -> Answer | None:
 
 def _mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
     """Let go what is held with too much force; catch what would pass through."""
-    problem = found.problem
-    stuck, working = found.stuck.copy(), found.working.copy()
-    slips = stuck & (found.resists > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
-    pulls = working & (found.mu < -1e-11 * found.strength)
-    enters = ~working & (found.opening < -1e-11 * found.speed)
-    if slips.any():
-        stuck[slips] = False
-    if pulls.any():
-        # One at a time: the others may push again without it.
-        working[np.flatnonzero(pulls)[np.argmin(found.mu[pulls])]] = False
-    working |= enters
-    return bool(slips.any() or pulls.any() or enters.any()), stuck, working
+    problem, stuck, working = found.problem, found.stuck, found.working
+    changed = False
+    if stuck.any():
+        slips = stuck & (found.resists > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
+        changed = bool(slips.any())
+        stuck = stuck & ~slips
+    if len(working):
+        pulls = working & (found.mu < -1e-11 * found.strength)
+        enters = ~working & (found.opening < -1e-11 * found.speed)
+        changed = changed or bool(pulls.any() or enters.any())
+        working = working | enters
+        if pulls.any():
+            # One at a time: the others may push again without it.
+            working[np.flatnonzero(pulls)[np.argmin(found.mu[pulls])]] = False
+    return changed, stuck, working
+
+
+class _Look:
+    """What resists at a velocity, with some terms held."""
+
+    def __init__(self, problem: Problem, v: np.ndarray, stuck: np.ndarray | None):
+        self.v, self.w = v, problem.rates(v)
+        self.r = problem.speeds(self.w)
+        self.s = _slope(problem, self.r)
+        if stuck is not None:
+            self.s[stuck] = 0.0
+        self.forces = self.s[problem.term] * self.w
+        self.push = problem.matrices[0].T @ self.forces
+        self.damping = problem.viscous(v) if problem.viscous else None
+        if self.damping:
+            self.push = self.push + self.damping[1]
+
+    def bend(self, problem: Problem) -> Any:
+        """Return the slope of what resists."""
+        H = _bend(problem, self.w, self.r, self.s)
+        if self.damping:
+            H = H + (self.damping[2].toarray() if problem.dense else self.damping[2])
+        return H
 
 
 def _newton(problem: Problem, near: Answer) -> Answer | None:
@@ -65,32 +91,23 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
     """
     stuck, working = near.stuck, near.working
     B, A, G = problem.matrices
-    held = np.flatnonzero(stuck[problem.term]) if stuck.any() else _NONE
-    moves = ~stuck
-    C = _stack(A, G[working], B[held])
-    drive = np.concatenate([problem.b, problem.g[working], problem.c[held]])
-    rows, gaps = len(problem.b), int(np.count_nonzero(working))
-    nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
-    driven = largest(drive)
-    best, order = np.inf, None
-    v, w, r, forces = near.v, near.rates, near.speeds, near.y
+    some = stuck if stuck.any() else None
+    held = np.flatnonzero(stuck[problem.term]) if some is not None else _NONE
+    C, drive, nu = A, problem.b, near.lam
+    if len(held) or len(working):
+        C = _stack(A, G[working], B[held])
+        drive = np.concatenate([problem.b, problem.g[working], problem.c[held]])
+        nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
+    rows, gaps, driven = len(problem.b), int(np.count_nonzero(working)), largest(drive)
+    best, step = np.inf, _Saddle(C, problem.dense)
+    here = _Look(problem, near.v, some)
     for _ in range(_MOST_STEPS):
-        w = problem.rates(v)
-        r = problem.speeds(w)
-        size = max(largest(w), driven)
-        slow = r <= STILL * size
-        if slow.any() and np.any(moves & slow & (problem.size > 0) & (problem.power < 1)):
+        size = max(largest(here.w), driven)
+        slow = here.r <= STILL * size
+        if slow.any() and np.any(~stuck & slow & (problem.size > 0) & (problem.power < 1)):
             return None
-        s = _slope(problem, r)
-        if len(held):
-            s[stuck] = 0.0
-        forces = s[problem.term] * w
-        push = B.T @ forces
-        damping = problem.viscous(v) if problem.viscous else None
-        if damping:
-            push = push + damping[1]
-        left = problem.f - push + C.T @ nu
-        off = C @ v + drive
+        left = problem.f - here.push + C.T @ nu
+        off = C @ here.v + drive
         astray = largest(off)
         error = largest(left) / max(problem.force, largest(nu)) + (astray / size if size else 0.0)
         if not isfinite(error):
@@ -98,29 +115,33 @@ def _newton(problem: Problem, near: Answer) -> Answer | None:
         if error <= 1e-15 or (error < _ROUNDING and error >= 0.1 * best):
             break
         best = min(best, error)
-        H = _bend(problem, w, r, s)
-        if damping:
-            H = H + (damping[2].toarray() if problem.dense else damping[2])
-        if order is None and not problem.dense:
-            order = saddle_order(H, C)
-        dv, dnu = _solved(H, C, left, -off, order)
-        if not (isfinite(dv.sum()) and isfinite(dnu.sum())):
+        # Close to the end the last slope is good enough: what it leaves is below rounding.
+        if error * step.error > 1e-16:
+            step.take(here.bend(problem), error)
+        dv, dnu = step.solve(left, -off)
+        ahead = _Look(problem, here.v + dv, some)
+        if not (isfinite(ahead.push.sum()) and isfinite(dnu.sum())):
             return None
         # Full steps lead onto what holds, and arrive close to the end, where rounding would only
         # mislead a search; in between a step may go too far.
-        share = 1.0
         if error > 1e-6 and astray <= 1e-6 * size:
-            share = _shortened(problem, v, dv, moves, float((C @ dv) @ (nu + dnu)))
-        v, nu = v + share * dv, nu + dnu * share
-        if largest(v) > 1e9 * max(size, 1.0):
+            work = float((C @ dv) @ (nu + dnu))
+            share, ahead = _shortened(problem, here, dv, ahead, some, work)
+            dnu = share * dnu
+        here, nu = ahead, nu + dnu
+        if largest(here.v) > 1e9 * max(size, 1.0):
             return None
     else:
         if best > 1e-10:
             return None
+    forces = here.forces
     forces[held] = -nu[rows + gaps :]
     mu = np.zeros(len(problem.g))
     mu[working] = nu[rows : rows + gaps]
-    return Answer(problem, v, forces, nu[:rows], mu, stuck, working, "Newton")
+    found = Answer(problem, here.v, forces, nu[:rows], mu, stuck, working, "Newton")
+    # Known already: what an answer would compute again from its velocity.
+    found.__dict__.update(rates=here.w, speeds=here.r)
+    return found
 
 
 def _slope(problem: Problem, r: np.ndarray) -> np.ndarray:
@@ -137,9 +158,8 @@ def _bend(problem: Problem, w: np.ndarray, r: np.ndarray, s: np.ndarray) -> Any:
     if problem.planar:
         # In a plane friction resists changes across the slip alone.
         X, Y = problem.planar
-        u = w.reshape(-1, 2) / np.maximum(r, 1e-300)[:, None]
-        across = X * u[:, 1] - Y * u[:, 0]
-        return (across * s) @ across.T
+        across = X * w[1::2] - Y * w[0::2]
+        return (across * (s / np.maximum(r * r, 1e-300))) @ across.T
     B = problem.matrices[0]
     rows = s[problem.term]
     bend = np.divide(s * (problem.power - 1), r * r, out=np.zeros_like(r), where=r > 0)
@@ -154,29 +174,30 @@ def _bend(problem: Problem, w: np.ndarray, r: np.ndarray, s: np.ndarray) -> Any:
 
 
 def _shortened(
-    problem: Problem, v: np.ndarray, dv: np.ndarray, moves: np.ndarray, held: float
-) -> float:
-    """Return how much of a step to take: less where it would pass over a minimum.
+    problem: Problem,
+    here: _Look,
+    dv: np.ndarray,
+    ahead: _Look,
+    stuck: np.ndarray | None,
+    held: float,
+) -> tuple[float, _Look]:
+    """Return how much of a step to take, less where it would pass over a minimum, and its end.
 
     `held` is what the forces that hold do along the step.
     """
 
-    def slope(x: np.ndarray) -> float:
-        w = problem.rates(x)
-        r = problem.speeds(w)
-        push = np.where(moves, _slope(problem, r), 0.0)[problem.term] * w
-        total = float((problem.matrices[0] @ dv) @ push - problem.f @ dv) - held
-        return total + (float(problem.viscous(x)[1] @ dv) if problem.viscous else 0.0)
+    def slope(at: _Look) -> float:
+        return float((at.push - problem.f) @ dv) - held
 
     # Convex along the line: a slope that has turned round says that the step is too long.
-    start, end = slope(v), slope(v + dv)
-    share, little = 1.0, 1e-6 * problem.force * float(np.abs(dv).max(initial=0.0))
+    start, share = slope(here), 1.0
+    little = 1e-6 * problem.force * largest(dv)
     for _ in range(40):
-        if end <= 0.5 * abs(start) + little:
+        if slope(ahead) <= 0.5 * abs(start) + little:
             break
         share *= 0.5
-        end = slope(v + share * dv)
-    return share
+        ahead = _Look(problem, here.v + share * dv, stuck)
+    return share, ahead
 
 
 def _stack(*blocks: Any) -> Any:
@@ -185,38 +206,54 @@ def _stack(*blocks: Any) -> Any:
     return np.vstack(blocks)
 
 
-def _solved(H: Any, C: Any, force: np.ndarray, gap: np.ndarray, order: np.ndarray | None):
-    """Solve H x − Cᵀ z = force, C x = gap; of several solutions the smallest.
+class _Saddle:
+    """H x − Cᵀ z = force, C x = gap; of several solutions the smallest."""
 
-    Sparse matrices are factored in the given order, dense ones need none.
-    """
-    n, m = H.shape[0], C.shape[0]
-    known = np.concatenate([force, gap])
-    if order is None:
-        K = np.zeros((n + m, n + m))
-        K[:n, :n], K[:n, n:], K[n:, :n] = H, -C.T, C
-        *_, made, singular = dgesv(K, known)
-        # What is not finite fails the comparison, too.
-        if singular or not largest(K @ made - known) <= 1e-8 * largest(known):
-            made = np.linalg.lstsq(K, known, rcond=1e-13)[0]
+    def __init__(self, C: Any, dense: bool):
+        self.C, self.dense = C, dense
+        self.order: Any = None
+        # How far from the end H was taken.
+        self.error = np.inf
+
+    def take(self, H: Any, error: float = np.inf) -> None:
+        """Factor the matrix with this H."""
+        self.error, (m, n) = error, self.C.shape
+        if self.dense:
+            K = np.zeros((n + m, n + m))
+            K[:n, :n], K[:n, n:], K[n:, :n] = H, -self.C.T, self.C
+            self.K, self.factors = K, dgetrf(K)
+            return
+        if self.order is None:
+            self.order = saddle_order(H, self.C)
+        self.K = sparse.bmat([[H, -self.C.T], [self.C, None]], format="csc")
+        # Rows may say the same: damped a little they can be factored, and refinement undoes it.
+        size = abs(H).max() or 1.0
+        little = np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)])
+        damped = (self.K + sparse.diags(little))[self.order][:, self.order]
+        try:
+            self.factors = splu(damped.tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01)
+        except RuntimeError:
+            self.factors = None
+
+    def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and z; not finite where nothing can be solved."""
+        n, known = len(force), np.concatenate([force, gap])
+        if self.factors is None:
+            made = np.full(len(known), np.nan)
+        elif self.dense:
+            lower, pivots, singular = self.factors
+            made = dgetrs(lower, pivots, known)[0]
+            # What is not finite fails the comparison, too.
+            if singular or not largest(self.K @ made - known) <= 1e-8 * largest(known):
+                made = np.linalg.lstsq(self.K, known, rcond=1e-13)[0]
+        else:
+            made = np.zeros(len(known))
+            for _ in range(8):
+                left = known - self.K @ made
+                if largest(left) <= 1e-15 * largest(known):
+                    break
+                made[self.order] += self.factors.solve(left[self.order])
         return made[:n], made[n:]
-    size = abs(H).max() or 1.0
-    K = sparse.bmat([[H, -C.T], [C, None]], format="csc")
-    # Rows may say the same: damped a little they can be factored, and refinement undoes it.
-    damped = K + sparse.diags(np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)]))
-    try:
-        factors = splu(
-            damped[order][:, order].tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.01
-        )
-    except RuntimeError:
-        return np.full(n, np.nan), np.full(m, np.nan)
-    made = np.zeros(n + m)
-    for _ in range(8):
-        left = known - K @ made
-        if np.abs(left).max() <= 1e-15 * np.abs(known).max():
-            break
-        made[order] += factors.solve(left[order])
-    return made[:n], made[n:]
 
 
 def least_move(
@@ -230,8 +267,9 @@ def least_move(
     C = _stack(A, G[working]) if held is None else _stack(A, G[working], B[held])
     if problem.dense:
         return np.linalg.lstsq(C, -off, rcond=1e-12)[0]
-    eye = sparse.eye(problem.n, format="csr")
-    return _solved(eye, C, np.zeros(problem.n), -off, saddle_order(eye, C))[0]
+    saddle = _Saddle(C, dense=False)
+    saddle.take(sparse.eye(problem.n, format="csr"))
+    return saddle.solve(np.zeros(problem.n), -off)[0]
 
 
 def least_motion(problem: Problem, working: np.ndarray) -> np.ndarray:
