@@ -72,8 +72,8 @@ def main(size: str) -> None:
     derived = derive(n)
     simulate, _ = best_of(optimized(derived), 1.0)
     kernel = kernel_of(derived[0], ())
-    stepper, state, grid = kernel.engine.integrator(), pendulum.start(n), pendulum.times()
-    stepper.pars[:] = list(pendulum.PARAMETERS.values())
+    stepper = kernel.engine.integrator(kernel.layout.values(None))
+    state, grid = pendulum.start(n), pendulum.times()
 
     def run() -> tuple:
         stepper.time, stepper.state[:] = 0.0, state

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -60,7 +62,9 @@ def interpreted(derived: Any):
 
 def compiled(derived: Any):
     flags = {"flags": ["-O2", "-march=native"], "compiler": "cc", "linker": "cc"}
-    return _compile(derived, {"jit": True, "compiler": "shell", "jit_options": flags})
+    # CasADi writes beside the program that runs it, and a compiler that is stopped leaves that there.
+    with contextlib.chdir(tempfile.gettempdir()):
+        return _compile(derived, {"jit": True, "compiler": "shell", "jit_options": flags})
 
 
 def _without_compiler(n: int) -> str:

@@ -221,7 +221,7 @@ class _Run:
         """Integrate over the whole grid and wrap up what came out."""
         self.alpha = self._rate(y, self.grid[0])
         progress = Progress(self.kernel.graph.system.name or "simulate")
-        times, states = [self.grid[:1]], [y[None, :]]
+        times, states = [], []
         status = DONE
         try:
             for piece in self._solution(y):
@@ -241,7 +241,12 @@ class _Run:
             status = self._ended(end.at)
         finally:
             progress.close()
-        t, y_all = np.concatenate(times), np.concatenate(states)
+        if not times:
+            times, states = [self.grid[:1]], [y[None, :]]
+        several = len(times) > 1
+        t = np.concatenate(times) if several else times[0].copy()
+        y_all = np.concatenate(states) if several else np.ascontiguousarray(states[0])
+        y_all[0] = y
         return self._wrapped(t, y_all, status)
 
     def _wrapped(self, t: np.ndarray, y_all: np.ndarray, status: Status) -> Motion:
@@ -393,8 +398,8 @@ class _Run:
         return self.integrator.pieces(self._ode(t), t, y, end, grid=grid, dense=self.watch.awake)
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
-        """Output times after one time, until another."""
-        low = 1 if after == self.grid[0] else self.grid.searchsorted(after, "right")
+        """Output times after one time, until another; the first of all is after its own."""
+        low = 0 if after == self.grid[0] else self.grid.searchsorted(after, "right")
         high = None if until == self.grid[-1] else self.grid.searchsorted(until, "right")
         return self.grid[low:high]
 

@@ -81,7 +81,7 @@ class AbstractIntegrator(ABC):
     ) -> Iterator[Piece]:
         """Integrate from (t, y) to `end`, a stretch at a time.
 
-        `grid` holds the output times in (t, end]; where `dense` is false, states at other times
-        will not be asked for. Raises `BlowUp` after the last good piece when the solution ends
-        early.
+        `grid` holds the output times in (t, end], and t if it is the first of all; where `dense`
+        is false, states at other times will not be asked for. Raises `BlowUp` after the last good
+        piece when the solution ends early.
         """

@@ -56,7 +56,7 @@ class BDF(AbstractIntegrator):
         self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
-        nodes = np.append(grid, end)
+        nodes = np.append(grid[grid > t], end)
         if dense:
             nodes = np.append(nodes, np.linspace(t, end, _FINE)[1:])
         nodes = np.unique(nodes)

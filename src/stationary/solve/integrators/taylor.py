@@ -144,8 +144,9 @@ def _on_grid(
         while time < end and steps < _CHUNK:
             until, short = min(end, time + short), np.inf
             ahead = grid if until == end else grid[: grid.searchsorted(until, "right")]
-            last = () if len(ahead) and ahead[-1] == until else (until,)
-            times = np.concatenate(((time,), ahead, last))
+            before = () if len(ahead) and ahead[0] == time else (time,)
+            after = () if len(ahead) and ahead[-1] == until else (until,)
+            times = np.concatenate((before, ahead, after)) if before or after else ahead
             outcome, smallest, _, taken, _, states = stepper.propagate_grid(
                 times, max_steps=_CHUNK, max_delta_t=longest
             )
@@ -155,9 +156,10 @@ def _on_grid(
                 stepper.time, stepper.state[:] = first, state
                 yield from _between_steps(stepper, end, grid, longest, np.inf)
                 return
-            count = min(len(states) - 1, len(ahead))
+            skip = len(before)
+            count = min(len(states) - skip, len(ahead))
             reached.append(ahead[:count])
-            found.append(states[1 : count + 1])
+            found.append(states[skip : count + skip])
             grid, steps = grid[count:], steps + taken
         state = stepper.state.copy()
         lookup = _lookup(_joined(reached), _joined(found), state)
