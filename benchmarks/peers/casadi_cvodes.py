@@ -62,7 +62,7 @@ def interpreted(derived: Any):
 
 def compiled(derived: Any):
     flags = {"flags": ["-O2", "-march=native"], "compiler": "cc", "linker": "cc"}
-    # CasADi writes beside the program that runs it, and a compiler that is stopped leaves that there.
+    # CasADi writes where it runs, and a compiler that is stopped leaves that there.
     with contextlib.chdir(tempfile.gettempdir()):
         return _compile(derived, {"jit": True, "compiler": "shell", "jit_options": flags})
 
