@@ -151,7 +151,7 @@ class System:
         by_name = {s.name: s for s in found}
         return tuple(by_name[name] for name in in_order(by_name))
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of coordinates, entries of arrays counted."""
         return sum(c.size if isinstance(c, Array) else 1 for c in self.coordinates)
