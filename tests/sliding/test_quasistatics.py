@@ -237,3 +237,21 @@ def test_a_motion_without_inertia_is_a_motion_with_tables_and_no_accelerations()
     with pytest.raises(st.StatementError, match="no accelerations"):
         slide[x.dot.dot]
     assert "friction took" in repr(slide)
+
+
+def test_a_start_that_nothing_holds_is_no_quasistatic_motion():
+    x, y = st.coordinates("x y")
+    sprung = st.System(potential=(x - 1) ** 2 / 2, friction=[st.Friction(0.4, on=x, name="rail")])
+    with pytest.raises(st.NoMotion) as caught:
+        st.quasistatics(sprung, span=(0, 1), start={x: 0.0})
+    assert caught.value.kind == "accelerates"
+    assert len(caught.value.solution.t) == 1
+    held = st.quasistatics(sprung, span=(0, 1), start={x: 0.7})
+    assert np.ptp(held[x]) == 0.0
+
+
+def test_what_follows_its_rest_without_friction_needs_no_exact_start():
+    x = st.coordinates("x")
+    led = st.System(potential=(x - st.t) ** 2 / 2)
+    slide = st.quasistatics(led, span=(0, 1), start={x: 1e-9}, points=11)
+    np.testing.assert_allclose(slide[x][1:], slide.t[1:], rtol=0, atol=1e-12)

@@ -20,7 +20,7 @@ from stationary.solve.progress import Progress
 from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.increment import Failed, extrapolated, increment
 from stationary.solve.sliding.principle import failure, require_potential, solved, step_of
-from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
 
 # Changes of what sticks that are still followed one by one.
@@ -28,6 +28,8 @@ _MANY = 50
 _MOST_STEPS = 200_000
 # Change of a coordinate that halving an increment may make, relative to their size.
 _INCREMENT = 1e-4
+# A start this close to a rest, relative to the size of coordinates, is one.
+_CLOSE = 1e-6
 
 
 def quasistatics(
@@ -204,10 +206,14 @@ class _Run:
             q, (lost, given) = self.rows[-1][:n], self.rows[-1][2 * n + fed :][:2]
         t = float(self.grid[max(0, len(self.rows) - 1)])
         place = question.at(t, q, viscous=True)
-        near = self._first(place)
+        outcome, _ = solved(question, place)
+        near = outcome.answer if outcome.word in ("moves", "sticks") else None
         v = near.v if near is not None else np.zeros_like(q)
         if not self.rows:
             self.keep(t, q, near, place, lost, given)
+            if outcome.word == "accelerates" and self._jumps(t, q):
+                self.failed = Failed("accelerates", outcome, place)
+                return Status("accelerates", _words("accelerates"))
         k = len(self.rows)
         whole = self.step or (last - self.grid[0]) / max(100, len(self.grid) - 1)
         h, began = whole, time.monotonic()
@@ -267,6 +273,15 @@ class _Run:
             if self.steps > _MOST_STEPS or time.monotonic() - began > 3600:
                 return Status("too many steps", f"stopped after {self.steps} increments")
         return Status("done", "reached the end of the span" + self._remark())
+
+    def _jumps(self, t: float, q: np.ndarray) -> bool:
+        """Tell whether a start that nothing holds is not even close to a rest."""
+        moment = 1e-9 * float(self.grid[-1] - self.grid[0])
+        try:
+            made = increment(self.question, t, moment, q, np.zeros_like(q), None)
+        except Failed:
+            return True
+        return largest(made.q - q) > _CLOSE * max(1.0, largest(q))
 
     def _remark(self) -> str:
         """Tell what became of the steps that were asked for, and of the events."""
