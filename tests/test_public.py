@@ -1,10 +1,14 @@
 """What users type: documented, with examples that run, in one vocabulary."""
 
+import ast
 import doctest
 import enum
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -236,9 +240,33 @@ def test_the_public_list_has_no_name_twice_and_is_complete():
     missing = {
         name
         for name, thing in vars(stationary.public).items()
-        if not name.startswith("_") and not inspect.ismodule(thing) and name not in listed
+        if not name.startswith("_") and callable(thing) and name not in listed
     }
     assert not missing, f"imported by stationary/public.py but not in __all__: {missing}"
+
+
+def test_what_is_imported_late_is_declared_to_type_checkers_as_it_is_found():
+    tree = ast.parse(Path(stationary.public.__file__).read_text(encoding="utf-8"))
+    (declared,) = (node for node in tree.body if isinstance(node, ast.If))
+    found = {
+        alias.name: node.module
+        for node in declared.body if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }  # fmt: skip
+    assert found == stationary.public.LATE
+    assert set(found) <= set(stationary.__all__)
+
+
+def test_stating_and_moving_a_system_needs_nothing_late():
+    code = (
+        "import sys, stationary as st\n"
+        "before = set(sys.modules)\n"
+        "x = st.coordinates('x')\n"
+        "st.simulate(st.particle(1.0, at=(x, 0)), span=(0, 1), start={x.dot: 1.0}, points=3)\n"
+        "print(sorted(m for m in set(sys.modules) - before if m.startswith('stationary')))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
 
 
 def test_everything_is_offered_by_the_package_itself():

@@ -24,21 +24,25 @@ if typing.TYPE_CHECKING:
     from stationary.public import __all__  # noqa: F401
 
 
-def _everything() -> dict[str, typing.Any]:
+def _begin() -> dict[str, str]:
+    """Import what is imported at once; return where to find the rest."""
     # Not ``from stationary import public``: that asks `__getattr__` first.
     public = importlib.import_module("stationary.public")
-    given = {each: getattr(public, each) for each in public.__all__}
-    globals().update(given, __all__=public.__all__)
-    return given
+    known = {name: getattr(public, name) for name in public.__all__ if name not in public.LATE}
+    globals().update(known, __all__=public.__all__)
+    return public.LATE
 
 
 def __getattr__(name: str) -> typing.Any:
-    """Import everything when something is first asked for: a command's help does not wait."""
-    given = _everything()
+    """Import what is asked for."""
+    late = _begin()
+    if name in late:
+        globals()[name] = getattr(importlib.import_module(late[name]), name)
     if name not in globals():
         from stationary.errors import did_you_mean
 
-        raise AttributeError(f"stationary has no '{name}'.{did_you_mean(name, given)}", name=name)
+        known = globals()["__all__"]
+        raise AttributeError(f"stationary has no '{name}'.{did_you_mean(name, known)}", name=name)
     return globals()[name]
 
 
@@ -49,4 +53,4 @@ def __dir__() -> list[str]:
 # The command ``stationary``, or ``python -m stationary``, answers ``--help`` without waiting; who
 # imports the package is going to use it.
 if os.path.basename(sys.argv[0] if sys.argv else "") not in ("stationary", "stationary.exe", "-m"):
-    _everything()
+    _begin()

@@ -1,4 +1,9 @@
-"""What users type: everything that ``import stationary as st`` offers."""
+"""What users type: everything that ``import stationary as st`` offers.
+
+What states a system and moves it is imported at once, the rest when it is first asked for.
+"""
+
+from typing import TYPE_CHECKING
 
 from sympy import (
     Abs,
@@ -22,13 +27,7 @@ from sympy import (
     tanh,
 )
 
-import stationary.plot  # noqa: F401  # registers the views that results show
-from stationary.derive.check import check
-from stationary.derive.discretize import discretize, ritz
-from stationary.derive.hamilton import hamilton
-from stationary.derive.potential import potential_of
 from stationary.derive.principle import equations
-from stationary.derive.scope import minimum_power_holds
 from stationary.errors import (
     CompileError,
     DerivationError,
@@ -38,15 +37,12 @@ from stationary.errors import (
     StatementError,
     StationaryError,
 )
-from stationary.io.model_file import Model, load
-from stationary.io.writer import save
 from stationary.lower.kernel import Compiled, compile
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum
 from stationary.model.each import each, norm
 from stationary.model.fields import Field, Position, field, positions
 from stationary.model.parts import body, damper, mechanism, particle, rod, spring
-from stationary.model.slider import Pusher, slider
 from stationary.model.symbols import (
     Coordinate,
     Input,
@@ -60,30 +56,77 @@ from stationary.model.symbols import (
 )
 from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
-from stationary.result.diagram import Diagram
-from stationary.result.equilibrium import Equilibrium
+from stationary.result import views
 from stationary.result.fields import FieldFunction
-from stationary.result.limits import LimitLoad, LimitSurface
-from stationary.result.modes import Modes
 from stationary.result.motion import Motion
-from stationary.result.slide import Slide
-from stationary.result.statespace import StateSpace
-from stationary.result.step import Step
 from stationary.solve.consistent import State, consistent
-from stationary.solve.continuation import continuation
 from stationary.solve.dynamics import simulate
-from stationary.solve.equilibria import equilibria
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
-from stationary.solve.modes import modes
-from stationary.solve.sliding.balance import newton
-from stationary.solve.sliding.evolution import quasistatics
-from stationary.solve.sliding.limits import limit_load, limit_surface
-from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
-from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
-from stationary.solve.stability import linearize
 from stationary.solve.stabilize import Baumgarte, Projection
-from stationary.solve.statics import statics
+
+if TYPE_CHECKING:
+    from stationary.derive.check import check
+    from stationary.derive.discretize import discretize, ritz
+    from stationary.derive.hamilton import hamilton
+    from stationary.derive.potential import potential_of
+    from stationary.derive.scope import minimum_power_holds
+    from stationary.io.model_file import Model, load
+    from stationary.io.writer import save
+    from stationary.model.slider import Pusher, slider
+    from stationary.result.diagram import Diagram
+    from stationary.result.equilibrium import Equilibrium
+    from stationary.result.limits import LimitLoad, LimitSurface
+    from stationary.result.modes import Modes
+    from stationary.result.slide import Slide
+    from stationary.result.statespace import StateSpace
+    from stationary.result.step import Step
+    from stationary.solve.continuation import continuation
+    from stationary.solve.equilibria import equilibria
+    from stationary.solve.modes import modes
+    from stationary.solve.sliding.balance import newton
+    from stationary.solve.sliding.evolution import quasistatics
+    from stationary.solve.sliding.limits import limit_load, limit_surface
+    from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
+    from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
+    from stationary.solve.stability import linearize
+    from stationary.solve.statics import statics
+
+#: Where to find what is imported late.
+LATE = {
+    name: module
+    for module, names in {
+        "stationary.derive.check": "check",
+        "stationary.derive.discretize": "discretize ritz",
+        "stationary.derive.hamilton": "hamilton",
+        "stationary.derive.potential": "potential_of",
+        "stationary.derive.scope": "minimum_power_holds",
+        "stationary.io.model_file": "Model load",
+        "stationary.io.writer": "save",
+        "stationary.model.slider": "Pusher slider",
+        "stationary.result.diagram": "Diagram",
+        "stationary.result.equilibrium": "Equilibrium",
+        "stationary.result.limits": "LimitLoad LimitSurface",
+        "stationary.result.modes": "Modes",
+        "stationary.result.slide": "Slide",
+        "stationary.result.statespace": "StateSpace",
+        "stationary.result.step": "Step",
+        "stationary.solve.continuation": "continuation",
+        "stationary.solve.equilibria": "equilibria",
+        "stationary.solve.modes": "modes",
+        "stationary.solve.sliding.balance": "newton",
+        "stationary.solve.sliding.evolution": "quasistatics",
+        "stationary.solve.sliding.limits": "limit_load limit_surface",
+        "stationary.solve.sliding.principle": "minimum_dissipation minimum_power",
+        "stationary.solve.sliding.speed": "SpeedLimit quasistatic_error",
+        "stationary.solve.stability": "linearize",
+        "stationary.solve.statics": "statics",
+    }.items()
+    for name in names.split()
+}
+
+# Pictures are drawn by what is imported when one is first asked for.
+views.drawn_by("stationary.plot")
 
 __all__ = [
     "Abs",

@@ -10,11 +10,18 @@ import io
 from base64 import b64encode
 from collections.abc import Callable
 from html import escape
+from importlib import import_module
 from typing import Any
 
 from stationary.errors import StationaryError
 
 _views: dict[tuple[str, str], Callable[..., Any]] = {}
+_drawers: set[str] = set()
+
+
+def drawn_by(module: str) -> None:
+    """Name a module that registers views; it is imported when one is first asked for."""
+    _drawers.add(module)
 
 
 def view(kind: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -31,6 +38,8 @@ def view(kind: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., A
 
 def show(kind: str, name: str) -> Callable[..., Any]:
     """Return a registered view."""
+    while _drawers:
+        import_module(_drawers.pop())
     return _views[kind, name]
 
 
