@@ -234,3 +234,22 @@ def test_units_do_not_matter():
         assert step.gap < 1e-9
         found.append((step[turn.dot], step.power / long / strong))
     np.testing.assert_allclose(found, [found[0]] * 3, rtol=1e-9)
+
+
+@pytest.mark.parametrize("count", [20, 100])
+def test_what_nothing_resists_is_free_in_small_systems_and_in_large_ones(count):
+    r = st.coordinates("r", shape=count)
+    limits = np.where(np.arange(count) < count - 2, 1.0, 0.0)
+    rails = st.each(lambda x, limit: st.Friction(limit, on=x), r, limits, name="rails")
+    held = [
+        st.Constraint(r[0] - st.t, name="pull"),
+        st.Constraint(r[count - 1] - 2 * r[count - 2], name="gear"),
+    ]
+    step = st.minimum_power(st.System(friction=rails, constraints=held))
+    assert not step.unique
+    (free,) = np.abs(step.free)
+    expected = np.zeros(count)
+    expected[-2:] = 0.5, 1.0
+    np.testing.assert_allclose(free, expected, atol=1e-8)
+    damped = st.System(friction=rails, constraints=held, dissipation=r.dot[count - 1] ** 2)
+    assert st.minimum_dissipation(damped).unique

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import splu
 
 from stationary.solve.sliding.judge import Cones, Strength, Verdict, judged, resting
-from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.problem import STILL, Answer, Problem, largest
 from stationary.solve.sliding.reduced import least_motion, refined
 
 # A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
 _FREE = 1e-8
+# Long chains resist as little as the square of their length: there rounding is the measure.
+_FREE_AMONG_MANY = 1e-11
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,8 @@ def free_directions(answer: Answer) -> np.ndarray:
     )
     shared = gather.T @ (gather @ B.multiply(along[:, None]).tocsr())
     rows = sparse.diags(weight) @ (B - shared.multiply(along[:, None]))
-    stacked = sparse.vstack([rows, A, G[active]], format="csc")
-    return _null_direction(stacked)
+    held = [answer.damping[2] / problem.force] if answer.damping else []
+    return _null_direction(sparse.vstack([rows, A, G[active], *held], format="csc"))
 
 
 def _regular(gram: np.ndarray) -> bool:
@@ -170,18 +172,23 @@ def _regular(gram: np.ndarray) -> bool:
 
 
 def _null_direction(rows: sparse.csc_matrix) -> np.ndarray:
-    """Return one direction that sparse rows leave free, or none."""
-    if rows.shape[0] < rows.shape[1]:
-        rows = sparse.vstack(
-            [rows, sparse.csc_matrix((rows.shape[1] - rows.shape[0], rows.shape[1]))]
-        )
-    start = np.random.default_rng(0).standard_normal(min(rows.shape))
-    try:
-        _, least, vector = svds(rows, k=1, which="SM", v0=start, tol=1e-8, maxiter=200)
-    except Exception:  # noqa: BLE001  # an iteration that does not end proves nothing
-        return np.zeros((0, rows.shape[1]))
-    size = sparse.linalg.norm(rows, np.inf)
-    return vector if least[0] <= _FREE * size else np.zeros((0, rows.shape[1]))
+    """Return one direction that sparse rows leave free, or none: by inverse iteration."""
+    size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=0)).ravel())
+    x = np.zeros(len(size))
+    if not size.all():
+        x[np.argmin(size)] = 1.0
+        return x[None]
+    rows = rows @ sparse.diags(1 / size)
+    gram = rows.T @ rows + sparse.diags(np.full(len(size), 1e-15))
+    factors = splu(gram.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    x = np.random.default_rng(0).standard_normal(len(size))
+    for _ in range(4):
+        x = factors.solve(x)
+        x /= np.linalg.norm(x)
+    if not np.linalg.norm(rows @ x) <= _FREE_AMONG_MANY:
+        return np.zeros((0, len(size)))
+    x /= size
+    return x[None] / largest(x)
 
 
 def smallest(answer: Answer, free: np.ndarray) -> Answer:
