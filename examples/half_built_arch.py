@@ -76,6 +76,15 @@ def results():
     return rows
 
 
+def _fallen(shape, G, x, y, turn):
+    """Return a stone after a motion at these rates: what moves as one stays together."""
+    if abs(turn) < 1e-9:
+        return shape + [x, y]
+    centre = G + np.array([-y, x]) / turn
+    c, s = np.cos(turn), np.sin(turn)
+    return (shape - centre) @ [[c, s], [-s, c]] + centre
+
+
 def pictures(folder):
     import matplotlib.pyplot as plt
 
@@ -90,10 +99,9 @@ def pictures(folder):
                 a = np.pi - (k + np.linspace(0, 1, 8)) * STONE
                 ring = np.stack([np.cos(a), np.sin(a)], axis=1)
                 shape = np.vstack([INNER * ring, OUTER * ring[::-1]])
-                c, s = np.cos(mode[k, 2]), np.sin(mode[k, 2])
-                panel.fill(*shape.T, fc="0.92", ec="0.6", ls="-")
-                fallen = (shape - G) @ [[c, s], [-s, c]] + G + mode[k, :2]
-                panel.fill(*fallen.T, fc=COLORS[0], ec="k", alpha=0.5, ls="-")
+                fallen = _fallen(shape, G, *mode[k])
+                panel.fill(*shape.T, fc="0.92", ec="0.6", ls="-", zorder=1)
+                panel.fill(*fallen.T, fc=COLORS[0], ec="k", alpha=0.5, ls="-", zorder=2)
             panel.set(xlim=(-1.2, -0.3), ylim=(-0.05, 0.85), aspect="equal", xlabel="x (m)")
             panel.set_title(f"{stones} stones: tilt {found.factor:.3f}")
     save(figure, folder / "half_built_arch.png")
