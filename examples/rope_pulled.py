@@ -38,7 +38,7 @@ def snaked(count, bends=2.0, swing=1.3):
 
 
 @cache
-def pull(count, way=0.9, points=11):
+def pull(count, way=0.9, points=46):
     start = snaked(count)
     r, rope = system(count, start[-1])
     return r, st.quasistatics(rope, span=(0, way), start={r: start}, points=points,
@@ -85,8 +85,8 @@ def pictures(folder):
 
     r, moved = pull(100)
     with look():
-        figure, (axes, force) = plt.subplots(2, 1, figsize=(7, 5.4), height_ratios=(3, 2))
-        for k in range(0, len(moved.t), 2):
+        figure, (axes, force) = plt.subplots(2, 1, figsize=(7, 4.6), height_ratios=(1, 1))
+        for k in range(0, len(moved.t), 9):
             shade = 0.2 + 0.8 * k / len(moved.t)
             axes.plot(*moved[r][k].T, color=COLORS[0], ls="-", lw=2, alpha=shade)
             axes.plot(*moved[r][k, -1], "o", color=COLORS[1], ms=5)
