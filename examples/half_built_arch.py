@@ -76,15 +76,6 @@ def results():
     return rows
 
 
-def _fallen(shape, G, x, y, turn):
-    """Return a stone after a motion at these rates: what moves as one stays together."""
-    if abs(turn) < 1e-9:
-        return shape + [x, y]
-    centre = G + np.array([-y, x]) / turn
-    c, s = np.cos(turn), np.sin(turn)
-    return (shape - centre) @ [[c, s], [-s, c]] + centre
-
-
 def pictures(folder):
     import matplotlib.pyplot as plt
 
@@ -99,7 +90,8 @@ def pictures(folder):
                 a = np.pi - (k + np.linspace(0, 1, 8)) * STONE
                 ring = np.stack([np.cos(a), np.sin(a)], axis=1)
                 shape = np.vstack([INNER * ring, OUTER * ring[::-1]])
-                fallen = _fallen(shape, G, *mode[k])
+                c, s = np.cos(mode[k, 2]), np.sin(mode[k, 2])
+                fallen = (shape - G) @ [[c, s], [-s, c]] + G + mode[k, :2]
                 panel.fill(*shape.T, fc="0.92", ec="0.6", ls="-", zorder=1)
                 panel.fill(*fallen.T, fc=COLORS[0], ec="k", alpha=0.5, ls="-", zorder=2)
             panel.set(xlim=(-1.2, -0.3), ylim=(-0.05, 0.85), aspect="equal", xlabel="x (m)")

@@ -188,5 +188,7 @@ def test_friction_that_the_load_just_overcomes_has_no_slowest_motion():
     for limit, word in ((3.0, "accelerates"), (3.0 * (1 - 1e-6), "accelerates"), (3.001, "moves")):
         step = st.minimum_power(particle, params={eta: limit}, throw=False)
         assert step.status == word
+        balanced = st.newton(particle, params={eta: limit}, throw=False)
+        assert (balanced.status == "moves") == (word == "moves")
     # Equation 29 with n = 0: v_y = v_x mg / √(η² − mg²).
     assert step[y.dot] == pytest.approx(-4 * 3 / np.sqrt(3.001**2 - 9), rel=1e-8)

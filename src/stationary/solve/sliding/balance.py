@@ -23,13 +23,15 @@ from stationary.solve.sliding.principle import (
     step_of,
     with_others,
 )
-from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome
 
 _MOST_STEPS = 100
 # How round the corner of friction is at first, as a share of the speeds at work, and at last.
 _ROUND, _SHARP, _SHARPER = 1.0, 1e-9, 0.2
+# Velocities so many times larger than what is imposed differ from infinite ones by rounding.
+_BEYOND = 1e7
 
 
 def newton(
@@ -86,6 +88,10 @@ def newton(
         )
     law = _Law(question, place, stiffness)
     answer = law.solve(v)
+    found = f"{law.left:.3g} of the forces still unbalanced"
+    if answer is not None and place.problem.dry and largest(answer.v) > _BEYOND * law.speed:
+        # Dry friction does not grow: what balances at such a speed balances at any, or at none.
+        answer, found = None, "a balance at velocities beyond every bound alone"
     word = "moves" if answer is not None else "undecided"
     outcome = with_others(question, place, Outcome(word, answer))
     step = step_of(question, replace(place, problem=law.problem), outcome)
@@ -93,7 +99,7 @@ def newton(
         raise DidNotConverge(
             say(
                 "the balance of forces has not been reached.",
-                f"Found {law.left:.3g} of the forces still unbalanced.",
+                f"Found {found}.",
                 "It may accelerate or be jammed: ask st.minimum_power, which can tell.",
             ),
             status=word,
