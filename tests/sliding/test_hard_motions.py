@@ -5,6 +5,7 @@ import pytest
 
 import stationary as st
 from tests.checks import assert_order
+from tests.sliding.ladder import ladder
 
 x, y, phi = st.coordinates("x y phi")
 
@@ -125,25 +126,6 @@ def test_a_link_that_gets_too_short_jams():
     assert slide.residual["R"] < 1e-9
 
 
-def ladder(mu, wall):
-    """A ladder of length 1 whose foot rests on the floor and whose head leans on a wall.
-
-    Its centre at (x, y), at the angle φ: the foot at (x − c/2, y − s/2), the head at the other end.
-    A load P pulls the foot out along x.
-    """
-    c, s = st.cos(phi), st.sin(phi)
-    P = st.inputs("P")
-    return P, st.System(
-        potential=1.0 * y,
-        loads=[st.Load(P, on=-(x - c / 2), name="pull")],
-        contacts=[
-            st.Contact(y - s / 2, friction=mu, slip=x - c / 2, name="floor"),
-            st.Contact(-(x + c / 2), friction=wall, slip=y + s / 2, name="wall"),
-        ],
-        coordinates=[x, y, phi],
-    )
-
-
 def test_a_ladder_that_stands_sticks_and_one_that_does_not_accelerates():
     _, system = ladder(0.3, 0.0)
     for angle, word in ((61.0, "sticks"), (57.0, "accelerates")):
@@ -151,3 +133,23 @@ def test_a_ladder_that_stands_sticks_and_one_that_does_not_accelerates():
         at = {x: -np.cos(a) / 2, y: np.sin(a) / 2, phi: a}
         step = st.minimum_power(system, at=at, inputs={"P": 0.0}, throw=False)
         assert step.status == word
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.1, 0.3])
+def test_a_rod_pushed_upright_against_a_wall_ends_there_with_what_was_found(mu):
+    # The foot reaches the wall at t = 0.7, and the constraint pushes on.
+    c, s = st.cos(phi), st.sin(phi)
+    rod = st.System(
+        potential=1.0 * y,
+        contacts=[
+            st.Contact(y - c / 2, friction=mu, slip=x - s / 2, name="floor"),
+            st.Contact(1 - x - s / 2, friction=mu, slip=y + c / 2, name="wall"),
+        ],
+        constraints=[st.Constraint(x - s / 2 - 0.3 - st.t, name="push")],
+    )
+    start = {x: 0.65, y: np.cos(np.arcsin(0.7)) / 2, phi: np.arcsin(0.7)}
+    with pytest.raises(st.DidNotConverge) as caught:
+        st.quasistatics(rod, span=(0, 0.9), start=start)
+    slide = caught.value.solution
+    assert slide.t[-1] == pytest.approx(0.7, abs=0.01)
+    np.testing.assert_allclose(np.sin(slide[phi]), 0.7 - slide.t, rtol=0, atol=1e-9)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from tests.sliding.ladder import ladder
 
 x, y, phi = st.coordinates("x y phi")
 
@@ -27,25 +28,6 @@ def test_a_block_on_an_incline_slides_at_the_angle_of_friction(mu):
     assert found.lam["floor"] == pytest.approx(10.0, rel=1e-7)
     assert found.mode[x] > 0
     assert found.static == pytest.approx(found.factor)
-
-
-def ladder(mu, wall):
-    """A ladder of length 1 whose foot rests on the floor and whose head leans on a wall.
-
-    Its centre at (x, y), at the angle φ: the foot at (x − c/2, y − s/2), the head at the other end.
-    A load P pulls the foot out along x.
-    """
-    c, s = st.cos(phi), st.sin(phi)
-    P = st.inputs("P")
-    return P, st.System(
-        potential=1.0 * y,
-        loads=[st.Load(P, on=-(x - c / 2), name="pull")],
-        contacts=[
-            st.Contact(y - s / 2, friction=mu, slip=x - c / 2, name="floor"),
-            st.Contact(-(x + c / 2), friction=wall, slip=y + s / 2, name="wall"),
-        ],
-        coordinates=[x, y, phi],
-    )
 
 
 @pytest.mark.parametrize("mu, wall, degrees", [

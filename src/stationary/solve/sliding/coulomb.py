@@ -125,7 +125,9 @@ def _decided(place: Place, cone: np.ndarray) -> tuple[Outcome, Place]:
         verdict = Verdict("jammed", rows=most.lam, gaps=most.mu, locked=True)
         none = limited(problem, cone, np.zeros(len(problem.g)))
         return Outcome("jammed", verdict=verdict), replace(place, problem=none)
-    assert best is not None
+    if best is None:
+        none = limited(problem, cone, np.zeros(len(problem.g)))
+        return Outcome("undecided"), replace(place, problem=none)
     return replace(best[0], word="undecided"), best[1]
 
 

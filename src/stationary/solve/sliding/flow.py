@@ -17,6 +17,8 @@ from stationary.solve.sliding.settle import Outcome
 
 # The shortest step, and one so short that velocities grow beyond all bounds, of the whole span.
 _SMALLEST, _VANISHING = 1e-13, 1e-9
+# No motion takes more steps than this, no end of a mode more parts.
+_MOST_STEPS, _MOST_PARTS = 20_000, 200
 # How far a corner may be passed over, at first and at most, of the whole span.
 _THINNEST, _THICKEST = 1e-10, 1e-7
 # Steps into which the span is cut at least, and looks at each for the end of a mode.
@@ -187,6 +189,8 @@ class Flow:
                 # Stages beyond the end of the mode have spoilt the step: once more, up to it.
                 dense = self._up_to(t, x, end, 1e-4) or self._up_to(t, x, end, 1e-3) or dense
             self.steps += 1
+            if self.steps > _MOST_STEPS:
+                raise Flow.Ended("too many steps", f"stopped after {_MOST_STEPS} steps")
             self.show(t)
             self.pieces.append(_Piece(t, end, dense, self.near, self.touching))  # pyright: ignore[reportArgumentType]
             while k < len(grid) and grid[k] <= end:
@@ -229,6 +233,8 @@ class Flow:
         ends, states, h = [t], [], short - t
         try:
             while ends[-1] < short:
+                if len(states) > _MOST_PARTS:
+                    return None
                 reached, dense, h = self._step(ends[-1], x, short, min(h, short - ends[-1]), h)
                 x = dense(reached)
                 ends.append(reached)
