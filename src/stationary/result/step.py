@@ -43,14 +43,15 @@ class Step(AbstractShown):
     modes : dict
         For every contact "open", "opens", "sticks", "slides forward" or "slides back" (its slip
         grows or falls; "slides" in a plane), or, without friction, "holds".
-    unique : bool
-        Whether no other velocity does as well.
+    unique : bool or None
+        Whether no other velocity does as well; None where that was not examined.
     free : ndarray
         Directions in which the velocity may change at no cost, one per row; this is the smallest.
     others : ndarray
         Other velocities that Coulomb's law allows at contacts with friction, one per row.
     margin : float
-        For a system that sticks: how many times larger all loads may grow before it slips.
+        For a system that sticks: how many times larger all loads may grow before it slips;
+        nan where that was not asked, as by `newton` or beside a conveyor.
     gap : float
         Duality gap relative to the power at work: what the forces prove about the minimum.
     residual : dict
@@ -81,7 +82,7 @@ class Step(AbstractShown):
     lam: Multipliers
     forces: dict[str, Any]
     modes: dict[str, Any]
-    unique: bool
+    unique: bool | None
     free: np.ndarray
     margin: float
     gap: float

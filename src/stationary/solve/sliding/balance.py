@@ -1,37 +1,49 @@
 """How it slides, by the balance of forces: Newton's law without inertia, no principle.
 
-Velocities, multipliers and friction forces are unknowns of one system of equations: the balance,
-the constraints, and for every friction term its law. Nothing is minimized, so that this path
-decides what the principle of minimum power may be believed for.
+Nothing is minimized, so that this path decides what the principle of minimum power may be believed
+for. Where there is no balance two props tell why: a little drag on every motion, and a little give
+in what holds. With both there is always a balance. As they are taken away, velocities that grow
+without end accelerate, and forces that do are jammed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
+from stationary.solve.sliding.judge import Verdict
+from stationary.solve.sliding.law import Law
 from stationary.solve.sliding.principle import (
     as_place,
     as_time,
+    failure,
     require_place,
     step_of,
     with_others,
 )
 from stationary.solve.sliding.problem import Answer, largest
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Question
 from stationary.solve.sliding.settle import Outcome
 
-_MOST_STEPS = 100
-# How round the corner of friction is at first, as a share of the speeds at work, and at last.
-_ROUND, _SHARP, _SHARPER = 1.0, 1e-9, 0.2
 # Velocities so many times larger than what is imposed differ from infinite ones by rounding.
 _BEYOND = 1e7
+# How small the props become, as shares of the forces and speeds at work.
+_PROPS = tuple(10.0 ** (-k / 2) for k in range(15))
+# What grows by this much while the props fall to a third has no limit.
+_GROWS = 1.25
+# A proof may be off by this share.
+_PROVED = 1e-7
+# Up to so many modes of contacts each is a place to start from.
+_MOST_MODES = 256
 
 
 def newton(
@@ -66,6 +78,12 @@ def newton(
     -------
     Step
 
+    Raises
+    ------
+    NoMotion
+        Its kind is "accelerates" where friction cannot take what the loads give, "jammed" where
+        constraints contradict each other or friction at contacts locks.
+
     Examples
     --------
     >>> x, y = st.coordinates("x y")
@@ -86,251 +104,228 @@ def newton(
         raise StatementError(
             say("stiffness must be positive.", f"Found {stiffness}.", "Give a large number.")
         )
-    law = _Law(question, place, stiffness)
-    answer = law.solve(v)
-    found = f"{law.left:.3g} of the forces still unbalanced"
-    if answer is not None and place.problem.dry and largest(answer.v) > _BEYOND * law.speed:
-        # Dry friction does not grow: what balances at such a speed balances at any, or at none.
-        answer, found = None, "a balance at velocities beyond every bound alone"
-    word = "moves" if answer is not None else "undecided"
-    outcome = with_others(question, place, Outcome(word, answer))
-    step = step_of(question, replace(place, problem=law.problem), outcome)
-    if answer is None and throw:
+    law = Law(question, place, stiffness)
+    outcome, size = _balanced(law, v)
+    if outcome.answer is not None:
+        outcome = with_others(question, place, outcome)
+    pressed = replace(place, problem=replace(place.problem, size=size))
+    step = step_of(question, pressed, outcome)
+    if throw and step.status in ("accelerates", "jammed"):
+        raise failure(question, pressed, outcome, step)
+    if throw and outcome.answer is None:
         raise DidNotConverge(
             say(
                 "the balance of forces has not been reached.",
-                f"Found {found}.",
-                "It may accelerate or be jammed: ask st.minimum_power, which can tell.",
+                f"Found {law.left:.3g} of the forces still unbalanced, and no proof that there is "
+                "none.",
+                "It may be at the very limit of what friction holds: change a load a little, or "
+                "ask st.minimum_power.",
             ),
-            status=word,
+            status=outcome.word,
             solution=step,
         )
     return step
 
 
-class _Law:
-    """Balance, constraints and laws of friction at one configuration; corners round or sharp."""
+def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
+    """Find the balance of forces, or why there is none; with it the limits of friction."""
+    nothing, _ = law.sizes(np.zeros(law.gaps))
+    conflict = _conflict(law)
+    if conflict is not None:
+        return Outcome("jammed", verdict=conflict), nothing
+    answer = _within(law, law.solve(v))
+    if answer is not None:
+        return Outcome("moves", answer), answer.problem.size
+    path = _followed(law, v)
+    for start in (*path[-1:], *(mode() for mode in _modes(law))):
+        found = law.sharpest(start, near=True)
+        answer = None if found is None else _within(law, law.answer(found))
+        if answer is not None:
+            return Outcome("moves", answer), answer.problem.size
+    for path in (path, *_ends(law)):
+        proof = _proof(law, path)
+        if proof is not None:
+            return Outcome(proof[0].word, verdict=proof[0]), proof[1]
+    return Outcome("undecided"), nothing
 
-    def __init__(self, question: Question, place: Place, stiffness: float | None):
-        self.question, self.place, self.stiffness = question, place, stiffness
-        problem = place.problem
-        self.problem = problem
-        self.B, self.A, self.G = (
-            np.asarray(x.toarray() if hasattr(x, "toarray") else x)
-            for x in (problem.B, problem.A, problem.G)
-        )
-        self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
-        self.pressed = question.pressed(place)
-        self.left = np.inf
-        drive = (problem.b, problem.c, problem.g)
-        self.speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
 
-    # -- the law of friction ----------------------------------------------------------------------
+def _within(law: Law, answer: Answer | None) -> Answer | None:
+    """Refuse a balance at velocities without bound: dry friction does not grow with them."""
+    beyond = answer is not None and law.problem.dry and largest(answer.v) > _BEYOND * law.speed
+    return None if beyond else answer
 
-    def sizes(self, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the limit of each term, and its slope in what presses it."""
-        size = self.problem.size.copy()
-        slope = np.zeros_like(size)
-        by_contact = self.pressed >= 0
-        rough = size[by_contact]
-        slope[by_contact] = rough
-        size[by_contact] = rough * np.maximum(mu[self.pressed[by_contact]], 0.0)
-        size[self.pressed == -2] = 0.0
-        return size, slope
 
-    def rounded(self, v: np.ndarray, mu: np.ndarray, eps: float):
-        """Return y, ∂y/∂v and ∂y/∂μ for friction with corners of width eps."""
-        p = self.problem
-        w = self.B @ v + p.c
-        size, slope = self.sizes(mu)
-        y = np.zeros_like(w)
-        by_v = np.zeros((len(w), self.n))
-        by_mu = np.zeros((len(w), self.gaps))
-        for k in range(p.terms):
-            rows = slice(p.starts[k], p.starts[k] + p.widths[k])
-            part, n = w[rows], p.power[k]
-            r = np.sqrt(part @ part + eps**2)
-            unit = part * r ** (n - 1)
-            y[rows] = size[k] * unit
-            bend = np.eye(len(part)) * r ** (n - 1) + (n - 1) * r ** (n - 3) * np.outer(part, part)
-            by_v[rows] = size[k] * bend @ self.B[rows]
-            if self.pressed[k] >= 0:
-                by_mu[rows, self.pressed[k]] = slope[k] * unit
-        return y, by_v, by_mu
+def _conflict(law: Law) -> Verdict | None:
+    """Find rows that no velocity satisfies together, by forces in them that balance by themselves.
 
-    # -- rounded corners: unknowns v, λ, μ --------------------------------------------------------
-
-    def _round_residual(self, z: np.ndarray, eps: float):
-        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
-        p, place = self.problem, self.place
-        force, slope = evaluated(self.question.sliding, "forces")(
-            place.t, place.q, place.u, self.question.params, v
-        )
-        y, by_v, by_mu = self.rounded(v, mu, eps)
-        balance = force - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
-        F = p.force
-        if self.stiffness is None:
-            held, held_v, held_l = self.A @ v + p.b, self.A, np.zeros((self.rows, self.rows))
-        else:
-            held = lam / self.stiffness + self.A @ v + p.b
-            held_v, held_l = self.A, np.eye(self.rows) / self.stiffness
-        # Complementarity, rounded: rate · μ = eps².
-        rate = (self.G @ v + p.g) / self.speed
-        press = mu / F
-        root = np.sqrt(rate**2 + press**2 + 2 * (eps / self.speed) ** 2)
-        touch = rate + press - root
-        root = np.maximum(root, 1e-300)
-        residual = np.concatenate([balance / F, held / self.speed, touch])
-        J = np.zeros((len(z), len(z)))
-        n, m = self.n, self.n + self.rows
-        J[:n, :n] = (slope.toarray() - self.B.T @ by_v) / F
-        J[:n, n:m] = self.A.T / F
-        J[:n, m:] = (self.G.T - self.B.T @ by_mu) / F
-        J[n:m, :n], J[n:m, n:m] = held_v / self.speed, held_l / self.speed
-        J[m:, :n] = ((1 - rate / root) / self.speed)[:, None] * self.G
-        J[m:, m:] = np.diag((1 - press / root) / F)
-        return residual, J
-
-    def _descend(self, z: np.ndarray, residual: Any, tolerance: float, steps: int):
-        """Newton's method, shortened until the residual goes down."""
-        r, J = residual(z)
-        for _ in range(steps):
-            size = np.linalg.norm(r)
-            if size <= tolerance:
-                break
-            move = _least(J, -r)
-            share = 1.0
-            while share > 1e-6:
-                trial = z + share * move
-                new, slope = residual(trial)
-                if np.all(np.isfinite(new)) and np.linalg.norm(new) <= (1 - 1e-4 * share) * size:
-                    z, r, J = trial, new, slope
-                    break
-                share /= 2
-            else:
-                break
-        return z, float(np.abs(r).max(initial=0.0))
-
-    # -- sharp corners: unknowns v, y, λ, μ -------------------------------------------------------
-
-    def _sharp_residual(self, z: np.ndarray, scale: np.ndarray):
-        n, m, rows = self.n, len(self.problem.c), self.rows
-        v, y, lam, mu = np.split(z, [n, n + m, n + m + rows])
-        p, place = self.problem, self.place
-        force, slope = evaluated(self.question.sliding, "forces")(
-            place.t, place.q, place.u, self.question.params, v
-        )
-        F, a, b, c = p.force, n, n + m, n + m + rows
-        J = np.zeros((len(z), len(z)))
-        balance = force - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
-        J[:a, :n], J[:a, a:b] = slope.toarray() / F, -self.B.T / F
-        J[:a, b:c], J[:a, c:] = self.A.T / F, self.G.T / F
-        size, press = self.sizes(mu)
-        w = self.B @ v + p.c
-        law = np.zeros(m)
-        for k in range(p.terms):
-            i = slice(p.starts[k], p.starts[k] + p.widths[k])
-            at = slice(a + p.starts[k], a + p.starts[k] + p.widths[k])
-            d = p.widths[k]
-            if p.power[k] != 0:
-                if p.power[k] < 1:
-                    # Infinitely steep at rest: the speed as a function of the force is smooth.
-                    back, bend = _inverse(y[i], size[k], p.power[k])
-                    law[i] = scale[k] * (w[i] - back)
-                    J[at, :n] = scale[k] * self.B[i] / F
-                    J[at, at] = -scale[k] * bend / F
-                    continue
-                r = np.linalg.norm(w[i])
-                unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
-                law[i] = y[i] - size[k] * unit
-                bend = np.zeros((d, d))
-                if r > 0:
-                    bend = np.eye(d) * r ** (p.power[k] - 1)
-                    bend += (p.power[k] - 1) * r ** (p.power[k] - 3) * np.outer(w[i], w[i])
-                J[at, :n] = -size[k] * bend @ self.B[i] / F
-                J[at, at] = np.eye(d) / F
-                continue
-            # The force is the projection of itself, pushed along the slip, onto what is possible.
-            x = y[i] + scale[k] * w[i]
-            r = np.linalg.norm(x)
-            if r <= size[k] or size[k] == 0 and r == 0:
-                law[i] = scale[k] * w[i]
-                J[at, :n] = scale[k] * self.B[i] / F
-                continue
-            u = x / r
-            law[i] = y[i] - size[k] * u
-            P = size[k] / r * (np.eye(d) - np.outer(u, u))
-            J[at, :n] = -scale[k] * P @ self.B[i] / F
-            J[at, at] = (np.eye(d) - P) / F
-            if self.pressed[k] >= 0:
-                J[at, c + self.pressed[k]] = -press[k] * u / F
-        held = self.A @ v + p.b
-        J[b:c, :n] = self.A / self.speed
-        if self.stiffness is not None:
-            held = held + lam / self.stiffness
-            J[b:c, b:c] = np.eye(rows) / (self.stiffness * self.speed)
-        rate = self.G @ v + p.g
-        push = F / self.speed
-        closed = mu - push * rate > 0
-        touch = np.where(closed, rate / self.speed, mu / F)
-        J[c:, :n] = np.where(closed[:, None], self.G / self.speed, 0.0)
-        J[c:, c:] = np.diag(np.where(closed, 0.0, 1 / F))
-        residual = np.concatenate([balance / F, law / F, held / self.speed, touch])
-        return residual, J
-
-    def solve(self, v: np.ndarray) -> Answer | None:
-        """Sharpen the corners step by step, then solve with sharp ones."""
-        p = self.problem
-        z = np.concatenate([v, np.zeros(self.rows), np.full(self.gaps, p.force * 0.1)])
-        eps, left = _ROUND * self.speed, np.inf
-        while eps > _SHARP * self.speed:
-            z, left = self._descend(z, lambda x, e=eps: self._round_residual(x, e), 1e-10, 60)
-            eps *= _SHARPER
-        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
-        mu = np.maximum(mu, 0.0)
-        y, _, _ = self.rounded(v, mu, eps / _SHARPER)
-        self.left = left
-        sharp = np.concatenate([v, y, lam, mu])
-        size, _ = self.sizes(mu)
-        for factor in (1.0, 0.1, 10.0, 0.01, 100.0):
-            scale = np.maximum(size, 1e-6 * p.force) / self.speed * factor
-            found, left = self._descend(
-                sharp, lambda x, s=scale: self._sharp_residual(x, s), 1e-14, _MOST_STEPS
-            )
-            self.left = min(self.left, left)
-            if left <= 1e-10:
-                return self._answer(found)
+    Aᵀλ + Gᵀμ = 0 with μ ≥ 0 and λ·b + μ·g = −1: of velocities nothing is left, but a contradiction.
+    """
+    p = law.problem
+    # Constraints that are springs contradict nothing.
+    A, b = (law.A, p.b) if law.stiffness is None else (law.A[:0], p.b[:0])
+    rates = np.concatenate([b, p.g]) / law.speed
+    if not np.any(rates):
         return None
-
-    def _answer(self, z: np.ndarray) -> Answer:
-        n, m = self.n, len(self.problem.c)
-        v, y, lam, mu = np.split(z, [n, n + m, n + m + self.rows])
-        if np.abs(v).max(initial=0.0) <= 1e-13 * self.speed:
-            v = np.zeros(n)
-        size, _ = self.sizes(mu)
-        self.problem = replace(self.problem, size=size)
-        w = self.B @ v + self.problem.c
-        still = self.problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
-        return Answer(self.problem, v, y, lam, mu, still, mu > 0, "force balance")
-
-
-def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rate under which drag resists with y, and its slope in y."""
-    strength, order = np.linalg.norm(y), 1 / power
-    if strength == 0 or size == 0:
-        return np.zeros_like(y), np.zeros((len(y), len(y)))
-    speed = (strength / size) ** order
-    u = y / strength
-    bend = speed / strength * (np.eye(len(y)) + (order - 1) * np.outer(u, u))
-    return speed * u, bend
-
-
-def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Solve J x = r; the smallest solution where rows say the same."""
+    rows = np.vstack([A, law.G])
+    scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
+    rows, rates = rows / scale[:, None], rates / scale
+    # Forces of constraints have either sign.
+    table = np.vstack([rows.T, rates])
+    table = np.hstack([table, -table[:, : len(b)]])
     try:
-        made = np.linalg.solve(J, r)
-        if np.abs(J @ made - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
-            return made
-    except np.linalg.LinAlgError:
-        pass
-    return np.linalg.lstsq(J, r, rcond=1e-13)[0]
+        forces, left = nnls(table, np.append(np.zeros(p.n), -1.0))
+    except RuntimeError:
+        return None
+    if left > _PROVED:
+        return None
+    forces[: len(b)] -= forces[len(rows) :]
+    forces = forces[: len(rows)] / scale
+    lam = np.zeros(law.rows)
+    lam[: len(b)] = forces[: len(b)]
+    return Verdict("jammed", rows=lam, gaps=forces[len(b) :])
+
+
+#: Why there is no balance, and the limits of friction there.
+_Proof = tuple[Verdict, np.ndarray]
+
+
+# -- props ----------------------------------------------------------------------------------------
+
+
+def _prop(law: Law, share: float) -> None:
+    stiff = law.problem.force / law.speed
+    law.drag, law.give = share * stiff, share / stiff
+
+
+def _followed(law: Law, v: np.ndarray) -> list[np.ndarray]:
+    """Return the balance as its props are taken away step by step, as far as it can be followed."""
+    z, path = law.begin(v), []
+    for share in _PROPS:
+        _prop(law, share)
+        z, left = law.round(z, share * law.speed)
+        if left > 1e-9 * max(1.0, np.abs(z[law.n :]).max(initial=0.0) / law.problem.force):
+            break
+        path.append(law.sharpened(z, share * law.speed))
+    _prop(law, 0.0)
+    return path
+
+
+def _ends(law: Law) -> Iterator[list[np.ndarray]]:
+    """Yield the balance under the last props in every mode of few contacts that has one."""
+    for mode in _modes(law):
+        path = []
+        for share in _PROPS[-3:]:
+            _prop(law, share)
+            found = law.sharpest(path[-1] if path else mode(), near=True)
+            if found is None:
+                break
+            path.append(found)
+        _prop(law, 0.0)
+        if len(path) == 3:
+            yield path
+
+
+def _proof(law: Law, path: list[np.ndarray]) -> _Proof | None:
+    """Tell what grew without end, and prove that it does."""
+    if len(path) < 3:
+        return None
+    parts = [np.split(end, [law.n]) for end in path[-3:]]
+    speeds, forces = ([largest(x[i]) for x in parts] for i in (0, 1))
+    grown, proof = path[-1] - path[-2], None
+    if _grows(forces) and forces[-1] > 30 * law.problem.force:
+        proof = _locked(law, grown)
+    if proof is None and _grows(speeds) and speeds[-1] > 30 * law.speed:
+        proof = _runs(law, grown[: law.n], path[-1])
+    return proof
+
+
+def _grows(sizes: list[float]) -> bool:
+    return all(b > _GROWS * a for a, b in zip(sizes, sizes[1:]))
+
+
+def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
+    """Prove that nothing holds it along the direction in which it grew."""
+    p = law.problem
+    mu = end[len(end) - law.gaps :]
+    ray = v / (np.abs(v).max(initial=0.0) or 1.0)
+    held = law.A if law.stiffness is None else law.A[:0]
+    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5]])
+    if len(held):
+        ray = ray - np.linalg.lstsq(held, held @ ray, rcond=1e-12)[0]
+    size, _ = law.sizes(mu)
+    slip = size * p.speeds(law.B @ ray)
+    # Drag would hold it at some speed.
+    if np.any(slip[p.power > 0] > _PROVED * p.force):
+        return None
+    given = float(law.force(end[: law.n])[0] @ ray)
+    if given < slip.sum() - _PROVED * p.force or (law.G @ ray).min(initial=0.0) < -_PROVED:
+        return None
+    return Verdict("accelerates", ray=ray), size
+
+
+def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
+    """Prove that forces within their cones hold against whatever drives, and grow with it."""
+    p = law.problem
+    _, y, lam, mu = np.split(grown, np.cumsum([law.n, len(p.c), law.rows]))
+    top = max(np.abs(lam).max(initial=0.0), np.abs(mu).max(initial=0.0)) or 1.0
+    y, lam, mu = y / top, lam / top, mu / top
+    size, _ = law.sizes(mu)
+    size[law.pressed < 0] = 0.0
+    left = law.A.T @ lam + law.G.T @ mu - law.B.T @ y
+    outside = (p.speeds(y) - size).max(initial=0.0)
+    work = lam @ p.b + mu @ p.g - y @ p.c
+    if max(np.abs(left).max(), outside, -mu.min(initial=0.0)) > 1e-5 or work >= 0:
+        return None
+    return Verdict("jammed", rows=lam, gaps=mu, locked=True), size
+
+
+# -- places to start from -------------------------------------------------------------------------
+
+
+def _modes(law: Law) -> list[Callable[[], np.ndarray]]:
+    """Return the modes of few contacts: open, stuck, sliding either way.
+
+    There the law is linear, with other friction taken for drag.
+    """
+    p = law.problem
+    rough = {int(j): int(k) for k, j in enumerate(law.pressed) if j >= 0 and p.size[k] > 0}
+    choices = [range(4) if j in rough else range(2) for j in range(law.gaps)]
+    wide = any(p.widths[k] > 1 for k in rough.values())
+    if not rough or wide or np.prod([float(len(c)) for c in choices]) > _MOST_MODES:
+        return []
+    return [partial(_mode, law, rough, choice) for choice in product(*choices)]
+
+
+def _mode(law: Law, rough: dict[int, int], choice: tuple[int, ...]) -> np.ndarray:
+    """Return velocities and forces of one mode: 0 open, 1 stuck, 2 and 3 sliding either way."""
+    p = law.problem
+    other = (law.pressed == -1)[p.term]
+    n, m, rows, gaps = law.n, len(p.c), law.rows, law.gaps
+    a, b, c = n, n + m, n + m + rows
+    M, r = np.zeros((c + gaps, c + gaps)), np.zeros(c + gaps)
+    F, V = p.force, law.speed
+    M[:n, :n] = -law.drag * np.eye(n) / F
+    M[:n, a:b], M[:n, b:c], M[:n, c:] = -law.B.T / F, law.A.T / F, law.G.T / F
+    r[:n] = -p.f / F
+    M[a:b, a:b] = np.eye(m) / F
+    drag = np.where(other, p.size[p.term], 0.0) / V
+    M[a:b, :n] -= drag[:, None] * law.B / F
+    r[a:b] = drag * p.c / F
+    M[b:c, :n], M[b:c, b:c] = law.A / V, np.eye(rows) * law.soft / V
+    r[b:c] = -p.b / V
+    for j, word in enumerate(choice):
+        if word == 0:
+            M[c + j, c + j] = 1 / F
+        else:
+            M[c + j, :n], r[c + j] = law.G[j] / V, -p.g[j] / V
+            M[c + j, c + j] = law.give / V
+        if word == 0 or j not in rough:
+            continue
+        k = rough[j]
+        i = int(p.starts[k])
+        if word == 1:
+            M[a + i], r[a + i] = 0.0, -p.c[i] / V
+            M[a + i, :n] = law.B[i] / V
+        else:
+            M[a + i, c + j] = (p.size[k] if word == 2 else -p.size[k]) / F
+    return np.linalg.lstsq(M, r, rcond=1e-13)[0]

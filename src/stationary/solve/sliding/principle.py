@@ -413,10 +413,10 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
         forces=named,
         modes=_modes(question, place, answer),
-        unique=not len(free) and not len(others),
+        unique=None if outcome.answer is None else not len(free) and not len(others),
         free=free,
         others=others,
-        margin=_margin(outcome),
+        margin=_margin(outcome, word),
         gap=answer.gap if outcome.answer is not None else np.nan,
         residual=answer.residual if outcome.answer is not None else {},
         status=Status(word, _message(question, word, outcome)),
@@ -429,10 +429,12 @@ def _shaped(values: np.ndarray) -> Any:
     return float(values) if np.ndim(values) == 0 else values
 
 
-def _margin(outcome: Outcome) -> float:
+def _margin(outcome: Outcome, word: str) -> float:
+    if outcome.rest is not None:
+        return outcome.rest.static
     if outcome.word == "sticks":
-        return np.inf if outcome.rest is None else outcome.rest.static
-    return outcome.rest.static if outcome.rest is not None else 1.0
+        return np.inf
+    return 1.0 if word == "moves" else np.nan
 
 
 def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:

@@ -1,0 +1,292 @@
+"""Balance, constraints and laws of friction as one system of equations, corners round or sharp.
+
+Velocities, multipliers and friction forces are unknowns together. Nothing is minimized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.solve.sliding.problem import Answer, largest
+from stationary.solve.sliding.question import Place, Question, evaluated
+
+_MOST_STEPS, _FEW_STEPS = 100, 20
+# How round the corner of friction is at first, as a share of the speeds at work, and at last.
+_ROUND, _SHARP, _SHARPER = 1.0, 1e-9, 0.2
+# How far a slip moves the guess of its force, as multiples of what is natural.
+_FACTORS = (1.0, 0.1, 10.0, 0.01, 100.0)
+
+
+class Law:
+    """Balance, constraints and laws of friction at one configuration.
+
+    Two props may hold it up: `drag` resists every velocity, and `give` lets what holds yield to
+    what it carries.
+    """
+
+    def __init__(self, question: Question, place: Place, stiffness: float | None):
+        self.question, self.place, self.stiffness = question, place, stiffness
+        problem = place.problem
+        self.problem = problem
+        self.B, self.A, self.G = (
+            np.asarray(x.toarray() if hasattr(x, "toarray") else x)
+            for x in (problem.B, problem.A, problem.G)
+        )
+        self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
+        self.pressed = question.pressed(place)
+        self.left = np.inf
+        self.drag = self.give = 0.0
+        drive = (problem.b, problem.c, problem.g)
+        self.speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+
+    def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return all forces but those of friction terms and of what holds, and their slope."""
+        place = self.place
+        force, slope = evaluated(self.question.sliding, "forces")(
+            place.t, place.q, place.u, self.question.params, v
+        )
+        return force, slope
+
+    # -- the law of friction ----------------------------------------------------------------------
+
+    def sizes(self, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the limit of each term, and its slope in what presses it."""
+        size = self.problem.size.copy()
+        slope = np.zeros_like(size)
+        by_contact = self.pressed >= 0
+        rough = size[by_contact]
+        slope[by_contact] = rough
+        size[by_contact] = rough * np.maximum(mu[self.pressed[by_contact]], 0.0)
+        size[self.pressed == -2] = 0.0
+        return size, slope
+
+    def rounded(self, v: np.ndarray, mu: np.ndarray, eps: float):
+        """Return y, ∂y/∂v and ∂y/∂μ for friction with corners of width eps."""
+        p = self.problem
+        w = self.B @ v + p.c
+        size, slope = self.sizes(mu)
+        y = np.zeros_like(w)
+        by_v = np.zeros((len(w), self.n))
+        by_mu = np.zeros((len(w), self.gaps))
+        for k in range(p.terms):
+            rows = slice(p.starts[k], p.starts[k] + p.widths[k])
+            part, n = w[rows], p.power[k]
+            r = np.sqrt(part @ part + eps**2)
+            unit = part * r ** (n - 1)
+            y[rows] = size[k] * unit
+            bend = np.eye(len(part)) * r ** (n - 1) + (n - 1) * r ** (n - 3) * np.outer(part, part)
+            by_v[rows] = size[k] * bend @ self.B[rows]
+            if self.pressed[k] >= 0:
+                by_mu[rows, self.pressed[k]] = slope[k] * unit
+        return y, by_v, by_mu
+
+    @property
+    def soft(self) -> float:
+        """How far constraints yield to the forces in them."""
+        return self.give if self.stiffness is None else 1 / self.stiffness
+
+    # -- rounded corners: unknowns v, λ, μ --------------------------------------------------------
+
+    def _round_residual(self, z: np.ndarray, eps: float):
+        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
+        p = self.problem
+        force, slope = self.force(v)
+        y, by_v, by_mu = self.rounded(v, mu, eps)
+        balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
+        F = p.force
+        held = self.soft * lam + self.A @ v + p.b
+        # Complementarity, rounded: rate · μ = eps².
+        rate = (self.G @ v + p.g + self.give * mu) / self.speed
+        press = mu / F
+        root = np.sqrt(rate**2 + press**2 + 2 * (eps / self.speed) ** 2)
+        touch = rate + press - root
+        root = np.maximum(root, 1e-300)
+        residual = np.concatenate([balance / F, held / self.speed, touch])
+        J = np.zeros((len(z), len(z)))
+        n, m = self.n, self.n + self.rows
+        J[:n, :n] = (slope.toarray() - self.drag * np.eye(n) - self.B.T @ by_v) / F
+        J[:n, n:m] = self.A.T / F
+        J[:n, m:] = (self.G.T - self.B.T @ by_mu) / F
+        J[n:m, :n], J[n:m, n:m] = self.A / self.speed, np.eye(self.rows) * self.soft / self.speed
+        opens = (1 - rate / root) / self.speed
+        J[m:, :n] = opens[:, None] * self.G
+        J[m:, m:] = np.diag((1 - press / root) / F + opens * self.give)
+        return residual, J
+
+    def _descend(
+        self,
+        z: np.ndarray,
+        residual: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+        tolerance: float,
+        steps: int,
+        least: float = 1e-6,
+    ) -> tuple[np.ndarray, float]:
+        """Newton's method, shortened until the residual goes down."""
+        r, J = residual(z)
+        for _ in range(steps):
+            size = np.linalg.norm(r)
+            if size <= tolerance:
+                break
+            move = _least(J, -r)
+            share = 1.0
+            while share > least:
+                trial = z + share * move
+                new, slope = residual(trial)
+                if np.all(np.isfinite(new)) and np.linalg.norm(new) <= (1 - 1e-4 * share) * size:
+                    z, r, J = trial, new, slope
+                    break
+                share /= 2
+            else:
+                break
+        return z, float(np.abs(r).max(initial=0.0))
+
+    # -- sharp corners: unknowns v, y, λ, μ -------------------------------------------------------
+
+    def _sharp_residual(self, z: np.ndarray, scale: np.ndarray):
+        n, m, rows = self.n, len(self.problem.c), self.rows
+        v, y, lam, mu = np.split(z, [n, n + m, n + m + rows])
+        p = self.problem
+        force, slope = self.force(v)
+        F, a, b, c = p.force, n, n + m, n + m + rows
+        J = np.zeros((len(z), len(z)))
+        balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
+        J[:a, :n], J[:a, a:b] = (slope.toarray() - self.drag * np.eye(n)) / F, -self.B.T / F
+        J[:a, b:c], J[:a, c:] = self.A.T / F, self.G.T / F
+        size, press = self.sizes(mu)
+        w = self.B @ v + p.c
+        law = np.zeros(m)
+        for k in range(p.terms):
+            i = slice(p.starts[k], p.starts[k] + p.widths[k])
+            at = slice(a + p.starts[k], a + p.starts[k] + p.widths[k])
+            d = p.widths[k]
+            if p.power[k] != 0:
+                if p.power[k] < 1:
+                    # Infinitely steep at rest: the speed as a function of the force is smooth.
+                    back, bend = _inverse(y[i], size[k], p.power[k])
+                    law[i] = scale[k] * (w[i] - back)
+                    J[at, :n] = scale[k] * self.B[i] / F
+                    J[at, at] = -scale[k] * bend / F
+                    continue
+                r = np.linalg.norm(w[i])
+                unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
+                law[i] = y[i] - size[k] * unit
+                bend = np.zeros((d, d))
+                if r > 0:
+                    bend = np.eye(d) * r ** (p.power[k] - 1)
+                    bend += (p.power[k] - 1) * r ** (p.power[k] - 3) * np.outer(w[i], w[i])
+                J[at, :n] = -size[k] * bend @ self.B[i] / F
+                J[at, at] = np.eye(d) / F
+                continue
+            # The force is the projection of itself, pushed along the slip, onto what is possible.
+            x = y[i] + scale[k] * w[i]
+            r = np.linalg.norm(x)
+            if r <= size[k] or size[k] == 0 and r == 0:
+                law[i] = scale[k] * w[i]
+                J[at, :n] = scale[k] * self.B[i] / F
+                continue
+            u = x / r
+            law[i] = y[i] - size[k] * u
+            P = size[k] / r * (np.eye(d) - np.outer(u, u))
+            J[at, :n] = -scale[k] * P @ self.B[i] / F
+            J[at, at] = (np.eye(d) - P) / F
+            if self.pressed[k] >= 0:
+                J[at, c + self.pressed[k]] = -press[k] * u / F
+        held = self.soft * lam + self.A @ v + p.b
+        J[b:c, :n] = self.A / self.speed
+        J[b:c, b:c] = np.eye(rows) * self.soft / self.speed
+        rate = self.G @ v + p.g + self.give * mu
+        push = F / self.speed
+        closed = mu - push * rate > 0
+        touch = np.where(closed, rate / self.speed, mu / F)
+        J[c:, :n] = np.where(closed[:, None], self.G / self.speed, 0.0)
+        J[c:, c:] = np.diag(np.where(closed, self.give / self.speed, 1 / F))
+        residual = np.concatenate([balance / F, law / F, held / self.speed, touch])
+        return residual, J
+
+    def solve(self, v: np.ndarray) -> Answer | None:
+        """Sharpen the corners step by step, then solve with sharp ones."""
+        z = self.begin(v)
+        eps, left = _ROUND * self.speed, np.inf
+        while eps > _SHARP * self.speed:
+            z, left = self.round(z, eps)
+            eps *= _SHARPER
+        self.left = left
+        return self.sharp(self.sharpened(z, eps / _SHARPER))
+
+    def begin(self, v: np.ndarray) -> np.ndarray:
+        """Return v, λ and μ from which to start."""
+        lam, mu = np.zeros(self.rows), np.full(self.gaps, self.problem.force * 0.1)
+        return np.concatenate([v, lam, mu])
+
+    def round(self, z: np.ndarray, eps: float) -> tuple[np.ndarray, float]:
+        """Solve for v, λ and μ with corners of width eps; return what is left as well."""
+        large = max(1.0, np.abs(z[self.n :]).max(initial=0.0) / self.problem.force)
+        return self._descend(z, lambda x: self._round_residual(x, eps), 1e-10 * large, 60)
+
+    def sharpened(self, z: np.ndarray, eps: float) -> np.ndarray:
+        """Return v, y, λ and μ where corners were of width eps."""
+        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
+        mu = np.maximum(mu, 0.0)
+        return np.concatenate([v, self.rounded(v, mu, eps)[0], lam, mu])
+
+    def sharp(self, z: np.ndarray) -> Answer | None:
+        """Solve for v, y, λ and μ with sharp corners."""
+        found = self.sharpest(z)
+        return None if found is None else self.answer(found)
+
+    def sharpest(self, z: np.ndarray, *, near: bool = False) -> np.ndarray | None:
+        """Return v, y, λ and μ with sharp corners, if the search ends; `near` searches little."""
+        size, _ = self.sizes(z[len(z) - self.gaps :])
+        # What is large is known to fewer digits.
+        large = max(1.0, np.abs(z[self.n :]).max(initial=0.0) / self.problem.force)
+        for factor in _FACTORS[: 1 if near else None]:
+            scale = np.maximum(size, 1e-6 * self.problem.force) / self.speed * factor
+            found, left = self._descend(
+                z, lambda x, s=scale: self._sharp_residual(x, s), 1e-14 * large,
+                *((_FEW_STEPS, 0.1) if near else (_MOST_STEPS, 1e-6)),
+            )  # fmt: skip
+            self.left = min(self.left, left)
+            if left <= 1e-10 * large:
+                return found
+        return None
+
+    def answer(self, z: np.ndarray) -> Answer:
+        """Return velocities and forces as an answer."""
+        n, m = self.n, len(self.problem.c)
+        v, y, lam, mu = np.split(z, [n, n + m, n + m + self.rows])
+        size, _ = self.sizes(mu)
+        problem = replace(self.problem, size=size)
+        w = self.B @ v + problem.c
+        still = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
+        answer = Answer(problem, v, y, lam, mu, still, mu > 0, "force balance")
+        # Forces that hold it at rest hold it, however slowly the search let it creep.
+        creeps = largest(v) <= 1e-6 * self.speed or not problem.driven and problem.dry
+        still = problem.speeds(problem.c) <= 1e-9 * self.speed
+        rest = replace(answer, v=np.zeros(n), stuck=still)
+        return rest if creeps and rest.right(1e-10) else answer
+
+
+def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rate under which drag resists with y, and its slope in y."""
+    strength, order = np.linalg.norm(y), 1 / power
+    if strength == 0 or size == 0:
+        return np.zeros_like(y), np.zeros((len(y), len(y)))
+    speed = (strength / size) ** order
+    u = y / strength
+    bend = speed / strength * (np.eye(len(y)) + (order - 1) * np.outer(u, u))
+    return speed * u, bend
+
+
+def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solve J x = r; the smallest solution where rows say the same."""
+    try:
+        made = np.linalg.solve(J, r)
+        if np.abs(J @ made - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
+            return made
+    except np.linalg.LinAlgError:
+        pass
+    return np.linalg.lstsq(J, r, rcond=1e-13)[0]

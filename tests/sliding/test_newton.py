@@ -1,0 +1,211 @@
+"""The balance of forces by itself, and what it says where there is none."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from tests.sliding.ladder import ladder
+
+x, y, z, phi = st.coordinates("x y z phi")
+
+
+def caught(system, **where):
+    with pytest.raises(st.NoMotion) as found:
+        st.newton(system, **where)
+    return found.value
+
+
+# -- friction locks --------------------------------------------------------------------------------
+
+
+def rod(mu):
+    """A bead on a floor, pushed forward and down at 45°."""
+    return st.System(
+        friction=[st.Friction(1.0, on=(x, y), name="rub")],
+        contacts=[st.Contact(y, friction=mu, slip=x, name="floor")],
+        constraints=[st.Constraint((x - y) / np.sqrt(2) - st.t, name="rod")],
+    )
+
+
+def test_a_rod_steeper_than_the_angle_of_friction_locks():
+    # It moves for μ tan 45° < 1, with the force √2 / (1 − μ).
+    assert st.newton(rod(0.999)).lam["rod"] == pytest.approx(np.sqrt(2) / 0.001, rel=1e-9)
+    error = caught(rod(1.001))
+    assert error.kind == "jammed" and set(error.names) == {"rod", "floor"}
+    assert "friction locks it" in str(error)
+
+
+def wedge(angle, mu):
+    X, Y, u, w = st.coordinates("X Y u w")
+    c, s = float(np.cos(angle)), float(np.sin(angle))
+    return st.System(
+        potential=10 * Y,
+        contacts=[
+            st.Contact(w, friction=mu, slip=u, name="floor"),
+            st.Contact((Y - w) * c - (X - u) * s, mu, (X - u) * c + (Y - w) * s, "face"),
+            st.Contact(X, friction=mu, slip=Y, name="wall"),
+        ],
+        constraints=[st.Constraint(u + st.t, name="drive")],
+    )
+
+
+@pytest.mark.parametrize("spare", [0.1, -0.1])
+def test_a_wedge_locks_where_angle_and_twice_that_of_friction_reach_a_right_angle(spare):
+    angle = np.radians(15)
+    half = np.radians((90 - 15 - spare) / 2)
+    system = wedge(angle, np.tan(half))
+    if spare > 0:
+        # Three forces at the angles of friction: P = W tan(α + 2φ).
+        push = -st.newton(system).lam["drive"]
+        assert push == pytest.approx(10 * np.tan(angle + 2 * half), rel=1e-7)
+    else:
+        error = caught(system)
+        assert error.kind == "jammed"
+        assert set(error.names) == {"drive", "floor", "face", "wall"}
+
+
+@pytest.mark.parametrize("offset", [1.2, 1.3])
+def test_a_drawer_jams_from_half_its_length_over_its_friction_on(offset):
+    # Length 1, μ = 0.4: F = R / (1 − 2 μ e / L), without end from e = L / 2μ = 1.25 on.
+    mu, load, c, s = 0.4, 3.0, st.cos(phi), st.sin(phi)
+    corners = [(a, b) for a in (-0.5, 0.5) for b in (-0.2, 0.2)]
+    drawer = st.System(
+        work=-load * x,
+        contacts=[
+            st.Contact(
+                -np.sign(b) * (y + s * a + c * b) + abs(b), mu, x + c * a - s * b, f"{a} {b}"
+            )
+            for a, b in corners
+        ],
+        constraints=[st.Constraint(x - s * offset - st.t, name="hand")],
+        coordinates=[x, y, phi],
+    )
+    if offset < 1.25:
+        step = st.newton(drawer)
+        np.testing.assert_allclose(step.v, [1, 0, 0], atol=1e-9)
+        assert step.lam["hand"] == pytest.approx(load / (1 - 2 * mu * offset), rel=1e-7)
+    else:
+        error = caught(drawer)
+        # It turns until two corners across from each other hold it.
+        assert error.kind == "jammed" and set(error.names) == {"hand", "-0.5 0.2", "0.5 -0.2"}
+
+
+# -- constraints conflict --------------------------------------------------------------------------
+
+
+def test_hands_that_disagree_and_jaws_that_close_are_named_and_springs_share():
+    hands = st.System(
+        friction=[st.Friction(1.0, on=(x, y), name="floor")],
+        constraints=[
+            st.Constraint(x - st.t, name="left hand"),
+            st.Constraint(2 * x - 4 * st.t, name="right hand"),
+            st.Constraint(y, name="rail"),
+        ],
+    )
+    error = caught(hands)
+    assert error.kind == "jammed" and set(error.names) == {"left hand", "right hand"}
+    assert "no velocity satisfies all constraints" in str(error)
+    # Springs of one stiffness contradict nothing: k (1 − v) + 2 k (4 − 2 v) = 1.
+    step = st.newton(hands, stiffness=1e4)
+    assert step[x.dot] == pytest.approx((9 - 1e-4) / 5, rel=1e-9)
+    jaws = st.System(
+        friction=[st.Friction(1.0, on=x, name="floor")],
+        contacts=[st.Contact(x - st.t, name="left jaw"), st.Contact(-x - st.t, name="right jaw")],
+    )
+    error = caught(jaws)
+    assert error.kind == "jammed" and set(error.names) == {"left jaw", "right jaw"}
+    assert st.newton(jaws, throw=False).status == "jammed"
+
+
+# -- it accelerates --------------------------------------------------------------------------------
+
+
+def test_a_load_beyond_friction_accelerates_with_its_direction_and_its_name():
+    pulled = st.System(
+        potential=0.5 * y,
+        loads=[st.Load(3.0, on=x, name="winch"), st.Load(0.2, on=y, name="wind")],
+        friction=[st.Friction(2.0, on=(x, y))],
+    )
+    error = caught(pulled)
+    assert error.kind == "accelerates" and error.names == ("load 'winch'",)
+    # Drag alone decides the way at last: that of the net load (3, −0.3).
+    np.testing.assert_allclose(error.direction, [1.0, -0.1], atol=1e-6)
+    step = st.newton(pulled, throw=False)
+    assert step.status == "accelerates" and step.unique is None and np.isnan(step.margin)
+
+
+@pytest.mark.parametrize("load, word", [(2.99, "moves"), (3.01, "accelerates")])
+def test_a_load_across_a_push_accelerates_beyond_friction_times_weight(load, word):
+    # Friction μ W = 3 in the plane of the floor: below, the way turns by arcsin(load / 3).
+    block = st.System(
+        potential=10 * y + load * z,
+        contacts=[st.Contact(y, friction=0.3, slip=(x, z), name="floor")],
+        constraints=[st.Constraint(x - 4 * st.t, name="fence")],
+        coordinates=[x, y, z],
+    )
+    step = st.newton(block, throw=False)
+    assert step.status == word
+    if word == "moves":
+        assert step[z.dot] == pytest.approx(-4 * load / np.sqrt(9 - load**2), rel=1e-8)
+    else:
+        np.testing.assert_allclose(caught(block).direction, [0, 0, -1], atol=1e-7)
+
+
+def test_drag_bounds_what_dry_friction_alone_would_not():
+    wet = st.System(work=3 * x, friction=[st.Friction(2.0, on=x), st.Drag(1e-3, 1, on=x)])
+    assert st.newton(wet)[x.dot] == pytest.approx(1e3, rel=1e-9)
+
+
+# -- it sticks -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mu, wall", [(0.3, 0.0), (0.3, 0.2)])
+def test_a_ladder_stands_above_the_known_angle_and_falls_below(mu, wall):
+    # QS-LADDER: tan θ = (1 − μ μ_w) / (2 μ).
+    P, system = ladder(mu, wall)
+    for more, word in ((0.1, "sticks"), (-0.1, "accelerates")):
+        a = np.arctan((1 - mu * wall) / (2 * mu)) + np.radians(more)
+        at = {x: -np.cos(a) / 2, y: np.sin(a) / 2, phi: a}
+        step = st.newton(system, at=at, inputs={P: 0.0}, throw=False)
+        assert step.status == word
+        if word == "sticks":
+            assert not np.any(step.v) and max(step.residual.values()) < 1e-9
+            assert np.isnan(step.margin)
+
+
+# -- at random -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_verdicts_at_random_contacts_are_those_of_the_principle(seed):
+    """Two ways that share nothing but the numbers of the problem say the same."""
+    rng = np.random.default_rng(seed)
+    q, count, driven = (x, y, phi), int(rng.integers(1, 3)), rng.random() < 0.7
+
+    def along(row, drift=0.0):
+        return sum(float(a) * u for a, u in zip(row, q)) + float(drift * driven) * st.t
+
+    N, T = rng.normal(size=(count, 3)), rng.normal(size=(count, 3))
+    g, c = (rng.normal(size=count) * (rng.random(count) < 0.5) for _ in range(2))
+    mu, f = rng.uniform(0, 1.2, size=count), rng.normal(size=3)
+    table = [
+        st.Friction(float(rng.uniform(0.5, 2)), tuple(map(along, rng.normal(size=(2, 3)))), f"t{k}")
+        for k in range(2 * (rng.random() < 0.5))
+    ]
+    system = st.System(
+        work=along(f),
+        friction=table,
+        contacts=[
+            st.Contact(along(N[k], g[k]), float(mu[k]), along(T[k], c[k]), f"c{k}")
+            for k in range(count)
+        ],
+        constraints=[st.Constraint(along(rng.normal(size=3), 1.0), name="hand")],
+        coordinates=q,
+    )
+    balance, least = st.newton(system, throw=False), st.minimum_power(system, throw=False)
+    assert balance.status == least.status
+    if balance.status in ("moves", "sticks"):
+        known = [least.v, *least.others]
+        size = max(1.0, float(np.abs(least.v).max()))
+        assert min(np.abs(balance.v - v).max() for v in known) <= 1e-6 * size
+        assert max(balance.residual.values()) < 1e-9 and balance.gap < 1e-9
