@@ -300,6 +300,44 @@ def test_pressure_weighs_the_support_and_friction_heavier_on_one_side_shifts_the
     assert step["phi.dot"] == pytest.approx(0, abs=1e-6)
 
 
+# -- parameters ------------------------------------------------------------------------------------
+
+
+def test_the_friction_of_a_whole_outline_may_be_a_parameter():
+    mu, W = st.parameters(mu=0.3, W=10.0)
+    part = st.slider(outline=[(-1, -1), (1, -1), (1, 1), (-1, 1)], limit=mu * W, count=400)
+    for values, total in (({}, 3.0), ({mu: 0.5}, 5.0), ({mu: 0.1, W: 7.0}, 0.7)):
+        # Dragged without turning it takes its limit times the way.
+        straight = part + st.System(constraints=[part.coordinates[2], part.coordinates[0] - st.t])
+        assert st.minimum_power(straight, params=values).power == pytest.approx(total, rel=1e-12)
+        force = st.limit_surface(part, params=values, count=50).wrench((1, 0, 0))
+        np.testing.assert_allclose(force, [total, 0, 0], atol=1e-12)
+    turned = [st.minimum_power(pushed(part, (0.8, 0.1)), params={mu: m}) for m in (0.1, 0.9)]
+    np.testing.assert_allclose(turned[0].v, turned[1].v, atol=1e-10)
+    assert turned[1].power == pytest.approx(9 * turned[0].power, rel=1e-10)
+
+
+def test_weights_of_points_may_be_parameters_expressions_and_numbers_together():
+    # QS-TRIPOD: of two points the heavier stays at rest, and which is heavier a parameter says.
+    w = st.parameters(w=0.8)
+    part = st.slider(points=[(0, 0), (1, 0), (2, 0)], weights=[w, 1 - w, 0])
+    X, Y, turn = part.coordinates
+    hand = (X + 1.5 * st.cos(turn) - 1.5, Y + 1.5 * st.sin(turn) - st.t)
+    both = part + st.System(constraints=hand)
+    for weight in (0.8, 0.1, 0.3):
+        step = st.minimum_power(both, params={w: weight})
+        # One unknown is left, ω: the power is w |1 − 1.5 ω| + (1 − w) |1 − 0.5 ω|.
+        grid = np.array([0.0, 2 / 3, 2.0])
+        best = np.min(weight * abs(1 - 1.5 * grid) + (1 - weight) * abs(1 - grid / 2))
+        assert step.power == pytest.approx(best, rel=1e-10)
+        plain = st.slider(points=[(0, 0), (1, 0), (2, 0)], weights=[weight, 1 - weight, 0])
+        known = st.minimum_power(plain + st.System(constraints=hand))
+        np.testing.assert_allclose(step.v, known.v, atol=1e-12)
+        np.testing.assert_allclose(step.forces["slider"], known.forces["slider"], atol=1e-12)
+    with pytest.raises(st.StatementError, match=r"limit of friction 'slider\[1\]' is negative"):
+        st.minimum_power(both, params={w: 1.5})
+
+
 def test_an_outline_that_repeats_its_first_corner_is_the_same():
     square = [(0, 0), (1, 0), (1, 1), (0, 1)]
     once, twice = (st.slider(outline=o, limit=2.0) for o in (square, [*square, square[0]]))

@@ -389,10 +389,12 @@ def _slider(reader: Reader, path: Path, name: str) -> System:
     """Read a rigid part on a rough table."""
     given: dict[str, Any] = {
         key: reader.numbers((*path, key), f"'{key}'")
-        for key in ("points", "weights", "outline", "radius", "limit")
+        for key in ("points", "weights", "outline", "radius")
         if reader.at((*path, key)) is not None
     }
     given = {key: float(v) if np.ndim(v) == 0 else v for key, v in given.items()}
+    if reader.at((*path, "limit")) is not None:
+        given["limit"] = _value(reader, path, "limit")
     if reader.at((*path, "count")) is not None:
         given["count"] = reader.whole((*path, "count"), "'count'")
     names = reader.at((*path, "at")) or ["x", "y", "phi"]

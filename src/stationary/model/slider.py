@@ -127,13 +127,13 @@ def slider(
     ----------
     points : array, shape (count, 2)
         Support points in the part's own frame.
-    weights : array or number
-        Friction limit of each point.
+    weights : array, number or expression
+        Friction limit of each point: numbers, or expressions of parameters.
     outline : array, shape (corners, 2)
         A simple polygon, in the part's own frame, that rests on the table.
     radius : float
         A disc instead of a polygon.
-    limit : number
+    limit : number or expression
         Friction limit of the whole outline or disc; 1 if left out.
     pressure : callable, optional
         Pressure over x and y, up to a factor; even if left out.
@@ -193,7 +193,7 @@ def slider(
             )
         )
     if points is not None:
-        P, w = _points(points, weights)
+        P, w, units = _points(points, weights)
         border = None
     else:
         P, w = _spread(outline, radius, count)
@@ -201,18 +201,24 @@ def slider(
             w = w * np.asarray(pressure(P[:, 0], P[:, 1]), dtype=float)
         total = _total(limit)
         _require_weights(w)
-        w = w * (total / w.sum())
+        if isinstance(total, float):
+            w, units = w * (total / w.sum()), (sp.S.One,)
+        else:
+            w, units = w / w.sum(), (total,)
         border = _border(outline, radius)
-    _require_weights(w)
     x, y, phi = at if at is not None else coordinates("x y phi")
     c, s = sp.cos(phi), sp.sin(phi)
     support = each(
-        lambda p, size: Friction(size, on=(x + c * p[0] - s * p[1], y + s * p[0] + c * p[1])),
+        lambda p, size: Friction(
+            sp.Add(*(a * unit for a, unit in zip(np.ravel(size), units))),
+            on=(x + c * p[0] - s * p[1], y + s * p[0] + c * p[1]),
+        ),
         P, w, name=name,
     )  # fmt: skip
     contacts = [] if pusher is None else [pusher.contact(x, y, phi)]
     if pusher is not None:
-        _require_side(pusher, w @ P / w.sum(), np.abs(P).max())
+        share = np.abs(w).reshape(len(P), -1).sum(axis=1)
+        _require_side(pusher, share @ P / share.sum(), np.abs(P).max())
     shown = P if border is None else border
     if len(shown) > 64:
         shown = shown[:: len(shown) // 64 + 1]
@@ -244,7 +250,8 @@ def _require_side(pusher: Pusher, centre: np.ndarray, size: float) -> None:
         )
 
 
-def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp.Expr, ...]]:
+    """Return points, how many of each unit they weigh, and the units: 1 or symbols."""
     try:
         P = np.asarray(points, dtype=float)
     except (TypeError, ValueError):
@@ -265,20 +272,35 @@ def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
                 "Pass weights=.",
             )
         )
-    try:
-        w = np.broadcast_to(np.asarray(weights, dtype=float), (len(P),)).copy()
-    except (TypeError, ValueError):
+    each_one = np.asarray(weights, dtype=object)
+    if each_one.shape not in ((), (1,), (len(P),)):
         raise StatementError(
             say(
                 "points and weights of a slider do not fit.",
                 f"Found {len(P)} points and {np.size(weights)} weights.",
                 "Give one weight for each point, or one for all.",
             )
-        ) from None
-    return P, w
+        )
+    each_one = np.broadcast_to(each_one, (len(P),))
+    if not any(isinstance(weight, (sp.Expr, str)) for weight in each_one):
+        w = np.array(each_one, dtype=float)
+        _require_weights(w)
+        return P, w, (sp.S.One,)
+    # A number in front belongs to the table: points share the rest of their expressions.
+    units: dict[sp.Expr, np.ndarray] = {}
+    for i, weight in enumerate(each_one):
+        made = expression(weight, "a weight of a slider")
+        number, unit = (made, sp.S.One) if made.is_zero else made.as_coeff_Mul()
+        units.setdefault(unit, np.zeros(len(P)))[i] = float(number)
+    _require_weights(units.get(sp.S.One, np.ones(1)), positive=len(units) == 1)
+    table = np.stack(list(units.values()), axis=1)
+    return P, table[:, 0] if len(units) == 1 else table, tuple(units)
 
 
-def _total(limit: Any) -> float:
+def _total(limit: Any) -> float | sp.Expr:
+    """Return a friction limit as a number or an expression of parameters."""
+    if isinstance(limit, sp.Expr) and limit.free_symbols:
+        return expression(limit, "the friction limit of a slider")
     try:
         total = 1.0 if limit is None else float(limit)
     except (TypeError, ValueError):
@@ -286,16 +308,16 @@ def _total(limit: Any) -> float:
     if not 0 < total < np.inf:
         raise StatementError(
             say(
-                "the friction limit of a slider is not a positive number.",
+                "the friction limit of a slider is not positive.",
                 f"Found limit={limit}.",
-                "Give coefficient times normal force, in numbers.",
+                "Give coefficient times normal force, as a number or an expression of parameters.",
             )
         )
     return total
 
 
-def _require_weights(w: np.ndarray) -> None:
-    if not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
+def _require_weights(w: np.ndarray, positive: bool = True) -> None:
+    if not np.all(np.isfinite(w)) or w.min() < 0 or positive and w.max() <= 0:
         raise StatementError(
             say(
                 "the weights of a slider's support are not all zero or more.",

@@ -262,13 +262,17 @@ def _require_linear(name: str, places: list[Place], live: np.ndarray) -> None:
         )
 
 
-def limit_surface(part: System, *, count: int = 2000) -> LimitSurface:
+def limit_surface(
+    part: System, *, params: Mapping[Any, float] | None = None, count: int = 2000
+) -> LimitSurface:
     """Return force and moment for every way in which a rigid part can slide.
 
     Parameters
     ----------
     part : System
         What `slider` returned.
+    params : dict, optional
+        Values of parameters in its friction limits; the others have their defaults.
     count : int
         About how many twists the surface is sampled by.
 
@@ -294,8 +298,11 @@ def limit_surface(part: System, *, count: int = 2000) -> LimitSurface:
                 "Pass what st.slider returned.",
             )
         )
-    px, py, weights = (np.asarray(c, dtype=float) for c in tables[0].table.columns.values())
-    points = np.stack([px, py], axis=1)
+    columns = {slot.name: column for slot, column in tables[0].table.columns.items()}
+    points = np.stack([np.asarray(columns[f"p[{i}]"], dtype=float) for i in range(2)], axis=1)
+    question = Question(part, params)
+    q, _ = question.layout.state(None)
+    weights = question.at(0.0, q).problem.size[: len(points)]
     # Evenly over a sphere of twists in which rotation counts with the size of the part.
     size = float(np.sqrt((weights @ (points**2).sum(axis=1)) / weights.sum())) or 1.0
     turns = max(8, round(np.sqrt(count / 2)))
