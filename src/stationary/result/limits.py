@@ -57,6 +57,9 @@ class LimitLoad(AbstractShown):
         Friction forces at collapse, by name.
     lam : Multipliers
         Forces of constraints and contacts at collapse, by name.
+    exact : bool
+        Whether both theorems hold: nothing below the factor slides, nothing above it holds. Where
+        friction follows pressure only the second does, and the factor is an upper bound.
     status : Status
 
     Examples
@@ -76,15 +79,16 @@ class LimitLoad(AbstractShown):
     mode: Velocities
     forces: dict[str, Any]
     lam: Multipliers
+    exact: bool
     status: Status
 
     def __repr__(self) -> str:
         layout = self.graph.layout
         order = np.argsort(-np.abs(np.asarray(self.mode)))[:6]
+        rates = np.asarray(self.mode)
+        least = 1e-9 * np.abs(rates).max(initial=0.0)
         mode = ", ".join(
-            f"{layout.name(int(i))}.dot {np.asarray(self.mode)[i]:+.3g}"
-            for i in order
-            if abs(np.asarray(self.mode)[i]) > 1e-9
+            f"{layout.name(int(i))}.dot {rates[i]:+.3g}" for i in order if abs(rates[i]) > least
         )
         return (
             f"Limit load of {self.system.name or 'a system'}: factor {self.factor:.8g}\n"

@@ -225,8 +225,10 @@ def strength(
     |yₖ| ≤ roughness · μ instead of a fixed limit.
     """
     n, m, rows = problem.n, len(problem.c), len(problem.b)
-    force = max(problem.size.max(initial=0.0), *np.abs(dead), *np.abs(load)) or 1.0
+    # Sizes of friction that follows pressure are coefficients: no forces.
+    fixed = problem.size if cone is None else problem.size[cone < 0]
     reach = np.abs(load).max(initial=0.0) or 1.0
+    force = max(fixed.max(initial=0.0), np.abs(dead).max(initial=0.0)) or reach
     cones = _possible(problem, dead / force, force, cone, load / reach)
     last = cones.unknowns - 1
     cones.cost[last] = -1.0

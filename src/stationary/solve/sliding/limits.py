@@ -37,9 +37,10 @@ def limit_load(
     """Find how far a load can grow before anything slides, and the mode in which it fails.
 
     The largest factor for which friction within its limits, contacts that push and constraints
-    still balance all forces. Friction at contacts counts with the cone |force| ≤ μ · pressure:
-    then this is an upper bound, as always where friction follows pressure, and the mode is one
-    that Coulomb's law allows with these forces. The status says so.
+    still balance all forces: by the two theorems of limit analysis nothing below it slides and
+    nothing above it holds. Friction at contacts counts with the cone |force| ≤ μ · pressure. It
+    does not lift as it slips, and so only the second holds: this is an upper bound, and the mode is
+    one that Coulomb's law allows with these forces. ``found.exact`` and the status say so.
 
     Parameters
     ----------
@@ -97,8 +98,8 @@ def limit_load(
 
 
 _PRESSED = (
-    "; an upper bound, since friction follows pressure: nothing holds more, and what holds less "
-    "may depend on how it was loaded"
+    "; an upper bound, since friction follows pressure: nothing holds more, but forces that "
+    "balance do not prove rest, so that less may slide, depending on how it was loaded"
 )
 _LIFTS = "; in the mode what slips also lifts"
 
@@ -113,7 +114,7 @@ def _slipping(
     B, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
     limit = problem.size.copy()
     limit[cone >= 0] *= found.mu[cone[cone >= 0]]
-    top = max(problem.force, np.abs(found.mu).max(initial=0.0))
+    top = max(np.abs(x).max(initial=0.0) for x in (found.y, found.lam, found.mu)) or 1.0
     presses = found.mu > 1e-7 * top
     still, ahead = [A, G[presses]], [G[~presses]]
     for k in range(problem.terms):
@@ -142,7 +143,7 @@ def _wrapped(
 ) -> LimitLoad:
     layout = question.layout
     if "DualInfeasible" in found.word:
-        status = Status("unlimited", "friction holds the load whatever its size")
+        status = Status("unlimited", "the load is held whatever its size: nothing gives way to it")
         factor = static = kinematic = np.inf
         v = np.zeros(place.problem.n)
     elif "PrimalInfeasible" in found.word:
@@ -155,7 +156,11 @@ def _wrapped(
             status="accelerates",
         )
     elif "Solved" in found.word or "InsufficientProgress" in found.word:
+        apart = abs(found.static - found.kinematic)
+        agree = apart <= 1e-8 * max(abs(found.static), _scale(place.problem, cone, live))
         message, v = "static and kinematic bounds agree", found.v
+        if not agree:
+            message = f"static and kinematic bounds differ by {apart:.1e}: rely on the static one"
         if np.any(cone >= 0):
             slips = _slipping(place.problem, cone, found, live)
             v = found.v if slips is None else slips
@@ -183,8 +188,15 @@ def _wrapped(
         mode=Velocities.of(v, layout),
         forces=forces,
         lam=Multipliers.of(np.concatenate([found.lam, mu]), layout),
+        exact=not np.any(cone >= 0),
         status=status,
     )
+
+
+def _scale(problem: Problem, cone: np.ndarray, live: np.ndarray) -> float:
+    """Return the factor at which the load is as large as the other forces at work."""
+    others = max(problem.size[cone < 0].max(initial=0.0), np.abs(problem.f).max(initial=0.0))
+    return float(others / np.abs(live).max())
 
 
 def _one_symbol(system: System, load: Any, params: Any, inputs: Any):

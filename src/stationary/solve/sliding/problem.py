@@ -40,6 +40,8 @@ class Problem:
     size, power : ndarray, shape (terms,)
     A, b, G, g : what holds
     viscous : callable or None
+    follows : ndarray of bool, shape (terms,), or None
+        The terms whose size follows what presses them: a coefficient until that is known.
     """
 
     f: np.ndarray
@@ -53,6 +55,7 @@ class Problem:
     G: Any
     g: np.ndarray
     viscous: Viscous | None = None
+    follows: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -103,7 +106,9 @@ class Problem:
     @cached_property
     def force(self) -> float:
         """The size of the forces at work."""
-        return max(self.size.max(initial=0.0), np.abs(self.f).max(initial=0.0)) or 1.0
+        # A coefficient is no force: beside small forces it would hide them.
+        size = self.size if self.follows is None else self.size[~self.follows]
+        return max(size.max(initial=0.0), np.abs(self.f).max(initial=0.0)) or 1.0
 
     @cached_property
     def driven(self) -> bool:

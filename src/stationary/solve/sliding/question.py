@@ -166,6 +166,11 @@ class Question:
         """For each friction term the contact that presses it, or −1."""
         return _terms(self.sliding)[1]
 
+    @cached_property
+    def _follows(self) -> np.ndarray | None:
+        follows = self.rubs >= 0
+        return follows if follows.any() else None
+
     def pressed(self, place: Place) -> np.ndarray:
         """For each friction term the touching contact that presses it, −1 for none, −2 for open."""
         # The last entry answers for terms that no contact presses.
@@ -211,8 +216,9 @@ class Question:
         damped = viscous and not self.system.dissipation.is_zero
         G = (sparse.csr_matrix(G) if sparse.issparse(G) else G)[touching]
         problem = Problem(
-            f, B, c, self.starts, size, power, A, b, G, g[touching], damping if damped else None
-        )
+            f, B, c, self.starts, size, power, A, b, G, g[touching], damping if damped else None,
+            self._follows,
+        )  # fmt: skip
         return Place(t, q, u, problem, along, R, gap, touching)
 
     def _require(

@@ -1,0 +1,189 @@
+"""Limit loads of random trusses, stacks and grasps against a linear program, and at their edges."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import stationary as st
+
+F = st.inputs("F")
+
+
+def linear_program(n, dead, live, bars=(), capacity=(), gaps=(), slips=(), mu=(), held=()):
+    """Return the largest s for which forces within their limits balance dead + s·live.
+
+    Written here from the balance alone: a simplex method, on its matrices.
+    """
+    B, G, T, A = (np.reshape(x, (-1, n)) for x in (bars, gaps, slips, held))
+    contacts = len(G)
+    balance = np.hstack([B.T, -G.T, T.T, -A.T, -np.asarray(live)[:, None]])
+    cone = np.zeros((2 * contacts, balance.shape[1]))
+    for j in range(contacts):
+        for i, sign in enumerate((1, -1)):
+            cone[2 * j + i, len(B) + j] = -mu[j]
+            cone[2 * j + i, len(B) + contacts + j] = sign
+    cost = np.zeros(balance.shape[1])
+    cost[-1] = -1
+    bounds = [(-k, k) for k in capacity] + [(0, None)] * contacts
+    bounds += [(None, None)] * (contacts + len(A) + 1)
+    return linprog(
+        cost, A_ub=cone if contacts else None, b_ub=np.zeros(len(cone)) if contacts else None,
+        A_eq=balance, b_eq=dead, bounds=bounds, method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )  # fmt: skip
+
+
+def stated(q, dead, live, bars=(), capacity=(), gaps=(), slips=(), mu=(), held=()):
+    """State the same problem by its energies."""
+
+    def along(row):
+        return sum(float(a) * u for a, u in zip(np.ravel(row), q))
+
+    return st.System(
+        work=along(dead),
+        loads=[st.Load(tuple(F * float(a) for a in live), on=tuple(q), name="load")],
+        friction=[st.Friction(float(c), along(b), f"bar {i}")
+                  for i, (b, c) in enumerate(zip(bars, capacity))],
+        contacts=[st.Contact(along(g), float(m), along(t), f"contact {i}")
+                  for i, (g, t, m) in enumerate(zip(gaps, slips, mu))],
+        constraints=[along(a) for a in held],
+        coordinates=q,
+    )  # fmt: skip
+
+
+def truss(rng):
+    """Rigid-plastic bars between nodes and supports, some without any strength."""
+    nodes = int(rng.integers(1, 4))
+    places = np.vstack([rng.normal(size=(nodes, 2)), 2 * rng.normal(size=(4, 2))])
+    bars, capacity = [], []
+    for i in range(nodes):
+        for j in (*range(i), *range(nodes, nodes + 4)):
+            row, way = np.zeros((nodes + 4, 2)), places[i] - places[j]
+            row[i] = way / np.linalg.norm(way)
+            row[j] = -row[i]
+            bars.append(row[:nodes].ravel())
+            capacity.append(rng.uniform(0.2, 2) if rng.random() < 0.8 else 0.0)
+    dead, live = rng.normal(size=(2, 2 * nodes))
+    dead *= 0.2 * (rng.random() < 0.5)
+    return dict(dead=dead, live=live, bars=bars, capacity=capacity)
+
+
+def stack(rng):
+    """Blocks on each other, which touch at the ends of their common sides."""
+    count = int(rng.integers(1, 4))
+    wide, high = rng.uniform(0.5, 1.5, count), rng.uniform(0.3, 1, count)
+    X, floor = np.cumsum(0.15 * rng.normal(size=count)), np.append(0, np.cumsum(high))
+    gaps, slips = [], []
+    for k in range(count):
+        ends = [X[k] - wide[k] / 2, X[k] + wide[k] / 2]
+        if k:
+            ends = [max(ends[0], X[k - 1] - wide[k - 1] / 2),
+                    min(ends[1], X[k - 1] + wide[k - 1] / 2)]  # fmt: skip
+        for end in ends:
+            gap, slip = np.zeros((2, count, 3))
+            for body, sign in ((k, 1), (k - 1, -1))[: 2 if k else 1]:
+                arm = np.array([end, floor[k]]) - [X[body], floor[body] + high[body] / 2]
+                gap[body], slip[body] = [0, sign, sign * arm[0]], [sign, 0, -sign * arm[1]]
+            gaps.append(gap.ravel())
+            slips.append(slip.ravel())
+    dead, live = np.zeros((2, count, 3))
+    dead[:, 1] = -rng.uniform(0.5, 2, count)
+    live[rng.integers(count)] = rng.normal(size=3) * [1, 0.3, 0.2]
+    mu = rng.choice([0.0, 0.3, 0.6], len(gaps)) if rng.random() < 0.3 else rng.uniform(
+        0.1, 0.9, len(gaps))  # fmt: skip
+    return dict(dead=dead.ravel(), live=live.ravel(), gaps=gaps, slips=slips, mu=mu)
+
+
+def grasp(rng):
+    """A part between fingers, some of which press with a force while the others stand still."""
+    count = int(rng.integers(2, 5))
+    angle = rng.uniform(0, 2 * np.pi, count)
+    place = np.stack([np.cos(angle), 0.7 * np.sin(angle)], axis=1)
+    inward = -place + 0.2 * rng.normal(size=(count, 2))
+    inward /= np.linalg.norm(inward, axis=1)[:, None]
+    beside = np.stack([-inward[:, 1], inward[:, 0]], axis=1)
+    moment = [place[:, 0] * x[:, 1] - place[:, 1] * x[:, 0] for x in (inward, beside)]
+    gaps = np.hstack([inward, moment[0][:, None], np.eye(count)])
+    slips = np.hstack([beside, moment[1][:, None], np.zeros((count, count))])
+    dead = np.concatenate([np.zeros(3), -rng.uniform(1, 5, count)])
+    live = np.concatenate([rng.normal(size=3), np.zeros(count)])
+    held = np.eye(3 + count)[3:][rng.random(count) < 0.4]
+    mu = rng.uniform(0.1, 1, count)
+    return dict(dead=dead, live=live, gaps=gaps, slips=slips, mu=mu, held=held)
+
+
+@pytest.mark.parametrize("kind", [truss, stack, grasp])
+@pytest.mark.parametrize("seed", range(12))
+def test_both_bounds_are_those_of_a_linear_program(kind, seed):
+    parts = kind(np.random.default_rng(seed))
+    n = len(parts["dead"])
+    known = linear_program(n, **parts)
+    system = stated(st.coordinates(" ".join(f"q{i}" for i in range(n))), **parts)
+    if known.status == 2:
+        with pytest.raises(st.DidNotConverge, match="the other loads alone are more than"):
+            st.limit_load(system, load=F)
+        return
+    found = st.limit_load(system, load=F)
+    assert found.exact == (kind is truss)
+    assert ("an upper bound" in found.status.message) == (kind is not truss and known.status == 0)
+    if known.status == 3:
+        assert found.status == "unlimited" and found.factor == np.inf
+        return
+    assert found.status == "collapses"
+    assert found.static == pytest.approx(-known.fun, rel=1e-8, abs=1e-8)
+    assert found.kinematic == pytest.approx(-known.fun, rel=1e-8, abs=1e-8)
+
+
+# -- edges -----------------------------------------------------------------------------------------
+
+x, y = st.coordinates("x y")
+
+
+def test_a_load_that_a_constraint_carries_is_unlimited_and_one_that_nothing_carries_is_none():
+    held = st.System(
+        loads=[st.Load(F, on=x)], constraints=[x], friction=[st.Friction(1.0, on=y)]
+    )  # fmt: skip
+    found = st.limit_load(held, load=F)
+    assert found.factor == np.inf and found.status == "unlimited" and not np.any(found.mode)
+    assert "nothing gives way" in found.status.message
+    loose = st.System(
+        work=y, loads=[st.Load(F, on=x)], friction=[st.Friction(0, on=x), st.Friction(2, on=y)]
+    )
+    found = st.limit_load(loose, load=F)
+    assert found.factor == pytest.approx(0, abs=1e-10)
+    assert found.kinematic == pytest.approx(0, abs=1e-10)
+    np.testing.assert_allclose(found.mode, [1, 0], atol=1e-9)
+
+
+def test_where_the_other_loads_need_it_the_factor_is_negative():
+    pulled = st.System(work=3 * x, loads=[st.Load(F, on=x)], friction=[st.Friction(2.0, on=x)])
+    assert st.limit_load(pulled, load=F).factor == pytest.approx(-1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_units_of_the_weight_and_of_the_load_do_not_matter(weight, unit):
+    # Coefficients have no unit: beside small forces they must not count as forces.
+    floor = st.Contact(y, friction=0.5, slip=x, name="floor")
+    block = st.System(potential=weight * y, loads=[st.Load(F * unit, on=x)], contacts=[floor])
+    found = st.limit_load(block, load=F)
+    assert found.static == pytest.approx(0.5 * weight / unit, rel=1e-8)
+    assert found.kinematic == pytest.approx(found.static, rel=1e-8)
+    np.testing.assert_allclose(found.mode * unit, [1, 0], atol=1e-6)
+    assert "x.dot" in repr(found) and "y.dot" not in repr(found)
+
+
+@pytest.mark.parametrize("small", [1e-9, 1e-6, 1e-3, 1e6])
+def test_units_do_not_matter_for_locks_and_several_motions_either(small):
+    # A bead that a rod pushes forward and down at 45°: wedged or lifted for μ = 2, lift 1.2.
+    for lift, count in ((1.2, 1), (0.8, None)):
+        bead = st.System(
+            work=lift * small * y,
+            friction=[st.Friction(small, on=(x, y), name="rub")],
+            contacts=[st.Contact(y, friction=2.0, slip=x, name="floor")],
+            constraints=[st.Constraint((x - y) / np.sqrt(2) - st.t, name="rod")],
+        )
+        for find in (st.minimum_power, st.newton):
+            step = find(bead, throw=False)
+            assert step.status == ("jammed" if count is None else "moves")
+            assert count is None or len(step.others) == count and step.unique is False
