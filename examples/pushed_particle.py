@@ -35,11 +35,6 @@ def equation(n, times, ratio, speed=1.0):
     return brentq(left, 0, 1e3, xtol=1e-15, rtol=1e-14)
 
 
-def naive(n, values):
-    """Minimize the power itself: that is the potential of a drag n + 1 times as large."""
-    return st.minimum_dissipation(system(n), params={**values, eta: (n + 1) * values[eta]})
-
-
 def results():
     rows = []
     for n in (0, 1, 2):
@@ -47,13 +42,14 @@ def results():
             values = {eta: ratio, v_x: speed}
             right = st.newton(system(n), params=values)
             least = st.minimum_dissipation(system(n), params=values)
+            power = st.minimum_power(system(n), params=values, refuse=False)
             case = f"n = {n}, η/mg = {ratio}, v_x = {speed}"
             exact = equation(n, 1, ratio, speed)
             rows += [
                 Row(f"−v_y, balance: {case}", exact, -right[y.dot], "equation 29", 1e-10),
                 Row(f"−v_y, dissipation: {case}", exact, -least[y.dot], "equation 29", 1e-10),
                 Row(f"−v_y, power: {case}", equation(n, n + 1, ratio, speed),
-                    -naive(n, values)[y.dot], "equation 32", 1e-10),
+                    -power[y.dot], "equation 32", 1e-10),
             ]  # fmt: skip
         holds = bool(st.minimum_power_holds(system(n)))
         rows.append(Row(f"the principle holds, n = {n}", n == 0, holds, "section 2.4"))
@@ -76,7 +72,10 @@ def pictures(folder):
                       label=f"n = {n}: Newton's law (29)")  # fmt: skip
             axes.plot(ratios[::6], right, "o", ls="", color=color, ms=4)
             if n:
-                wrong = [-naive(n, {eta: r})[y.dot] for r in ratios[::6]]
+                wrong = [
+                    -st.minimum_power(system(n), params={eta: r}, refuse=False)[y.dot]
+                    for r in ratios[::6]
+                ]
                 axes.plot(ratios, [equation(n, n + 1, r) for r in ratios], color=color,
                           label=f"n = {n}: minimum power (32)", ls="--")  # fmt: skip
                 axes.plot(ratios[::6], wrong, "s", ls="", color=color, ms=4, mfc="white")

@@ -101,6 +101,7 @@ GLOSSARY = {
     "travel": "how far a driver goes",
     "level": "the error that is still accepted",
     "guess": "an answer nearby",
+    "refuse": "whether what a principle does not cover is refused",
     "stiffness": "of the springs in the place of constraints",
     "repair": "whether an inconsistent start is mended or refused",
     "stabilize": "how constraints are kept",

@@ -62,11 +62,39 @@ def test_minimum_power_is_equation_29_for_dry_friction_and_closed(values):
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("values", VALUES[::5], ids=lambda v: f"eta={v[eta]},v_x={v[v_x]}")
 def test_the_naive_minimum_is_equation_32_and_differs_unless_n_is_0(n, values):
-    # Minimizing ηvⁿ⁺¹ itself is minimizing the potential of a drag n + 1 times as large.
-    naive = st.minimum_dissipation(fence(n), params={**values, eta: (n + 1) * values[eta]})
-    assert -naive[y.dot] == pytest.approx(implicit(n, n + 1, values), rel=1e-10)
+    naive = st.minimum_power(fence(n), params=values, refuse=False)
+    exact = implicit(n, n + 1, values)
+    assert -naive[y.dot] == pytest.approx(exact, rel=1e-10)
+    # Equation 30, and the drag ηvⁿ as it is at that velocity.
+    speed = np.hypot(values[v_x], exact)
+    taken = values[eta] * speed ** (n + 1)
+    assert naive.power == pytest.approx(taken - values[mg] * exact, rel=1e-10)
+    assert naive.dissipated == pytest.approx(taken, rel=1e-10)
+    (drag,) = naive.forces.values()
+    assert np.linalg.norm(drag) == pytest.approx(values[eta] * speed**n, rel=1e-10)
+    assert "not the motion" in naive.status.message
     right = st.newton(fence(n), params=values)
     assert abs(right[y.dot]) > 1.2 * abs(naive[y.dot])
+
+
+def test_the_naive_minimum_sees_viscous_loads_twice_and_magnetic_ones_not_at_all():
+    c = st.parameters(c=2.0)
+    slope = [
+        st.System(dissipation=c * (x.dot**2 + y.dot**2) / 2),
+        st.System(loads=[st.Load((-c * x.dot, -c * y.dot), on=(x, y), name="oil")]),
+    ]
+    for drag in slope:
+        pulled = drag + st.System(potential=y, constraints=[x - st.t])
+        # mg = 2 c v_y instead of c v_y.
+        assert st.minimum_power(pulled, refuse=False)[y.dot] == pytest.approx(-0.25, rel=1e-12)
+        assert st.newton(pulled)[y.dot] == pytest.approx(-0.5, rel=1e-12)
+    field = st.Load((c * y.dot, -c * x.dot), on=(x, y), name="field")
+    charge = st.System(
+        loads=[field], friction=[st.Friction(1.0, on=(x, y))], constraints=[x - st.t]
+    )
+    assert st.minimum_power(charge, refuse=False)[y.dot] == 0
+    # Across: 2c v_x = v_y/|v|, with c = 1/2 at a slope of 30°.
+    assert st.newton(charge, params={c: 0.5})[y.dot] == pytest.approx(-1 / np.sqrt(3), rel=1e-10)
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -87,6 +115,11 @@ def test_weaker_friction_than_weight_accelerates_downwards_fed_by_the_weight(wea
     assert "fed by the potential energy" in str(error)
     step = st.minimum_power(fence(0), params={eta: weak, mg: 1.0}, throw=False)
     assert step.status == "accelerates" and np.isnan(step[y.dot])
+    # The same facts without an error.
+    np.testing.assert_allclose(step.status.direction, [0, -1], atol=1e-7)
+    assert step.status.direction[y.dot] == error.direction["y"] == -1
+    assert step.status.names == ("the potential energy",)
+    assert "fed by the potential energy" in step.status.message
 
 
 def test_just_enough_friction_moves_and_just_too_little_does_not():

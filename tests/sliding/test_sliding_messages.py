@@ -128,10 +128,28 @@ def test_a_velocity_dependent_load_is_refused_by_name():
     assert_says(
         st.DerivationError,
         "the principle of minimum power does not hold for load 'wind'.\n"
-        "  It grows with the power 1 of the speed: the slope of its power is 2 times it.\n"
-        "  Use st.minimum_dissipation, which is right for every power of drag, or st.newton, "
-        "which balances the forces.",
+        "  It grows with the power 1 of the speed: the slope of its power is 2 times it, so that "
+        "the principle is wrong by the factor n + 1.\n"
+        "  State drag as st.Drag(…), or use st.newton, which balances the forces.",
         lambda: st.minimum_power(wind),
+    )
+
+
+def test_what_moves_with_an_input_is_refused_since_its_rate_is_not_known():
+    F = st.inputs("F")
+    assert_says(
+        st.StatementError,
+        "what friction 'belt' acts on contains the input 'F'.\n"
+        "  Found -F + x; its rate would need the rate of the input.\n"
+        "  Write the imposed motion as an expression of st.t instead.",
+        lambda: st.System(friction=[st.Friction(1.0, on=(x - F, y), name="belt")]),
+    )
+    assert_says(
+        st.StatementError,
+        "contact 'hand' contains the input 'F'.\n"
+        "  Found -F + x; its rate would need the rate of the input.\n"
+        "  Write the imposed motion as an expression of st.t instead.",
+        lambda: st.System(contacts=[st.Contact(x - F, name="hand")]),
     )
 
 

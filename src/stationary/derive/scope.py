@@ -7,13 +7,14 @@ slope of the power −F·v is −F itself. The test is linear, so that it decide
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, cast
 
 import sympy as sp
 
+from stationary.model.arrays import Array
 from stationary.model.each import Each, Repeated
 from stationary.model.symbols import Coordinate, Velocity
 from stationary.model.system import System, require
@@ -60,7 +61,8 @@ def minimum_power_holds(system: System) -> Scope:
     >>> x = st.coordinates("x")
     >>> print(st.minimum_power_holds(st.System(friction=[st.Drag(2.0, 1, on=x, name="oil")])))
     minimum power does not hold
-      no   drag 'oil': grows with the power 1 of the speed: the slope of its power is 2 times it
+      no   drag 'oil': grows with the power 1 of the speed: the slope of its power is 2 times it, \
+so that the principle is wrong by the factor n + 1
     """
     require(system)
     reasons: dict[str, str] = {}
@@ -92,6 +94,46 @@ def minimum_power_holds(system: System) -> Scope:
     for contact in map(_one, system.contacts):
         note(f"contact '{contact.name}'", _decide_contact(contact))
     return Scope(reasons, tuple(failing))
+
+
+def as_power(system: System) -> System:
+    """Return the system whose dissipation potential is the power of all forces (equation 1).
+
+    Its least dissipation is the least power of the given one, also where that is not the motion.
+    """
+    kept = {f.name: getattr(system, f.name) for f in fields(system)}
+    power = _euler(
+        system.dissipation.xreplace({e: sp.S.Zero for e in system.dissipation.atoms(Each)})
+    )
+    for e in system.dissipation.atoms(Each):
+        rates = [s for s, c in e.table.columns.items() if isinstance(c, Array) and c.order == 1]
+        power += system.dissipation.coeff(e) * e.apply(lambda x, rates=rates: _euler(x, rates))
+    loads = []
+    for load in system.loads:
+        if isinstance(load, Repeated) or not _velocities(load.force):
+            loads.append(load)
+            continue
+        moved = {s for on in load.on for s in on.free_symbols if isinstance(s, Coordinate)}
+        rates = [sp.Add(*(on.diff(c) * c.dot for c in moved)) for on in load.on]
+        power -= sp.simplify(sp.Add(*(f * rate for f, rate in zip(load.force, rates))))
+    friction = [_weighed(term) for term in system.friction]
+    return System(**{
+        **kept, "kinetic": sp.S.Zero, "dissipation": power, "loads": tuple(loads),
+        "friction": tuple(friction),
+    })  # fmt: skip
+
+
+def _euler(e: sp.Expr, rates: Sequence[Any] = ()) -> sp.Expr:
+    """Return Σ v ∂e/∂v: the power of the force whose potential e is."""
+    return sp.Add(*(v * e.diff(v) for v in (*_velocities([e]), *rates)))
+
+
+def _weighed(entry: Any) -> Any:
+    term = entry.term if isinstance(entry, Repeated) else entry
+    if not isinstance(term, Drag):
+        return entry
+    made = Drag(term.eta * (term.power + 1), term.power, term.on, term.name)
+    return Repeated(made, entry.table) if isinstance(entry, Repeated) else made
 
 
 _INDEPENDENT = "independent of velocity"
@@ -161,7 +203,10 @@ def _smooth(e: Any) -> Any:
 def _grows(power: Any) -> str:
     shown = sp.sstr(sp.nsimplify(power) if power.is_number else power, full_prec=False)
     times = sp.sstr(sp.nsimplify(power + 1) if power.is_number else power + 1, full_prec=False)
-    return f"grows with the power {shown} of the speed: the slope of its power is {times} times it"
+    return (
+        f"grows with the power {shown} of the speed: the slope of its power is {times} times it, "
+        "so that the principle is wrong by the factor n + 1"
+    )
 
 
 def _degree(F: list[sp.Expr], w: list[sp.Symbol]) -> sp.Expr | None:

@@ -99,7 +99,11 @@ class Sliding:
         ]
         for name in {name: None for e in whole.elements for name in e.supplied}:
             given.append(
-                whole.total(lambda e, name=name: ca.dot(e.supplied.get(name, 0), e.w) * ca.SX(1))
+                whole.total(
+                    lambda e, name=name: (
+                        ca.dot(e.supplied[name], e.w) if name in e.supplied else ca.SX(0)
+                    )
+                )
             )
         return self._function("power", [ca.vertcat(*given)], moving=True)
 

@@ -27,6 +27,9 @@ from stationary.model.terms import (
     ENERGIES,
     TERMS,
     Constraint,
+    Contact,
+    Drag,
+    Friction,
     Load,
     Pfaffian,
     changed,
@@ -342,15 +345,23 @@ def _check_physics(fields: dict[str, Any]) -> None:
         row: Pfaffian = x.term if isinstance(x, Repeated) else x
         for e in row.expr:
             _check_pfaffian(row, e)
+    for x in fields["friction"]:
+        rub: Friction | Drag = x.term if isinstance(x, Repeated) else x
+        for e in rub.on:
+            _refuse_inputs(f"what friction '{rub.name}' acts on", e, str(e))
+    for x in fields["contacts"]:
+        contact: Contact = x.term if isinstance(x, Repeated) else x
+        for e in (contact.gap, *(contact.slip or ())):
+            _refuse_inputs(f"contact '{contact.name}'", e, str(e))
 
 
-def _refuse_inputs(what: str, e: sp.Expr) -> None:
+def _refuse_inputs(what: str, e: sp.Expr, found: str = "") -> None:
     controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
     if controls:
         raise StatementError(
             say(
                 f"{what} contains the input '{controls[0]}'.",
-                f"Found {e} = 0; its rate would need the rate of the input.",
+                f"Found {found or f'{e} = 0'}; its rate would need the rate of the input.",
                 "Write the imposed motion as an expression of st.t instead.",
             )
         )

@@ -170,6 +170,12 @@ class Layout:
                     )
                 )
             return self.place(key), key.order
+        if isinstance(key, Array):
+            # Stated entry by entry, it is still asked for as a whole.
+            names = [key.whole.symbol(int(i)).name for i in key.index.ravel()]
+            if all(n in self.offsets for n in names):
+                found = [self.offsets[n] for n in names]
+                return np.array(found, dtype=int).reshape(key.shape), key.order
         if isinstance(key, str) and self.system.fields:
             key = point_named(self.system, key) or key
         if isinstance(key, AtPoint) and key.value.name not in self.offsets:

@@ -12,6 +12,7 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
+from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, t
 from stationary.model.system import Part
 from stationary.plot.style import COLORS
@@ -83,6 +84,11 @@ def scene(motion: Motion) -> Scene:
         arrays = [c for c in motion.system.coordinates if isinstance(c, Array)]
         rows = [c for c in arrays if len(c.shape) == 2 and c.shape[1] in (2, 3)]
         parts = [Part("particle", (c,)) for c in rows]  # pyright: ignore[reportArgumentType]
+    # So is what friction rubs in a plane or in space.
+    if not parts:
+        rubbed = [f for f in motion.system.friction if not isinstance(f, Repeated)]
+        where = [f.on for f in rubbed if len(f.on) in (2, 3) and not any(e.has(t) for e in f.on)]
+        parts = [Part("particle", (on,)) for on in where]
     if not parts:
         raise StatementError(
             say(

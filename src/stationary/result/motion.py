@@ -366,11 +366,14 @@ class Motion(AbstractShown):
         assert self.dense is not None
         order = np.argsort(times, kind="stable")
         part = self._part(times, self.dense(times[order])[np.argsort(order)])
-        return part if np.ndim(t) else Instant(part)
+        return part if np.ndim(t) else part._instant()
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""
         return replace(self, t=times, y=states, events=())
+
+    def _instant(self) -> Instant:
+        return Instant(self)
 
     # -- other forms ----------------------------------------------------------------------------
 

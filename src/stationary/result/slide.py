@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.result.motion import Motion
+from stationary.result.motion import Instant, Motion
 from stationary.result.multipliers import Multipliers
 
 
@@ -120,6 +121,36 @@ class Slide(Motion):
         width = self.y.shape[1]
         return replace(self, t=times, y=states[:, :width], more=states[:, width:], events=())
 
+    def _instant(self) -> Slid:
+        return Slid(self)
+
+    def to_xarray(self):
+        """Return an `xarray.Dataset`: coordinates, velocities, energies, power and forces."""
+        made = super().to_xarray()
+        for name in ("power", "lost", "work"):
+            made[name] = ("t", getattr(self, name))
+        for name, values in self._acting():
+            axes = [f"{name}_{k}" for k in range(values.ndim - 1)]
+            made[name] = (("t", *axes), values)
+        return made
+
+    def to_dataframe(self):
+        """Return a `pandas.DataFrame` indexed by time: the same, one column per component."""
+        made = super().to_dataframe()
+        more = {name: getattr(self, name) for name in ("power", "lost", "work")}
+        for name, values in self._acting():
+            for i in np.ndindex(values.shape[1:]):
+                more[name + "".join(f"[{k}]" for k in i)] = values[(slice(None), *i)]
+        return made.assign(**more)
+
+    def _acting(self) -> list[tuple[str, np.ndarray]]:
+        """Return forces of friction and multipliers, under names that no coordinate has."""
+        layout = self.kernel.layout
+        found = [(f"force of {name}", values) for name, values in self.forces.items()]
+        return found + [
+            (f"lam of {rows.name}", self.lam[rows.name]) for rows in (*layout.rows, *layout.gaps)
+        ]
+
     def __repr__(self) -> str:
         found = self.residual
         return (
@@ -130,3 +161,28 @@ class Slide(Motion):
             f"  evidence        "
             + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Slid(Instant):
+    """A slide at one time: the same keys and forces, numbers instead of arrays over time."""
+
+    motion: Slide
+
+    @property
+    def forces(self) -> dict[str, Any]:
+        """The force of each friction term on the system, by name."""
+        return {
+            name: float(values[0]) if values.ndim == 1 else values[0]
+            for name, values in self.motion.forces.items()
+        }
+
+    @property
+    def power(self) -> float:
+        """The rate at which friction takes energy."""
+        return float(self.motion.power[0])
+
+    @property
+    def lost(self) -> float:
+        """The energy that friction has taken since the start."""
+        return float(self.motion.lost[0])

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Status(str):
     """Why a run ended: compares as its word, and carries a sentence.
+
+    Attributes
+    ----------
+    message : str
+    direction : ndarray or None
+        Where sliding accelerates: the velocities along which it runs away, also by name.
+    names : tuple of str
+        Where sliding has no motion: the load that feeds it, or the constraints that conflict.
 
     Examples
     --------
@@ -15,12 +25,14 @@ class Status(str):
     """
 
     message: str
+    direction: Any
+    names: tuple[str, ...]
 
-    def __new__(cls, word: str, message: str):
+    def __new__(cls, word: str, message: str, direction: Any = None, names: tuple[str, ...] = ()):
         """Make a status of a word and a sentence."""
         made = super().__new__(cls, word)
-        made.message = message
+        made.message, made.direction, made.names = message, direction, names
         return made
 
     def __reduce__(self):
-        return (Status, (str(self), self.message))
+        return (Status, (str(self), self.message, self.direction, self.names))

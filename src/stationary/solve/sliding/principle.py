@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from stationary.derive.scope import minimum_power_holds
-from stationary.errors import DerivationError, DidNotConverge, NoMotion, StatementError, say
+from stationary.derive.scope import as_power, minimum_power_holds
+from stationary.errors import DerivationError, StatementError, say
 from stationary.model.each import Repeated
 from stationary.model.symbols import Parameter, Velocity
 from stationary.model.symbols import t as time
 from stationary.model.system import System
-from stationary.result.multipliers import Multipliers
+from stationary.model.terms import Drag
 from stationary.result.status import Status
 from stationary.result.step import Step
 from stationary.solve.sliding.coulomb import compared, pressed
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
-from stationary.solve.sliding.settle import Outcome, free_directions, settled, smallest
-
-# A velocity this much smaller than what drives is none.
-_ROUNDING = 1e-14
+from stationary.solve.sliding.settle import Outcome, settled
+from stationary.solve.sliding.told import failure, step_of
 
 
 def minimum_power(
@@ -35,6 +33,7 @@ def minimum_power(
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,
     guess: Step | None = None,
+    refuse: bool = True,
     throw: bool = True,
 ) -> Step:
     """Find how a system slides when its inertia is negligible: the principle of minimum power.
@@ -57,6 +56,9 @@ def minimum_power(
     guess : Step, optional
         The answer nearby, from which the search starts. Then other motions and forces that
         Coulomb's law may allow at contacts with friction are not looked for.
+    refuse : bool
+        If false, the power is minimized also where that is not the motion, as to see by how much
+        the principle is wrong: see `minimum_power_holds`.
     throw : bool
         If false, a failure is reported in ``step.status`` instead.
 
@@ -85,18 +87,42 @@ def minimum_power(
     (-3.0, 16.0, True)
     """
     scope = minimum_power_holds(system)
-    covered = [name for name in scope.failing if not name.startswith("contact ")]
-    if covered:
+    wrong = [name for name in scope.failing if not name.startswith("contact ")]
+    if wrong and refuse:
+        drags = all(name.startswith(("drag", "the dissipation")) for name in wrong)
         raise DerivationError(
             say(
-                f"the principle of minimum power does not hold for {covered[0]}.",
-                f"It {_verb(scope.reasons[covered[0]])}.",
+                f"the principle of minimum power does not hold for {wrong[0]}.",
+                f"It {_verb(scope.reasons[wrong[0]])}.",
                 "Use st.minimum_dissipation, which is right for every power of drag, or "
-                "st.newton, which balances the forces.",
+                "st.newton, which balances the forces."
+                if drags
+                else "State drag as st.Drag(…), or use st.newton, which balances the forces.",
             )
         )
+    if wrong:
+        return _least_power(system, wrong, (at, params, inputs, t, guess, throw))
     require_still(system)
-    return _step(system, at, params, inputs, t, guess, throw, viscous=True)
+    return _step(system, at, params, inputs, t, guess, throw)
+
+
+def _least_power(system: System, wrong: list[str], asked: tuple) -> Step:
+    """Minimize the power where forces do not balance at its minimum."""
+    weighed = as_power(system)
+    require_still(weighed)
+    step = _step(weighed, *asked)
+    forces, known = dict(step.forces), {p.name: x for p, x in zip(system.parameters, step.params)}
+    for entry in system.friction:
+        term = entry.term if isinstance(entry, Repeated) else entry
+        if isinstance(term, Drag):
+            times = 1 + float(
+                term.power.xreplace({s: known[str(s)] for s in term.power.free_symbols})
+            )
+            forces[term.name or ""] = forces[term.name or ""] / times
+    message = f"the least power, which is not the motion: it does not hold for {', '.join(wrong)}"
+    status = Status(str(step.status), message, step.status.direction, step.status.names)
+    taken = step.power + float(step.answer.problem.f @ step.v)
+    return replace(step, system=system, forces=forces, dissipated=taken, status=status)
 
 
 def minimum_dissipation(
@@ -138,7 +164,7 @@ def minimum_dissipation(
     1.587401051968
     """
     require_potential(system)
-    return _step(system, at, params, inputs, t, guess, throw, viscous=True)
+    return _step(system, at, params, inputs, t, guess, throw)
 
 
 def require_potential(system: System) -> None:
@@ -192,14 +218,12 @@ def _step(
     t: float,
     guess: Step | None,
     throw: bool,
-    *,
-    viscous: bool,
 ) -> Step:
     t = as_time(t)
     _require_guess(system, guess)
     question = Question(system, params, inputs, (t, t))
     q, _ = question.layout.state(as_place(at))
-    place = question.at(t, q, viscous=viscous)
+    place = question.at(t, q, viscous=True)
     require_place(question, place)
     rough, near = place, guess.answer if guess is not None else None
     outcome, place = solved(question, place, near)
@@ -301,7 +325,7 @@ def require_place(question: Question, place: Place) -> None:
     if len(inside):
         raise StatementError(
             say(
-                f"contact '{_gap_name(question, int(inside[0]))}' is penetrated.",
+                f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
                 f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
                 "Start where bodies touch or are apart.",
             )
@@ -359,202 +383,8 @@ def _require_touch(question: Question, place: Place) -> None:
         worst = int(apart[np.argmin(place.gap[apart])])
         raise StatementError(
             say(
-                f"the pusher '{_gap_name(question, worst)}' is not touching.",
+                f"the pusher '{question.layout.gap_name(worst)}' is not touching.",
                 f"Found a gap of {place.gap[worst]:.3g}, expected zero; nothing else moves it.",
                 "Start where it touches, or follow it over time by st.quasistatics.",
             )
         )
-
-
-def _gap_name(question: Question, gap: int) -> str:
-    for rows in question.layout.gaps:
-        if gap < rows.first + rows.places.size:
-            return rows.name + (f"[{gap - rows.first}]" if rows.shape else "")
-    raise IndexError(gap)
-
-
-# -- results ----------------------------------------------------------------------------------
-
-
-def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
-    """Wrap an outcome with its names and its evidence."""
-    layout, problem = question.layout, place.problem
-    answer = outcome.answer
-    free = np.zeros((0, problem.n))
-    others = outcome.others if outcome.others is not None else free
-    if answer is None:
-        nothing = np.full(problem.n, np.nan)
-        answer = Answer(
-            problem, nothing, np.zeros(len(problem.c)), np.zeros(len(problem.b)),
-            np.zeros(len(problem.g)), np.zeros(problem.terms, dtype=bool),
-            np.zeros(len(problem.g), dtype=bool),
-        )  # fmt: skip
-    elif outcome.word == "moves":
-        free = free_directions(answer)
-        answer = smallest(answer, free)
-    v, y = answer.v, answer.y
-    moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
-    if outcome.word == "moves" and not moves:
-        v = np.zeros_like(v)
-    word = "sticks" if outcome.word == "moves" and not moves else outcome.word
-    mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
-    mu[place.touching] = answer.mu
-    named = {rows.name: _shaped(-y[rows.places]) for rows in layout.slips}
-    return Step(
-        system=question.system,
-        graph=question.sliding.graph,
-        t=place.t,
-        q=place.q,
-        v=v,
-        params=question.params,
-        u=place.u,
-        power=answer.value,
-        dissipated=answer.dissipated,
-        lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
-        forces=named,
-        modes=_modes(question, place, answer),
-        unique=None if outcome.answer is None else not len(free) and not len(others),
-        free=free,
-        others=others,
-        margin=_margin(outcome, word),
-        gap=answer.gap if outcome.answer is not None else np.nan,
-        residual=answer.residual if outcome.answer is not None else {},
-        status=Status(word, _message(question, word, outcome)),
-        method=answer.source,
-        answer=answer,
-    )
-
-
-def _shaped(values: np.ndarray) -> Any:
-    return float(values) if np.ndim(values) == 0 else values
-
-
-def _margin(outcome: Outcome, word: str) -> float:
-    if outcome.rest is not None:
-        return outcome.rest.static
-    if outcome.word == "sticks":
-        return np.inf
-    return 1.0 if word == "moves" else np.nan
-
-
-def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
-    """Tell of every contact whether it is open, holds, sticks or slides."""
-    if not len(place.gap):
-        return {}
-    words = np.full(len(place.gap), "open", dtype=object)
-    closed = (answer.mu > 0) | (np.abs(answer.opening) <= 1e-10 * answer.speed)
-    words[place.touching] = np.where(closed, "holds", "opens")
-    rates = answer.problem.rates(answer.v)
-    slip = answer.problem.speeds(rates)
-    for term in np.flatnonzero(question.rubs >= 0):
-        contact = question.rubs[term]
-        if words[contact] != "holds":
-            continue
-        if answer.stuck[term] or slip[term] <= 1e-9 * answer.speed:
-            words[contact] = "sticks"
-        elif answer.problem.widths[term] > 1:
-            words[contact] = "slides"
-        else:
-            ahead = rates[answer.problem.starts[term]] > 0
-            words[contact] = "slides forward" if ahead else "slides back"
-    return {
-        rows.name: words[rows.places] if rows.shape else str(words[rows.places])
-        for rows in question.layout.gaps
-    }
-
-
-def _message(question: Question, word: str, outcome: Outcome) -> str:
-    if word == "moves":
-        if outcome.others is not None and len(outcome.others):
-            return (
-                "it slides; forces and velocities fit each other, but so do those of "
-                f"{len(outcome.others)} other motion(s): Coulomb's law does not decide here"
-            )
-        if outcome.loose:
-            return "it slides; other forces would fit its velocities too, these are the smallest"
-        return "it slides; forces and velocities prove each other"
-    if word == "sticks":
-        if outcome.answer is not None and np.any(outcome.answer.problem.c):
-            return "it stays where it is; what drives slides past it"
-        if outcome.rest is None:
-            pushed = outcome.answer is not None and np.any(outcome.answer.problem.f)
-            return "friction holds it" if pushed else "nothing pushes, nothing moves"
-        if np.isinf(outcome.rest.static):
-            return "it is held, however much all loads grow together"
-        return (
-            f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
-        )
-    if word == "accelerates":
-        return "the loads give more than friction can take: there is no quasistatic motion"
-    if word == "jammed":
-        if outcome.verdict is not None and outcome.verdict.locked:
-            return "friction locks it: forces within the cones hold against any drive"
-        return "no velocity satisfies the constraints"
-    return f"the solver stopped: {word}"
-
-
-def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> DidNotConverge:
-    """Return the error for a question without an answer."""
-    layout = question.layout
-    verdict = outcome.verdict
-    if outcome.word == "accelerates":
-        ray = verdict.ray if verdict is not None and verdict.ray is not None else step.v
-        ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
-        ray = np.where(np.abs(ray) < 1e-9, 0.0, ray)
-        given = evaluated(question.sliding, "power")(
-            place.t, place.q, place.u, question.params, ray
-        )[0]
-        feeder = question.sliding.supplies[int(np.argmax(given))]
-        r = place.problem.speeds(place.problem.matrices[0] @ ray)
-        taken = float(np.sum(place.problem.size * r))
-        big = np.argsort(-np.abs(ray))[:3]
-        shown = ", ".join(f"{layout.name(int(i))}.dot {ray[i]:+.3g}" for i in big if ray[i])
-        message = say(
-            f"there is no quasistatic motion: it accelerates, fed by {feeder}.",
-            f"Along ({shown}) the loads give {given.sum():.4g} and friction takes {taken:.4g}.",
-            "Increase the friction, lower the load, hold the direction by a constraint, or use "
-            "st.simulate.",
-        )
-        return NoMotion(message, kind="accelerates", solution=step, direction=ray, names=(feeder,))
-    if outcome.word == "jammed":
-        assert verdict is not None and verdict.rows is not None and verdict.gaps is not None
-        weights = np.abs(verdict.rows)
-        gaps = np.abs(verdict.gaps)
-        top = max(weights.max(initial=0.0), gaps.max(initial=0.0)) or 1.0
-        names = [layout.row_name(int(i)) for i in np.flatnonzero(weights > 1e-6 * top)]
-        names += [
-            _gap_name(question, int(place.touching[i])) for i in np.flatnonzero(gaps > 1e-6 * top)
-        ]
-        listed = ", ".join(f"'{n}'" for n in names[:6])
-        if verdict.locked:
-            message = say(
-                "it is jammed: friction locks it, however hard it is driven.",
-                f"Forces of these hold each other within their cones of friction: {listed}.",
-                "Lower a coefficient of friction, or drive it another way.",
-            )
-            return NoMotion(message, kind="jammed", solution=step, names=tuple(names))
-        message = say(
-            "it is jammed: no velocity satisfies all constraints.",
-            f"These conflict: {listed}.",
-            "Remove one, or change the motion that it imposes.",
-        )
-        return NoMotion(message, kind="jammed", solution=step, names=tuple(names))
-    if outcome.word == "kink":
-        return DidNotConverge(
-            say(
-                "the dissipation has a kink at rest, which hides what sticks.",
-                "Found a slope or a curvature at v = 0 that is not finite.",
-                "State dry friction as st.Friction(limit, on=…) instead.",
-            ),
-            status="kink",
-            solution=step,
-        )
-    return DidNotConverge(
-        say(
-            "the search for the velocity did not end.",
-            f"Stopped as '{outcome.word}', duality gap {step.gap:.1e}.",
-            "Check the sizes of limits and velocities, or try st.newton.",
-        ),
-        status=str(step.status),
-        solution=replace(step),
-    )

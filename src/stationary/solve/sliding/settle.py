@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
 from stationary.solve.sliding.judge import Cones, Strength, Verdict, judged, resting
-from stationary.solve.sliding.problem import STILL, Answer, Problem, largest
+from stationary.solve.sliding.problem import STILL, Answer, Problem
 from stationary.solve.sliding.reduced import least_motion, refined
 
 # A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
@@ -107,7 +108,7 @@ def _at_rest(problem: Problem) -> Outcome:
             return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray), rest=rest)
         # All forces in proportion: what holds the largest push holds a smaller one with room left.
         share = 1 / rest.static if np.isfinite(rest.static) else 1.0
-        y, lam, mu = rest.y * share, rest.lam * share, rest.mu * share
+        y, lam, mu = rest.y * share, rest.lam * share, np.maximum(rest.mu * share, 0.0)
     every = problem.power == 0
     pressing = mu > 1e-12 * problem.force
     answer = Answer(problem, np.zeros(problem.n), y, lam, mu, every, pressing, "Clarabel")
@@ -117,11 +118,11 @@ def _at_rest(problem: Problem) -> Outcome:
 # -- uniqueness -----------------------------------------------------------------------------------
 
 
-def free_directions(answer: Answer) -> np.ndarray:
+def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
     """Return the directions in which the velocity can change at no cost, one per row.
 
     Along these every moving rate keeps its direction, what sticks with room to spare stays, and
-    what holds is respected.
+    what holds is respected. `slope` is that of loads which depend on the velocity.
     """
     problem = answer.problem
     B, A, G = problem.matrices
@@ -129,12 +130,13 @@ def free_directions(answer: Answer) -> np.ndarray:
     moves = (r > STILL * r.max(initial=0.0)) & ~answer.stuck
     weight = problem.size / problem.force
     active = answer.working & (answer.mu > 1e-12 * answer.strength)
-    if problem.planar and moves.all():
+    if problem.planar and moves.all() and slope is None:
         # In a plane only what is across the slip costs.
         X, Y = problem.planar
         across = X * (answer.rates[1::2] / r) - Y * (answer.rates[0::2] / r)
         gram = (across * weight) @ across.T + A.T @ A + G[active].T @ G[active]
-        if _regular(gram):
+        reach = (X**2 + Y**2) @ weight + (A**2).sum(axis=0) + (G[active] ** 2).sum(axis=0)
+        if _regular(gram, reach):
             return np.zeros((0, problem.n))
     term = problem.term
     # Terms at rest whose friction is used up may start to move, along their force.
@@ -143,58 +145,72 @@ def free_directions(answer: Answer) -> np.ndarray:
     ahead[~dry[term]] = 0.0
     along = ahead / np.maximum(problem.speeds(ahead), 1e-300)[term]
     weight = np.sqrt(np.maximum(weight, 0.0))[term]
+    felt = [answer.damping[2]] if answer.damping else []
+    felt += [] if slope is None else [slope]
     if problem.dense:
         shared = problem.sums(along[:, None] * B)[term]
-        stacked = np.vstack([(B - along[:, None] * shared) * weight[:, None], A, G[active]])
-        if answer.damping:
-            stacked = np.vstack([stacked, answer.damping[2].toarray() / problem.force])
-        if _regular(stacked.T @ stacked):
+        held = [A, G[active]]
+        held += [x.toarray() / problem.force for x in felt]
+        stacked = np.vstack([(B - along[:, None] * shared) * weight[:, None], *held])
+        whole = np.vstack([B * weight[:, None], *held])
+        reach = (whole**2).sum(axis=0)
+        if _regular(stacked.T @ stacked, reach):
             return np.zeros((0, problem.n))
-        scale = np.abs(stacked).max(axis=0)
-        scale[scale == 0] = 1.0
+        scale = np.sqrt(np.where(reach > 0, reach, 1.0))
         _, values, vectors = np.linalg.svd(stacked / scale, full_matrices=len(stacked) < problem.n)
         least = _FREE * np.sqrt(len(stacked)) * values.max(initial=1e-300)
         free = vectors[np.append(values, np.zeros(problem.n - len(values))) <= least] / scale
-        return free / np.maximum(np.abs(free).max(axis=1, keepdims=True), 1e-300)
+        return _to_one(free)
     gather = sparse.csr_matrix(
         (np.ones(len(term)), (term, np.arange(len(term)))), shape=(problem.terms, len(term))
     )
     shared = gather.T @ (gather @ B.multiply(along[:, None]).tocsr())
-    rows = sparse.diags(weight) @ (B - shared.multiply(along[:, None]))
-    held = [answer.damping[2] / problem.force] if answer.damping else []
-    return _null_direction(sparse.vstack([rows, A, G[active], *held], format="csc"))
+    sized = sparse.diags(weight)
+    held = [A, G[active], *(x / problem.force for x in felt)]
+    rows = sparse.vstack([sized @ (B - shared.multiply(along[:, None])), *held], format="csc")
+    whole = sparse.vstack([sized @ B, *held], format="csc")
+    return _null_directions(rows, np.asarray(whole.multiply(whole).sum(axis=0)).ravel())
 
 
-def _regular(gram: np.ndarray) -> bool:
-    """Tell whether a matrix of squares is far from singular, in whatever units."""
-    size = np.sqrt(gram.diagonal())
+def _regular(gram: np.ndarray, reach: np.ndarray) -> bool:
+    """Tell whether a matrix of squares is far from singular, in whatever units.
+
+    `reach` is the square of what each velocity moves at all: what rounding leaves of it is none.
+    """
+    size = np.sqrt(reach)
     return bool(size.min() > 0) and np.linalg.eigvalsh(gram / np.outer(size, size))[0] > 1e-10
 
 
-def _null_direction(rows: sparse.csc_matrix) -> np.ndarray:
-    """Return one direction that sparse rows leave free, or none: by inverse iteration."""
-    size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=0)).ravel())
-    x = np.zeros(len(size))
-    if not size.all():
-        x[np.argmin(size)] = 1.0
-        return x[None]
+def _null_directions(rows: sparse.csc_matrix, reach: np.ndarray) -> np.ndarray:
+    """Return the directions that sparse rows leave free, if any: by inverse iteration."""
+    n = len(reach)
+    size = np.sqrt(np.where(reach > 0, reach, 1.0))
     rows = rows @ sparse.diags(1 / size)
-    gram = rows.T @ rows + sparse.diags(np.full(len(size), 1e-15))
+    gram = rows.T @ rows + sparse.diags(np.full(n, 1e-15))
     factors = splu(gram.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    x = np.random.default_rng(0).standard_normal(len(size))
-    for _ in range(4):
-        x = factors.solve(x)
-        x /= np.linalg.norm(x)
-    if not np.linalg.norm(rows @ x) <= _FREE_AMONG_MANY:
-        return np.zeros((0, len(size)))
-    x /= size
-    return x[None] / largest(x)
+    many = 1
+    while True:
+        X = np.random.default_rng(0).standard_normal((n, many))
+        for _ in range(4):
+            X = np.linalg.qr(factors.solve(X))[0]
+        left = np.linalg.qr(rows @ X, mode="r")
+        _, small, turned = np.linalg.svd(np.pad(left, ((0, many - len(left)), (0, 0))))
+        free = X @ turned[small <= _FREE_AMONG_MANY].T
+        if free.shape[1] < many or many == n:
+            break
+        many = min(8 * many, n)
+    return _to_one((free / size[:, None]).T)
+
+
+def _to_one(free: np.ndarray) -> np.ndarray:
+    """Scale directions so that the largest entry of each is one."""
+    return free / np.take_along_axis(free, np.abs(free).argmax(axis=1)[:, None], axis=1)
 
 
 def smallest(answer: Answer, free: np.ndarray) -> Answer:
     """Of all velocities that cost the same, return the one of smallest size."""
     problem = answer.problem
-    if not len(free) or not problem.dense:
+    if not len(free):
         return answer
     B, _, G = problem.matrices
     basis = np.linalg.qr(free.T)[0]

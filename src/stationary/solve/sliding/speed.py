@@ -14,6 +14,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.views import show
+from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.principle import failure, require_still, solved, step_of
 from stationary.solve.sliding.problem import Answer
@@ -129,6 +130,7 @@ def quasistatic_error(
     >>> 0.2 < found.speed < 0.5
     True
     """
+    require_system(system)
     if system.kinetic.is_zero:
         raise DerivationError(
             say(

@@ -1,0 +1,245 @@
+"""What is told of an outcome: a step with its names and its evidence, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.derive.scope import minimum_power_holds
+from stationary.errors import DidNotConverge, NoMotion, say
+from stationary.result.limits import Velocities
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+from stationary.result.step import Step
+from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.settle import Outcome, free_directions, smallest
+
+# A velocity this much smaller than what drives is none.
+_ROUNDING = 1e-14
+
+
+def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
+    """Wrap an outcome with its names and its evidence."""
+    layout, problem = question.layout, place.problem
+    answer = outcome.answer
+    free = np.zeros((0, problem.n))
+    others = outcome.others if outcome.others is not None else free
+    if answer is None:
+        nothing = np.full(problem.n, np.nan)
+        answer = Answer(
+            problem, nothing, np.zeros(len(problem.c)), np.zeros(len(problem.b)),
+            np.zeros(len(problem.g)), np.zeros(problem.terms, dtype=bool),
+            np.zeros(len(problem.g), dtype=bool),
+        )  # fmt: skip
+    elif outcome.word == "moves":
+        answer, slope = _felt(question, place, answer)
+        free = free_directions(answer, slope)
+        answer = smallest(answer, free)
+    v, y = answer.v, answer.y
+    moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
+    if outcome.word == "moves" and not moves:
+        v = np.zeros_like(v)
+    word = "sticks" if outcome.word == "moves" and not moves else outcome.word
+    mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
+    mu[place.touching] = answer.mu
+    named = {rows.name: _shaped(-y[rows.places]) for rows in layout.slips}
+    return Step(
+        system=question.system,
+        graph=question.sliding.graph,
+        t=place.t,
+        q=place.q,
+        v=v,
+        params=question.params,
+        u=place.u,
+        power=answer.value,
+        dissipated=answer.dissipated,
+        lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
+        forces=named,
+        modes=_modes(question, place, answer),
+        unique=None if outcome.answer is None else not len(free) and not len(others),
+        free=free,
+        others=others,
+        margin=_margin(outcome, word),
+        gap=answer.gap if outcome.answer is not None else np.nan,
+        residual=answer.residual if outcome.answer is not None else {},
+        status=_status(question, place, word, outcome),
+        method=answer.source,
+        answer=answer,
+    )
+
+
+def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any]:
+    """Take loads that depend on the velocity as they are there; return their slope as well."""
+    failing = minimum_power_holds(question.system).failing
+    if not any(name.startswith(("load ", "the kinetic")) for name in failing):
+        return answer, None
+    force, slope = evaluated(question.sliding, "forces")(
+        place.t, place.q, place.u, question.params, answer.v
+    )
+    given = force + answer.damping[1] if answer.damping else force
+    return replace(answer, problem=replace(answer.problem, f=given)), slope
+
+
+def _shaped(values: np.ndarray) -> Any:
+    return float(values) if np.ndim(values) == 0 else values
+
+
+def _margin(outcome: Outcome, word: str) -> float:
+    if outcome.rest is not None:
+        return outcome.rest.static
+    if outcome.word == "sticks":
+        return np.inf
+    return 1.0 if word == "moves" else np.nan
+
+
+def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
+    """Tell of every contact whether it is open, holds, sticks or slides."""
+    if not len(place.gap):
+        return {}
+    words = np.full(len(place.gap), "open", dtype=object)
+    closed = (answer.mu > 0) | (np.abs(answer.opening) <= 1e-10 * answer.speed)
+    words[place.touching] = np.where(closed, "holds", "opens")
+    rates = answer.problem.rates(answer.v)
+    slip = answer.problem.speeds(rates)
+    for term in np.flatnonzero(question.rubs >= 0):
+        contact = question.rubs[term]
+        if words[contact] != "holds":
+            continue
+        if answer.stuck[term] or slip[term] <= 1e-9 * answer.speed:
+            words[contact] = "sticks"
+        elif answer.problem.widths[term] > 1:
+            words[contact] = "slides"
+        else:
+            ahead = rates[answer.problem.starts[term]] > 0
+            words[contact] = "slides forward" if ahead else "slides back"
+    return {
+        rows.name: words[rows.places] if rows.shape else str(words[rows.places])
+        for rows in question.layout.gaps
+    }
+
+
+def _status(question: Question, place: Place, word: str, outcome: Outcome) -> Status:
+    if word == "accelerates":
+        direction, feeder, sentence = _runaway(question, place, outcome)
+        message = f"the loads give more than friction can take, fed by {feeder}: {sentence}"
+        return Status(word, message, direction, (feeder,))
+    if word == "jammed":
+        names, sentence = _conflict(question, place, outcome)
+        locked = outcome.verdict is not None and outcome.verdict.locked
+        what = "friction locks it" if locked else "no velocity satisfies all constraints"
+        return Status(word, f"{what}: {sentence}", names=names)
+    return Status(word, _message(word, outcome))
+
+
+def _message(word: str, outcome: Outcome) -> str:
+    if word == "moves":
+        if outcome.others is not None and len(outcome.others):
+            return (
+                "it slides; forces and velocities fit each other, but so do those of "
+                f"{len(outcome.others)} other motion(s): Coulomb's law does not decide here"
+            )
+        if outcome.loose:
+            return "it slides; other forces would fit its velocities too, these are the smallest"
+        return "it slides; forces and velocities prove each other"
+    if word == "sticks":
+        if outcome.answer is not None and np.any(outcome.answer.problem.c):
+            return "it stays where it is; what drives slides past it"
+        if outcome.rest is None:
+            pushed = outcome.answer is not None and np.any(outcome.answer.problem.f)
+            return "friction holds it" if pushed else "nothing pushes, nothing moves"
+        if np.isinf(outcome.rest.static):
+            return "it is held, however much all loads grow together"
+        return (
+            f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
+        )
+    return f"the solver stopped: {word}"
+
+
+def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Velocities, str, str]:
+    """Return the direction in which it runs away, what feeds it, and the powers along it."""
+    layout, problem, verdict = question.layout, place.problem, outcome.verdict
+    ray = np.zeros(problem.n) if verdict is None or verdict.ray is None else verdict.ray
+    ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
+    ray = np.where(np.abs(ray) < 1e-9, 0.0, ray)
+    given = evaluated(question.sliding, "power")(place.t, place.q, place.u, question.params, ray)[0]
+    pressed = question.rubs >= 0
+    r = problem.speeds(problem.matrices[0] @ ray)
+    taken = float(np.sum((problem.size * r)[~pressed]))
+    big = np.argsort(-np.abs(ray))[:3]
+    shown = ", ".join(f"{layout.name(int(i))}.dot {ray[i]:+.3g}" for i in big if ray[i])
+    # There contacts lift by as much as their friction would need to be pressed.
+    rest = ", contacts nothing" if np.any(pressed) else ""
+    sentence = (
+        f"along ({shown}) the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
+    )
+    feeder = question.sliding.supplies[int(np.argmax(given))]
+    return Velocities.of(ray, layout), feeder, sentence
+
+
+def _conflict(question: Question, place: Place, outcome: Outcome) -> tuple[tuple[str, ...], str]:
+    """Return the constraints that contradict each other, or lock, by name."""
+    layout, verdict = question.layout, outcome.verdict
+    if verdict is None or verdict.rows is None or verdict.gaps is None:
+        return (), "which of them is not known"
+    weights, gaps = np.abs(verdict.rows), np.abs(verdict.gaps)
+    top = max(weights.max(initial=0.0), gaps.max(initial=0.0)) or 1.0
+    names = [layout.row_name(int(i)) for i in np.flatnonzero(weights > 1e-6 * top)]
+    names += [layout.gap_name(int(place.touching[i])) for i in np.flatnonzero(gaps > 1e-6 * top)]
+    listed = ", ".join(f"'{n}'" for n in names[:6])
+    if verdict.locked:
+        sentence = f"forces of these hold each other within their cones of friction: {listed}"
+    else:
+        sentence = f"these conflict: {listed}"
+    return tuple(names), sentence
+
+
+def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> DidNotConverge:
+    """Return the error for a question without an answer."""
+    if outcome.word == "accelerates":
+        direction, feeder, sentence = _runaway(question, place, outcome)
+        message = say(
+            f"there is no quasistatic motion: it accelerates, fed by {feeder}.",
+            f"{_capital(sentence)}.",
+            "Increase the friction, lower the load, hold the direction by a constraint, or use "
+            "st.simulate.",
+        )
+        return NoMotion(
+            message, kind="accelerates", solution=step, direction=direction, names=(feeder,)
+        )
+    if outcome.word == "jammed":
+        names, sentence = _conflict(question, place, outcome)
+        if outcome.verdict is not None and outcome.verdict.locked:
+            what = "it is jammed: friction locks it, however hard it is driven."
+            remedy = "Lower a coefficient of friction, or drive it another way."
+        else:
+            what = "it is jammed: no velocity satisfies all constraints."
+            remedy = "Remove one, or change the motion that it imposes."
+        return NoMotion(
+            say(what, f"{_capital(sentence)}.", remedy), kind="jammed", solution=step, names=names
+        )
+    if outcome.word == "kink":
+        return DidNotConverge(
+            say(
+                "the dissipation has a kink at rest, which hides what sticks.",
+                "Found a slope or a curvature at v = 0 that is not finite.",
+                "State dry friction as st.Friction(limit, on=…) instead.",
+            ),
+            status="kink",
+            solution=step,
+        )
+    return DidNotConverge(
+        say(
+            "the search for the velocity did not end.",
+            f"Stopped as '{outcome.word}', duality gap {step.gap:.1e}.",
+            "Check the sizes of limits and velocities, or try st.newton.",
+        ),
+        status=str(step.status),
+        solution=replace(step),
+    )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
