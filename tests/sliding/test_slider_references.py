@@ -312,6 +312,11 @@ def test_the_friction_of_a_whole_outline_may_be_a_parameter():
         assert st.minimum_power(straight, params=values).power == pytest.approx(total, rel=1e-12)
         force = st.limit_surface(part, params=values, count=50).wrench((1, 0, 0))
         np.testing.assert_allclose(force, [total, 0, 0], atol=1e-12)
+    with pytest.raises(st.StatementError, match="the friction limits of a part are not all zero"):
+        st.limit_surface(part, params={mu: -1.0})
+    rough = st.slider(points=[(0, 0)], weights=1 + part.coordinates[0] ** 2)
+    with pytest.raises(st.StatementError, match="the limit surface of a part changes as it moves"):
+        st.limit_surface(rough)
     turned = [st.minimum_power(pushed(part, (0.8, 0.1)), params={mu: m}) for m in (0.1, 0.9)]
     np.testing.assert_allclose(turned[0].v, turned[1].v, atol=1e-10)
     assert turned[1].power == pytest.approx(9 * turned[0].power, rel=1e-10)

@@ -44,11 +44,14 @@ class Step(AbstractShown):
         For every contact "open", "opens", "sticks", "slides forward" or "slides back" (its slip
         grows or falls; "slides" in a plane), or, without friction, "holds".
     unique : bool or None
-        Whether no other velocity does as well; None where that was not examined.
+        Whether no other velocity does as well. None where nobody knows: without an answer, and at
+        contacts with friction that are many, slip in a plane, are pushed in several ways at once,
+        or were started from a guess.
     free : ndarray
         Directions in which the velocity may change at no cost, one per row; this is the smallest.
     others : ndarray
-        Other velocities that Coulomb's law allows at contacts with friction, one per row.
+        Other velocities that Coulomb's law allows at contacts with friction, one per row; of what
+        rests, directions.
     margin : float
         For a system that sticks: how many times larger all loads may grow before it slips;
         nan where that was not asked, as by `newton` or beside a conveyor.
@@ -155,6 +158,8 @@ class Step(AbstractShown):
             lines.append(f"  friction     {', '.join(shown)}")
         if len(self.others):
             lines.append(f"  not unique   {len(self.others)} other motion(s) satisfy Coulomb's law")
+        if self.unique is None:
+            lines.append("  unique       not examined")
         if len(self.free):
             lines.append(f"  not unique   {len(self.free)} free direction(s); this is the smallest")
         lines.append(

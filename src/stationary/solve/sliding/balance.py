@@ -22,17 +22,12 @@ from stationary.model.system import System
 from stationary.result.step import Step
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.law import Law
-from stationary.solve.sliding.principle import (
-    as_place,
-    as_time,
-    failure,
-    require_place,
-    step_of,
-    with_others,
-)
+from stationary.solve.sliding.others import compared
+from stationary.solve.sliding.principle import as_place, as_time, require_place
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Question
 from stationary.solve.sliding.settle import Outcome
+from stationary.solve.sliding.told import failure, step_of
 
 # Velocities so many times larger than what is imposed differ from infinite ones by rounding.
 _BEYOND = 1e7
@@ -107,7 +102,7 @@ def newton(
     law = Law(question, place, stiffness)
     outcome, size = _balanced(law, v)
     if outcome.answer is not None:
-        outcome = with_others(question, place, outcome)
+        outcome = compared(question, place, outcome)
     pressed = replace(place, problem=replace(place.problem, size=size))
     step = step_of(question, pressed, outcome)
     if throw and step.status in ("accelerates", "jammed"):
@@ -260,7 +255,7 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     given = float(law.force(end[: law.n])[0] @ ray)
     if given < slip.sum() - _PROVED * p.force or (law.G @ ray).min(initial=0.0) < -_PROVED:
         return None
-    return Verdict("accelerates", ray=ray), size
+    return Verdict("accelerates", ray=ray, rubs=float(slip[law.pressed >= 0].sum())), size
 
 
 def _locked(law: Law, grown: np.ndarray) -> _Proof | None:

@@ -16,7 +16,8 @@ from stationary.solve.sliding.problem import Answer, Problem
 class Verdict:
     """How it ended: an answer, a direction without end, or rows that cannot hold together.
 
-    `locked` are forces of contacts within their cones that outgrow any drive.
+    `locked` are forces of contacts within their cones that outgrow any drive; `rubs` is what
+    friction of pressed contacts takes along the ray.
     """
 
     word: str
@@ -25,6 +26,7 @@ class Verdict:
     rows: np.ndarray | None = None
     gaps: np.ndarray | None = None
     locked: bool = False
+    rubs: float = 0.0
 
 
 def clarabel() -> Any:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+import sympy as sp
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
 from stationary.model.each import Repeated
-from stationary.model.layout import name_of
+from stationary.model.layout import Layout, name_of
 from stationary.model.symbols import Input, Parameter
 from stationary.model.system import System
 from stationary.model.terms import Load
@@ -274,6 +275,33 @@ def _require_linear(name: str, places: list[Place], live: np.ndarray) -> None:
         )
 
 
+def _weights(part: System, support: Repeated, params: Any) -> np.ndarray:
+    """Return the friction limits of support points."""
+    limit, columns = support.term.limit, support.table.columns
+    symbols = [*columns, *part.parameters]
+    strange = sorted(str(s) for s in limit.free_symbols - set(symbols))
+    if strange:
+        raise StatementError(
+            say(
+                "the limit surface of a part changes as it moves.",
+                f"Found a friction limit that depends on {', '.join(strange)}.",
+                "Ask about a part whose limits are numbers or parameters.",
+            )
+        )
+    values = [*columns.values(), *Layout(part).values(params)]
+    made = sp.lambdify(symbols, limit, "numpy")(*values)
+    weights = np.broadcast_to(np.asarray(made, dtype=float), support.table.rows)
+    if not weights.min() >= 0 or not weights.max() > 0:
+        raise StatementError(
+            say(
+                "the friction limits of a part are not all zero or more, some of them positive.",
+                f"Found values from {weights.min():.4g} to {weights.max():.4g}.",
+                "Check the parameters in them.",
+            )
+        )
+    return weights
+
+
 def limit_surface(
     part: System, *, params: Mapping[Any, float] | None = None, count: int = 2000
 ) -> LimitSurface:
@@ -312,9 +340,7 @@ def limit_surface(
         )
     columns = {slot.name: column for slot, column in tables[0].table.columns.items()}
     points = np.stack([np.asarray(columns[f"p[{i}]"], dtype=float) for i in range(2)], axis=1)
-    question = Question(part, params)
-    q, _ = question.layout.state(None)
-    weights = question.at(0.0, q).problem.size[: len(points)]
+    weights = _weights(part, tables[0], params)
     # Evenly over a sphere of twists in which rotation counts with the size of the part.
     size = float(np.sqrt((weights @ (points**2).sum(axis=1)) / weights.sum())) or 1.0
     turns = max(8, round(np.sqrt(count / 2)))

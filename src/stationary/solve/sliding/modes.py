@@ -6,7 +6,7 @@ real if its velocities and its forces both keep to it. Several may be, or none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -14,7 +14,7 @@ import scipy.sparse as sparse
 
 from stationary.solve.sliding.judge import Cones
 from stationary.solve.sliding.problem import Answer, Problem
-from stationary.solve.sliding.settle import settled
+from stationary.solve.sliding.settle import free_directions, settled
 
 OPEN, STUCK, BACK, AHEAD = "open", "stuck", "back", "ahead"
 
@@ -30,6 +30,38 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     Sizes of friction at contacts are their coefficients; `cone` gives the contact that presses
     each term, or less than zero.
     """
+    modes = _modes(problem, cone, most)
+    return None if modes is None else _answers(modes)
+
+
+def survey(problem: Problem, cone: np.ndarray, most: int) -> tuple[list[Answer], bool]:
+    """Return the motions that were found, and whether there are no others."""
+    modes = _modes(problem, cone, most)
+    if modes is None:
+        return [], False
+    found = _answers(modes)
+    return found, not any(mode.doubts for mode in modes)
+
+
+def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, bool]:
+    """Return directions in which what rests may as well move, and whether there are no others."""
+    modes = _modes(problem, cone, most)
+    rays: list[np.ndarray] = []
+    for mode in modes or ():
+        ray = mode.ray()
+        if ray is not None and mode.forces(np.zeros(problem.n), mode.others) is not None:
+            costs = problem.matrices[0][(mode.cone < 0)[problem.term]] @ ray
+            if np.abs(costs).max(initial=0.0) > 1e-9:
+                # What else rubs would be at its limit, too.
+                mode.doubts.append("other friction")
+            else:
+                rays.append(ray)
+    sure = modes is not None and not any(mode.doubts for mode in modes)
+    return np.array(rays).reshape(len(rays), problem.n), sure
+
+
+def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[_Mode] | None:
+    """Return all modes, or None where they are too many or slips are not along lines."""
     term = _rough(problem, cone)
     choices = [
         (OPEN, STUCK, BACK, AHEAD) if j in term else (OPEN, STUCK) for j in range(len(problem.g))
@@ -38,9 +70,12 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     few = problem.dense and problem.dry and not wide
     if not few or np.prod([float(len(c)) for c in choices]) > most:
         return None
+    return [_Mode(problem, cone, term, choice) for choice in product(*choices)]
+
+
+def _answers(modes: list[_Mode]) -> list[Answer]:
     found: list[Answer] = []
-    for choice in product(*choices):
-        mode = _Mode(problem, cone, term, choice)
+    for mode in modes:
         answer = mode.answer()
         if answer is None:
             continue
@@ -103,6 +138,8 @@ class _Mode:
     cone: np.ndarray
     term: dict[int, int]
     choice: tuple[str, ...]
+    #: Why an answer in this mode may have been missed.
+    doubts: list[str] = field(default_factory=list)
 
     def _contacts(self, *words: str) -> list[int]:
         return [j for j, word in enumerate(self.choice) if word in words]
@@ -137,6 +174,34 @@ class _Mode:
             if (way @ v + least).min(initial=0.0) < -_LAW * _speed(p, v):
                 return None
         return self.forces(v, others)
+
+    def ray(self) -> np.ndarray | None:
+        """Return a direction in which contacts open or slide as this mode says, from rest."""
+        p = self.problem
+        B, A, G = p.matrices
+        closed, stuck, _ = self._unknown([])
+        slides = self._contacts(BACK, AHEAD)
+        sign = np.array([1.0 if self.choice[j] == AHEAD else -1.0 for j in slides])
+        rows = [int(p.starts[self.term[j]]) for j in slides]
+        free = _null(np.vstack([A, G[closed], B[p.starts[stuck]]]))
+        ahead = np.vstack([G[self._contacts(OPEN)], sign[:, None] * B[rows]]) @ free
+        if not ahead.size:
+            return None
+        cones = Cones(free.shape[1])
+        # As far as possible within one unit each, and no farther across than that takes.
+        cones.cost = -ahead.sum(axis=0)
+        cones.P = sparse.eye(free.shape[1], format="csc") * 1e-6
+        cones.least(sparse.csr_matrix(np.vstack([-ahead, ahead])),
+                    np.repeat([0.0, 1.0], len(ahead)))  # fmt: skip
+        solution = cones.solve()
+        if "Solved" not in str(solution.status):
+            self.doubts.append("no direction found")
+            return None
+        z = np.array(solution.x)
+        if (ahead @ z).max(initial=0.0) < 1e-6:
+            return None
+        v = free @ z
+        return v / np.abs(v).max()
 
     @property
     def others(self) -> np.ndarray:
@@ -186,15 +251,33 @@ class _Mode:
                 replace(p, f=push, size=size, A=held, b=rate, G=none, g=np.zeros(0)), near
             )
             if outcome.answer is None or outcome.word not in ("moves", "sticks"):
+                if slides or outcome.word not in ("accelerates", "jammed"):
+                    self.doubts.append("no answer under what presses")
                 return None
             near = outcome.answer
             found = near.lam[places]
             if np.abs(found - N).max(initial=0.0) <= 1e-11 * max(near.strength, p.force):
+                if slides and (not self._alone(slides) or len(free_directions(near))):
+                    self.doubts.append("other pressures may fit")
                 return near.v
             points.append(N)
             images.append(found)
             N = _secant(points[-len(slides) - 2 :], images[-len(slides) - 2 :])
+        self.doubts.append("no end of the search for what presses")
         return None
+
+    def _alone(self, slides: list[int]) -> bool:
+        """Tell whether one sliding contact is all that drives.
+
+        Friction bounds a convex body of forces around zero, which a force that grows along the edge
+        of one cone leaves but once: its size is the only one.
+        """
+        p = self.problem
+        other = np.arange(len(p.g)) != slides[0]
+        rubs = np.arange(len(p.c)) != p.starts[self.term[slides[0]]]
+        closed = np.isin(np.arange(len(p.g)), self._contacts(STUCK, BACK, AHEAD))
+        drive = (p.f, p.b, p.c[rubs], p.g[other & closed])
+        return len(slides) == 1 and not any(np.any(x) for x in drive)
 
     def determined(self) -> Answer | None:
         """Return the answer where velocities follow from what holds, and forces from balance."""
@@ -255,6 +338,8 @@ class _Mode:
             at += d
         solution = cones.solve()
         if "Solved" not in str(solution.status):
+            if "Infeasible" not in str(solution.status):
+                self.doubts.append("no forces found")
             return None
         x = np.array(solution.x)
         if np.linalg.matrix_rank(balance, 1e-9) < balance.shape[1]:
@@ -265,7 +350,10 @@ class _Mode:
             x = np.array(solution.x) if "Solved" in str(solution.status) else x
         x = x * F
         answer = self._answer(v, x, fixed, still)
-        return answer if answer.right(_LAW) else None
+        if not answer.right(_LAW):
+            self.doubts.append("forces that nearly fit")
+            return None
+        return answer
 
     def _answer(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
         """Put forces x, in the order of the columns, and those already known in y together."""

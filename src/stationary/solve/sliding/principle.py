@@ -18,7 +18,8 @@ from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.status import Status
 from stationary.result.step import Step
-from stationary.solve.sliding.coulomb import compared, pressed
+from stationary.solve.sliding.coulomb import pressed
+from stationary.solve.sliding.others import compared
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, settled
@@ -55,7 +56,7 @@ def minimum_power(
         Time, for constraints, conveyors and loads that move with it.
     guess : Step, optional
         The answer nearby, from which the search starts. Then other motions and forces that
-        Coulomb's law may allow at contacts with friction are not looked for.
+        Coulomb's law may allow at contacts with friction are not looked for: ``unique`` is None.
     refuse : bool
         If false, the power is minimized also where that is not the motion, as to see by how much
         the principle is wrong: see `minimum_power_holds`.
@@ -229,7 +230,7 @@ def _step(
     outcome, place = solved(question, place, near)
     _require_convex(place, outcome)
     if guess is None:
-        outcome = with_others(question, rough, outcome)
+        outcome = compared(question, rough, outcome)
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
@@ -298,13 +299,6 @@ def solved(question: Question, place: Place, guess: Answer | None = None) -> tup
     if np.any(question.rubs >= 0):
         return pressed(question, place, guess)
     return settled(place.problem, guess), place
-
-
-def with_others(question: Question, place: Place, outcome: Outcome) -> Outcome:
-    """Add what else Coulomb's law allows, where friction follows pressure."""
-    if outcome.word != "moves" or outcome.answer is None or not np.any(question.rubs >= 0):
-        return outcome
-    return compared(question, place, outcome)
 
 
 def require_place(question: Question, place: Place) -> None:

@@ -23,7 +23,8 @@ _FREE_AMONG_MANY = 1e-11
 class Outcome:
     """An answer, or why there is none.
 
-    `others` are velocities that fit as well, `loose` forces.
+    `others` are velocities that fit as well, `loose` forces; `examined` where all have been looked
+    for at contacts whose friction follows pressure.
     """
 
     word: str
@@ -32,6 +33,7 @@ class Outcome:
     rest: Strength | None = None
     others: np.ndarray | None = None
     loose: bool = False
+    examined: bool = False
 
 
 def settled(problem: Problem, guess: Answer | None = None) -> Outcome:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
+from scipy.linalg import null_space
 
 from stationary.derive.scope import minimum_power_holds
 from stationary.errors import DidNotConverge, NoMotion, say
@@ -13,6 +15,7 @@ from stationary.result.limits import Velocities
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Step
+from stationary.solve.sliding.others import rubbing
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, free_directions, smallest
@@ -27,6 +30,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     answer = outcome.answer
     free = np.zeros((0, problem.n))
     others = outcome.others if outcome.others is not None else free
+    follows, slope = rubbing(question, place), None
     if answer is None:
         nothing = np.full(problem.n, np.nan)
         answer = Answer(
@@ -38,11 +42,18 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         answer, slope = _felt(question, place, answer)
         free = free_directions(answer, slope)
         answer = smallest(answer, free)
+    else:
+        free = _loose(answer) if follows else free_directions(answer)
     v, y = answer.v, answer.y
     moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
     if outcome.word == "moves" and not moves:
         v = np.zeros_like(v)
     word = "sticks" if outcome.word == "moves" and not moves else outcome.word
+    unique = None
+    if outcome.answer is not None:
+        known = not follows or outcome.examined
+        known = known and (slope is None or _monotone(question, place, answer.v, slope))
+        unique = False if len(free) or len(others) else True if known else None
     mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
     mu[place.touching] = answer.mu
     named = {rows.name: _shaped(-y[rows.places]) for rows in layout.slips}
@@ -59,13 +70,13 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
         forces=named,
         modes=_modes(question, place, answer),
-        unique=None if outcome.answer is None else not len(free) and not len(others),
+        unique=unique,
         free=free,
         others=others,
         margin=_margin(outcome, word),
         gap=answer.gap if outcome.answer is not None else np.nan,
         residual=answer.residual if outcome.answer is not None else {},
-        status=_status(question, place, word, outcome),
+        status=_status(question, place, word, outcome, unique),
         method=answer.source,
         answer=answer,
     )
@@ -81,6 +92,25 @@ def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any
     )
     given = force + answer.damping[1] if answer.damping else force
     return replace(answer, problem=replace(answer.problem, f=given)), slope
+
+
+def _monotone(question: Question, place: Place, v: np.ndarray, slope: Any) -> bool:
+    """Tell whether loads are linear in the velocity and resist its changes: then there is one."""
+    there = 1.7 * v + 0.3 * (np.abs(v).max(initial=0.0) or 1.0)
+    given = (place.t, place.q, place.u, question.params, there)
+    other = evaluated(question.sliding, "forces")(*given)[1].toarray()
+    slope = slope.toarray()
+    size = max(np.abs(slope).max(initial=0.0), 1e-300)
+    linear = np.abs(other - slope).max(initial=0.0) <= 1e-9 * size
+    return bool(linear and np.linalg.eigvalsh(slope + slope.T).max(initial=0.0) <= 1e-9 * size)
+
+
+def _loose(answer: Answer) -> np.ndarray:
+    """Return directions in which nothing at all resists what rests."""
+    problem = answer.problem
+    B, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
+    rubs, presses = (problem.size > 0)[problem.term], answer.mu > 1e-12 * answer.strength
+    return null_space(np.vstack([B[rubs], A, G[presses]]), rcond=1e-10).T
 
 
 def _shaped(values: np.ndarray) -> Any:
@@ -121,7 +151,9 @@ def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _status(question: Question, place: Place, word: str, outcome: Outcome) -> Status:
+def _status(
+    question: Question, place: Place, word: str, outcome: Outcome, unique: bool | None
+) -> Status:
     if word == "accelerates":
         direction, feeder, sentence = _runaway(question, place, outcome)
         message = f"the loads give more than friction can take, fed by {feeder}: {sentence}"
@@ -131,16 +163,20 @@ def _status(question: Question, place: Place, word: str, outcome: Outcome) -> St
         locked = outcome.verdict is not None and outcome.verdict.locked
         what = "friction locks it" if locked else "no velocity satisfies all constraints"
         return Status(word, f"{what}: {sentence}", names=names)
-    return Status(word, _message(word, outcome))
+    message = _message(word, outcome)
+    if unique is None and word in ("moves", "sticks"):
+        message += "; whether other motions would fit as well was not examined"
+    return Status(word, message)
 
 
 def _message(word: str, outcome: Outcome) -> str:
+    if outcome.others is not None and len(outcome.others):
+        return (
+            f"{'it slides' if word == 'moves' else 'friction holds it'}; forces and velocities fit "
+            f"each other, but so do those of {len(outcome.others)} other motion(s): Coulomb's law "
+            "does not decide here"
+        )
     if word == "moves":
-        if outcome.others is not None and len(outcome.others):
-            return (
-                "it slides; forces and velocities fit each other, but so do those of "
-                f"{len(outcome.others)} other motion(s): Coulomb's law does not decide here"
-            )
         if outcome.loose:
             return "it slides; other forces would fit its velocities too, these are the smallest"
         return "it slides; forces and velocities prove each other"
@@ -170,8 +206,9 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Veloci
     taken = float(np.sum((problem.size * r)[~pressed]))
     big = np.argsort(-np.abs(ray))[:3]
     shown = ", ".join(f"{layout.name(int(i))}.dot {ray[i]:+.3g}" for i in big if ray[i])
-    # There contacts lift by as much as their friction would need to be pressed.
-    rest = ", contacts nothing" if np.any(pressed) else ""
+    # Where contacts lift by as much as their friction would need to be pressed, it takes nothing.
+    rubs = 0.0 if verdict is None else verdict.rubs
+    rest = f", at contacts {rubs:.4g}" if rubs else ", contacts nothing" if np.any(pressed) else ""
     sentence = (
         f"along ({shown}) the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
     )
