@@ -204,3 +204,35 @@ def test_dry_and_viscous_friction_together_give_the_sum_of_both():
         assert find(sled)[x.dot] == pytest.approx(2.0, rel=1e-12)
     held = st.System(work=1.5 * x, friction=[st.Friction(2.0, on=x), st.Drag(1.5, 1, on=x)])
     assert st.minimum_dissipation(held).status == "sticks"
+
+
+# -- drag below the first power, nearly at rest ---------------------------------------------------
+
+
+def test_drag_that_a_constraint_keeps_at_rest_does_not_blur_the_rest():
+    x, y, z = st.coordinates("x y z")
+    slow = st.Drag(1.0, 0.5, on=x, name="slow")
+    pulled = [st.Drag(1.0, 2, on=y - z), st.Drag(2.0, 1, on=y)]
+    # (1 − v)² = 2 v.
+    for held in (st.System(constraints=[x]), st.System(contacts=[st.Contact(x), st.Contact(-x)])):
+        step = st.minimum_dissipation(
+            held + st.System(friction=[slow, *pulled], constraints=[z - st.t])
+        )
+        assert step[y.dot] == pytest.approx(2 - np.sqrt(3), rel=1e-12)
+        assert step.forces["slow"] == pytest.approx(0.0, abs=1e-9) and step.gap < 1e-12
+
+
+@pytest.mark.parametrize("push", [1e-3, 1e-2, 0.1])
+@pytest.mark.parametrize("n", [0.2, 0.5, 0.8])
+def test_a_belt_is_followed_with_the_slip_that_a_weak_push_asks_for(n, push):
+    # η|w|ⁿ = push, however small w is; and the follower behind it, η|w'|ⁿ = push/2.
+    x, y = st.coordinates("x y")
+    belt = st.System(
+        work=push * (x + y) / 2,
+        friction=[st.Drag(1.0, n, on=x - st.t, name="belt"), st.Drag(1.0, n, on=(y - x, 0 * x))],
+    )
+    step = st.minimum_dissipation(belt)
+    slip, behind = push ** (1 / n), (push / 2) ** (1 / n)
+    assert step[x.dot] == pytest.approx(1 + slip, abs=1e-14)
+    assert step[y.dot] == pytest.approx(1 + slip + behind, abs=1e-14)
+    assert step.forces["belt"] == pytest.approx(-push, rel=1e-7)

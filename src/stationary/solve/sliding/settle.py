@@ -17,6 +17,8 @@ from stationary.solve.sliding.reduced import least_motion, refined
 _FREE = 1e-8
 # Long chains resist as little as the square of their length: there rounding is the measure.
 _FREE_AMONG_MANY = 1e-11
+# Drag of a power below 1 is nearly at rest at this share of the speeds at work.
+_SLOW, _MOST_ROUNDS = 1e-4, 30
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,53 @@ def _polished(problem: Problem, found: Answer) -> Answer:
         better = refined(problem, replace(found, stuck=stuck))
         if better is not None and better.right(max(1e-9, 10 * found.gap)):
             return replace(better, source="Clarabel, then Newton")
-    return found
+    return _with_slow_drag(problem, found) or found
+
+
+def _with_slow_drag(problem: Problem, found: Answer) -> Answer | None:
+    """Refine what the judge found where drag of a power below 1 is nearly at rest.
+
+    There its slope has no bound. So its rates are held, and set to what the force asks for that
+    holds them, which they hardly change: (force/η)^(1/n). What other constraints keep at rest
+    resists with nothing.
+    """
+    steep = (problem.power > 0) & (problem.power < 1) & (problem.size > 0)
+    steep &= found.speeds <= _SLOW * found.speed
+    if not steep.any():
+        return None
+    kept = _kept(found, steep)
+    steep, size = steep & ~kept, np.where(kept, 0.0, problem.size)
+    rows, near, ahead = steep[problem.term], found, np.zeros(len(problem.c))
+    for _ in range(_MOST_ROUNDS):
+        held = replace(problem, c=problem.c - ahead, size=size)
+        better = refined(held, replace(near, problem=held, stuck=near.stuck | steep))
+        if better is None or not np.all(better.stuck[steep]):
+            return None
+        near, before = better, ahead
+        share = np.divide(better.resists, problem.size, out=np.zeros(problem.terms), where=steep)
+        along = share ** (1 / np.where(steep, problem.power, 1.0) - 1) / np.maximum(
+            problem.size, 1e-300
+        )
+        ahead = np.where(rows, along[problem.term] * better.y, 0.0)
+        if np.abs(ahead - before).max() <= 1e-15 * found.speed:
+            break
+    made = replace(near, problem=problem, stuck=near.stuck & ~steep, source="Clarabel, then Newton")
+    return made if made.right(max(1e-9, 10 * found.gap)) else None
+
+
+def _kept(found: Answer, terms: np.ndarray) -> np.ndarray:
+    """Return those of some terms whose rates constraints and what sticks decide already."""
+    problem = found.problem
+    kept = np.zeros(problem.terms, dtype=bool)
+    if not problem.dense:
+        return kept
+    B, A, G = problem.matrices
+    C = np.vstack([A, G[found.working], B[found.stuck[problem.term]]])
+    for k in np.flatnonzero(terms):
+        rows = B[problem.term == k]
+        left = rows - rows @ np.linalg.pinv(C) @ C
+        kept[k] = np.abs(left).max() <= 1e-9 * np.abs(rows).max(initial=0.0)
+    return kept
 
 
 def _fresh(problem: Problem) -> Answer | None:
@@ -167,11 +215,15 @@ def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
         (np.ones(len(term)), (term, np.arange(len(term)))), shape=(problem.terms, len(term))
     )
     shared = gather.T @ (gather @ B.multiply(along[:, None]).tocsr())
-    sized = sparse.diags(weight)
     held = [A, G[active], *(x / problem.force for x in felt)]
-    rows = sparse.vstack([sized @ (B - shared.multiply(along[:, None])), *held], format="csc")
-    whole = sparse.vstack([sized @ B, *held], format="csc")
-    return _null_directions(rows, np.asarray(whole.multiply(whole).sum(axis=0)).ravel())
+    rows = sparse.diags(weight) @ (B - shared.multiply(along[:, None]))
+    reach = _squares(B, weight) + sum(_squares(x) for x in held)
+    return _null_directions(sparse.vstack([rows, *held], format="csc"), reach)
+
+
+def _squares(rows: Any, weight: np.ndarray | float = 1.0) -> np.ndarray:
+    """Return the sum of the squares of every column, rows counting with a weight."""
+    return np.asarray(rows.multiply(rows).T @ np.broadcast_to(weight, rows.shape[:1]) ** 2).ravel()
 
 
 def _regular(gram: np.ndarray, reach: np.ndarray) -> bool:
