@@ -228,14 +228,14 @@ def test_drag_of_any_power_holds_a_body_that_is_drawn_at_a_steady_force(power):
 
 def test_a_step_that_was_asked_for_and_cut_is_said(monkeypatch):
     block = st.System(friction=[st.Friction(1.0, on=x)], constraints=[x - st.t])
-    whole = evolution.increment
+    whole = evolution.stable
 
     def short(question, t, h, *more):
         if h > 0.03:
             raise increment.Failed("too many steps")
         return whole(question, t, h, *more)
 
-    monkeypatch.setattr(evolution, "increment", short)
+    monkeypatch.setattr(evolution, "stable", short)
     slide = st.quasistatics(block, span=(0, 0.2), start={x: 0}, points=3, step=0.1)
     assert slide.success and slide.steps > 2
     said = "an increment of step=0.1 was not found and was cut, "

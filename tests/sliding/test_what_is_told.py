@@ -1,5 +1,7 @@
 """What results tell: free directions, conflicts in the status, forces in tables and in pictures."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -137,7 +139,7 @@ def test_tables_hold_power_and_forces_of_the_tractrix():
     np.testing.assert_allclose(frame["lam of link"][1:], -1.0, atol=1e-8)
     np.testing.assert_allclose(data["force of table"][1:, 1], 1 / np.cosh(t[1:]), atol=1e-8)
     np.testing.assert_allclose(data["lam of link"], frame["lam of link"])
-    now = slide.at(1.3)
+    now: Any = slide.at(1.3)
     assert now.power == pytest.approx(np.tanh(1.3), abs=1e-8)
     assert now.lost == pytest.approx(np.log(np.cosh(1.3)), abs=1e-8)
     np.testing.assert_allclose(now.forces["table"], [-np.tanh(1.3), 1 / np.cosh(1.3)], atol=1e-8)

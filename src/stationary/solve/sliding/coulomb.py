@@ -40,7 +40,7 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
             return found
     else:
         same = None if guess is None else same_mode(problem, cone, guess)
-        if same is not None:
+        if same is not None and same.right(1e-11):
             return Outcome("moves", same), replace(place, problem=same.problem)
         N = np.zeros(len(problem.g))
         if guess is not None and len(guess.problem.g) == len(problem.g):

@@ -17,15 +17,21 @@ from stationary.result.status import Status
 from stationary.solve.asked import count, times
 from stationary.solve.consistent import repaired
 from stationary.solve.progress import Progress
+from stationary.solve.sliding.endings import Pace, ending
 from stationary.solve.sliding.flow import Flow
-from stationary.solve.sliding.increment import Failed, extrapolated, increment
-from stationary.solve.sliding.principle import failure, require_potential, solved, step_of
+from stationary.solve.sliding.increment import Failed, extrapolated, increment, stable
+from stationary.solve.sliding.principle import require_potential, solved
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.told import failure, status_of, step_of
 
 # Changes of what sticks that are still followed one by one.
 _MANY = 50
 _MOST_STEPS = 200_000
+# So short an increment, of the whole span, is not cut any more.
+_SHORTEST = 1e-9
+# How far ahead, of the whole span, one looks for a reason where it ends.
+_AHEAD = 1e-6
 # Change of a coordinate that halving an increment may make, relative to their size.
 _INCREMENT = 1e-4
 # A start this close to a rest, relative to the size of coordinates, is one.
@@ -62,8 +68,8 @@ def quasistatics(
     method : "auto", "events" or "increments"
         "events" integrates the velocity of least power with a high order and locates every change
         of what sticks or touches. "increments" minimizes over steps of finite time, of order one,
-        as springs with friction and a great many changes need. "auto" chooses; where changes become
-        too many, it goes on by increments from there.
+        as springs with friction and a great many changes need: there it matters how forces change,
+        which "events" do not see. "auto" chooses, and goes on by increments where events end.
     step : float, optional
         Length of the increments. If left out, each is compared with two halves, which may differ by
         1e-4 of the largest coordinate (by `rtol` if that is more), and is extrapolated to order two
@@ -117,9 +123,12 @@ def quasistatics(
     if method == "auto":
         chosen = "increments" if step is not None or run.needs_increments(q) else "events"
     status = run.follow(q, chosen, _MANY if method == "auto" else 100 * _MANY)
-    if method == "auto" and status == "too many changes":
-        # What has been found up to the latest kept time stays.
-        status = run.follow(q, "increments", 0)
+    if chosen == "events" and method == "auto" and status not in ("done", "interrupted"):
+        # What has been found up to the latest kept time stays. Where velocities do not decide,
+        # forces that change over an increment may.
+        status = run.handed_over(q, status)
+    if not run.rows:
+        run.keep(first, q, None, question.at(first, q), 0.0, 0.0)
     slide = run.wrapped(status, moved)
     if throw and not slide.success:
         raise run.error(slide)
@@ -142,8 +151,9 @@ class _Run:
     evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
     failed: Any = None
     flow: Flow | None = None
-    #: Up to here events were followed.
+    #: Up to here events were followed, and why no further.
     switched: float = np.inf
+    reason: str = ""
     shortest: float = np.inf
     cuts: int = 0
 
@@ -167,6 +177,20 @@ class _Run:
 
     # -- the two ways -----------------------------------------------------------------------------
 
+    def handed_over(self, q: np.ndarray, status: Status) -> Status:
+        """Go on by increments where events ended; where that leads no further, say why they did."""
+        kept, ended, events = len(self.rows), self.failed, self.events
+        verdict = getattr(getattr(ended, "outcome", None), "verdict", None)
+        if verdict is not None and verdict.locked:
+            return status
+        self.reason = str(status.message)
+        found = self.follow(q, "increments", 0)
+        known = getattr(self.failed, "outcome", None) is not None
+        if found in ("done", "interrupted") or known or len(self.rows) > max(kept, 1):
+            return found
+        self.failed, self.events, self.method = ended, events, "events"
+        return status
+
     def follow(self, q: np.ndarray, method: str, many: int) -> Status:
         """Follow the motion one way; events end where changes become too many."""
         progress = Progress("quasistatics")
@@ -179,12 +203,12 @@ class _Run:
                         self.keep(t, x[: len(q)], answer, place, x[len(q)], x[len(q) + 1])
                 except flow.Ended as end:
                     self.failed = end
-                    return Status(end.word, end.message)
+                    return end.status
                 finally:
                     self.steps, self.events = flow.steps, flow.events
                 return Status("done", "reached the end of the span")
             self.method = "increments"
-            if self.flow is not None:
+            if self.flow is not None and self.times:
                 self.method, self.switched = "events, then increments", self.times[-1]
                 self.events = [t for t in self.events if t <= self.switched]
             return self._increments(q, progress)
@@ -213,29 +237,33 @@ class _Run:
             self.keep(t, q, near, place, lost, given)
             if outcome.word == "accelerates" and self._jumps(t, q):
                 self.failed = Failed("accelerates", outcome, place)
-                return Status("accelerates", _words("accelerates"))
+                return self._status(self.failed)
         k = len(self.rows)
         whole = self.step or (last - self.grid[0]) / max(100, len(self.grid) - 1)
         h, began = whole, time.monotonic()
         # What holds at the start is known where every contact touches.
         known = near is not None and len(near.mu) == len(place.gap)
         guess: Answer | None = near if known else None
+        latest, fast = (near, place) if near is not None and known else None, v
+        pace = Pace(t, last - float(self.grid[0]))
         while k < len(self.grid):
             h = min(h, whole if self.step else (last - self.grid[0]) / 10)
             ahead = float(self.grid[k]) - t
             trial = ahead / max(1.0, np.ceil(ahead / h - 1e-9))
             better = None
             try:
-                made = increment(question, t, trial, q, v, guess)
+                made = stable(question, t, trial, q, v, guess)
                 if self.step is None:
-                    half = increment(question, t, trial / 2, q, (made.q - q) / trial, made.answer)
-                    rest = increment(
+                    half = stable(question, t, trial / 2, q, (made.q - q) / trial, made.answer)
+                    rest = stable(
                         question, half.t, trial / 2, half.q, (half.q - q) / half.step, half.answer
                     )
                     size = max(1.0, float(np.abs(q).max(initial=0.0)))
                     error = float(np.abs(rest.q - made.q).max(initial=0.0)) / size
                     wanted = max(self.rtol, _INCREMENT)
-                    if error > wanted and trial > 1e-7 * (last - self.grid[0]):
+                    if error > wanted:
+                        if trial < _SHORTEST * (last - self.grid[0]):
+                            raise Failed("too far")
                         h = trial * max(0.2, 0.8 * wanted / error)
                         continue
                     growth = min(2.0, 0.8 * np.sqrt(wanted / max(error, 1e-300)))
@@ -248,11 +276,14 @@ class _Run:
                     pieces, h = [made], 2 * trial
             except Failed as found:
                 h, self.cuts = trial / 4, self.cuts + 1
-                if h < 1e-9 * (last - self.grid[0]):
-                    self.failed = found
-                    return Status(found.word, _words(found.word))
-                guess = None
-                v = np.zeros_like(v)
+                if h < _SHORTEST * (last - self.grid[0]):
+                    if t > self.times[-1] and latest is not None:
+                        self.keep(t, q, latest[0], latest[1], lost, given, fast)
+                    self.failed = self._ended(found, t, q, fast, latest)
+                    return self._status(self.failed)
+                # What it did before may mislead: every other time it is forgotten.
+                lately = latest if self.cuts % 2 and latest is not None else None
+                guess, v = (lately[0], fast) if lately else (None, np.zeros_like(v))
                 continue
             first, taken, fed = q, 0.0, 0.0
             for piece in pieces:
@@ -265,14 +296,39 @@ class _Run:
             if better is not None:
                 v, q = v + (better - q) / trial, better
                 taken, fed = 2 * taken - made.lost, 2 * fed - self._supplied(made, first)
-            lost, given = lost + taken, given + fed
+            lost, given, fast = lost + taken, given + fed, v
+            latest = (pieces[-1].answer, pieces[-1].place)
             if abs(t - self.grid[k]) <= 1e-12 * max(1.0, abs(t)):
                 self.keep(float(self.grid[k]), q, guess, pieces[-1].place, lost, given, v)
                 k += 1
             self.show(progress, t)
-            if self.steps > _MOST_STEPS or time.monotonic() - began > 3600:
+            late = time.monotonic() - began > 3600
+            if late or self.steps > _MOST_STEPS or (self.step is None and pace.stalls(t)):
                 return Status("too many steps", f"stopped after {self.steps} increments")
         return Status("done", "reached the end of the span" + self._remark())
+
+    def _ended(self, found: Failed, t: float, q: np.ndarray, v: np.ndarray, latest: Any) -> Failed:
+        """Return why no increment is found any more: by what holds, and by what brings it back."""
+        moment = _AHEAD * float(self.grid[-1] - self.grid[0])
+        ahead = q + moment * v
+        near = largest(ahead - q) < _INCREMENT * max(1.0, largest(q))
+        soon = (t + moment, ahead) if near else (t, q)
+        there = solved(self.question, self.question.at(*soon, viscous=True))
+        if there[0].word == "jammed":
+            return Failed("jammed", *there)
+        told = None if latest is None else ending(self.question, t, q, ahead, latest[0])
+        if told is None and found.outcome is None and there[0].word == "accelerates":
+            told = there
+        return found if told is None else Failed(told[0].word, *told)
+
+    def _status(self, found: Failed) -> Status:
+        known = {
+            "too far": "the next rest is far away: it jumps, which only inertia can follow",
+            "too many steps": "the minimum over an increment was not reached",
+        }
+        if found.word in known:
+            return Status(found.word, known[found.word])
+        return status_of(self.question, found.place, found.word, found.outcome)
 
     def _jumps(self, t: float, q: np.ndarray) -> bool:
         """Tell whether a start that nothing holds is not even close to a rest."""
@@ -287,10 +343,7 @@ class _Run:
         """Tell what became of the steps that were asked for, and of the events."""
         remark = ""
         if self.flow is not None:
-            remark += (
-                f"; events up to t = {self.switched:.6g}, then increments, since what sticks "
-                "changed too often"
-            )
+            remark += f"; events up to t = {self.switched:.6g}, then increments: {self.reason}"
         if self.cuts and self.step is not None:
             times = "once" if self.cuts == 1 else f"{self.cuts} times"
             remark += (
@@ -410,13 +463,3 @@ class _Run:
             status=str(slide.status),
             solution=slide,
         )
-
-
-def _words(word: str) -> str:
-    known = {
-        "accelerates": "the loads give more than friction can take: there is no quasistatic motion",
-        "jammed": "no velocity satisfies the constraints",
-        "too far": "the next rest is far away: it jumps, which only inertia can follow",
-        "too many steps": "the minimum over an increment was not reached",
-    }
-    return known.get(word, f"the solver stopped: {word}")

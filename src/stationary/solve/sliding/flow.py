@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from stationary.solve.sliding.judge import Verdict
+from stationary.result.status import Status
+from stationary.solve.sliding.endings import Pace, conflict
+from stationary.solve.sliding.modes import same_mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.reduced import _mended, _newton, least_move
 from stationary.solve.sliding.settle import Outcome
+from stationary.solve.sliding.told import status_of
 
 # The shortest step, and one so short that velocities grow beyond all bounds, of the whole span.
 _SMALLEST, _VANISHING = 1e-13, 1e-9
@@ -23,6 +26,8 @@ _MOST_STEPS, _MOST_PARTS = 20_000, 200
 _THINNEST, _THICKEST = 1e-10, 1e-7
 # Steps into which the span is cut at least, and looks at each for the end of a mode.
 _LEAST_STEPS, _LOOKS = 50, 4
+# What is off by less than this share satisfies a law.
+_LAW = 1e-10
 # After some changes their number over the whole span is foreseen: how many times too many end it.
 _SOME, _FAR_TOO_MANY = 10, 5
 
@@ -48,9 +53,9 @@ class Flow:
     class Ended(Exception):  # noqa: N818  # an ending, not an error
         """The motion cannot go on: why."""
 
-        def __init__(self, word: str, message: str, outcome: Any = None, place: Any = None):
-            super().__init__(word)
-            self.word, self.message, self.outcome, self.place = word, message, outcome, place
+        def __init__(self, status: Status, outcome: Any = None, place: Any = None):
+            super().__init__(status)
+            self.status, self.outcome, self.place = status, outcome, place
 
     def __init__(
         self, question: Question, rtol: float, show: Callable[[float], None] = lambda t: None
@@ -73,6 +78,9 @@ class Flow:
         """Return the answer in a fixed mode."""
         place = self.question.at(t, q, viscous=True, touching=touching)
         if np.any(self.question.rubs >= 0):
+            found = same_mode(place.problem, self.question.pressed(place), near)
+            if found is not None:
+                return found, replace(place, problem=found.problem)
             outcome, place = solved(self.question, place, near)
             if outcome.word != "moves" or outcome.answer is None:
                 raise _Passed
@@ -120,10 +128,8 @@ class Flow:
         if _mended(answer)[0]:
             return False
         if np.any(self.question.rubs >= 0):
-            return bool(
-                np.array_equal(answer.stuck, near.stuck)
-                and np.array_equal(answer.working, near.working)
-            )
+            same = np.array_equal(answer.stuck, near.stuck) and answer.right(_LAW)
+            return bool(same and np.array_equal(answer.working, near.working))
         # What slides must not have turned round meanwhile.
         dry = (near.problem.power == 0) & ~near.stuck
         return bool(np.all(near.problem.sums(answer.y * near.y)[dry] > 0))
@@ -133,11 +139,8 @@ class Flow:
         place = self.question.at(t, q, viscous=True)
         outcome, place = solved(self.question, place, near if self._same(near, place) else None)
         if outcome.word in ("accelerates", "jammed") or outcome.answer is None:
-            message = {
-                "accelerates": "the loads give more than friction can take: it accelerates",
-                "jammed": "no velocity satisfies the constraints: it is jammed",
-            }.get(outcome.word, f"the solver stopped: {outcome.word}")
-            raise Flow.Ended(outcome.word, message, outcome, place)
+            status = status_of(self.question, place, outcome.word, outcome)
+            raise Flow.Ended(status, outcome, place)
         self.near, self.touching = outcome.answer, place.touching
 
     def _same(self, near: Answer | None, place: Place) -> bool:
@@ -167,6 +170,7 @@ class Flow:
         whole = last - float(grid[0])
         h, changes, hair = whole / 100, 0, _THINNEST * whole
         self.scale = max(1.0, float(np.abs(q).max(initial=0.0)))
+        pace = Pace(t, whole)
         while True:
             while k < len(grid) and grid[k] <= t + 1e-13 * whole:
                 yield self._kept(float(grid[k]), x)
@@ -189,8 +193,8 @@ class Flow:
                 # Stages beyond the end of the mode have spoilt the step: once more, up to it.
                 dense = self._up_to(t, x, end, 1e-4) or self._up_to(t, x, end, 1e-3) or dense
             self.steps += 1
-            if self.steps > _MOST_STEPS:
-                raise Flow.Ended("too many steps", f"stopped after {_MOST_STEPS} steps")
+            if self.steps > _MOST_STEPS or pace.stalls(end):
+                raise Flow.Ended(Status("too many steps", f"stopped after {self.steps} steps"))
             self.show(t)
             self.pieces.append(_Piece(t, end, dense, self.near, self.touching))  # pyright: ignore[reportArgumentType]
             while k < len(grid) and grid[k] <= end:
@@ -253,10 +257,8 @@ class Flow:
     def _past(self, t: float, x: np.ndarray, hair: float, whole: float):
         """Go past a corner by a hair; give up where a hair is not enough."""
         if hair > _THICKEST * whole:
-            raise Flow.Ended(
-                "too many changes",
-                f"found the same change again and again near t = {t:.6g}; increments follow better",
-            )
+            message = f"found the same change again and again near t = {t:.6g}"
+            raise Flow.Ended(Status("too many changes", f"{message}; increments follow better"))
         assert self.near is not None
         return t + hair, x + hair * np.concatenate([self.near.v, [0.0, 0.0]])
 
@@ -286,26 +288,20 @@ class Flow:
         return end, False
 
     def _jam(self, t: float, x: np.ndarray) -> Ended:
-        """Return the end of a motion whose velocities grow without bound: rows become dependent."""
+        """Return the end of a motion whose velocities grow without bound."""
         place = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
-        _, A, G = place.problem.matrices
-        rows = np.vstack([m.toarray() if hasattr(m, "toarray") else m for m in (A, G)])
-        size = np.linalg.norm(rows, axis=1, keepdims=True)
-        weights = np.linalg.svd(rows / np.maximum(size, 1e-300))[0][:, -1]
-        weights[np.abs(weights) < 1e-2] = 0.0
-        held = len(place.problem.b)
-        verdict = Verdict("jammed", rows=weights[:held], gaps=weights[held:])
-        message = f"velocities grow without bound near t = {t:.6g}: it jams"
-        return Flow.Ended("jammed", message, Outcome("jammed", verdict=verdict), place)
+        verdict = conflict(place.problem)
+        message = f"velocities grow without bound near t = {t:.6g}"
+        if verdict is None:
+            return Flow.Ended(Status("undecided", message))
+        outcome = Outcome("jammed", verdict=verdict)
+        return Flow.Ended(status_of(self.question, place, "jammed", outcome), outcome, place)
 
     def _change(self, t: float, x: np.ndarray, changes: int, many: int, done: float) -> None:
         # A rope need not be followed to its fiftieth link to see that it has more of them.
         if changes >= many or (changes >= _SOME and changes > _FAR_TOO_MANY * many * done):
-            raise Flow.Ended(
-                "too many changes",
-                f"found {changes} changes of what sticks up to t = {t:.6g}; increments follow so "
-                "many better",
-            )
+            message = f"found {changes} changes of what sticks up to t = {t:.6g}"
+            raise Flow.Ended(Status("too many changes", f"{message}; increments follow better"))
         self.events.append(t)
         self._mode(t, x[: self.n], None)
 

@@ -16,11 +16,13 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
+from stationary.solve.sliding.coulomb import limited
+from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import least_move, refined
-from stationary.solve.sliding.together import together
+from stationary.solve.sliding.together import together, without_kinks
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
@@ -28,6 +30,8 @@ _ROUNDING = 1e-12
 _LEAST_PART = 1 / 8**4
 # Up to this many coordinates eigenvalues that are not convex are taken out one by one.
 _ALL_EIGENVALUES = 100
+# How far another rest may be, relative to the size of the coordinates, to be one next to it.
+_BESIDE = 0.03
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,14 @@ class Failed(Exception):
 
 
 def increment(
-    question: Question, t: float, h: float, q: np.ndarray, v: np.ndarray, near: Answer | None
+    question: Question,
+    t: float,
+    h: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    near: Answer | None,
+    *,
+    quick: bool = False,
 ) -> Increment:
     """Find where the system is a time `h` later; `v` and `near` say what it did before."""
     layout, start = question.layout, question.at(t, q)
@@ -70,10 +81,12 @@ def increment(
     bent: tuple[np.ndarray, ...] | None = None
     if near is not None and len(near.mu) == len(every):
         bent = (near.y, near.lam, near.mu)
-    if not np.any(question.rubs >= 0):
-        made = _at_once(question, start, h, v, held, bent)
-        if made is not None:
-            return made
+    made = _at_once(question, start, h, v, held, bent)
+    if made is not None:
+        return made
+    if quick or (np.any(question.rubs >= 0) and without_kinks(start.problem)):
+        # A convex problem may lead closer, but friction that follows pressure is not part of one.
+        raise Failed("too many steps")
     size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
     outcome: Any = None
     settled_place: Any = None
@@ -107,6 +120,31 @@ def increment(
         # The next problem is about what is left of the way.
         guess = replace(answer, v=(1 - share) * move)
     raise Failed("too many steps", outcome, settled_place)
+
+
+def stable(
+    question: Question, t: float, h: float, q: np.ndarray, v: np.ndarray, near: Answer | None
+) -> Increment:
+    """Find an increment at the end of which it stays: a rest that the smallest push ends is none.
+
+    Next to it there may be another, as on either side of a column that begins to bend.
+    """
+    made = increment(question, t, h, q, v, near)
+    loose = runaway(question, made.t, made.q, made.answer)
+    if loose is None:
+        return made
+    verdict, size = loose[0].verdict, max(1.0, float(np.abs(q).max(initial=0.0)))
+    assert verdict is not None and verdict.ray is not None
+    for kick in (_BESIDE, -_BESIDE, 1e-2 * _BESIDE, -1e-2 * _BESIDE):
+        try:
+            aside = made.q + kick * size * verdict.ray
+            other = increment(question, t, h, q, (aside - q) / h, made.answer, quick=True)
+        except Failed:
+            continue
+        near_by = np.abs(other.q - made.q).max() <= _BESIDE * size
+        if near_by and runaway(question, other.t, other.q, other.answer) is None:
+            return other
+    raise Failed("accelerates", *loose)
 
 
 def extrapolated(
@@ -162,6 +200,7 @@ def _at_once(
     if found is None:
         return None
     place, moved = found.place, found.place.q - start.q
+    place = replace(place, problem=limited(place.problem, question.rubs, found.forces[2]))
     exact, _ = _over(question, place, start, moved, h, held, found.forces)
     y, lam, mu = found.forces
     answer = Answer(exact, found.move, y, lam, mu, found.stuck, found.working, "Newton")

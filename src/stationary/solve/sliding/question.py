@@ -88,7 +88,7 @@ def _range(places: np.ndarray) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _terms(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, list[int]]:
+def terms_of(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Return where the rates of each friction term begin, what presses it, and its widths."""
     layout, system = sliding.graph.layout, sliding.graph.system
     entries = (*system.friction, *layout.rubbing)
@@ -159,12 +159,12 @@ class Question:
     @property
     def starts(self) -> np.ndarray:
         """Where the rates of each friction term begin."""
-        return _terms(self.sliding)[0]
+        return terms_of(self.sliding)[0]
 
     @property
     def rubs(self) -> np.ndarray:
         """For each friction term the contact that presses it, or −1."""
-        return _terms(self.sliding)[1]
+        return terms_of(self.sliding)[1]
 
     @cached_property
     def _follows(self) -> np.ndarray | None:
@@ -181,7 +181,7 @@ class Question:
     def term_name(self, term: int) -> str:
         """Return the name of a friction term, with its row if it repeats."""
         count = 0
-        for rows, width in zip(self.layout.slips, _terms(self.sliding)[2]):
+        for rows, width in zip(self.layout.slips, terms_of(self.sliding)[2]):
             size = rows.places.size // width
             if term < count + size:
                 return rows.name if size == 1 else f"{rows.name}[{term - count}]"

@@ -2,6 +2,7 @@
 
 Dry friction is its own projection: y is the point of the ball |y| ≤ a next to y + ϱ w, for any
 ϱ > 0. Inside the ball a term sticks and w = 0; outside it slides and y = a z/|z| with z = y + ϱ w.
+At a contact with friction a itself is unknown: its coefficient times what presses.
 Sharp steps take the sets of the latest z, and arrive if these are right. Before that the corner is
 rounded, y = a w / √(w² + δ²), and δ falls as the steps become shorter: a front between what sticks
 and what slides then moves as far as it has to in a few steps (the primal-dual method of Chan, Golub
@@ -26,7 +27,7 @@ from stationary.derive.order import saddle_order
 from stationary.derive.sliding import Sliding
 from stationary.errors import StatementError
 from stationary.solve.sliding.problem import Problem
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question, evaluated, terms_of
 
 _MOST_STEPS, _SHARP_STEPS = 50, 5
 # Steps without progress after which it is given up.
@@ -37,6 +38,12 @@ _ROUNDING = 1e-12
 _FIRST, _LAST, _FALL = 0.1, 1e-13, 0.1
 # What holds twice is shared by forces that change least: so soft are rows, relative to the rest.
 _SOFT = 1e-7
+# The longest step, relative to the size of coordinates, unless the way itself is longer.
+_LONGEST = 0.3
+# A gap below zero by rounding's worth does not push by itself.
+_TOUCHES = 1e-14
+# So many contacts are opened one by one.
+_FEW = 8
 # Up to this bandwidth factors without sparse bookkeeping are faster.
 _NARROW = 60
 
@@ -49,6 +56,7 @@ class Found:
     forces: tuple[np.ndarray, ...]
     move: np.ndarray
     place: Place
+    limit: np.ndarray
     stuck: np.ndarray
     working: np.ndarray
 
@@ -61,7 +69,7 @@ class Found:
     def within(self) -> bool:
         """Whether dry friction is within its limit."""
         p = self.place.problem
-        excess = p.speeds(self.forces[0]) - p.size
+        excess = p.speeds(self.forces[0]) - self.limit
         return bool(np.all(excess[p.power == 0] <= 1e-10 * p.force))
 
 
@@ -77,13 +85,39 @@ def together(
 
     `held` are the rows that hold at the end of the increment; the others hold their rates.
     """
-    if np.any((start.problem.power > 0) & (start.problem.power < 1)):
-        # Such drag has no slope at rest.
+    if not without_kinks(start.problem):
         return None
     way = _Way(question, start, h, held)
     # A guess may be so far away that constraints seem to bend the wrong way.
     with np.errstate(all="ignore"):
-        return way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
+        found = way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
+        if found is None and start.problem.dense:
+            found = _patiently(way, forces)
+        return found
+
+
+def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
+    """Try again from the start: what is free to go anywhere stays as near to it as it can.
+
+    Contacts that seem to hold what cannot hold may be about to open: one of them, or all.
+    """
+    way.damping, (y, lam, mu) = _SOFT, forces
+    pressing = np.flatnonzero(mu > 0)
+    opened = [np.zeros(0, dtype=int), *([j] for j in pressing[:_FEW])]
+    if 1 < len(pressing):
+        opened.append(pressing)
+    for contacts in opened:
+        way.open[:] = False
+        way.open[contacts] = True
+        found = way.follow(way.start.q, (y, lam, np.where(way.open, 0.0, mu)), tame=False)
+        if found is not None and np.all(found.place.gap[contacts] >= -_TOUCHES * way.size):
+            return found
+    return None
+
+
+def without_kinks(problem: Problem) -> bool:
+    """Tell whether all drag has a slope at rest."""
+    return not np.any((problem.power > 0) & (problem.power < 1))
 
 
 class _Way:
@@ -93,7 +127,8 @@ class _Way:
         self.question, self.start, self.h, self.held = question, start, h, held
         self.saddle = _saddle(question.sliding)
         self.size = max(1.0, float(np.abs(start.q).max(initial=0.0)))
-        self.reach = 0.0
+        self.reach = self.damping = 0.0
+        self.open = np.zeros(len(start.gap), dtype=bool)
 
     def follow(self, x: np.ndarray, forces: tuple[np.ndarray, ...], tame: bool) -> Found | None:
         """Take steps with a corner that gets sharper; `tame` ones bend as links in tension do."""
@@ -103,7 +138,9 @@ class _Way:
             found = self.step(x, forces, blur, tame and far > 1e-2)
             if found is None or found.far > 1e3 * self.size:
                 return None
-            x, forces, far = found.x, found.forces, found.far / self.reach
+            share = min(1.0, max(_LONGEST * self.size, 3 * self.reach) / max(found.far, 1e-300))
+            x, far = x + share * found.move, found.far / self.reach
+            forces = tuple(a + share * (b - a) for a, b in zip(forces, found.forces))
             if far < tried or found.far <= rounding:
                 # Close to the end the sets are clear, unless something moves by rounding's worth.
                 end = self._finished(found)
@@ -156,9 +193,20 @@ class _Way:
         reach = self.reach
         force = max(p.force, *(np.abs(z).max(initial=0.0) for z in (lam, mu)))
         limit = p.size * h ** (-p.power)
-        law = _blurred(p, limit, w, y, blur * reach) if blur else _sharp(p, limit, w, y, reach)
+        pressed = question.rubs >= 0
+        presses = np.maximum(mu, 0.0)[question.rubs[pressed]]
+        stiff = np.maximum(limit, 1e-300) / reach
+        limit[pressed] *= presses
+        stiff[pressed] *= force
+        law = _blurred(p, limit, w, y, blur * reach) if blur else _sharp(p, limit, w, y, stiff)
         turn, give, target = law.rows(p, w, y, reach, force, sharp=not blur)
-        working = mu * reach > place.gap * force
+        # What presses a little more lets friction resist a little more.
+        more = np.zeros(p.terms)
+        more[pressed] = np.where(presses > 0, p.size[pressed], 0.0)
+        if not blur:
+            more[law.stuck] = 0.0
+        working = mu * reach > (place.gap + _TOUCHES * self.size) * force
+        working &= ~self.open
         given = (place.t, x, place.u, question.params)
         bent = (0 * y, np.minimum(lam, 0.0), 0 * mu) if tame else forces
         bends = [
@@ -173,15 +221,15 @@ class _Way:
             left = left - slope
             bends.append(self.saddle.values("viscous", second) / h)
         made = self.saddle.solve(
-            p, [z * (reach / force) for z in bends], turn, give, working,
-            left / force, target, -off / reach,
+            p, [z * (reach / force) for z in bends], turn, give, more[p.term] * law.unit, working,
+            self.damping, left / force, target, -off / reach,
             np.where(working, -place.gap / reach, -mu / force),
         )  # fmt: skip
         if made is None:
             return None
         move = reach * made[0]
         forces = tuple(z + force * dz for z, dz in zip(forces, made[1:]))
-        return Found(x + move, forces, move, place, law.stuck, working)
+        return Found(x + move, forces, move, place, limit, law.stuck, working)
 
 
 # -- the law of friction ---------------------------------------------------------------------------
@@ -229,10 +277,9 @@ def _wide(p: Problem, x: np.ndarray) -> np.ndarray:
     return made
 
 
-def _sharp(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, reach: float) -> _Law:
+def _sharp(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, stiff: np.ndarray) -> _Law:
     """Dry friction as a projection; what drags grows with its power."""
     dry = p.power == 0
-    stiff = np.where(dry, np.maximum(limit, 1e-300), 1.0) / reach
     z = np.where(dry[p.term], y + stiff[p.term] * w, w)
     far = p.speeds(z)
     stuck = dry & (far <= limit) & (limit > 0)
@@ -292,6 +339,7 @@ class _Saddle:
         if not graph.system.dissipation.is_zero:
             self._places["viscous"] = _pattern(sliding.viscous, 2)
         self._starts = np.zeros(0, dtype=int)
+        self._rubs = terms_of(sliding)[1]
 
     def values(self, name: str, matrix: Any) -> np.ndarray:
         """Return the entries of a matrix in the order of its pattern."""
@@ -312,11 +360,13 @@ class _Saddle:
         term = p.term[Bi[entry]]
         self._turned = term, row, Bi[entry] - p.starts[term], entry
         bends = [self._places[k] for k in ("tangent", "curvature", "viscous") if k in self._places]
-        diagonal = np.arange(n, self.total)
+        # The rates whose friction follows what presses a contact.
+        self._pressed = np.flatnonzero(self._rubs[p.term] >= 0)
+        diagonal = np.arange(self.total)
         places = [
             *bends, (Bj, n + Bi), (Aj, m + Ai), (Gj, rows + Gi),
             (n + p.starts[term] + row, Bj[entry]), (m + Ai, Aj), (rows + Gi, Gj),
-            (diagonal, diagonal),
+            (n + self._pressed, rows + self._rubs[p.term[self._pressed]]), (diagonal, diagonal),
         ]  # fmt: skip
         i, j = (np.concatenate(x) for x in zip(*places))
         pattern = sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=(self.total, self.total))
@@ -340,7 +390,9 @@ class _Saddle:
         bends: list[np.ndarray],
         turn: np.ndarray,
         give: np.ndarray,
+        more: np.ndarray,
         working: np.ndarray,
+        damping: float,
         *known: np.ndarray,
     ) -> list[np.ndarray] | None:
         """Return dx, dy, dλ and dμ in units of one, or None where the matrix is singular."""
@@ -352,8 +404,9 @@ class _Saddle:
         term, row, column, entry = self._turned
         data = np.concatenate([
             *bends, B, -A, -G, turn[term, row, column] * B[entry], A,
-            G * working[self._places["contacts"][0]],
-            -give, np.full(len(known[2]), _SOFT), np.where(working, _SOFT, 1.0),
+            G * working[self._places["contacts"][0]], (give * more)[self._pressed],
+            np.full(p.n, damping), -give, np.full(len(known[2]), _SOFT),
+            np.where(working, _SOFT, 1.0),
         ])  # fmt: skip
         right = np.zeros(self.total)
         right[self._rank] = np.concatenate(known)

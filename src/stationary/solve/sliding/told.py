@@ -76,7 +76,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         margin=_margin(outcome, word),
         gap=answer.gap if outcome.answer is not None else np.nan,
         residual=answer.residual if outcome.answer is not None else {},
-        status=_status(question, place, word, outcome, unique),
+        status=status_of(question, place, word, outcome, unique),
         method=answer.source,
         answer=answer,
     )
@@ -151,12 +151,15 @@ def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _status(
-    question: Question, place: Place, word: str, outcome: Outcome, unique: bool | None
+def status_of(
+    question: Question, place: Place, word: str, outcome: Outcome, unique: bool | None = None
 ) -> Status:
+    """Return how it ended, with a sentence about it."""
     if word == "accelerates":
         direction, feeder, sentence = _runaway(question, place, outcome)
-        message = f"the loads give more than friction can take, fed by {feeder}: {sentence}"
+        stiff = outcome.verdict is None or outcome.verdict.stiffness is None
+        what = "the loads give more than friction can take" if stiff else "no rest is near"
+        message = f"{what}, fed by {feeder}: {sentence}"
         return Status(word, message, direction, (feeder,))
     if word == "jammed":
         names, sentence = _conflict(question, place, outcome)
@@ -209,9 +212,10 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Veloci
     # Where contacts lift by as much as their friction would need to be pressed, it takes nothing.
     rubs = 0.0 if verdict is None else verdict.rubs
     rest = f", at contacts {rubs:.4g}" if rubs else ", contacts nothing" if np.any(pressed) else ""
-    sentence = (
-        f"along ({shown}) the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
-    )
+    found = f"the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
+    if verdict is not None and verdict.stiffness is not None:
+        found = f"the stiffness is {verdict.stiffness:.4g}: nothing brings it back"
+    sentence = f"along ({shown}) {found}"
     feeder = question.sliding.supplies[int(np.argmax(given))]
     return Velocities.of(ray, layout), feeder, sentence
 

@@ -1,0 +1,149 @@
+"""Why a motion cannot go on: what holds contradicts itself, or nothing brings it back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.solve.sliding.coulomb import limited
+from stationary.solve.sliding.judge import Verdict
+from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.settle import Outcome
+
+# Rows that are independent by less than this share soon contradict each other; a force that small,
+# relative to the largest, soon vanishes.
+_NEARLY = 1e-3
+# A stiffness below zero by less than this share is none.
+_NEUTRAL = 1e-7
+
+#: An outcome without an answer, and where.
+Failing = tuple[Outcome, Place]
+
+
+class Pace:
+    """How far it comes in a number of steps: one that hardly moves is not worth following."""
+
+    def __init__(self, first: float, whole: float, most: int = 1000):
+        self.t, self.whole, self.most, self.count = first, whole, most, 0
+
+    def stalls(self, t: float) -> bool:
+        """Count a step that ends at t; tell whether many have led nowhere."""
+        self.count += 1
+        if self.count < self.most:
+            return False
+        stalled, self.t, self.count = t - self.t < 1e-3 * self.whole, t, 0
+        return stalled
+
+
+def conflict(problem: Problem) -> Verdict | None:
+    """Name the rows that soon contradict each other, as velocities that grow without bound tell.
+
+    Contacts among them push, or they would open.
+    """
+    _, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
+    rows, rate = np.vstack([A, G]), np.concatenate([problem.b, problem.g])
+    size = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    if not np.any(rate):
+        return None
+    left, values, _ = np.linalg.svd(rows / size[:, None])
+    values = np.append(values, np.zeros(len(rows) - len(values)))
+    small = left[:, values <= _NEARLY * values[0]]
+    weights = -small @ (small.T @ (rate / size))
+    if np.linalg.norm(weights) <= _NEARLY * np.linalg.norm(rate / size):
+        return None
+    weights[np.abs(weights) < 1e-2 * np.abs(weights).max()] = 0.0
+    held = len(problem.b)
+    if np.any(weights[held:] < 0):
+        return None
+    return Verdict("jammed", rows=weights[:held], gaps=weights[held:])
+
+
+def ending(
+    question: Question, t: float, q: np.ndarray, ahead: np.ndarray, answer: Answer
+) -> Failing | None:
+    """Tell why a motion ends soon after a place, with the forces there, if that can be told.
+
+    `ahead` is where it would be a moment later, at its velocity.
+    """
+    if len(answer.working) != _gaps(question) or not answer.problem.dense:
+        return None
+    place = question.at(t, q, viscous=True, touching=np.flatnonzero(answer.working))
+    found = conflict(place.problem)
+    if found is not None:
+        return Outcome("jammed", verdict=found), place
+    # What is about to open or to slip does not hold for long.
+    pressing = answer.working & (answer.mu > _NEARLY * answer.strength)
+    room = answer.problem.size - answer.resists > _NEARLY * answer.problem.force
+    soon = replace(answer, working=pressing, stuck=answer.stuck & room)
+    for x, near in ((ahead, answer), (q, soon)):
+        outcome = runaway(question, t, x, near)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Failing | None:
+    """Return a direction along which nothing brings it back: where the stiffness is below zero.
+
+    Directions are those that nothing resists at once: what sticks, drags or slides across its way
+    is held. What presses a sliding contact changes its friction with it.
+    """
+    if not answer.problem.dense:
+        return None
+    place = question.at(t, q, viscous=True, touching=np.arange(_gaps(question)))
+    p, rough = answer.problem, place.problem.size
+    given = (place.t, place.q, place.u, question.params)
+    forces = np.concatenate([answer.y, answer.lam, answer.mu])
+    K = -_dense(evaluated(question.sliding, "tangent")(*given)[0])
+    K = K + _dense(evaluated(question.sliding, "curvature")(*given, forces)[0])
+    K = (K + K.T) / 2
+    B, A, G = (_dense(x) for x in place.problem.matrices)
+    ahead = np.where(answer.stuck | (answer.speeds > STILL * answer.speed), 0.0, 1.0)[p.term]
+    ahead = np.where(ahead > 0, answer.y, answer.rates)
+    unit = ahead / np.maximum(p.speeds(ahead), 1e-300)[p.term]
+    slides = ~answer.stuck & (p.power == 0) & (p.size > 0)
+    aside = B - unit[:, None] * p.sums(unit[:, None] * B)[p.term]
+    held = [A, B[answer.stuck[p.term] | (p.power > 0)[p.term]], aside[slides[p.term]]]
+    if place.problem.viscous is not None:
+        held.append(np.nan_to_num(_dense(place.problem.viscous(np.zeros(p.n))[2])))
+    pushed = G.copy()
+    for k in np.flatnonzero(slides & (question.rubs >= 0)):
+        rows = slice(p.starts[k], p.starts[k] + p.widths[k])
+        pushed[question.rubs[k]] -= rough[k] * (unit[rows] @ B[rows])
+    ways, turned = (_null(np.vstack([*held, x[answer.working]])) for x in (G, pushed))
+    if not ways.shape[1] or ways.shape != turned.shape:
+        return None
+    least, ray = _least(np.linalg.pinv(turned.T @ ways) @ (turned.T @ K @ ways))
+    scale = max(np.abs(K).max(initial=0.0), answer.strength / max(1.0, np.abs(q).max(initial=0.0)))
+    if not least < -_NEUTRAL * scale:
+        return None
+    ray = ways @ ray
+    ray = ray / np.abs(ray).max()
+    verdict = Verdict("accelerates", ray=np.where(np.abs(ray) < 1e-6, 0.0, ray), stiffness=least)
+    there = replace(place, problem=limited(place.problem, question.rubs, answer.mu))
+    return Outcome("accelerates", verdict=verdict), there
+
+
+def _least(K: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the least eigenvalue, by its real part, and its direction."""
+    values, vectors = np.linalg.eig(K)
+    k = int(np.argmin(np.real(values)))
+    return float(np.real(values[k])), np.real(vectors[:, k])
+
+
+def _gaps(question: Question) -> int:
+    return sum(rows.places.size for rows in question.layout.gaps)
+
+
+def _dense(x: Any) -> np.ndarray:
+    return x.toarray() if sparse.issparse(x) else np.asarray(x)
+
+
+def _null(rows: np.ndarray) -> np.ndarray:
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    _, values, V = np.linalg.svd(rows[size[:, 0] > 0] / size[size[:, 0] > 0])
+    return V[int(np.sum(values > 1e-10)) :].T

@@ -1,0 +1,162 @@
+"""Where a motion ends or takes a turn: limit points, locks, lift-off, buckling; closed forms."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import stationary as st
+
+x, y, phi = st.coordinates("x y phi")
+c, s = st.cos(phi), st.sin(phi)
+FOOT, TOP = (x - s / 2, y - c / 2), (x + s / 2, y + c / 2)
+
+
+def ended(system, **asked):
+    with pytest.raises(st.NoMotion) as caught:
+        st.quasistatics(system, **asked)
+    return caught.value, caught.value.solution
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.1, 0.3])
+def test_a_rod_pushed_upright_against_a_wall_topples_there(mu):
+    # The foot is below the top at t = 0.7 and goes on: nothing keeps the rod from falling back.
+    rod = st.System(
+        potential=1.0 * y,
+        contacts=[
+            st.Contact(FOOT[1], friction=mu, slip=FOOT[0], name="floor"),
+            st.Contact(1 - TOP[0], friction=mu, slip=TOP[1], name="wall"),
+        ],
+        constraints=[st.Constraint(FOOT[0] - 0.3 - st.t, name="push")],
+    )
+    start = {x: 0.65, y: np.cos(np.arcsin(0.7)) / 2, phi: np.arcsin(0.7)}
+    error, slide = ended(rod, span=(0, 0.9), start=start)
+    assert error.kind == "accelerates" and "nothing brings it back" in str(error)
+    assert slide.t[-1] == pytest.approx(0.7, abs=1e-6)
+    np.testing.assert_allclose(np.sin(slide[phi]), 0.7 - slide.t, rtol=0, atol=1e-9)
+    # With the foot held it turns about it: the centre moves half as fast as the top.
+    assert error.direction[x.dot] == pytest.approx(error.direction[phi.dot] / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.4])
+@pytest.mark.parametrize("line", [True, False])
+@pytest.mark.parametrize("method", ["auto", "increments"])
+def test_a_rod_raised_by_its_top_stands_up_and_leaves_the_floor(mu, line, method):
+    # Its velocities grow as 1/sin(phi) until it is upright, at t = 0.5; then it hangs.
+    held = [st.Constraint(TOP[1] - 0.5 - st.t, name="raise")]
+    held += [st.Constraint(TOP[0], name="line")] if line else []
+    floor = st.Contact(FOOT[1], friction=mu, slip=FOOT[0], name="floor")
+    rod = st.System(potential=1.0 * y, contacts=[floor], constraints=held)
+    start = {x: -np.sin(np.arccos(0.5)) / 2, y: 0.25, phi: np.arccos(0.5)}
+    slide = st.quasistatics(rod, span=(0, 0.7), start=start, method=method)
+    up = slide.t < 0.499
+    np.testing.assert_allclose(np.cos(slide[phi][up]), 0.5 + slide.t[up], rtol=0, atol=1e-9)
+    hangs = slide.t > 0.501
+    np.testing.assert_allclose(slide[phi][hangs], 0, atol=1e-9)
+    np.testing.assert_allclose(slide.lam["raise"][hangs], 1, atol=1e-9)
+    np.testing.assert_allclose(slide.lam["floor"][hangs], 0, atol=1e-9)
+    if not line:
+        # Nothing pushes sideways: the foot stands still and carries half of the weight.
+        np.testing.assert_allclose(slide.lam["floor"][up], 0.5, atol=1e-9)
+        np.testing.assert_allclose((slide[x] - np.sin(slide[phi]) / 2)[up], -np.sqrt(3) / 2)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.1])
+@pytest.mark.parametrize("cartesian", [True, False])
+def test_a_pendulum_pulled_aside_follows_the_force_in_any_coordinates(limit, cartesian):
+    # t cos(a) - sin(a) = limit, with a from the vertical.
+    across, down, held = (x, y, [x**2 + y**2 - 1]) if cartesian else (s, -c, [])
+    friction = [st.Friction(limit, on=(across, down))] if limit else []
+    pendulum = st.System(
+        potential=1.0 * down, work=st.t * across, friction=friction, constraints=held
+    )
+    start = {x: 0, y: -1} if cartesian else {phi: 0}
+    slide = st.quasistatics(pendulum, span=(0, 2), start=start, points=41)
+    angle = np.arctan2(slide[x], -slide[y]) if cartesian else slide[phi]
+    found = np.where(
+        slide.t > limit, np.arctan(slide.t) - np.arcsin(limit / np.hypot(1, slide.t)), 0
+    )
+    np.testing.assert_allclose(angle, found, atol=2e-4)
+
+
+def test_a_rod_on_a_hinge_with_friction_falls_when_it_leans_too_far():
+    rod = st.System(potential=st.cos(phi + st.t), friction=[st.Friction(0.1, on=phi)])
+    error, slide = ended(rod, span=(0, 0.5), start={phi: 0})
+    assert error.kind == "accelerates"
+    assert slide.t[-1] == pytest.approx(np.arcsin(0.1), abs=1e-8)
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_a_shallow_truss_snaps_at_its_limit_load(step):
+    # Bars of length l = sqrt(1 + y²): the force is greatest where l³ is their length at rest.
+    rest = np.sqrt(1.25)
+    truss = st.System(
+        potential=50 * (st.sqrt(1 + y**2) - rest) ** 2,
+        work=-st.t * y,
+        friction=[st.Friction(0.05, on=y)],
+    )
+    error, slide = ended(truss, span=(0, 6), start={y: 0.5}, step=step)
+    low = np.sqrt(rest ** (2 / 3) - 1)
+    assert error.kind == "accelerates" and abs(error.direction[y.dot]) == 1
+    assert slide.t[-1] == pytest.approx(100 * low * (rest / np.hypot(1, low) - 1) + 0.05, rel=1e-8)
+    assert slide[y][-1] == pytest.approx(low, abs=1e-3)
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_a_column_that_buckles_follows_one_of_its_branches(step):
+    column = st.System(potential=phi**2 / 2 + st.t * c)
+    slide = st.quasistatics(column, span=(0, 1.5), start={phi: 0}, step=step)
+    straight = slide.t < 0.99
+    np.testing.assert_allclose(slide[phi][straight], 0, atol=1e-9)
+    for t, found in zip(slide.t[~straight][2:], slide[phi][~straight][2:]):
+        assert abs(found) == pytest.approx(
+            brentq(lambda a, t=t: a - t * np.sin(a), 0.05, 3), rel=1e-6
+        )
+
+
+def test_friction_keeps_a_column_straight():
+    column = st.System(potential=phi**2 / 2 + st.t * c, friction=[st.Friction(0.01, on=phi)])
+    slide = st.quasistatics(column, span=(0, 1.5), start={phi: 0})
+    np.testing.assert_allclose(slide[phi], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["constraint", "contact"])
+def test_a_bead_pushed_up_a_hill_locks_where_slope_and_friction_make_a_right_angle(kind):
+    # Pushed level, it needs tan(slope + friction's angle): the slope x is 1/mu at the lock.
+    mu, steep = 0.5, st.sqrt(1 + x**2)
+    arc = (x * steep + st.log(x + steep)) / 2 + (y - x**2 / 2) * x / steep
+    hill = st.Contact((y - x**2 / 2) / steep, friction=mu, slip=arc, name="hill")
+    if kind == "contact":
+        bead = st.System(potential=1.0 * y, contacts=[hill, st.Contact(x - st.t, name="hand")])
+    else:
+        hand = st.Constraint(x - st.t, name="hand")
+        bead = st.System(potential=1.0 * y, contacts=[hill], constraints=[hand])
+    start = {x: 0.1, y: 0.005}
+    error, slide = ended(bead, span=(0.1, 3), start=start)
+    assert error.kind == "jammed" and set(error.names) == {"hill", "hand"}
+    assert "friction locks it" in str(error) and "friction locks it" in slide.status.message
+    assert slide.t[-1] == pytest.approx(1 / mu, abs=0.02)
+    angle = np.arctan(slide[x]) + np.arctan(mu)
+    np.testing.assert_allclose(slide.lam["hand"], np.tan(angle), rtol=1e-6)
+    # Increments find the same motion, and the same end.
+    other = st.quasistatics(bead, span=(0.1, 3), start=start, method="increments", throw=False)
+    assert other.status == "jammed"
+    assert other.t[-1] == pytest.approx(1 / mu, abs=1e-6)
+
+
+def test_a_pawl_locks_against_a_belt_one_way_only():
+    # Held by its contact at angle a from the vertical, it locks where tan(a) < mu.
+    for way, word in ((1, "jammed"), (-1, "done")):
+        belt = st.Contact(c - np.cos(0.2), friction=0.5, slip=s - way * st.t, name="belt")
+        pawl = st.System(potential=1.0 * c, contacts=[belt])
+        slide = st.quasistatics(pawl, span=(0, 1), start={phi: 0.2}, points=11, throw=False)
+        assert slide.status == word
+    # sin a = N (sin a + mu cos a)
+    np.testing.assert_allclose(slide.lam["belt"], 1 / (1 + 0.5 / np.tan(0.2)), rtol=1e-9)
+
+
+def test_a_start_that_cannot_move_comes_back():
+    pull = st.System(
+        potential=1.0 * y, work=st.t * x, constraints=[st.Constraint(x**2 + y**2 - 1, name="rod")]
+    )
+    slide = st.quasistatics(pull, span=(0, 2), start={x: 0, y: -1}, method="events", throw=False)
+    assert slide.status == "accelerates" and len(slide.t) == 1 and slide[y][-1] == -1
