@@ -370,3 +370,22 @@ def test_a_limit_surface_of_something_else_is_refused():
         "  Pass what st.slider returned.",
         lambda: st.limit_surface(sled()),
     )
+
+
+def test_names_twists_and_ranges_that_make_no_sense_are_refused():
+    V = st.parameters(V=1.0)
+    driven = st.System(
+        kinetic=x.dot**2 / 2, friction=[st.Friction(1.0, on=x, name="floor")],
+        constraints=[x - V * st.t],
+    )  # fmt: skip
+    step = st.minimum_power(driven)
+    for do, says in (
+        (lambda: step.forces["flor"], "friction term 'flor' is not known"),
+        (lambda: step.centre(driven), "a centre of rotation belongs to a rigid part"),
+        (lambda: st.limit_surface(st.slider(radius=1)).wrench((1, 2)), "a twist is two velocities"),
+        (lambda: st.quasistatic_error(driven, speed=V, travel="far"), "makes no sense"),
+        (lambda: st.quasistatic_error(driven, speed=V, travel=1, within=3), "makes no sense"),
+    ):
+        with pytest.raises(st.StatementError, match=says) as caught:
+            do()
+        assert len(str(caught.value).splitlines()) == 3

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.derive.graph import Graph
+from stationary.errors import StatementError, say
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
@@ -124,7 +125,19 @@ class LimitSurface(AbstractShown):
 
     def wrench(self, twist: Any) -> np.ndarray:
         """Return force and moment for one twist, or for many (…, 3)."""
-        return wrench(self.points, self.weights, np.asarray(twist, dtype=float))
+        try:
+            given = np.asarray(twist, dtype=float)
+        except (TypeError, ValueError):
+            given = np.zeros(0)
+        if given.shape[-1:] != (3,) or not np.all(np.isfinite(given)):
+            raise StatementError(
+                say(
+                    "a twist is two velocities and a rate of turning.",
+                    f"Found {str(twist)[:60]}.",
+                    "Give (vx, vy, omega), or an array of such rows.",
+                )
+            )
+        return wrench(self.points, self.weights, given)
 
     def plot(self):
         """Draw the surface over the two forces and the moment.

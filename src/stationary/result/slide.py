@@ -11,6 +11,7 @@ import numpy as np
 from stationary.errors import StatementError, say
 from stationary.result.motion import Instant, Motion
 from stationary.result.multipliers import Multipliers
+from stationary.result.step import Forces
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +104,7 @@ class Slide(Motion):
     def forces(self) -> dict[str, np.ndarray]:
         """The force of each friction term on the system, by name, shape (times, …)."""
         y = self.more[:, 3:]
-        return {r.name: -y[:, r.places] for r in self.kernel.layout.slips}
+        return Forces({r.name: -y[:, r.places] for r in self.kernel.layout.slips})
 
     @property
     def residual(self) -> dict[str, float]:
@@ -172,10 +173,8 @@ class Slid(Instant):
     @property
     def forces(self) -> dict[str, Any]:
         """The force of each friction term on the system, by name."""
-        return {
-            name: float(values[0]) if values.ndim == 1 else values[0]
-            for name, values in self.motion.forces.items()
-        }
+        found = self.motion.forces.items()
+        return Forces({name: float(x[0]) if x.ndim == 1 else x[0] for name, x in found})
 
     @property
     def power(self) -> float:

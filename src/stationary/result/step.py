@@ -10,13 +10,21 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError, say, unknown
 from stationary.lower.inputs import translate
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown
+
+
+class Forces(dict):
+    """Forces by the names of friction terms; another name is refused with the known ones."""
+
+    def __missing__(self, name: Any) -> Any:
+        """Refuse a name that no friction term has."""
+        raise StatementError(unknown("friction term", str(name), self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +134,16 @@ class Step(AbstractShown):
         part : System
             What `slider` returned: its first three coordinates are x, y and the angle.
         """
-        x, y, phi = part.coordinates[:3]
+        placed = getattr(part, "coordinates", ())[:3]
+        if len(placed) < 3:
+            raise StatementError(
+                say(
+                    "a centre of rotation belongs to a rigid part in a plane.",
+                    f"Found {type(part).__name__} with {len(placed)} coordinates.",
+                    "Pass what st.slider returned.",
+                )
+            )
+        x, y, phi = placed
         rate = self[phi.dot]
         if rate == 0:
             return (float("inf"), float("inf"))

@@ -17,7 +17,7 @@ from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.status import Status
-from stationary.result.step import Step
+from stationary.result.step import Forces, Step
 from stationary.solve.sliding.coulomb import pressed
 from stationary.solve.sliding.others import compared
 from stationary.solve.sliding.problem import Answer, largest
@@ -112,7 +112,7 @@ def _least_power(system: System, wrong: list[str], asked: tuple) -> Step:
     weighed = as_power(system)
     require_still(weighed)
     step = _step(weighed, *asked)
-    forces, known = dict(step.forces), {p.name: x for p, x in zip(system.parameters, step.params)}
+    forces, known = Forces(step.forces), {p.name: x for p, x in zip(system.parameters, step.params)}
     for entry in system.friction:
         term = entry.term if isinstance(entry, Repeated) else entry
         if isinstance(term, Drag):

@@ -151,8 +151,13 @@ def quasistatic_error(
                 "State what drives the system with it, as in a constraint x - V*st.t.",
             )
         )
-    low, high = (float(x) for x in within)
-    if not (0 < low < high and travel > 0 and 0 < level and count >= 10):
+    try:
+        low, high = (float(x) for x in within)
+        travel, level, count = float(travel), float(level), int(count)
+        sensible = 0 < low < high < np.inf and 0 < travel < np.inf and level > 0 and count >= 10
+    except (TypeError, ValueError):
+        sensible, low, high = False, 0.0, 0.0
+    if not sensible:
         raise StatementError(
             say(
                 "the range of speeds, the travel or the level makes no sense.",

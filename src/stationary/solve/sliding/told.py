@@ -14,7 +14,7 @@ from stationary.errors import DidNotConverge, NoMotion, say
 from stationary.result.limits import Velocities
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.step import Step
+from stationary.result.step import Forces, Step
 from stationary.solve.sliding.others import rubbing
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
@@ -56,7 +56,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         unique = False if len(free) or len(others) else True if known else None
     mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
     mu[place.touching] = answer.mu
-    named = {rows.name: _shaped(-y[rows.places]) for rows in layout.slips}
+    named = Forces({rows.name: _shaped(-y[rows.places]) for rows in layout.slips})
     return Step(
         system=question.system,
         graph=question.sliding.graph,
