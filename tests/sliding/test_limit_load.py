@@ -230,7 +230,9 @@ def test_a_block_slides_or_tips_whichever_comes_first(mu, push):
     else:
         turn = -1 / push
         np.testing.assert_allclose(found.mode, np.array([-1, -0.5, 1]) * turn, atol=1e-6)
-    assert "an upper bound, since friction follows pressure" in found.status.message
+    # Its pressures follow from balance: no motion is possible below.
+    assert found.exact and found.safe == pytest.approx(found.factor, rel=1e-8)
+    assert "below them Coulomb's law allows no motion" in found.status.message
 
 
 def test_a_mode_that_must_lift_says_so_and_one_without_contacts_says_nothing():
@@ -244,6 +246,26 @@ def test_a_mode_that_must_lift_says_so_and_one_without_contacts_says_nothing():
     assert "what slips also lifts" in found.status.message
     plain = st.limit_load(st.System(loads=[pulled], friction=[rub]), load=P)
     assert plain.status.message == "static and kinematic bounds agree"
+
+
+def test_a_block_in_a_slot_may_be_wedged_and_slides_from_where_it_is_not():
+    # A push H against one of two walls: pressed by them both it holds anything, by one μ H.
+    P = st.inputs("P")
+    mu, push = 0.4, 10.0
+    walls = [st.Contact(s * x, friction=mu, slip=y, name=f"wall {s}") for s in (-1, 1)]
+    slot = st.System(work=push * x, loads=[st.Load(-P, on=y)], contacts=walls)
+    found = st.limit_load(slot, load=P)
+    assert found.status == "unlimited" and found.factor == np.inf
+    assert found.safe == pytest.approx(mu * push, rel=1e-7) and not found.exact
+    assert "from 4 times the load on it may slide" in found.status.message
+    # Below, rest is the only motion; above, there is another.
+    for share, known in ((0.99, True), (1.01, False)):
+        step = st.minimum_power(slot, inputs={P: mu * push * share})
+        assert step.status == "sticks" and step.unique is known
+    # Against one wall alone it is as in every book.
+    one = st.System(work=push * x, loads=[st.Load(-P, on=y)], contacts=walls[:1])
+    found = st.limit_load(one, load=P)
+    assert found.factor == pytest.approx(mu * push, rel=1e-8) and found.exact
 
 
 def test_a_fence_that_moves_has_no_limit_load():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from examples import half_built_arch, two_finger_grasp
 from tests.sliding.ladder import ladder
 
 x, y, z, phi = st.coordinates("x y z phi")
@@ -171,6 +172,16 @@ def test_a_ladder_stands_above_the_known_angle_and_falls_below(mu, wall):
         if word == "sticks":
             assert not np.any(step.v) and max(step.residual.values()) < 1e-9
             assert np.isnan(step.margin)
+
+
+def test_an_arch_and_a_grasp_give_way_where_their_limit_loads_say():
+    arch, grasp, angle = half_built_arch, two_finger_grasp, -np.pi / 4
+    for share, word in ((0.999, "sticks"), (1.001, "accelerates")):
+        tilt = {arch.tilt: arch.exact(3)[0] * share}
+        assert st.newton(arch.system(3), params=tilt, throw=False).status == word
+        pull = {grasp.P: grasp.exact(angle) * share}
+        step = st.newton(grasp.system(), params={grasp.alpha: angle}, inputs=pull, throw=False)
+        assert step.status == word
 
 
 # -- at random -------------------------------------------------------------------------------------

@@ -58,9 +58,10 @@ class LimitLoad(AbstractShown):
         Friction forces at collapse, by name.
     lam : Multipliers
         Forces of constraints and contacts at collapse, by name.
-    exact : bool
-        Whether both theorems hold: nothing below the factor slides, nothing above it holds. Where
-        friction follows pressure only the second does, and the factor is an upper bound.
+    safe : float
+        Nothing slides below this factor, however it was loaded. Without friction that follows
+        pressure this is the factor itself; with it, the least at which Coulomb's law allows a
+        motion, or nan where contacts are too many to tell.
     status : Status
 
     Examples
@@ -80,8 +81,13 @@ class LimitLoad(AbstractShown):
     mode: Velocities
     forces: dict[str, Any]
     lam: Multipliers
-    exact: bool
+    safe: float
     status: Status
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing below the factor slides, as nothing above it holds."""
+        return bool(self.safe >= self.factor * (1 - 1e-6 * np.sign(self.factor)))
 
     def __repr__(self) -> str:
         layout = self.graph.layout
@@ -94,7 +100,8 @@ class LimitLoad(AbstractShown):
         return (
             f"Limit load of {self.system.name or 'a system'}: factor {self.factor:.8g}\n"
             f"  status       {self.status}: {self.status.message}\n"
-            f"  bounds       static {self.static:.10g}, kinematic {self.kinematic:.10g}\n"
+            f"  bounds       static {self.static:.10g}, kinematic {self.kinematic:.10g}; "
+            f"safe {'not known' if np.isnan(self.safe) else f'{self.safe:.10g}'}\n"
             f"  mode         {mode or 'none'}"
         )
 

@@ -21,6 +21,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.judge import Cones, Strength, strength
+from stationary.solve.sliding.modes import first
 from stationary.solve.sliding.principle import as_place, as_time, require_place
 from stationary.solve.sliding.problem import Problem
 from stationary.solve.sliding.question import Place, Question
@@ -41,7 +42,8 @@ def limit_load(
     still balance all forces: by the two theorems of limit analysis nothing below it slides and
     nothing above it holds. Friction at contacts counts with the cone |force| ≤ μ · pressure. It
     does not lift as it slips, and so only the second holds: this is an upper bound, and the mode is
-    one that Coulomb's law allows with these forces. ``found.exact`` and the status say so.
+    one that Coulomb's law allows with these forces. For few contacts ``found.safe`` is the least
+    factor at which Coulomb's law allows a motion at all. The status says what holds.
 
     Parameters
     ----------
@@ -98,11 +100,24 @@ def limit_load(
     return _wrapped(question, place, found, cone, live)
 
 
+# Up to so many modes of contacts all are tried.
+_FEW_MODES = 256
+
 _PRESSED = (
     "; an upper bound, since friction follows pressure: nothing holds more, but forces that "
     "balance do not prove rest, so that less may slide, depending on how it was loaded"
 )
+_FIRST = "; friction follows pressure, but below them Coulomb's law allows no motion"
 _LIFTS = "; in the mode what slips also lifts"
+
+
+def _safe(problem: Problem, cone: np.ndarray, live: np.ndarray, factor: float) -> float:
+    """Return the factor below which Coulomb's law allows no motion, or nan where nobody knows."""
+    # Without other loads nothing presses at first: there everything balances.
+    if factor <= 0 or not np.any(problem.f):
+        return np.nan
+    least = first(problem, cone, live, _FEW_MODES)
+    return np.nan if least is None else min(least, factor)
 
 
 def _slipping(
@@ -143,9 +158,17 @@ def _wrapped(
     question: Question, place: Place, found: Strength, cone: np.ndarray, live: np.ndarray
 ) -> LimitLoad:
     layout = question.layout
+    safe = np.nan if np.any(cone >= 0) else found.static
     if "DualInfeasible" in found.word:
-        status = Status("unlimited", "the load is held whatever its size: nothing gives way to it")
+        message = "forces within their limits balance the load whatever its size"
         factor = static = kinematic = np.inf
+        if np.any(cone >= 0):
+            safe = _safe(place.problem, cone, live, np.inf)
+            least = "" if np.isnan(safe) else f" from {safe:.6g} times the load on"
+            if not np.isinf(safe):
+                message += f"; but friction follows pressure, and{least} it may slide, depending on"
+                message += " how it was loaded"
+        status = Status("unlimited", message)
         v = np.zeros(place.problem.n)
     elif "PrimalInfeasible" in found.word:
         raise DidNotConverge(
@@ -165,7 +188,11 @@ def _wrapped(
         if np.any(cone >= 0):
             slips = _slipping(place.problem, cone, found, live)
             v = found.v if slips is None else slips
-            message += _PRESSED + (_LIFTS if slips is None else "")
+            safe = _safe(place.problem, cone, live, found.static)
+            message += _FIRST if safe >= found.static * (1 - 1e-6) else _PRESSED
+            if safe < found.static * (1 - 1e-6):
+                message += f"; below {safe:.6g} times the load no motion is possible"
+            message += _LIFTS if slips is None else ""
         status = Status("collapses", message)
         factor, static, kinematic = found.static, found.static, found.kinematic
     else:
@@ -189,7 +216,7 @@ def _wrapped(
         mode=Velocities.of(v, layout),
         forces=forces,
         lam=Multipliers.of(np.concatenate([found.lam, mu]), layout),
-        exact=not np.any(cone >= 0),
+        safe=float(safe),
         status=status,
     )
 

@@ -60,6 +60,18 @@ def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, b
     return np.array(rays).reshape(len(rays), problem.n), sure
 
 
+def first(problem: Problem, cone: np.ndarray, load: np.ndarray, most: int) -> float | None:
+    """Return the least multiple of a load, besides f, at which Coulomb's law allows a motion.
+
+    None where modes are too many, or one of them could not be decided.
+    """
+    modes = _modes(problem, cone, most)
+    if modes is None:
+        return None
+    least = [mode.first(load) for mode in modes if mode.ray() is not None]
+    return None if any(mode.doubts for mode in modes) else min(least, default=np.inf)
+
+
 def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[_Mode] | None:
     """Return all modes, or None where they are too many or slips are not along lines."""
     term = _rough(problem, cone)
@@ -312,32 +324,15 @@ class _Mode:
         moves[still] = False
         share = np.where(moves, p.size / np.maximum(r, 1e-300), 0.0)
         fixed = share[p.term] * w
-        closed, stuck, free = self._unknown(still)
+        closed, _, free = self._unknown(still)
         m, c = len(p.b), len(closed)
-        cones = Cones(m + c + len(free))
         F = p.force
-        cones.P = sparse.diags(np.repeat([0.0, 1.0], [m + c, len(free)]), format="csc")
         balance = self.columns(still)
         push = -(p.f - B.T @ fixed) / F
-        scale = 1.0 / np.maximum(np.abs(balance).max(axis=1, initial=0.0), 1e-300)
-        if np.any((scale > 1e100) & (np.abs(push) > _LAW)):
+        cones = self._possible(balance, push, still)
+        if cones is None:
             return None
-        scale = np.where(scale > 1e100, 1.0, scale)
-        cones.zero(sparse.csr_matrix(balance * scale[:, None]), push * scale)
-        presses = np.zeros((c, cones.unknowns))
-        presses[:, m : m + c] = -np.eye(c)
-        cones.least(sparse.csr_matrix(presses), np.zeros(c))
-        at = m + c
-        for k in (*stuck, *still):
-            d = int(p.widths[k])
-            block, rhs = np.zeros((d + 1, cones.unknowns)), np.zeros(d + 1)
-            block[1:, at : at + d] = -np.eye(d)
-            if k in stuck:
-                block[0, m + closed.index(int(self.cone[k]))] = -p.size[k]
-            else:
-                rhs[0] = p.size[k] / F
-            cones.add(sparse.csr_matrix(block), rhs, cones.package.SecondOrderConeT(d + 1))
-            at += d
+        cones.P = sparse.diags(np.repeat([0.0, 1.0], [m + c, len(free)]), format="csc")
         solution = cones.solve()
         if "Solved" not in str(solution.status):
             if "Infeasible" not in str(solution.status):
@@ -356,6 +351,56 @@ class _Mode:
             self.doubts.append("forces that nearly fit")
             return None
         return answer
+
+    def _possible(self, balance: np.ndarray, push: np.ndarray, still: list[int]) -> Cones | None:
+        """Ask for forces within their cones that balance a push; None where no column does."""
+        p = self.problem
+        closed, stuck, _ = self._unknown(still)
+        m, c = len(p.b), len(closed)
+        cones = Cones(balance.shape[1])
+        scale = 1.0 / np.maximum(np.abs(balance).max(axis=1, initial=0.0), 1e-300)
+        if np.any((scale > 1e100) & (np.abs(push) > _LAW)):
+            return None
+        scale = np.where(scale > 1e100, 1.0, scale)
+        cones.zero(sparse.csr_matrix(balance * scale[:, None]), push * scale)
+        presses = np.zeros((c, cones.unknowns))
+        presses[:, m : m + c] = -np.eye(c)
+        cones.least(sparse.csr_matrix(presses), np.zeros(c))
+        at = m + c
+        for k in (*stuck, *still):
+            d = int(p.widths[k])
+            block, rhs = np.zeros((d + 1, cones.unknowns)), np.zeros(d + 1)
+            block[1:, at : at + d] = -np.eye(d)
+            if k in stuck:
+                block[0, m + closed.index(int(self.cone[k]))] = -p.size[k]
+            else:
+                rhs[0] = p.size[k] / p.force
+            cones.add(sparse.csr_matrix(block), rhs, cones.package.SecondOrderConeT(d + 1))
+            at += d
+        return cones
+
+    def first(self, load: np.ndarray) -> float:
+        """Return the least multiple of a load at which forces of this mode balance, or infinity.
+
+        What else rubs may have any force within its limit: that can only make it less.
+        """
+        p = self.problem
+        reach = np.abs(load).max()
+        columns = self.columns(self.others.tolist())
+        balance = np.hstack([columns, load[:, None] / reach])
+        cones = self._possible(balance, -p.f / p.force, self.others.tolist())
+        if cones is None:
+            return np.inf
+        last = np.eye(cones.unknowns)[-1]
+        cones.least(sparse.csr_matrix(-last), np.zeros(1))
+        cones.cost = last
+        solution = cones.solve()
+        word = str(solution.status)
+        if "PrimalInfeasible" in word:
+            return np.inf
+        if "Solved" not in word:
+            self.doubts.append("no least load found")
+        return float(solution.x[-1]) * p.force / reach
 
     def _answer(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
         """Put forces x, in the order of the columns, and those already known in y together."""
