@@ -203,6 +203,7 @@ def test_a_step_has_no_accelerations():
 def test_stiffness_and_step_and_method_are_checked():
     for do, message in (
         (lambda: st.newton(sled(), stiffness=-1.0), "stiffness must be positive"),
+        (lambda: st.newton(sled(), stiffness="a"), "stiffness must be positive"),
         (lambda: st.quasistatics(sled(), span=(0, 1), step=0.0), "step must be positive"),
         (
             lambda: st.quasistatics(sled(), span=(0, 1), method="eventz"),
@@ -275,6 +276,12 @@ SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
     ({"points": [(0, 0)], "weights": 1.0, "limit": 2.0}, "does not belong to a slider on points."),
     ({"outline": SQUARE, "pusher": (0, 0)}, "the pusher of a slider is not one."),
     ({"outline": [(0, 0), (1, 0), (np.nan, 1)]}, "is not a polygon."),
+    ({"radius": "a"}, "the radius of a slider is not positive."),
+    ({"radius": 1.0, "count": "a"}, "a slider needs a support point."),
+    ({"radius": 1.0, "at": 3}, "a slider is placed by three coordinates."),
+    ({"radius": 1.0, "at": st.coordinates("x y")}, "a slider is placed by three coordinates."),
+    ({"radius": 1.0, "pressure": 3}, "the pressure of a slider is not a function of x and y."),
+    ({"radius": 1.0, "pressure": lambda x, y: [1.0, 2.0]}, "Found [1.0, 2.0] as its values."),
 ])  # fmt: skip
 def test_bad_sliders_are_refused(arguments, message):
     with pytest.raises(st.StatementError) as caught:
@@ -289,11 +296,18 @@ def test_bad_sliders_are_refused(arguments, message):
     ({"point": (0, 0), "corner": (0, 0)}, "a fence has no direction."),
     ({"point": (0, 0), "edge": ((1, 0), (1, 0))}, "the edge of a pusher has no length."),
     ({"point": (0, 0), "corner": (0, 0), "normal": (0, 0)}, "a fence has no direction."),
+    ({"point": (0, 0, 0), "edge": ((0, 0), (1, 0))}, "Found 3 expressions, expected two."),
+    ({"point": 1, "edge": ((0, 0), (1, 0))}, "Found 1 expression, expected two."),
+    ({"point": (0, 0), "edge": 3}, "the edge of a pusher is not given by numbers."),
+    ({"point": (0, 0), "edge": ((0, 0), (1, 0), (1, 1))}, "Found ((0, 0), (1, 0), (1, 1))."),
+    ({"point": (0, 0), "corner": "a", "normal": (0, 1)}, "Found 'a'."),
+    ({"point": (0, 0), "corner": (0, 0), "normal": (0, 1, 0)}, "the normal of a fence is not in"),
 ])  # fmt: skip
 def test_bad_pushers_are_refused(arguments, message):
     with pytest.raises(st.StatementError) as caught:
         st.slider(points=[(0, 0)], weights=1.0, pusher=st.Pusher(**arguments))
     assert message in str(caught.value)
+    assert str(caught.value).count("\n  ") == 2
 
 
 def test_an_edge_with_the_part_on_its_wrong_side_is_refused():

@@ -56,7 +56,7 @@ class Pusher:
 
     def contact(self, x: sp.Expr, y: sp.Expr, phi: sp.Expr) -> Contact:
         """Return the contact with a part at (x, y) turned by phi."""
-        X, Y = vector(self.point, "the point of a pusher")
+        X, Y = _plane(self.point, "the point of a pusher", "point=(0.1, st.t)")
         c, s = sp.cos(phi), sp.sin(phi)
         if (self.edge is None) == (self.corner is None):
             raise StatementError(
@@ -67,7 +67,7 @@ class Pusher:
                 )
             )
         if self.edge is not None:
-            P, Q = (np.asarray(p, dtype=float) for p in self.edge)
+            P, Q = _ends(self.edge)
             long = np.linalg.norm(Q - P)
             if not long > 0:
                 raise StatementError(
@@ -85,7 +85,9 @@ class Pusher:
             past = (slip - long * (1 + _END), -slip - long * _END)
             gap = sp.Max(along[1] * ahead[0] - along[0] * ahead[1], *past)
         else:
-            way = None if self.normal is None else vector(self.normal, "the normal of a fence")
+            way = self.normal
+            if way is not None:
+                way = _plane(way, "the normal of a fence", "normal=(0, 1)")
             if way is None or all(n.is_zero for n in way):
                 found = "a corner without normal=" if way is None else "a normal of zero"
                 raise StatementError(
@@ -95,7 +97,7 @@ class Pusher:
                         "Give the direction in which the fence pushes, as in normal=(0, 1).",
                     )
                 )
-            a, b = (float(z) for z in self.corner)
+            a, b = _numbers(self.corner, (2,), "the corner of a pusher", "corner=(1, 0.5)")
             nx, ny = way
             size = sp.sqrt(nx**2 + ny**2)
             place = x + c * a - s * b - X, y + s * a + c * b - Y
@@ -198,7 +200,7 @@ def slider(
     else:
         P, w = _spread(outline, radius, count)
         if pressure is not None:
-            w = w * np.asarray(pressure(P[:, 0], P[:, 1]), dtype=float)
+            w = w * _pressures(pressure, P)
         total = _total(limit)
         _require_weights(w)
         if isinstance(total, float):
@@ -206,7 +208,7 @@ def slider(
         else:
             w, units = w / w.sum(), (total,)
         border = _border(outline, radius)
-    x, y, phi = at if at is not None else coordinates("x y phi")
+    x, y, phi = coordinates("x y phi") if at is None else _place(at)
     c, s = sp.cos(phi), sp.sin(phi)
     support = each(
         lambda p, size: Friction(
@@ -226,10 +228,81 @@ def slider(
     part = Part("outline" if border is not None else "points", drawn, phi, name)
     seen = (part,)
     if pusher is not None:
-        where = vector(pusher.point, "the point of a pusher")
+        where = _plane(pusher.point, "the point of a pusher", "point=(0.1, st.t)")
         seen = (part, Part("particle", (where,), None, pusher.name))
     return System(
         friction=[support], contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen
+    )
+
+
+def _plane(value: Any, what: str, example: str) -> tuple[sp.Expr, sp.Expr]:
+    """Take two expressions: a place or a direction in the plane of the table."""
+    made = vector(value, what)
+    if len(made) != 2:
+        raise StatementError(
+            say(
+                f"{what} is not in the plane of the table.",
+                f"Found {len(made)} expression{'s' * (len(made) != 1)}, expected two.",
+                f"Give x and y, as in {example}.",
+            )
+        )
+    return made[0], made[1]
+
+
+def _numbers(value: Any, shape: tuple[int, ...], what: str, example: str) -> np.ndarray:
+    """Take numbers in the frame of the part."""
+    try:
+        made = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        made = np.array(np.nan)
+    if made.shape != shape or not np.all(np.isfinite(made)):
+        raise StatementError(
+            say(
+                f"{what} is not given by numbers.",
+                f"Found {repr(value)[:60]}.",
+                f"Give places on the part, in its own frame, as in {example}.",
+            )
+        )
+    return made
+
+
+def _ends(edge: Any) -> np.ndarray:
+    return _numbers(edge, (2, 2), "the edge of a pusher", "edge=((-1, 0), (1, 0))")
+
+
+def _place(at: Any) -> tuple[Coordinate, Coordinate, Coordinate]:
+    """Take the coordinates of a part."""
+    try:
+        made = tuple(at)
+    except TypeError:
+        made = ()
+    if len(made) != 3 or not all(isinstance(q, Coordinate) for q in made):
+        raise StatementError(
+            say(
+                "a slider is placed by three coordinates.",
+                f"Found at={str(at)[:60]}.",
+                'Give position and angle, as in at=st.coordinates("x y phi").',
+            )
+        )
+    return made
+
+
+def _pressures(pressure: Any, P: np.ndarray) -> np.ndarray:
+    """Evaluate a pressure at every point."""
+    found = pressure
+    if callable(pressure):
+        found = pressure(P[:, 0], P[:, 1])
+        try:
+            return np.broadcast_to(np.asarray(found, dtype=float), len(P))
+        except (TypeError, ValueError):
+            pass
+    raise StatementError(
+        say(
+            "the pressure of a slider is not a function of x and y.",
+            f"Found {str(found)[:40]}{'' if found is pressure else ' as its values'}.",
+            "Give a function of arrays that returns one of numbers, as in "
+            "pressure=lambda x, y: 1 + x.",
+        )
     )
 
 
@@ -237,7 +310,7 @@ def _require_side(pusher: Pusher, centre: np.ndarray, size: float) -> None:
     """Refuse an edge that has the part on its other side: it would be pulled, not pushed."""
     if pusher.edge is None:
         return
-    P, Q = (np.asarray(p, dtype=float) for p in pusher.edge)
+    P, Q = _ends(pusher.edge)
     along, arm = (Q - P) / np.linalg.norm(Q - P), centre - P
     if along[0] * arm[1] - along[1] * arm[0] < -1e-9 * max(size, np.abs(arm).max()):
         raise StatementError(
@@ -297,14 +370,18 @@ def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp
     return P, table[:, 0] if len(units) == 1 else table, tuple(units)
 
 
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
 def _total(limit: Any) -> float | sp.Expr:
     """Return a friction limit as a number or an expression of parameters."""
     if isinstance(limit, sp.Expr) and limit.free_symbols:
         return expression(limit, "the friction limit of a slider")
-    try:
-        total = 1.0 if limit is None else float(limit)
-    except (TypeError, ValueError):
-        total = np.nan
+    total = 1.0 if limit is None else _number(limit)
     if not 0 < total < np.inf:
         raise StatementError(
             say(
@@ -342,17 +419,17 @@ def _border(outline: Any, radius: float | None) -> np.ndarray:
     if radius is None:
         return _corners(outline)
     angle = np.linspace(0, 2 * np.pi, 49)[:-1]
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return float(radius) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sample an area evenly: points and the area that each stands for."""
-    if count < 1:
+    if not 1 <= _number(count) < np.inf:
         raise StatementError(
             say("a slider needs a support point.", f"Found count={count}.", "Give one or more.")
         )
     if radius is not None:
-        if not 0 < radius < np.inf:
+        if not 0 < _number(radius) < np.inf:
             raise StatementError(
                 say(
                     "the radius of a slider is not positive.",
@@ -360,7 +437,7 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
                     "Give the radius of the disc that rests on the table.",
                 )
             )
-        return _disc(float(radius), count)
+        return _disc(float(radius), int(count))
     corners = _corners(outline)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise StatementError(
@@ -385,7 +462,7 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
             say("the outline of a slider has no area.", f"Found {str(outline)[:60]}.",
                 "Give corners in order around it.")
         )  # fmt: skip
-    P, w = [], []
+    P, w, count = [], [], int(count)
     for corner, area in zip(triangles, areas):
         # Each triangle is cut into k² alike, of the same area all over the polygon.
         k = max(1, round(np.sqrt(count * area / areas.sum())))
@@ -402,14 +479,17 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
 
 
 def _disc(radius: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rings of equal width, each with points in proportion to its length."""
+    """Rings of equal width, each with points in proportion to its length.
+
+    Points lie at the mean radius of their ring: the moment of a rotation about the middle is exact.
+    """
     rings = max(1, round(np.sqrt(count / np.pi)))
     P, w = [], []
     for k in range(rings):
         inner, outer = radius * k / rings, radius * (k + 1) / rings
         number = max(3, round(2 * np.pi * (k + 0.5)))
         angle = 2 * np.pi * (np.arange(number) + 0.5 * (k % 2)) / number
-        middle = np.full(number, (inner + outer) / 2)
+        middle = 2 / 3 * (outer**3 - inner**3) / (outer**2 - inner**2)
         P.append(np.stack([middle * np.cos(angle), middle * np.sin(angle)], axis=1))
         w.append(np.full(number, np.pi * (outer**2 - inner**2) / number))
     return np.concatenate(P), np.concatenate(w)

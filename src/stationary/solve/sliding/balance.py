@@ -95,7 +95,7 @@ def newton(
     q, v = question.layout.state(as_place(at))
     place = question.at(t, q, viscous=True)
     require_place(question, place)
-    if stiffness is not None and not (stiffness > 0 and np.isfinite(stiffness)):
+    if stiffness is not None and not _positive(stiffness):
         raise StatementError(
             say("stiffness must be positive.", f"Found {stiffness}.", "Give a large number.")
         )
@@ -120,6 +120,13 @@ def newton(
             solution=step,
         )
     return step
+
+
+def _positive(value: Any) -> bool:
+    try:
+        return 0 < float(value) < np.inf
+    except (TypeError, ValueError):
+        return False
 
 
 def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
