@@ -157,6 +157,87 @@ def test_drag_bounds_what_dry_friction_alone_would_not():
     assert st.newton(wet)[x.dot] == pytest.approx(1e3, rel=1e-9)
 
 
+def test_a_load_that_neither_drag_nor_dry_friction_meets_accelerates_past_both():
+    # Drag holds x + y and friction x + z, each against a belt; along (1, −1, −1) nothing does.
+    system = st.System(
+        work=0.3 * x - 0.2 * y + 0.1 * z,
+        friction=[
+            st.Drag(2.0, 2, on=x + y - 1.6 * st.t, name="water"),
+            st.Friction(3.0, on=x + z + 2 * st.t, name="belt"),
+        ],
+    )
+    error = caught(system)
+    assert error.kind == "accelerates"
+    np.testing.assert_allclose(error.direction, [1, -1, -1], atol=1e-6)
+
+
+# -- slow and fast together -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("V", [1e-4, 1.0, 30.0, 300.0, 1e3, 3e3, 1e5])
+def test_an_imposed_speed_on_cubic_drag_is_met_at_any_speed(V):
+    # Forces from 1 to V³: the contact pushes with all of them, v = V.
+    system = st.System(
+        friction=[
+            st.Drag(1.0, 3, on=x, name="water"), st.Friction(1.0, on=x, name="floor"),
+            st.Drag(1.0, 0.5, on=x + st.t, name="seal"),
+        ],
+        contacts=[st.Contact(x - V * st.t, name="hand")],
+    )  # fmt: skip
+    step = st.newton(system)
+    assert step[x.dot] == pytest.approx(V, rel=1e-14)
+    assert step.lam["hand"] == pytest.approx(V**3 + 1 + np.sqrt(V + 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("V", [30.0, 1e3, 1e5])
+def test_light_forces_balance_beside_heavy_ones(V):
+    # x is forced through cubic drag; y creeps under 3 − 1 against drag; z is carried by a belt at V
+    # on which cubic drag holds it back from the floor's 5: e (V − v)³ = 5.
+    system = st.System(
+        work=3 * y,
+        friction=[
+            st.Drag(1.0, 3, on=x, name="water"),
+            st.Friction(1.0, on=y, name="slot"), st.Drag(0.1, 1, on=y, name="oil"),
+            st.Friction(5.0, on=z, name="floor"), st.Drag(40.0, 3, on=z - V * st.t, name="belt"),
+        ],
+        constraints=[st.Constraint(x - V * st.t, name="hand")],
+        coordinates=[x, y, z],
+    )  # fmt: skip
+    step = st.newton(system)
+    np.testing.assert_allclose(step.v, [V, 20, V - 0.5], rtol=1e-12)
+    assert step.lam["hand"] == pytest.approx(V**3, rel=1e-12)
+    assert step.forces["belt"] == pytest.approx(5, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_balance_is_least_dissipation_over_seven_decades_of_speed(seed):
+    rng = np.random.default_rng(seed)
+    V = 10 ** rng.uniform(-3, 4)
+
+    def along():
+        drift = float(rng.normal() * V) * st.t if rng.random() < 0.7 else 0
+        return sum(float(a) * u for a, u in zip(rng.normal(size=3), (x, y, z))) + drift
+
+    def size():
+        return float(10 ** rng.uniform(-2, 2))
+
+    system = st.System(
+        work=along().subs(st.t, 0),
+        friction=[
+            st.Friction(size(), on=(along(), along()), name="dry"),
+            st.Friction(3.0, on=(x, y, z), name="all"),
+            st.Drag(size(), 3, on=along(), name="water"),
+        ],
+        contacts=[st.Contact(along(), name="hand")],
+        constraints=[st.Constraint(along(), name="rod")],
+        coordinates=[x, y, z],
+    )
+    balance, least = st.newton(system), st.minimum_dissipation(system)
+    assert max(balance.residual.values()) < 1e-9
+    if least.unique:
+        np.testing.assert_allclose(balance.v, least.v, atol=1e-9 * max(np.abs(least.v).max(), V))
+
+
 # -- it sticks -------------------------------------------------------------------------------------
 
 

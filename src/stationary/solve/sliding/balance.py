@@ -195,19 +195,25 @@ _Proof = tuple[Verdict, np.ndarray]
 
 
 def _prop(law: Law, share: float) -> None:
-    stiff = law.problem.force / law.speed
-    law.drag, law.give = share * stiff, share / stiff
+    law.drag = share * law.light / law.speed
+    law.give = min(share, 1.0) * law.speed / law.strongest
 
 
 def _followed(law: Law, v: np.ndarray) -> list[np.ndarray]:
     """Return the balance as its props are taken away step by step, as far as it can be followed."""
+    law.strength = law.strongest
     z, path = law.begin(v), []
-    for share in _PROPS:
+    # Where imposed motions meet strong drag, the prop is as strong at first.
+    more = np.arange(round(2 * np.log10(law.strongest / law.light)), 0, -1)
+    for share in (*10.0 ** (more / 2), *_PROPS):
         _prop(law, share)
-        z, left = law.round(z, share * law.speed)
-        if left > 1e-9 * max(1.0, np.abs(z[law.n :]).max(initial=0.0) / law.problem.force):
+        eps = min(share, 1.0) * law.speed
+        z, left = law.round(z, eps)
+        # Steep corners amplify rounding; what the end of the path is good for is proved there.
+        if left > 1e-6:
             break
-        path.append(law.sharpened(z, share * law.speed))
+        law.measure(z, eps)
+        path.append(law.sharpened(z, eps))
     _prop(law, 0.0)
     return path
 
@@ -234,7 +240,7 @@ def _proof(law: Law, path: list[np.ndarray]) -> _Proof | None:
     parts = [np.split(end, [law.n]) for end in path[-3:]]
     speeds, forces = ([largest(x[i]) for x in parts] for i in (0, 1))
     grown, proof = path[-1] - path[-2], None
-    if _grows(forces) and forces[-1] > 30 * law.problem.force:
+    if _grows(forces) and forces[-1] > 30 * law.strongest:
         proof = _locked(law, grown)
     if proof is None and _grows(speeds) and speeds[-1] > 30 * law.speed:
         proof = _runs(law, grown[: law.n], path[-1])
@@ -251,7 +257,9 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     mu = end[len(end) - law.gaps :]
     ray = v / (np.abs(v).max(initial=0.0) or 1.0)
     held = law.A if law.stiffness is None else law.A[:0]
-    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5]])
+    # What slips by next to nothing does not slip along the ray itself.
+    still = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
+    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5], law.B[still]])
     if len(held):
         ray = ray - np.linalg.lstsq(held, held @ ray, rcond=1e-12)[0]
     size, _ = law.sizes(mu)
@@ -305,7 +313,7 @@ def _mode(law: Law, rough: dict[int, int], choice: tuple[int, ...]) -> np.ndarra
     n, m, rows, gaps = law.n, len(p.c), law.rows, law.gaps
     a, b, c = n, n + m, n + m + rows
     M, r = np.zeros((c + gaps, c + gaps)), np.zeros(c + gaps)
-    F, V = p.force, law.speed
+    F, V = law.strength, law.speed
     M[:n, :n] = -law.drag * np.eye(n) / F
     M[:n, a:b], M[:n, b:c], M[:n, c:] = -law.B.T / F, law.A.T / F, law.G.T / F
     r[:n] = -p.f / F

@@ -19,6 +19,13 @@ _MOST_STEPS, _FEW_STEPS = 100, 20
 _ROUND, _SHARP, _SHARPER = 1.0, 1e-9, 0.2
 # How far a slip moves the guess of its force, as multiples of what is natural.
 _FACTORS = (1.0, 0.1, 10.0, 0.01, 100.0)
+# The search is lost where so much of the forces is left over with round corners.
+_LOST = 1e-3
+# How often rows are measured anew by what adds up in them.
+_ROUNDS = 3
+
+#: What is left over at unknowns, its slope, and what adds up in each row.
+Residual = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 class Law:
@@ -42,6 +49,31 @@ class Law:
         self.drag = self.give = 0.0
         drive = (problem.b, problem.c, problem.g)
         self.speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+        self.strength = self.strongest = self._strongest()
+        dry = problem.size[(problem.power == 0) & (self.pressed == -1)]
+        self.light = max(dry.max(initial=0.0), largest(problem.f)) or self.strongest
+
+    def _carried(self) -> np.ndarray:
+        """Return the smallest velocity that does what is imposed."""
+        p = self.problem
+        pushes = p.g < 0
+        rows, rates = np.vstack([self.A, self.G[pushes]]), np.append(p.b, p.g[pushes])
+        if not np.any(rates):
+            return np.zeros(self.n)
+        return np.linalg.lstsq(rows, -rates, rcond=1e-12)[0]
+
+    def _strongest(self) -> float:
+        """Return how strong forces are where all move as imposed."""
+        p, v = self.problem, self._carried()
+        grows = p.power > 0
+        size = p.size[grows] * p.speeds(self.B @ v + p.c)[grows] ** p.power[grows]
+        return max(p.force, size.max(initial=0.0), largest(self.force(v)[0]))
+
+    def measure(self, z: np.ndarray, eps: float) -> None:
+        """Measure forces by the strongest of those at v, λ and μ."""
+        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
+        forces = (self.force(v)[0], self.rounded(v, mu, eps)[0], lam, mu)
+        self.strength = max(self.light, *map(largest, forces))
 
     def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return all forces but those of friction terms and of what holds, and their slope."""
@@ -75,7 +107,9 @@ class Law:
         for k in range(p.terms):
             rows = slice(p.starts[k], p.starts[k] + p.widths[k])
             part, n = w[rows], p.power[k]
-            r = np.sqrt(part @ part + eps**2)
+            # Drag has no corner from the first power on.
+            width = eps if n < 1 else _SHARP * self.speed
+            r = np.sqrt(part @ part + width**2)
             unit = part * r ** (n - 1)
             y[rows] = size[k] * unit
             bend = np.eye(len(part)) * r ** (n - 1) + (n - 1) * r ** (n - 3) * np.outer(part, part)
@@ -97,7 +131,7 @@ class Law:
         force, slope = self.force(v)
         y, by_v, by_mu = self.rounded(v, mu, eps)
         balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
-        F = p.force
+        F = self.strength
         held = self.soft * lam + self.A @ v + p.b
         # Complementarity, rounded: rate · μ = eps².
         rate = (self.G @ v + p.g + self.give * mu) / self.speed
@@ -106,6 +140,10 @@ class Law:
         touch = rate + press - root
         root = np.maximum(root, 1e-300)
         residual = np.concatenate([balance / F, held / self.speed, touch])
+        share = np.concatenate([
+            self._pulls(v, force, y, lam, mu) / F, self._holds(v, lam) / self.speed,
+            np.abs(rate) + np.abs(press) + root,
+        ])  # fmt: skip
         J = np.zeros((len(z), len(z)))
         n, m = self.n, self.n + self.rows
         J[:n, :n] = (slope.toarray() - self.drag * np.eye(n) - self.B.T @ by_v) / F
@@ -115,34 +153,68 @@ class Law:
         opens = (1 - rate / root) / self.speed
         J[m:, :n] = opens[:, None] * self.G
         J[m:, m:] = np.diag((1 - press / root) / F + opens * self.give)
-        return residual, J
+        return residual, J, share
+
+    def _pulls(
+        self, v: np.ndarray, force: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray
+    ) -> np.ndarray:
+        """Return the size of the forces on each coordinate, whatever their signs."""
+        parts = ((self.B, y), (self.A, lam), (self.G, mu))
+        given = np.abs(force) + self.drag * np.abs(v)
+        return given + sum(np.abs(M.T) @ np.abs(x) for M, x in parts)
+
+    def _holds(self, v: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        """Return the size of the rates in each constraint, whatever their signs."""
+        return self.soft * np.abs(lam) + np.abs(self.A) @ np.abs(v) + np.abs(self.problem.b)
 
     def _descend(
+        self, z: np.ndarray, residual: Residual, tolerance: float, steps: int, least: float = 1e-6
+    ) -> tuple[np.ndarray, float]:
+        """Solve, and again with every row measured by what adds up in it, where that is more.
+
+        Return what is left as well: of each row, as a share of what adds up in it.
+        """
+        weight, left, best = np.ones(1), np.inf, z
+        for _ in range(_ROUNDS):
+            z = self._shortened(z, residual, weight, tolerance, steps, least)
+            r, _, share = residual(z)
+            share = np.maximum(share, 1e-4 * self.light / self.strength)
+            new = float(np.abs(r / share).max(initial=0.0))
+            if not new < left:
+                break
+            best, left = z, new
+            if left <= tolerance or least > 1e-6:
+                break
+            weight = 1 / share
+        return best, left
+
+    def _shortened(
         self,
         z: np.ndarray,
-        residual: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+        residual: Residual,
+        weight: np.ndarray,
         tolerance: float,
         steps: int,
-        least: float = 1e-6,
-    ) -> tuple[np.ndarray, float]:
+        least: float,
+    ) -> np.ndarray:
         """Newton's method, shortened until the residual goes down."""
-        r, J = residual(z)
+        r, J, _ = residual(z)
         for _ in range(steps):
-            size = np.linalg.norm(r)
+            size = np.linalg.norm(weight * r)
             if size <= tolerance:
                 break
             move = _least(J, -r)
             share = 1.0
             while share > least:
                 trial = z + share * move
-                new, slope = residual(trial)
-                if np.all(np.isfinite(new)) and np.linalg.norm(new) <= (1 - 1e-4 * share) * size:
+                new, slope, _ = residual(trial)
+                if np.linalg.norm(weight * new) <= (1 - 1e-4 * share) * size:
                     z, r, J = trial, new, slope
                     break
                 share /= 2
             else:
                 break
-        return z, float(np.abs(r).max(initial=0.0))
+        return z
 
     # -- sharp corners: unknowns v, y, λ, μ -------------------------------------------------------
 
@@ -151,14 +223,14 @@ class Law:
         v, y, lam, mu = np.split(z, [n, n + m, n + m + rows])
         p = self.problem
         force, slope = self.force(v)
-        F, a, b, c = p.force, n, n + m, n + m + rows
+        F, a, b, c = self.strength, n, n + m, n + m + rows
         J = np.zeros((len(z), len(z)))
         balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
         J[:a, :n], J[:a, a:b] = (slope.toarray() - self.drag * np.eye(n)) / F, -self.B.T / F
         J[:a, b:c], J[:a, c:] = self.A.T / F, self.G.T / F
         size, press = self.sizes(mu)
         w = self.B @ v + p.c
-        law = np.zeros(m)
+        law, works = np.zeros(m), np.abs(y) + size[p.term]
         for k in range(p.terms):
             i = slice(p.starts[k], p.starts[k] + p.widths[k])
             at = slice(a + p.starts[k], a + p.starts[k] + p.widths[k])
@@ -170,10 +242,12 @@ class Law:
                     law[i] = scale[k] * (w[i] - back)
                     J[at, :n] = scale[k] * self.B[i] / F
                     J[at, at] = -scale[k] * bend / F
+                    works[i] = scale[k] * (np.abs(w[i]) + np.abs(back))
                     continue
                 r = np.linalg.norm(w[i])
                 unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
                 law[i] = y[i] - size[k] * unit
+                works[i] = np.abs(y[i]) + size[k] * np.abs(unit)
                 bend = np.zeros((d, d))
                 if r > 0:
                     bend = np.eye(d) * r ** (p.power[k] - 1)
@@ -205,7 +279,12 @@ class Law:
         J[c:, :n] = np.where(closed[:, None], self.G / self.speed, 0.0)
         J[c:, c:] = np.diag(np.where(closed, self.give / self.speed, 1 / F))
         residual = np.concatenate([balance / F, law / F, held / self.speed, touch])
-        return residual, J
+        opens = (np.abs(self.G) @ np.abs(v) + np.abs(p.g) + self.give * np.abs(mu)) / self.speed
+        share = np.concatenate([
+            self._pulls(v, force, y, lam, mu) / F, works / F, self._holds(v, lam) / self.speed,
+            np.where(closed, opens, np.abs(mu) / F),
+        ])  # fmt: skip
+        return residual, J, share
 
     def solve(self, v: np.ndarray) -> Answer | None:
         """Sharpen the corners step by step, then solve with sharp ones."""
@@ -213,19 +292,22 @@ class Law:
         eps, left = _ROUND * self.speed, np.inf
         while eps > _SHARP * self.speed:
             z, left = self.round(z, eps)
+            if left > _LOST:
+                self.left = left
+                return None
+            self.measure(z, eps)
             eps *= _SHARPER
         self.left = left
         return self.sharp(self.sharpened(z, eps / _SHARPER))
 
     def begin(self, v: np.ndarray) -> np.ndarray:
         """Return v, λ and μ from which to start."""
-        lam, mu = np.zeros(self.rows), np.full(self.gaps, self.problem.force * 0.1)
+        lam, mu = np.zeros(self.rows), np.full(self.gaps, self.strength * 0.1)
         return np.concatenate([v, lam, mu])
 
     def round(self, z: np.ndarray, eps: float) -> tuple[np.ndarray, float]:
         """Solve for v, λ and μ with corners of width eps; return what is left as well."""
-        large = max(1.0, np.abs(z[self.n :]).max(initial=0.0) / self.problem.force)
-        return self._descend(z, lambda x: self._round_residual(x, eps), 1e-10 * large, 60)
+        return self._descend(z, lambda x: self._round_residual(x, eps), 1e-10, 60)
 
     def sharpened(self, z: np.ndarray, eps: float) -> np.ndarray:
         """Return v, y, λ and μ where corners were of width eps."""
@@ -241,16 +323,14 @@ class Law:
     def sharpest(self, z: np.ndarray, *, near: bool = False) -> np.ndarray | None:
         """Return v, y, λ and μ with sharp corners, if the search ends; `near` searches little."""
         size, _ = self.sizes(z[len(z) - self.gaps :])
-        # What is large is known to fewer digits.
-        large = max(1.0, np.abs(z[self.n :]).max(initial=0.0) / self.problem.force)
         for factor in _FACTORS[: 1 if near else None]:
-            scale = np.maximum(size, 1e-6 * self.problem.force) / self.speed * factor
+            scale = np.maximum(size, 1e-6 * self.strength) / self.speed * factor
             found, left = self._descend(
-                z, lambda x, s=scale: self._sharp_residual(x, s), 1e-14 * large,
+                z, lambda x, s=scale: self._sharp_residual(x, s), 1e-14,
                 *((_FEW_STEPS, 0.1) if near else (_MOST_STEPS, 1e-6)),
             )  # fmt: skip
             self.left = min(self.left, left)
-            if left <= 1e-10 * large:
+            if left <= 1e-10:
                 return found
         return None
 
