@@ -192,6 +192,35 @@ def test_the_load_that_feeds_an_acceleration_is_named_with_its_direction():
     assert np.array([3.0, -0.3]) @ ray > 2.0 * np.linalg.norm(ray)
 
 
+def test_no_motion_is_called_running_away_that_friction_outweighs():
+    """Belts so fast that forces span thirteen decades mislead an interior-point method."""
+    z = st.coordinates("z")
+
+    def along(row, drift=0.0):
+        return sum(a * u for a, u in zip(row, (x, y, z))) + drift * st.t
+
+    water, seal, push = (-0.972, -1.13, 0.306), (-0.985, -1.11, -0.761), (-1.87, -0.423, 1.01)
+    system = st.System(
+        work=along(push),
+        friction=[
+            st.Friction(2.01, on=(x, y, z), name="all"),
+            st.Friction(
+                0.0677,
+                on=(along((-0.782, 0.267, -0.249), 622), along((0.858, 0.475, -0.451), -3710)),
+            ),
+            st.Drag(10.3, 3, on=along(water, -9110), name="water"),
+            st.Drag(42.3, 0.5, on=along(seal, 3190), name="seal"),
+        ],
+        contacts=[st.Contact(along((0.984, 0.63, -0.238), -9080), name="hand")],
+        coordinates=[x, y, z],
+    )
+    # One direction is free of drag; along it friction on all alone takes more than the load gives.
+    free = np.cross(water, seal)
+    assert 2.01 * np.linalg.norm(free) > abs(np.dot(push, free))
+    for ask in (st.minimum_dissipation, st.newton):
+        assert ask(system, throw=False).status != "accelerates"
+
+
 def test_without_throwing_the_same_facts_are_in_the_status():
     pulled = st.System(work=3 * x, friction=[st.Friction(2.0, on=x)])
     step = st.minimum_power(pulled, throw=False)

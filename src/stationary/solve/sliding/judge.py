@@ -151,7 +151,7 @@ def judged(problem: Problem) -> Verdict:
     x, z = np.array(solution.x), np.array(solution.z)
     rows, gaps = len(problem.b), len(problem.g)
     if "DualInfeasible" in word:
-        return Verdict("accelerates", ray=x[:n])
+        return Verdict("accelerates", ray=x[:n]) if _runs(problem, x[:n]) else Verdict("undecided")
     if "PrimalInfeasible" in word:
         return Verdict("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
     if "Solved" not in word and "InsufficientProgress" not in word:
@@ -173,6 +173,17 @@ def judged(problem: Problem) -> Verdict:
     rate = problem.matrices[2] @ v + problem.g
     working = (rate / scale < mu / problem.force) if gaps else np.zeros(0, dtype=bool)
     return Verdict(word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
+
+
+def _runs(problem: Problem, ray: np.ndarray) -> bool:
+    """Tell whether loads feed a direction: where forces differ widely a solver may be mistaken."""
+    B, A, G = problem.matrices
+    ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
+    slip, dry = problem.speeds(B @ ray), problem.power == 0
+    left = float(problem.f @ ray) - float((problem.size * slip)[dry].sum())
+    held = [A @ ray, np.minimum(G @ ray, 0.0), slip[~dry & (problem.size > 0)]]
+    off = max(np.abs(x).max(initial=0.0) for x in held)
+    return left >= -1e-6 * problem.force and off <= 1e-3
 
 
 def _padded(rows: Any, wide: Any) -> Any:
