@@ -60,48 +60,58 @@ def test_a_ladder_pulled_at_its_foot_holds_as_much_as_its_balance_says(mu, angle
     assert found.lam["wall"] == pytest.approx(0.5 / np.tan(a), abs=1e-7)
 
 
-@pytest.mark.parametrize("count, ratio", [
-    (2, 3.4489795918367346939), (4, 2.7163182232701406488), (10, 2.5883556335228143507),
-])  # fmt: skip
-def test_a_capstan_of_n_contacts_holds_the_known_ratio(count, ratio):
-    # QS-CAPSTAN: a rope over N pegs that each turn it by δ = θ/N, μ = 0.3, θ = π.
-    mu, delta = 0.3, np.pi / count
+def capstan(count, mu=0.3):
+    """A rope over N pegs that each turn it by π/N, held with 1 and pulled with T.
+
+    Return the pull, the system, where its nodes are, and the way ahead over each peg.
+    """
+    delta = np.pi / count
     r = st.coordinates("r", shape=(count, 2))
     T = st.inputs("T")
-    # Node k sits on peg k, where the rope turns from k δ to (k + 1) δ; along the bisector
-    # it is pressed, across it it slides.
-    loads, contacts, links = [], [], []
-    heading = [delta * k for k in range(count + 1)]
 
     def way(angle):
         return np.array([np.cos(angle), np.sin(angle)])
 
-    place = np.zeros((count, 2))
+    # Node k sits on peg k, where the rope turns from k δ to (k + 1) δ; along the bisector
+    # it is pressed, across it it slides.
+    place, contacts = np.zeros((count, 2)), []
     for k in range(1, count):
-        place[k] = place[k - 1] + way(heading[k])
-    for k in range(count):
-        middle = (heading[k] + heading[k + 1]) / 2
-        along, inward = way(middle), np.array([-np.sin(middle), np.cos(middle)])
-        out = -inward
-        move = [r[k, j] - float(place[k, j]) for j in range(2)]
-        contacts.append(
-            st.Contact(
-                sum(float(out[j]) * move[j] for j in range(2)), friction=mu,
-                slip=sum(float(along[j]) * move[j] for j in range(2)), name=f"peg {k}",
-            )
-        )  # fmt: skip
-    for k in range(count - 1):
-        gap = [r[k + 1, j] - r[k, j] for j in range(2)]
-        links.append(st.Constraint(st.norm(gap) - 1, name=f"link {k}"))
-    back, ahead = -way(heading[0]), way(heading[-1])
-    loads.append(st.Load(tuple(back), on=tuple(r[0]), name="held end"))
-    loads.append(st.Load((T * ahead[0], T * ahead[1]), on=tuple(r[count - 1]), name="pulled end"))
+        place[k] = place[k - 1] + way(delta * k)
+    ways = [way(delta * (k + 0.5)) for k in range(count)]
+    for k, (a, b) in enumerate(ways):
+        u, v = (r[k, j] - float(place[k, j]) for j in range(2))
+        contacts.append(st.Contact(b * u - a * v, friction=mu, slip=a * u + b * v, name=f"peg {k}"))
+    links = [
+        st.Constraint(st.norm([r[k + 1, j] - r[k, j] for j in range(2)]) - 1, name=f"link {k}")
+        for k in range(count - 1)
+    ]
+    loads = [
+        st.Load(tuple(-way(0)), on=tuple(r[0]), name="held end"),
+        st.Load(tuple(T * x for x in way(np.pi)), on=tuple(r[count - 1]), name="pulled end"),
+    ]
     rope = st.System(loads=loads, contacts=contacts, constraints=links, coordinates=[r])
-    found = st.limit_load(rope, load=T, at={r: place})
+    return T, rope, {r: place}, np.array(ways)
+
+
+@pytest.mark.parametrize("count, ratio", [
+    (2, 3.4489795918367346939), (4, 2.7163182232701406488), (10, 2.5883556335228143507),
+])  # fmt: skip
+def test_a_capstan_of_n_contacts_holds_the_known_ratio(count, ratio):
+    # QS-CAPSTAN: μ = 0.3, θ = π.
+    T, rope, at, ways = capstan(count)
+    found = st.limit_load(rope, load=T, at=at)
     assert found.factor == pytest.approx(ratio, rel=1e-8)
     # It slides forward over every peg.
-    assert np.all(np.einsum("kj,kj->k", found.mode[r], [way(delta * (k + 0.5)) for k in
-                                                        range(count)]) > 0)  # fmt: skip
+    assert np.all(np.einsum("kj,kj->k", found.mode["r"], ways) > 0)
+    # Pulled harder it runs as one: as fast over every peg, lifting from none.
+    with pytest.raises(st.NoMotion) as caught:
+        st.minimum_power(rope, at=at, inputs={T: 1.01 * ratio})
+    assert caught.value.kind == "accelerates" and caught.value.names == ("load 'pulled end'",)
+    way = caught.value.direction["r"]
+    speed = np.einsum("kj,kj->k", way, ways)
+    assert speed[0] > 0
+    np.testing.assert_allclose(speed, speed[0], rtol=1e-9)
+    np.testing.assert_allclose(way - speed[:, None] * ways, 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3])

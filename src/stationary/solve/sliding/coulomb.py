@@ -106,6 +106,9 @@ def _decided(place: Place, cone: np.ndarray) -> tuple[Outcome, Place]:
     closed = replace(problem, size=np.where(cone == -2, 0.0, problem.size))
     most = balanced(closed, cone)
     if most.word == "accelerates":
+        runaway = _runaway(place, cone, proved=True)
+        if runaway is not None:
+            return runaway
         # Along this direction contacts open at least as fast as friction could resist.
         verdict = Verdict("accelerates", ray=most.v)
         none = limited(problem, cone, np.zeros(len(problem.g)))
@@ -131,12 +134,17 @@ def _decided(place: Place, cone: np.ndarray) -> tuple[Outcome, Place]:
     return replace(best[0], word="undecided"), best[1]
 
 
-def _runaway(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
-    """Give it a little drag: what then moves the faster the less drag there is accelerates."""
+def _runaway(
+    place: Place, cone: np.ndarray, *, proved: bool = False
+) -> tuple[Outcome, Place] | None:
+    """Give it a little drag: what then moves the faster the less drag there is accelerates.
+
+    That it does may be `proved` already: then this tells which way, by Coulomb's law.
+    """
     problem = place.problem
     drive = (problem.b, problem.c, problem.g)
     speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
-    fast, ray, where = [], None, place
+    found, where = [], place
     for eta in (1e-3, 1e-4):
         unit = sparse.eye(problem.n, format="csc") * (eta * problem.force / speed)
 
@@ -147,14 +155,16 @@ def _runaway(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
         outcome, where = _repeated(slow, cone, np.zeros(len(problem.g)), None)
         if outcome.word != "moves" or outcome.answer is None:
             return None
-        ray = outcome.answer.v
-        fast.append(float(np.abs(ray).max(initial=0.0)))
-    if ray is None or fast[1] < 5 * fast[0] or fast[1] < 30 * speed:
+        found.append(outcome.answer.v)
+    fast = [float(np.abs(v).max(initial=0.0)) for v in found]
+    if fast[1] < 5 * fast[0] or fast[1] < 30 * speed and not proved:
         return None
+    # What is imposed is the same under any drag: it is no part of what grows.
+    ray = found[1] - found[0]
     dry = replace(where.problem, viscous=None)
-    return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray)), replace(
-        place, problem=dry
-    )
+    slip = dry.size * dry.speeds(dry.matrices[0] @ ray) / np.abs(ray).max()
+    verdict = Verdict("accelerates", ray=ray, rubs=float(slip[cone >= 0].sum()))
+    return Outcome("accelerates", verdict=verdict), replace(place, problem=dry)
 
 
 def _presses(problem: Problem, cone: np.ndarray, most: Balance) -> Iterator[np.ndarray]:
