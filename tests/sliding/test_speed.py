@@ -24,11 +24,14 @@ def test_a_block_that_is_shaken_is_quasistatic_until_its_inertia_is_a_tenth_of_f
 LONG, WIDE = 0.0856, 0.0540
 
 
+def card_outline():
+    a, b = LONG / 2, WIDE / 2
+    return [(-a, -b), (a, -b), (a, b), (-a, b)]
+
+
 def card():
     """The credit card of the report's introduction, pinned to a finger off its middle."""
-    outline = [(-LONG / 2, -WIDE / 2), (LONG / 2, -WIDE / 2), (LONG / 2, WIDE / 2),
-               (-LONG / 2, WIDE / 2)]  # fmt: skip
-    unit = st.slider(outline=outline, limit=1.0, count=60)
+    unit = st.slider(outline=card_outline(), limit=1.0, count=60)
     P = st.limit_surface(unit, count=10)
     c, s = st.cos(phi), st.sin(phi)
     support = st.each(
@@ -56,6 +59,22 @@ def test_a_credit_card_is_quasistatic_up_to_roughly_ten_centimetres_per_second()
         card(), speed=V, travel=0.05, within=(0.01, 2), count=100, params={mu: 1.2}
     )
     assert rough.speed / found.speed == pytest.approx(2.0, rel=0.02)
+
+
+def test_left_out_the_way_is_as_long_as_the_system():
+    # The box around the points on which the card rests, a little within its outline.
+    P = st.limit_surface(st.slider(outline=card_outline(), limit=1.0, count=60), count=10).points
+    way = float(np.linalg.norm(np.ptp(P, axis=0)))
+    assert 0.8 * np.hypot(LONG, WIDE) < way < np.hypot(LONG, WIDE)
+    asked = {"speed": V, "within": (0.03, 0.3), "count": 40}
+    said = st.quasistatic_error(card(), travel=way, **asked)
+    assert st.quasistatic_error(card(), **asked).speed == pytest.approx(said.speed, rel=1e-12)
+    # One point has no length: it goes by 1.
+    block = st.System(
+        kinetic=x.dot**2 / 2, friction=[st.Friction(1.0, on=x)], constraints=[x - st.sin(V * st.t)]
+    )
+    found = st.quasistatic_error(block, speed=V, within=(0.05, 2))
+    assert found.speed == pytest.approx(np.sqrt(0.1 / np.sin(1.0)), rel=0.02)
 
 
 def test_what_cannot_be_compared_is_refused():

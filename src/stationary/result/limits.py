@@ -89,6 +89,15 @@ class LimitLoad(AbstractShown):
         """Whether nothing below the factor slides, as nothing above it holds."""
         return bool(self.safe >= self.factor * (1 - 1e-6 * np.sign(self.factor)))
 
+    def plot(self):
+        """Draw the mode in which it fails: the velocities by name, the largest as one.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("limit load", "plot")(self)
+
     def __repr__(self) -> str:
         layout = self.graph.layout
         order = np.argsort(-np.abs(np.asarray(self.mode)))[:6]

@@ -16,7 +16,7 @@ from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dy
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown
+from stationary.result.views import AbstractShown, show
 
 
 class Forces(dict):
@@ -148,6 +148,15 @@ class Step(AbstractShown):
         if rate == 0:
             return (float("inf"), float("inf"))
         return self[x] - self[y.dot] / rate, self[y] + self[x.dot] / rate
+
+    def plot(self):
+        """Draw the force of every dry friction as a share of its limit: what sticks and slides.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("step", "plot")(self)
 
     def as_start(self) -> dict[str, float]:
         """Return coordinates and velocities by name, to be passed on as ``start=`` or ``at=``."""

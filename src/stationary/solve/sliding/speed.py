@@ -76,7 +76,7 @@ def quasistatic_error(
     system: System,
     *,
     speed: Any,
-    travel: float,
+    travel: float | None = None,
     start: Mapping[Any, Any] | None = None,
     params: Mapping[Any, float] | None = None,
     within: tuple[float, float] = (1e-4, 1e2),
@@ -95,8 +95,9 @@ def quasistatic_error(
         With kinetic energy; what drives it is stated with the parameter `speed`.
     speed : symbol or name
         The parameter: the speed of a pusher, a hand or a conveyor.
-    travel : float
-        How far the driver goes.
+    travel : float, optional
+        How far the driver goes. Left out, as far as the system is long: the diagonal of the box
+        around all points on which friction acts at the start, or 1 if there is only one.
     start : dict, optional
         The configuration at the start; it sets off with the quasistatic velocity.
     params : dict, optional
@@ -153,10 +154,11 @@ def quasistatic_error(
         )
     try:
         low, high = (float(x) for x in within)
-        travel, level, count = float(travel), float(level), int(count)
-        sensible = 0 < low < high < np.inf and 0 < travel < np.inf and level > 0 and count >= 10
+        level, count = float(level), int(count)
+        way = _length(system, params, start) if travel is None else float(travel)
+        sensible = 0 < low < high < np.inf and 0 < way < np.inf and level > 0 and count >= 10
     except (TypeError, ValueError):
-        sensible, low, high = False, 0.0, 0.0
+        sensible, low, high, way = False, 0.0, 0.0, 0.0
     if not sensible:
         raise StatementError(
             say(
@@ -170,8 +172,8 @@ def quasistatic_error(
 
     def error(V: float) -> float:
         if V not in tried:
-            run = Question(system, {**(params or {}), name: V}, None, (0.0, travel / V))
-            tried[V] = _difference(run, start, travel / V, count)
+            run = Question(system, {**(params or {}), name: V}, None, (0.0, way / V))
+            tried[V] = _difference(run, start, way / V, count)
             progress.show(len(tried) / _MOST_TRIALS)
         return tried[V]
 
@@ -180,6 +182,18 @@ def quasistatic_error(
     speeds = np.array(sorted(tried))
     errors = np.array([tried[V] for V in speeds])
     return SpeedLimit(system, name, found, level, speeds, errors)
+
+
+def _length(system: System, params: Any, start: Any) -> float:
+    """Return the diagonal of the box around the points on which friction acts, or 1."""
+    question = Question(system, params, None, (0.0, 0.0))
+    place = question.at(0.0, question.layout.state(start)[0])
+    problem, longest = place.problem, 0.0
+    for width in (2, 3):
+        points = place.along[(problem.widths == width)[problem.term]].reshape(-1, width)
+        if len(points):
+            longest = max(longest, float(np.linalg.norm(np.ptp(points, axis=0))))
+    return longest or 1.0
 
 
 def _crossing(error: Any, low: float, high: float, level: float) -> float:

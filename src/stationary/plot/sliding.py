@@ -1,0 +1,116 @@
+"""How near each friction is to its limit, and the way in which a structure gives way: as bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import StatementError, say
+from stationary.plot.style import COLORS, label, legend, look
+from stationary.result.limits import LimitLoad
+from stationary.result.step import Step
+from stationary.result.views import view
+
+# More bars than this are no longer read.
+_MANY = 24
+
+
+@view("step", "plot")
+def step(found: Step) -> Any:
+    """Draw the forces of dry friction as shares of their limits."""
+    import matplotlib.pyplot as plt
+
+    names, share, slides = _shares(found)
+    many = len(share) > _MANY
+    with look():
+        figure, axes = plt.subplots(figsize=(6.4, 4.2 if many else _height(len(share))))
+        kinds = (("sticks", ~slides, COLORS[0], "o"), ("slides", slides, COLORS[1], "s"))
+        for word, which, color, marker in kinds:
+            if not which.any():
+                continue
+            places = np.flatnonzero(which)
+            if many:
+                axes.plot(places, share[which], marker, color=color, ms=3, label=word)
+            else:
+                axes.barh(places, share[which], 0.7, color=color, label=word)
+        if many:
+            axes.axhline(1, color="0.6", linestyle="--", zorder=0)
+            axes.set(ylim=(0, 1.08), xlabel="friction term", ylabel="force / limit")
+            axes.margins(x=0.02)
+        else:
+            axes.axvline(1, color="0.6", linestyle="--", zorder=0)
+            axes.set(xlim=(0, 1.08), xlabel="force of friction / its limit")
+            _named(axes, names)
+        legend(axes)
+        figure.suptitle(f"{found.system.name or 'Friction'}: {found.status}", fontsize=11)
+    return figure
+
+
+def _shares(found: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return names of friction terms, forces as shares of limits, and which of them slide."""
+    answer = found.answer
+    dry = (answer.problem.power == 0) & (answer.problem.size > 0)
+    known = bool(np.all(np.isfinite(found.v)))
+    if not known or not dry.any():
+        lacks = ", and no dry friction with a limit above zero" if known else ""
+        raise StatementError(
+            say(
+                "there is no force of friction to draw.",
+                f"Found a step that ended as '{found.status}'{lacks}.",
+                "Ask a system with dry friction, where there is a motion or rest.",
+            )
+        )
+    names, term = [], 0
+    for rows in found.graph.layout.slips:
+        first, end = term, rows.first + rows.places.size
+        while term < len(dry) and answer.problem.starts[term] < end:
+            term += 1
+        many = term - first > 1
+        names += [f"{rows.name}[{i}]" if many else rows.name for i in range(term - first)]
+    share = answer.resists[dry] / answer.problem.size[dry]
+    # What is slower than rounding, or held back within its limit, is at rest.
+    slides = (answer.speeds > 1e-9 * answer.speed)[dry] & (share > 1 - 1e-6)
+    return [name for name, kept in zip(names, dry) if kept], share, slides
+
+
+@view("limit load", "plot")
+def limit_load(found: LimitLoad) -> Any:
+    """Draw the velocities of the collapse by name."""
+    import matplotlib.pyplot as plt
+
+    rates = np.asarray(found.mode)
+    top = np.abs(rates).max(initial=0.0)
+    moving = np.flatnonzero(np.abs(rates) > 1e-9 * top)
+    if not len(moving):
+        raise StatementError(
+            say(
+                "there is no failure to draw.",
+                f"Found a load that is {found.status}.",
+                "Ask about one that friction does not hold whatever its size.",
+            )
+        )
+    largest = moving[np.argsort(-np.abs(rates[moving]), kind="stable")[:_MANY]]
+    shown = np.sort(largest)
+    names = [label(f"{found.graph.layout.name(int(i))}.dot") for i in shown]
+    with look():
+        figure, axes = plt.subplots(figsize=(6.4, _height(len(shown))))
+        axes.barh(np.arange(len(shown)), rates[shown] / top, 0.7, color=COLORS[0])
+        axes.axvline(0, color="0.3", lw=0.8, ls="-")
+        axes.set(xlim=(-1.08, 1.08), xlabel="velocity / the largest")
+        _named(axes, names)
+        left = f" · {len(shown)} of {len(moving)} shown" if len(shown) < len(moving) else ""
+        name = found.system.name or "It"
+        figure.suptitle(f"{name} gives way at {found.factor:.4g} times the load{left}", fontsize=11)
+    return figure
+
+
+def _height(bars: int) -> float:
+    return 1.5 + 0.27 * bars
+
+
+def _named(axes: Any, names: list[str]) -> None:
+    """Name the bars, the first on top."""
+    axes.set_yticks(np.arange(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
