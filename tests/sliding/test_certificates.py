@@ -217,8 +217,28 @@ def test_no_motion_is_called_running_away_that_friction_outweighs():
     # One direction is free of drag; along it friction on all alone takes more than the load gives.
     free = np.cross(water, seal)
     assert 2.01 * np.linalg.norm(free) > abs(np.dot(push, free))
+    least, balance = st.minimum_dissipation(system), st.newton(system)
+    assert least.status == "moves" and max(least.residual.values()) < 1e-9 and least.gap < 1e-9
+    np.testing.assert_allclose(balance.v, least.v, rtol=1e-9)
+
+
+@pytest.mark.parametrize("V", [1.0, 1e3, 1e5])
+def test_a_fast_belt_slides_past_what_friction_holds(V):
+    # Load 1.83 and belt 0.28 stay below 3.87, whatever the speed of the belt and the drag.
+    z = st.coordinates("z")
+    held = st.System(
+        work=-0.65 * x + 1.69 * y + 0.21 * z,
+        friction=[
+            st.Friction(3.87, on=(x, y, z), name="floor"),
+            st.Friction(0.28, on=(x - 4 * y, y - 2 * z + V * st.t), name="belt"),
+            st.Drag(8.8, 3, on=x + 0.3 * y - 3.7 * z, name="water"),
+        ],
+        coordinates=[x, y, z],
+    )
     for ask in (st.minimum_dissipation, st.newton):
-        assert ask(system, throw=False).status != "accelerates"
+        step = ask(held)
+        assert step.status == "sticks" and not np.any(step.v)
+        np.testing.assert_allclose(step.forces["belt"], [0, -0.28], atol=1e-12)
 
 
 def test_without_throwing_the_same_facts_are_in_the_status():

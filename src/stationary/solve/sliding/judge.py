@@ -30,6 +30,11 @@ class Verdict:
     rubs: float = 0.0
     stiffness: float | None = None
 
+    @property
+    def proved(self) -> bool:
+        """Whether there is no motion, with a reason."""
+        return self.word in ("accelerates", "jammed")
+
 
 def clarabel() -> Any:
     """Return the package, or say how to get it."""
@@ -92,10 +97,11 @@ class Cones:
         return program.solve()
 
 
-def judged(problem: Problem) -> Verdict:
+def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     """Find the minimum by an interior-point method, or a certificate that there is none.
 
-    Forces and velocities are scaled to one, so that tolerances mean the same in any units.
+    Forces and velocities are scaled to one, so that tolerances mean the same in any units. Drag
+    is expected to move with what is imposed; or, if `slow`, as other forces drive it.
     """
     K, n = problem.terms, problem.n
     force = problem.force
@@ -136,7 +142,8 @@ def judged(problem: Problem) -> Verdict:
         rows, rhs = _epigraphs(problem, B, c, kept, epigraph, cones.unknowns)
         cones.add(rows, rhs, *(package.SecondOrderConeT(int(d) + 1) for d in problem.widths[kept]))
     for j, k in enumerate(np.flatnonzero(curved)):
-        _power_cone(cones, size[k], float(problem.power[k]), epigraph[k], n + K + j)
+        unit = min(1.0, size[k] ** (-1 / problem.power[k])) if slow else 1.0
+        _power_cone(cones, size[k], float(problem.power[k]), epigraph[k], n + K + j, unit)
     # Whatever has no cost must not drift.
     idle = epigraph[~kept]
     if len(idle):
@@ -210,11 +217,14 @@ def _epigraphs(
     return sparse.csr_matrix((values, (rows, columns)), shape=(height, unknowns)), rhs
 
 
-def _power_cone(cones: Cones, size: float, power: float, speed: int, cost: int) -> None:
-    """Let `cost` be at least speed^(power+1), and count it."""
+def _power_cone(
+    cones: Cones, size: float, power: float, speed: int, cost: int, unit: float
+) -> None:
+    """Let `cost` be at least speed^(power+1), with speeds in a unit of their own, and count it."""
     order = power + 1
-    cones.cost[cost] = size / order
-    rows = sparse.csr_matrix(([-1.0, -1.0], ([0, 2], [cost, speed])), shape=(3, cones.unknowns))
+    cones.cost[cost] = size * unit**order / order
+    entries = ([-1.0, -1.0 / unit], ([0, 2], [cost, speed]))
+    rows = sparse.csr_matrix(entries, shape=(3, cones.unknowns))
     cones.add(rows, np.array([0.0, 1.0, 0.0]), cones.package.PowerConeT(1 / order))
 
 

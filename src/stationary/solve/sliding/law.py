@@ -242,7 +242,7 @@ class Law:
                     law[i] = scale[k] * (w[i] - back)
                     J[at, :n] = scale[k] * self.B[i] / F
                     J[at, at] = -scale[k] * bend / F
-                    works[i] = scale[k] * (np.abs(w[i]) + np.abs(back))
+                    works[i] = scale[k] * (np.abs(self.B[i]) @ np.abs(v) + np.abs(p.c[i]))
                     continue
                 r = np.linalg.norm(w[i])
                 unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
