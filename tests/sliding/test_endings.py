@@ -160,3 +160,61 @@ def test_a_start_that_cannot_move_comes_back():
     )
     slide = st.quasistatics(pull, span=(0, 2), start={x: 0, y: -1}, method="events", throw=False)
     assert slide.status == "accelerates" and len(slide.t) == 1 and slide[y][-1] == -1
+
+
+# -- springs ---------------------------------------------------------------------------------------
+
+
+def test_a_block_behind_a_spring_starts_and_stops_at_its_times():
+    k, limit, swing = 2.0, 1.0, 2.0
+    hand = swing * st.sin(st.t)
+    block = st.System(potential=k * (x - hand) ** 2 / 2, friction=[st.Friction(limit, on=x)])
+    slide = st.quasistatics(block, span=(0, 2.5 * np.pi), start={x: 0})
+    back = np.arcsin(1 - 2 * limit / k / swing)
+    times = [
+        np.arcsin(limit / k / swing), np.pi / 2, np.pi - back, 3 * np.pi / 2, 2 * np.pi - back
+    ]  # fmt: skip
+    np.testing.assert_allclose(slide.events[0], times, atol=2e-8)
+    # What the hand gave is in the spring or was taken by friction.
+    assert slide.residual["energy"] < 1e-6
+    # It stops with the spring at its limit, and turns twice.
+    far = swing - limit / k
+    lost = limit * (far + 2 * far + (slide[x][-1] + far))
+    assert slide.lost[-1] == pytest.approx(lost, rel=1e-9)
+
+
+def test_a_block_on_a_belt_rides_until_its_spring_is_strong_enough():
+    block = st.System(potential=x**2, friction=[st.Friction(1.0, on=x - st.t, name="belt")])
+    slide = st.quasistatics(block, span=(0, 2), start={x: 0}, points=41)
+    np.testing.assert_allclose(slide.events[0], [0.5], atol=1e-8)
+    np.testing.assert_allclose(slide[x], np.minimum(slide.t, 0.5), atol=1e-8)
+    assert slide.work[-1] == pytest.approx(1.75, abs=1e-7)
+
+
+@pytest.mark.parametrize("dry", [0.0, 0.5])
+def test_a_spring_in_oil_relaxes_as_its_closed_form_says(dry):
+    oil = [st.Drag(4.0, 1, on=x)] + ([st.Friction(dry, on=x)] if dry else [])
+    block = st.System(potential=x**2, friction=oil)
+    slide = st.quasistatics(block, span=(0, 6), start={x: 1}, points=31)
+    held = dry / 2
+    np.testing.assert_allclose(slide[x], held + (1 - held) * np.exp(-slide.t / 2), atol=1e-8)
+
+
+def test_a_damped_spring_loses_what_it_held():
+    # Two coordinates share one damper: only their distance relaxes, the rest sticks.
+    a, b = st.coordinates("a b")
+    pair = st.System(
+        potential=(a - b) ** 2,
+        dissipation=2 * (a.dot - b.dot) ** 2,
+        friction=[st.Friction(0.1, on=a, name="rough")],
+    )
+    slide = st.quasistatics(pair, span=(0, 4), start={a: 1, b: 0}, points=21)
+    # −2(a − b) = 4 d(a − b)/dt, with no force left over for b alone.
+    np.testing.assert_allclose(slide[a] - slide[b], np.exp(-slide.t / 2), atol=1e-3)
+    np.testing.assert_allclose(slide[a], 1, atol=1e-9)
+    assert slide.residual["energy"] < 1e-3
+
+
+def test_nothing_to_balance_is_refused():
+    with pytest.raises(st.StatementError, match="no friction and no constraint"):
+        st.quasistatics(st.System(work=x), span=(0, 1), start={x: 0})

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
-from stationary.solve.sliding.modes import least_forces, motions, same_mode
+from stationary.solve.sliding.modes import motions, same_mode
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
@@ -25,12 +25,12 @@ _MOST_STEPS = 100
 _ROUNDING = 1e-12
 # How many differences the next guess is extrapolated from.
 _MEMORY = 6
-# Up to so many modes all are tried to find out whether a motion is the only one.
-_FEW_MODES = 64
 
 
-def pressed(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
-    """Find velocities and normal forces that belong together."""
+def pressed(
+    question: Question, place: Place, guess: Answer | None = None, *, thorough: bool = True
+) -> tuple[Outcome, Place]:
+    """Find velocities and normal forces that belong together; `thorough` until it is decided."""
     cone = question.pressed(place)
     problem = place.problem
     still = not problem.driven and problem.dry and bool(np.any(problem.f))
@@ -47,7 +47,8 @@ def pressed(question: Question, place: Place, guess: Answer | None = None) -> tu
             N = guess.mu
         found = _repeated(place, cone, N, guess)
         # Without what presses a contact nothing may hold what it holds: that proves nothing.
-        if found[0].word in ("moves", "sticks", "jammed") or not problem.dry:
+        decided = found[0].word in ("moves", "sticks", "jammed")
+        if decided or not problem.dry or not thorough:
             return found
     return _decided(place, cone)
 
@@ -222,19 +223,3 @@ def _extrapolated(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndar
     moved = np.diff(np.array(images), axis=0).T
     weights, *_ = np.linalg.lstsq(change, left[-1], rcond=1e-14)
     return images[-1] - moved @ weights
-
-
-def compared(question: Question, place: Place, outcome: Outcome) -> Outcome:
-    """Add other motions that Coulomb's law allows; take the smallest forces where several fit."""
-    answer = outcome.answer
-    assert answer is not None
-    cone = question.pressed(place)
-    closed = replace(place.problem, size=np.where(cone == -2, 0.0, place.problem.size))
-    found = motions(closed, cone, _FEW_MODES) or []
-    apart = 1e-6 * answer.speed
-    rows = [x.v for x in found if np.abs(x.v - answer.v).max(initial=0.0) > apart]
-    others = np.array(rows).reshape(len(rows), place.problem.n)
-    least = least_forces(closed, cone, answer)
-    if least is None:
-        return replace(outcome, others=others)
-    return replace(outcome, others=others, answer=least, loose=True)

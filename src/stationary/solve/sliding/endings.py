@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from stationary.result.status import Status
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.problem import STILL, Answer, Problem
@@ -24,18 +25,26 @@ _NEUTRAL = 1e-7
 Failing = tuple[Outcome, Place]
 
 
-class Pace:
-    """How far it comes in a number of steps: one that hardly moves is not worth following."""
+class Ended(Exception):  # noqa: N818  # an ending, not an error
+    """The motion cannot go on: why."""
 
-    def __init__(self, first: float, whole: float, most: int = 1000):
-        self.t, self.whole, self.most, self.count = first, whole, most, 0
+    def __init__(self, status: Status, outcome: Outcome | None = None, place: Place | None = None):
+        super().__init__(status)
+        self.status, self.outcome, self.place = status, outcome, place
+
+
+class Pace:
+    """How far it comes in a thousand steps: one that hardly moves is not worth following."""
+
+    def __init__(self, first: float, whole: float, share: float):
+        self.t, self.least, self.count = first, share * whole, 0
 
     def stalls(self, t: float) -> bool:
         """Count a step that ends at t; tell whether many have led nowhere."""
         self.count += 1
-        if self.count < self.most:
+        if self.count < 1000:
             return False
-        stalled, self.t, self.count = t - self.t < 1e-3 * self.whole, t, 0
+        stalled, self.t, self.count = t - self.t < self.least, t, 0
         return stalled
 
 

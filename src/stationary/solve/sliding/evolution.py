@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,25 +16,17 @@ from stationary.result.status import Status
 from stationary.solve.asked import count, times
 from stationary.solve.consistent import repaired
 from stationary.solve.progress import Progress
-from stationary.solve.sliding.endings import Pace, ending
+from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.flow import Flow
-from stationary.solve.sliding.increment import Failed, extrapolated, increment, stable
-from stationary.solve.sliding.principle import require_potential, solved
+from stationary.solve.sliding.principle import require_potential, require_resistance, solved
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.told import failure, status_of, step_of
+from stationary.solve.sliding.strides import Strides
+from stationary.solve.sliding.told import failure, step_of
 
 # Changes of what sticks that are still followed one by one.
 _MANY = 50
-_MOST_STEPS = 200_000
-# So short an increment, of the whole span, is not cut any more.
-_SHORTEST = 1e-9
-# How far ahead, of the whole span, one looks for a reason where it ends.
-_AHEAD = 1e-6
-# Change of a coordinate that halving an increment may make, relative to their size.
-_INCREMENT = 1e-4
-# A start this close to a rest, relative to the size of coordinates, is one.
-_CLOSE = 1e-6
+_ROUNDING = 1e-12
 
 
 def quasistatics(
@@ -101,6 +92,8 @@ def quasistatics(
     first, last = times(span)
     question = Question(system, params, inputs, (first, last))
     require_potential(system)
+    if not question.sliding.tangent.nnz_out(0):
+        require_resistance(question)
     if method not in ("auto", "events", "increments"):
         raise StatementError(
             say(
@@ -154,13 +147,11 @@ class _Run:
     #: Up to here events were followed, and why no further.
     switched: float = np.inf
     reason: str = ""
-    shortest: float = np.inf
-    cuts: int = 0
 
     def needs_increments(self, q: np.ndarray) -> bool:
         """Whether velocities do not decide, or too many points at rest wait for their turn."""
         if self.question.sliding.tangent.nnz_out(0):
-            return True
+            return not self._drags(q)
         if len(self.question.starts) <= _MANY:
             return False
         first, last = float(self.grid[0]), float(self.grid[-1])
@@ -170,6 +161,19 @@ class _Run:
             if near is not None and np.any(near.v):
                 return int(near.stuck.sum()) > _MANY
         return False
+
+    def _drags(self, q: np.ndarray) -> bool:
+        """Whether drag alone decides velocities, however forces change with the place."""
+        problem = self.question.at(float(self.grid[0]), q, viscous=True).problem
+        if not problem.dense:
+            return False
+        B, A, _ = problem.matrices
+        rows = [A, B[((problem.power > 0) & (problem.size > 0))[problem.term]]]
+        if problem.viscous is not None:
+            rows.append(np.nan_to_num(problem.viscous(np.ones(problem.n))[2].toarray()))
+        rows = np.vstack(rows)
+        size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
+        return int(np.linalg.matrix_rank(rows / size[:, None])) == problem.n
 
     @property
     def _fed(self) -> list[float]:
@@ -201,7 +205,7 @@ class _Run:
                 try:
                     for t, x, answer, place in flow.run(q, self.grid, many):
                         self.keep(t, x[: len(q)], answer, place, x[len(q)], x[len(q) + 1])
-                except flow.Ended as end:
+                except Ended as end:
                     self.failed = end
                     return end.status
                 finally:
@@ -222,133 +226,40 @@ class _Run:
         progress.show((t - self.grid[0]) / (self.grid[-1] - self.grid[0]))
 
     def _increments(self, q: np.ndarray, progress: Progress) -> Status:
-        question, last, lost, given = self.question, float(self.grid[-1]), 0.0, 0.0
-        if self.step is None:
-            self.evidence["increments"] = 0.0
+        strides = Strides(
+            self.question, self.grid, self.step, self.rtol, lambda t: self.show(progress, t)
+        )
+        lost = given = 0.0
         if self.rows:
             n, fed = len(q), len(self._fed)
             q, (lost, given) = self.rows[-1][:n], self.rows[-1][2 * n + fed :][:2]
-        t = float(self.grid[max(0, len(self.rows) - 1)])
-        place = question.at(t, q, viscous=True)
-        outcome, _ = solved(question, place)
-        near = outcome.answer if outcome.word in ("moves", "sticks") else None
-        v = near.v if near is not None else np.zeros_like(q)
-        if not self.rows:
-            self.keep(t, q, near, place, lost, given)
-            if outcome.word == "accelerates" and self._jumps(t, q):
-                self.failed = Failed("accelerates", outcome, place)
-                return self._status(self.failed)
-        k = len(self.rows)
-        whole = self.step or (last - self.grid[0]) / max(100, len(self.grid) - 1)
-        h, began = whole, time.monotonic()
-        # What holds at the start is known where every contact touches.
-        known = near is not None and len(near.mu) == len(place.gap)
-        guess: Answer | None = near if known else None
-        latest, fast = (near, place) if near is not None and known else None, v
-        pace = Pace(t, last - float(self.grid[0]))
-        while k < len(self.grid):
-            h = min(h, whole if self.step else (last - self.grid[0]) / 10)
-            ahead = float(self.grid[k]) - t
-            trial = ahead / max(1.0, np.ceil(ahead / h - 1e-9))
-            better = None
-            try:
-                made = stable(question, t, trial, q, v, guess)
-                if self.step is None:
-                    half = stable(question, t, trial / 2, q, (made.q - q) / trial, made.answer)
-                    rest = stable(
-                        question, half.t, trial / 2, half.q, (half.q - q) / half.step, half.answer
-                    )
-                    size = max(1.0, float(np.abs(q).max(initial=0.0)))
-                    error = float(np.abs(rest.q - made.q).max(initial=0.0)) / size
-                    wanted = max(self.rtol, _INCREMENT)
-                    if error > wanted:
-                        if trial < _SHORTEST * (last - self.grid[0]):
-                            raise Failed("too far")
-                        h = trial * max(0.2, 0.8 * wanted / error)
-                        continue
-                    growth = min(2.0, 0.8 * np.sqrt(wanted / max(error, 1e-300)))
-                    pieces = [half, rest]
-                    h = trial * max(growth, 0.5)
-                    self.evidence["increments"] += size * error
-                    better = extrapolated(question, q, made, half, rest)
-                else:
-                    # After a cut the step that was asked for comes back by and by.
-                    pieces, h = [made], 2 * trial
-            except Failed as found:
-                h, self.cuts = trial / 4, self.cuts + 1
-                if h < _SHORTEST * (last - self.grid[0]):
-                    if t > self.times[-1] and latest is not None:
-                        self.keep(t, q, latest[0], latest[1], lost, given, fast)
-                    self.failed = self._ended(found, t, q, fast, latest)
-                    return self._status(self.failed)
-                # What it did before may mislead: every other time it is forgotten.
-                lately = latest if self.cuts % 2 and latest is not None else None
-                guess, v = (lately[0], fast) if lately else (None, np.zeros_like(v))
-                continue
-            first, taken, fed = q, 0.0, 0.0
-            for piece in pieces:
-                self.steps += 1
-                self.shortest = min(self.shortest, piece.step)
-                v = (piece.q - q) / piece.step
-                taken += piece.lost
-                fed += self._supplied(piece, q)
-                q, t, guess = piece.q, piece.t, piece.answer
-            if better is not None:
-                v, q = v + (better - q) / trial, better
-                taken, fed = 2 * taken - made.lost, 2 * fed - self._supplied(made, first)
-            lost, given, fast = lost + taken, given + fed, v
-            latest = (pieces[-1].answer, pieces[-1].place)
-            if abs(t - self.grid[k]) <= 1e-12 * max(1.0, abs(t)):
-                self.keep(float(self.grid[k]), q, guess, pieces[-1].place, lost, given, v)
-                k += 1
-            self.show(progress, t)
-            late = time.monotonic() - began > 3600
-            if late or self.steps > _MOST_STEPS or (self.step is None and pace.stalls(t)):
-                return Status("too many steps", f"stopped after {self.steps} increments")
-        return Status("done", "reached the end of the span" + self._remark())
-
-    def _ended(self, found: Failed, t: float, q: np.ndarray, v: np.ndarray, latest: Any) -> Failed:
-        """Return why no increment is found any more: by what holds, and by what brings it back."""
-        moment = _AHEAD * float(self.grid[-1] - self.grid[0])
-        ahead = q + moment * v
-        near = largest(ahead - q) < _INCREMENT * max(1.0, largest(q))
-        soon = (t + moment, ahead) if near else (t, q)
-        there = solved(self.question, self.question.at(*soon, viscous=True))
-        if there[0].word == "jammed":
-            return Failed("jammed", *there)
-        told = None if latest is None else ending(self.question, t, q, ahead, latest[0])
-        if told is None and found.outcome is None and there[0].word == "accelerates":
-            told = there
-        return found if told is None else Failed(told[0].word, *told)
-
-    def _status(self, found: Failed) -> Status:
-        known = {
-            "too far": "the next rest is far away: it jumps, which only inertia can follow",
-            "too many steps": "the minimum over an increment was not reached",
-        }
-        if found.word in known:
-            return Status(found.word, known[found.word])
-        return status_of(self.question, found.place, found.word, found.outcome)
-
-    def _jumps(self, t: float, q: np.ndarray) -> bool:
-        """Tell whether a start that nothing holds is not even close to a rest."""
-        moment = 1e-9 * float(self.grid[-1] - self.grid[0])
+        k = max(1, len(self.rows))
         try:
-            made = increment(self.question, t, moment, q, np.zeros_like(q), None)
-        except Failed:
-            return True
-        return largest(made.q - q) > _CLOSE * max(1.0, largest(q))
+            here = strides.begin(float(self.grid[k - 1]), q, lost, given)
+            if not self.rows:
+                self.keep(here.t, q, here.answer, here.place, lost, given)
+            for x in strides.run(here, k):
+                self.keep(x.t, x.q, x.answer, x.place, x.lost, x.given, x.v)
+        except Ended as end:
+            self.failed = end
+            return end.status
+        finally:
+            self.steps += strides.steps
+            self.events = self.events + strides.events
+            if self.step is None:
+                self.evidence["increments"] = strides.changed
+        return Status("done", "reached the end of the span" + self._remark(strides))
 
-    def _remark(self) -> str:
+    def _remark(self, strides: Strides) -> str:
         """Tell what became of the steps that were asked for, and of the events."""
         remark = ""
         if self.flow is not None:
             remark += f"; events up to t = {self.switched:.6g}, then increments: {self.reason}"
-        if self.cuts and self.step is not None:
-            times = "once" if self.cuts == 1 else f"{self.cuts} times"
+        if strides.cuts and self.step is not None:
+            times = "once" if strides.cuts == 1 else f"{strides.cuts} times"
             remark += (
                 f"; an increment of step={self.step:g} was not found and was cut, {times}, down "
-                f"to {self.shortest:.3g}"
+                f"to {strides.shortest:.3g}"
             )
         return remark
 
@@ -356,18 +267,6 @@ class _Run:
         """Return what is known of forces and velocities at the start."""
         outcome, _ = solved(self.question, place)
         return outcome.answer if outcome.word in ("moves", "sticks") else None
-
-    def _supplied(self, piece: Any, q: np.ndarray) -> float:
-        """Return what loads, pushers and conveyors gave over an increment."""
-        a = piece.answer
-        given = (piece.t, piece.q, piece.place.u, self.question.params)
-        moved = piece.q - q
-        power = evaluated(self.question.sliding, "power")(*given, moved)[0]
-        _, c, _, _, _ = evaluated(self.question.sliding, "slips")(*given)
-        _, b, _, _, g, _ = evaluated(self.question.sliding, "holds")(*given)
-        drive = float(a.y @ c - a.lam @ b - a.mu @ g[piece.place.touching]) * piece.step
-        pumped = float(evaluated(self.question.sliding, "pumped")(*given)[0][0]) * piece.step
-        return float(power[1:].sum()) + drive + pumped
 
     # -- results ----------------------------------------------------------------------------------
 
@@ -399,7 +298,9 @@ class _Run:
             )
             power = float(y @ w)
             self.evidence["force"] = max(self.evidence["force"], answer.residual["force"])
-            self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
+            # The way of an increment may be none, to rounding: then there is no power to compare.
+            if v is None or largest(answer.rates) > _ROUNDING * max(1.0, largest(q)):
+                self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
         self.times.append(t)
         self.rows.append(np.concatenate([q, speed, self._fed, [lost, given, power], y, lam, mu]))
 

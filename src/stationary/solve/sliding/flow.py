@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stationary.result.status import Status
-from stationary.solve.sliding.endings import Pace, conflict
+from stationary.solve.sliding.endings import Ended, Pace, conflict
 from stationary.solve.sliding.modes import same_mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer
@@ -50,13 +50,6 @@ class _Piece:
 class Flow:
     """The motion as an initial value problem for q, the energy lost and the energy supplied."""
 
-    class Ended(Exception):  # noqa: N818  # an ending, not an error
-        """The motion cannot go on: why."""
-
-        def __init__(self, status: Status, outcome: Any = None, place: Any = None):
-            super().__init__(status)
-            self.status, self.outcome, self.place = status, outcome, place
-
     def __init__(
         self, question: Question, rtol: float, show: Callable[[float], None] = lambda t: None
     ):
@@ -81,7 +74,7 @@ class Flow:
             found = same_mode(place.problem, self.question.pressed(place), near)
             if found is not None:
                 return found, replace(place, problem=found.problem)
-            outcome, place = solved(self.question, place, near)
+            outcome, place = solved(self.question, place, near, thorough=False)
             if outcome.word != "moves" or outcome.answer is None:
                 raise _Passed
             return outcome.answer, place
@@ -140,7 +133,7 @@ class Flow:
         outcome, place = solved(self.question, place, near if self._same(near, place) else None)
         if outcome.word in ("accelerates", "jammed") or outcome.answer is None:
             status = status_of(self.question, place, outcome.word, outcome)
-            raise Flow.Ended(status, outcome, place)
+            raise Ended(status, outcome, place)
         self.near, self.touching = outcome.answer, place.touching
 
     def _same(self, near: Answer | None, place: Place) -> bool:
@@ -170,7 +163,7 @@ class Flow:
         whole = last - float(grid[0])
         h, changes, hair = whole / 100, 0, _THINNEST * whole
         self.scale = max(1.0, float(np.abs(q).max(initial=0.0)))
-        pace = Pace(t, whole)
+        pace = Pace(t, whole, 0.02)
         while True:
             while k < len(grid) and grid[k] <= t + 1e-13 * whole:
                 yield self._kept(float(grid[k]), x)
@@ -194,7 +187,7 @@ class Flow:
                 dense = self._up_to(t, x, end, 1e-4) or self._up_to(t, x, end, 1e-3) or dense
             self.steps += 1
             if self.steps > _MOST_STEPS or pace.stalls(end):
-                raise Flow.Ended(Status("too many steps", f"stopped after {self.steps} steps"))
+                raise Ended(Status("too many steps", f"stopped after {self.steps} steps"))
             self.show(t)
             self.pieces.append(_Piece(t, end, dense, self.near, self.touching))  # pyright: ignore[reportArgumentType]
             while k < len(grid) and grid[k] <= end:
@@ -258,7 +251,7 @@ class Flow:
         """Go past a corner by a hair; give up where a hair is not enough."""
         if hair > _THICKEST * whole:
             message = f"found the same change again and again near t = {t:.6g}"
-            raise Flow.Ended(Status("too many changes", f"{message}; increments follow better"))
+            raise Ended(Status("too many changes", f"{message}; increments follow better"))
         assert self.near is not None
         return t + hair, x + hair * np.concatenate([self.near.v, [0.0, 0.0]])
 
@@ -293,15 +286,15 @@ class Flow:
         verdict = conflict(place.problem)
         message = f"velocities grow without bound near t = {t:.6g}"
         if verdict is None:
-            return Flow.Ended(Status("undecided", message))
+            return Ended(Status("undecided", message))
         outcome = Outcome("jammed", verdict=verdict)
-        return Flow.Ended(status_of(self.question, place, "jammed", outcome), outcome, place)
+        return Ended(status_of(self.question, place, "jammed", outcome), outcome, place)
 
     def _change(self, t: float, x: np.ndarray, changes: int, many: int, done: float) -> None:
         # A rope need not be followed to its fiftieth link to see that it has more of them.
         if changes >= many or (changes >= _SOME and changes > _FAR_TOO_MANY * many * done):
             message = f"found {changes} changes of what sticks up to t = {t:.6g}"
-            raise Flow.Ended(Status("too many changes", f"{message}; increments follow better"))
+            raise Ended(Status("too many changes", f"{message}; increments follow better"))
         self.events.append(t)
         self._mode(t, x[: self.n], None)
 

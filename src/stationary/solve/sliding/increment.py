@@ -20,7 +20,7 @@ from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.reduced import least_move, refined
 from stationary.solve.sliding.together import together, without_kinks
 
@@ -44,14 +44,6 @@ class Increment:
     answer: Answer
     step: float
 
-    @property
-    def lost(self) -> float:
-        """The energy that friction took."""
-        p = self.answer.problem
-        r = p.speeds(p.rates(self.answer.v))
-        total = float(np.sum(p.size * r ** (p.power + 1)))
-        return total
-
 
 class Failed(Exception):
     """An increment that was not found: why, and what was known."""
@@ -70,8 +62,12 @@ def increment(
     near: Answer | None,
     *,
     quick: bool = False,
+    same: bool = False,
 ) -> Increment:
-    """Find where the system is a time `h` later; `v` and `near` say what it did before."""
+    """Find where the system is a time `h` later; `v` and `near` say what it did before.
+
+    `quick` is by Newton's method alone, `same` by that with what slid and touched before.
+    """
     layout, start = question.layout, question.at(t, q)
     every = np.arange(len(start.gap))
     held = np.zeros(layout.multipliers, dtype=bool)
@@ -81,10 +77,10 @@ def increment(
     bent: tuple[np.ndarray, ...] | None = None
     if near is not None and len(near.mu) == len(every):
         bent = (near.y, near.lam, near.mu)
-    made = _at_once(question, start, h, v, held, bent)
+    made = _at_once(question, start, h, v, held, bent, same)
     if made is not None:
         return made
-    if quick or (np.any(question.rubs >= 0) and without_kinks(start.problem)):
+    if quick or same or (np.any(question.rubs >= 0) and without_kinks(start.problem)):
         # A convex problem may lead closer, but friction that follows pressure is not part of one.
         raise Failed("too many steps")
     size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
@@ -147,6 +143,17 @@ def stable(
     raise Failed("accelerates", *loose)
 
 
+def everywhere(question: Question, place: Place, answer: Answer) -> Answer:
+    """Return an answer as one about all contacts, those included that are open."""
+    if len(place.touching) == len(place.gap):
+        return answer
+    mu, working = np.zeros(len(place.gap)), np.zeros(len(place.gap), dtype=bool)
+    mu[place.touching], working[place.touching] = answer.mu, answer.working
+    there = question.at(place.t, place.q, viscous=True, touching=np.arange(len(place.gap)))
+    problem = limited(there.problem, question.rubs, mu)
+    return replace(answer, problem=problem, mu=mu, working=working)
+
+
 def extrapolated(
     question: Question, q: np.ndarray, whole: Increment, half: Increment, rest: Increment
 ) -> np.ndarray | None:
@@ -184,14 +191,20 @@ def _at_once(
     v: np.ndarray,
     held: np.ndarray,
     near: tuple[np.ndarray, ...] | None,
+    same: bool,
 ) -> Increment | None:
     """Find an increment by Newton's method alone, or None where that fails or cannot be verified.
 
     Where the end is too far to be found from the start, a shorter increment leads closer.
     """
-    forces = near or tuple(np.zeros(len(z)) for z in (start.problem.c, start.R, start.gap))
-    found, part = together(question, start, h, start.q + h * v, held, forces), h
-    while found is None and part > _LEAST_PART * h and not start.problem.dense:
+    # Velocities that grow without bound say little about where it will be.
+    far = h * float(np.abs(v).max(initial=0.0))
+    v = v * min(1.0, max(1.0, float(np.abs(start.q).max(initial=0.0))) / max(far, 1e-300))
+    # What touches is expected to push.
+    touches = np.where(start.gap <= TOUCHING, start.problem.force, 0.0)
+    forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
+    found, part = together(question, start, h, start.q + h * v, held, forces, same=same), h
+    while found is None and not same and part > _LEAST_PART * h and not start.problem.dense:
         part /= 8
         found = together(question, start, part, start.q + part * v, held, forces)
     while found is not None and part < h:

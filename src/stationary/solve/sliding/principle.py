@@ -294,10 +294,12 @@ def _require_guess(system: System, guess: Any) -> None:
     )
 
 
-def solved(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
+def solved(
+    question: Question, place: Place, guess: Answer | None = None, *, thorough: bool = True
+) -> tuple[Outcome, Place]:
     """Answer the question at a place; what presses contacts with friction is found as well."""
     if np.any(question.rubs >= 0):
-        return pressed(question, place, guess)
+        return pressed(question, place, guess, thorough=thorough)
     return settled(place.problem, guess), place
 
 
@@ -324,15 +326,7 @@ def require_place(question: Question, place: Place) -> None:
                 "Start where bodies touch or are apart.",
             )
         )
-    resists = problem.terms or len(problem.b) or len(place.gap)
-    if not resists and question.system.dissipation.is_zero:
-        raise StatementError(
-            say(
-                "there is no friction and no constraint: nothing balances the loads.",
-                "Found neither friction, nor dissipation, nor constraints.",
-                "State what resists the motion, or use st.simulate.",
-            )
-        )
+    require_resistance(question)
     for index in _motionless(question.system):
         entry, rows = question.system.friction[index], question.layout.slips[index]
         term = entry.term if isinstance(entry, Repeated) else entry
@@ -346,6 +340,20 @@ def require_place(question: Question, place: Place) -> None:
                 )
             )
     _require_touch(question, place)
+
+
+def require_resistance(question: Question) -> None:
+    """Refuse a system that has nothing to balance its loads."""
+    layout = question.layout
+    resists = question.sliding.rates or layout.multipliers or layout.gaps
+    if not resists and question.system.dissipation.is_zero:
+        raise StatementError(
+            say(
+                "there is no friction and no constraint: nothing balances the loads.",
+                "Found neither friction, nor dissipation, nor constraints.",
+                "State what resists the motion, or use st.simulate.",
+            )
+        )
 
 
 @lru_cache(maxsize=128)

@@ -80,16 +80,21 @@ def together(
     x: np.ndarray,
     held: np.ndarray,
     forces: tuple[np.ndarray, ...],
+    *,
+    same: bool = False,
 ) -> Found | None:
     """Find the end of an increment from a place and forces nearby, or None if that fails.
 
-    `held` are the rows that hold at the end of the increment; the others hold their rates.
+    `held` are the rows that hold at the end of the increment; the others hold their rates. With
+    `same` nothing but what slides and touches by the forces nearby is tried.
     """
     if not without_kinks(start.problem):
         return None
     way = _Way(question, start, h, held)
     # A guess may be so far away that constraints seem to bend the wrong way.
     with np.errstate(all="ignore"):
+        if same:
+            return way.finished(x, forces, np.inf)
         found = way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
         if found is None and start.problem.dense:
             found = _patiently(way, forces)
@@ -101,7 +106,7 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
 
     Contacts that seem to hold what cannot hold may be about to open: one of them, or all.
     """
-    way.damping, (y, lam, mu) = _SOFT, forces
+    way.damping, way.reach, (y, lam, mu) = _SOFT, 0.0, forces
     pressing = np.flatnonzero(mu > 0)
     opened = [np.zeros(0, dtype=int), *([j] for j in pressing[:_FEW])]
     if 1 < len(pressing):
@@ -111,7 +116,9 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
         way.open[contacts] = True
         found = way.follow(way.start.q, (y, lam, np.where(way.open, 0.0, mu)), tame=False)
         if found is not None and np.all(found.place.gap[contacts] >= -_TOUCHES * way.size):
-            return found
+            # The search may have wandered along what is free: with these forces it need not.
+            way.open[:] = False
+            return way.follow(way.start.q, found.forces, tame=False) or found
     return None
 
 
@@ -134,6 +141,12 @@ class _Way:
         """Take steps with a corner that gets sharper; `tame` ones bend as links in tension do."""
         blur, best, tried, progress = _FIRST, np.inf, 1e-2, 0
         far, rounding = np.inf, _ROUNDING * self.size
+        if not tame and self.start.problem.dense:
+            # Where nothing changes the sets are those of the latest forces; among many something
+            # does.
+            end = self.finished(x, forces, np.inf)
+            if end is not None:
+                return end
         for k in range(_MOST_STEPS):
             found = self.step(x, forces, blur, tame and far > 1e-2)
             if found is None or found.far > 1e3 * self.size:
@@ -143,7 +156,7 @@ class _Way:
             forces = tuple(a + share * (b - a) for a, b in zip(forces, found.forces))
             if far < tried or found.far <= rounding:
                 # Close to the end the sets are clear, unless something moves by rounding's worth.
-                end = self._finished(found)
+                end = self.finished(found.x, found.forces, found.far)
                 if end is None and max(found.far, blur * self.reach) <= rounding and found.within:
                     end = found
                 if end is not None:
@@ -158,17 +171,17 @@ class _Way:
             best = min(far, 1.1 * best)
         return None
 
-    def _finished(self, found: Found) -> Found | None:
+    def finished(self, x: np.ndarray, forces: tuple[np.ndarray, ...], far: float) -> Found | None:
         """Take sharp steps as long as they lead to the end."""
         sets = None
         for _ in range(_SHARP_STEPS):
-            before, last, found_ = sets, found.far, self.step(found.x, found.forces, 0.0, False)
-            if found_ is None or found_.far > max(10 * last, _ROUNDING * self.size):
+            found = self.step(x, forces, 0.0, False)
+            if found is None or found.far > max(10 * far, _ROUNDING * self.size):
                 return None
-            found = found_
-            sets = (found.stuck.tobytes(), found.working.tobytes())
+            before, sets = sets, (found.stuck.tobytes(), found.working.tobytes())
             if found.far <= _ROUNDING * self.size and sets == before and found.within:
                 return found
+            x, forces, far = found.x, found.forces, min(far, found.far)
         return None
 
     def step(
