@@ -50,7 +50,10 @@ _NARROW = 60
 
 @dataclass(frozen=True)
 class Found:
-    """A state on the way to the end of an increment, and the step that led there."""
+    """A state on the way to the end of an increment, and the step that led there.
+
+    `off` is by how much soft rows do not hold there.
+    """
 
     x: np.ndarray
     forces: tuple[np.ndarray, ...]
@@ -59,6 +62,7 @@ class Found:
     limit: np.ndarray
     stuck: np.ndarray
     working: np.ndarray
+    off: float
 
     @property
     def far(self) -> float:
@@ -153,7 +157,11 @@ class _Way:
                 return None
             share = min(1.0, max(_LONGEST * self.size, 3 * self.reach) / max(found.far, 1e-300))
             x, far = x + share * found.move, found.far / self.reach
-            forces = tuple(a + share * (b - a) for a, b in zip(forces, found.forces))
+            forces = (
+                found.forces
+                if share == 1.0
+                else tuple(a + share * (b - a) for a, b in zip(forces, found.forces))
+            )
             if far < tried or found.far <= rounding:
                 # Close to the end the sets are clear, unless something moves by rounding's worth.
                 end = self.finished(found.x, found.forces, found.far)
@@ -179,9 +187,10 @@ class _Way:
             if found is None or found.far > max(10 * far, _ROUNDING * self.size):
                 return None
             before, sets = sets, (found.stuck.tobytes(), found.working.tobytes())
-            if found.far <= _ROUNDING * self.size and sets == before and found.within:
+            ends = found.far <= _ROUNDING * self.size and found.off <= 1e-16 * self.size
+            if ends and sets == before and found.within:
                 return found
-            x, forces, far = found.x, found.forces, min(far, found.far)
+            x, forces, far = found.x, found.forces, found.far
         return None
 
     def step(
@@ -242,7 +251,8 @@ class _Way:
             return None
         move = reach * made[0]
         forces = tuple(z + force * dz for z, dz in zip(forces, made[1:]))
-        return Found(x + move, forces, move, place, limit, law.stuck, working)
+        soft = reach * _SOFT * float(np.abs(made[2]).max(initial=0.0))
+        return Found(x + move, forces, move, place, limit, law.stuck, working, soft)
 
 
 # -- the law of friction ---------------------------------------------------------------------------
