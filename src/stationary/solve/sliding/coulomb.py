@@ -196,7 +196,7 @@ def _standing(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
     problem = place.problem
     # What opens by itself neither pushes nor rubs.
     opening = problem.g > 0
-    cone = np.where((cone >= 0) & np.append(opening, False)[cone], -2, cone)
+    cone = np.where((cone >= 0) & np.append(opening, [False, False])[cone], -2, cone)
     size = np.where(cone == -2, 0.0, problem.size)
     G = problem.matrices[2].copy()
     G[opening] = 0.0

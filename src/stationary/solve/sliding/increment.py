@@ -22,7 +22,7 @@ from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
 from stationary.solve.sliding.reduced import least_move, refined
-from stationary.solve.sliding.together import together, without_kinks
+from stationary.solve.sliding.together import together
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
@@ -30,6 +30,8 @@ _ROUNDING = 1e-12
 _LEAST_PART = 1 / 8**4
 # Up to this many coordinates eigenvalues that are not convex are taken out one by one.
 _ALL_EIGENVALUES = 100
+# A way this short is none.
+_STILL = 1e-14
 # How far another rest may be, relative to the size of the coordinates, to be one next to it.
 _BESIDE = 0.03
 
@@ -80,7 +82,8 @@ def increment(
     made = _at_once(question, start, h, v, held, bent, same)
     if made is not None:
         return made
-    if quick or same or (np.any(question.rubs >= 0) and without_kinks(start.problem)):
+    rough = question.rubs[question.rubs >= 0]
+    if quick or same or np.any(start.gap[rough] <= TOUCHING):
         # A convex problem may lead closer, but friction that follows pressure is not part of one.
         raise Failed("too many steps")
     size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
@@ -99,7 +102,8 @@ def increment(
                 answer = None
         bends = answer is None
         if answer is None:
-            outcome, settled_place = solved(question, replace(place, problem=convex()), guess)
+            left = replace(place, problem=convex())
+            outcome, settled_place = solved(question, left, guess, thorough=False)
             if outcome.answer is None or outcome.word == "undecided":
                 raise Failed(outcome.word, outcome, settled_place)
             answer = outcome.answer
@@ -154,6 +158,11 @@ def everywhere(question: Question, place: Place, answer: Answer) -> Answer:
     return replace(answer, problem=problem, mu=mu, working=working)
 
 
+def at_rest(answer: Answer) -> np.ndarray:
+    """Return the friction terms that do not slide over an increment, but by rounding's worth."""
+    return answer.stuck | (answer.speeds <= _STILL)
+
+
 def extrapolated(
     question: Question, q: np.ndarray, whole: Increment, half: Increment, rest: Increment
 ) -> np.ndarray | None:
@@ -161,10 +170,9 @@ def extrapolated(
 
     None where something starts or stops to slide or to touch: there is no order to speak of.
     """
-    a, b, c = whole.answer, half.answer, rest.answer
-    stuck, working = c.stuck, c.working
-    for other in (a, b):
-        if np.any(other.stuck != stuck) or np.any(other.working != working):
+    stuck, working = at_rest(rest.answer), rest.answer.working
+    for other in (whole.answer, half.answer):
+        if np.any(at_rest(other) != stuck) or np.any(other.working != working):
             return None
     start = question.at(rest.t - whole.step, q).along
     x = 2 * rest.q - whole.q

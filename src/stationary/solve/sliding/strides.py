@@ -14,6 +14,7 @@ from stationary.solve.sliding.endings import Ended, Pace, ending, runaway
 from stationary.solve.sliding.increment import (
     Failed,
     Increment,
+    at_rest,
     everywhere,
     extrapolated,
     increment,
@@ -27,8 +28,6 @@ from stationary.solve.sliding.told import status_of
 _MOST_STEPS, _LONGEST_RUN = 200_000, 3600.0
 # Change of a coordinate that halving an increment may make, relative to their size.
 _COARSE = 1e-4
-# Where halving changes less than this, increments end where the motion is.
-_EXACT = 1e-10
 # So short an increment, of the whole span, is not cut any more; changes are located as closely.
 _SHORTEST = 1e-9
 # How far a change is passed over, of the whole span.
@@ -37,8 +36,6 @@ _HAIR = 1e-7
 _AHEAD = (1e-6, 1e-4)
 # A start this close to a rest, relative to the size of coordinates, is one.
 _CLOSE = 1e-6
-# A way this short is none.
-_STILL = 1e-11
 # Up to so many coordinates changes are located.
 _SMALL = 60
 # So many changes are located; some of them tell how many there will be in all.
@@ -65,7 +62,6 @@ class _Stride:
     whole: Increment
     pieces: tuple[Increment, ...]
     better: np.ndarray | None = None
-    error: float = 0.0
 
 
 class Strides:
@@ -89,10 +85,11 @@ class Strides:
         self.steps = self.cuts = 0
         self.shortest, self.changed = np.inf, 0.0
         self.events: list[float] = []
-        #: Whether changes are located; what sticks, slides and touches, where that is known; when
-        #: it changes next; and whether it has just changed.
+        #: Whether changes are located; what sticks, slides and touches, where that is known, and
+        #: what did before the latest change; when it changes next; whether it has just changed.
         self.locates = step is None and question.system.size <= _SMALL
         self.mode: Any = None
+        self.left: Any = None
         self.aim, self.fresh = np.inf, self.locates
 
     def begin(self, t: float, q: np.ndarray, lost: float, given: float) -> State:
@@ -188,7 +185,7 @@ class Strides:
             self.h = max(length * max(growth, 0.5), self.h if length < 0.5 * self.h else 0.0)
         self.changed += size * error
         better = extrapolated(question, q, made, half, rest)
-        return _Stride(made, (half, rest), better, error)
+        return _Stride(made, (half, rest), better)
 
     def _after(self, here: State, found: _Stride) -> State:
         """Return the state at the end of a stride, with the energies that it took and was given."""
@@ -204,7 +201,9 @@ class Strides:
         if found.better is not None:
             v, q = v + (found.better - q) / found.whole.step, found.better
             whole = self._energies((here.t, here.q, here.place, here.answer), found.whole)
-            share = 1 / 3 if found.error <= _EXACT else 1.0
+            # What drags is as coarse as the velocities, of order one; the rest is of order two.
+            dry = self.question.system.dissipation.is_zero and not place.problem.drags
+            share = 1 / 3 if dry else 1.0
             taken, fed = (x + share * (x - w) for x, w in zip((taken, fed), whole))
         return State(t, q, v, answer, place, here.lost + taken, here.given + fed)
 
@@ -263,14 +262,17 @@ class Strides:
         return True
 
     def _keeps(self, here: State, length: float) -> bool:
-        """Tell whether nothing changes over an increment."""
-        question, t, q = self.question, here.t, here.q
-        try:
-            made = increment(question, t, length, q, here.v, here.answer, same=True)
-        except Failed:
-            return False
-        same = _mode(made.answer) == self.mode
-        return same and runaway(question, made.t, made.q, made.answer) is None
+        """Tell whether nothing changes over an increment, nor in a moment after it."""
+        question, t, q, v, answer = self.question, here.t, here.q, here.v, here.answer
+        for h in (length, 10 * _SHORTEST * self.whole):
+            try:
+                made = increment(question, t, h, q, v, answer, same=True)
+            except Failed:
+                return False
+            if _mode(made.answer) != self.mode:
+                return False
+            t, v, q, answer = made.t, (made.q - q) / h, made.q, made.answer
+        return runaway(question, t, q, answer) is None
 
     def _too_many(self, t: float) -> bool:
         """Tell whether changes are too many to be located, or crowd at one place."""
@@ -280,15 +282,17 @@ class Strides:
 
     def _arrive(self, t: float) -> None:
         self.events.append(t)
-        self.mode, self.aim, self.fresh = None, np.inf, True
+        self.left, self.mode, self.aim, self.fresh = self.mode, None, np.inf, True
 
     def _located(self, here: State) -> None:
         """Note a change that is reached, or what is new behind one."""
-        self.fresh = False
+        fresh, self.fresh = self.fresh, False
         if here.t >= self.aim - 1e-14 * max(1.0, abs(here.t)):
             self._arrive(here.t)
         elif self.mode is None and self.locates:
-            self.mode = _mode(here.answer)
+            found = _mode(here.answer)
+            # What starts too slowly to be seen in a hair is seen after a whole step.
+            self.mode = None if fresh and found == self.left else found
 
     # -- endings ----------------------------------------------------------------------------------
 
@@ -327,7 +331,6 @@ def _mode(answer: Answer | None) -> Any:
     if answer is None:
         return None
     p = answer.problem
-    # What moves by rounding's worth is at rest.
-    slides = (p.size > 0) & ~answer.stuck & (answer.speeds > _STILL)
+    slides = (p.size > 0) & ~at_rest(answer)
     ahead = slides & (p.widths == 1) & (answer.rates[p.starts] > 0)
     return slides.tobytes(), ahead.tobytes(), answer.working.tobytes()

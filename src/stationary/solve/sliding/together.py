@@ -92,7 +92,8 @@ def together(
     `held` are the rows that hold at the end of the increment; the others hold their rates. With
     `same` nothing but what slides and touches by the forces nearby is tried.
     """
-    if not without_kinks(start.problem):
+    if np.any((start.problem.power > 0) & (start.problem.power < 1)):
+        # Such drag has no slope at rest.
         return None
     way = _Way(question, start, h, held)
     # A guess may be so far away that constraints seem to bend the wrong way.
@@ -124,11 +125,6 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
             way.open[:] = False
             return way.follow(way.start.q, found.forces, tame=False) or found
     return None
-
-
-def without_kinks(problem: Problem) -> bool:
-    """Tell whether all drag has a slope at rest."""
-    return not np.any((problem.power > 0) & (problem.power < 1))
 
 
 class _Way:
@@ -182,13 +178,16 @@ class _Way:
     def finished(self, x: np.ndarray, forces: tuple[np.ndarray, ...], far: float) -> Found | None:
         """Take sharp steps as long as they lead to the end."""
         sets = None
+        # Among few, what starts to slide makes a step longer than those before.
+        shortest = 0.1 * self.size if self.start.problem.dense else _ROUNDING * self.size
         for _ in range(_SHARP_STEPS):
             found = self.step(x, forces, 0.0, False)
-            if found is None or found.far > max(10 * far, _ROUNDING * self.size):
+            if found is None or found.far > max(10 * far, shortest):
                 return None
             before, sets = sets, (found.stuck.tobytes(), found.working.tobytes())
             ends = found.far <= _ROUNDING * self.size and found.off <= 1e-16 * self.size
-            if ends and sets == before and found.within:
+            # What is at its limit and does not move may stick or slide: that comes to the same.
+            if ends and (sets == before or far <= _ROUNDING * self.size) and found.within:
                 return found
             x, forces, far = found.x, found.forces, found.far
         return None
