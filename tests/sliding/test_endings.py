@@ -246,3 +246,72 @@ def test_springs_friction_and_a_rough_wall_lose_what_they_are_given(seed):
     assert np.all(slide.lam["wall"] >= -1e-12) and slide[r][:, 0].max() <= 0.2 + 1e-12
     # Every change of what slides is one of a few, and they come one after the other.
     assert 2 <= len(slide.events[0]) <= 20 and np.all(np.diff(slide.events[0]) > 0)
+
+
+# -- limits that change along the way --------------------------------------------------------------
+
+
+def behind_a_spring(stiffness, limit):
+    return st.System(
+        potential=stiffness * (st.t - x) ** 2 / 2, friction=[st.Friction(limit, on=x, name="floor")]
+    )
+
+
+@pytest.mark.parametrize("slope", [-0.5, 0.5, 3.0])
+def test_a_limit_that_changes_along_the_way_adds_to_the_spring(slope):
+    # t - x = 2 + slope x, from t = 2 on.
+    slide = st.quasistatics(
+        behind_a_spring(1.0, 2 + slope * x), span=(0, 2.7), start={x: 0}, points=28
+    )
+    np.testing.assert_allclose(slide[x], np.maximum(0, (slide.t - 2) / (1 + slope)), atol=1e-9)
+    np.testing.assert_allclose(slide.events[0], [2.0], atol=1e-7)
+    way = 0.7 / (1 + slope)
+    assert slide.lost[-1] == pytest.approx(2 * way + slope * way**2 / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+@pytest.mark.parametrize("floor", [2 - 1.5 * x, 0.5 + 1.5 * st.exp(-2 * x)])
+def test_a_limit_that_falls_faster_than_the_spring_lets_go(floor, step):
+    # Its slope at x = 0 is below minus the spring's: the first slip has no end nearby.
+    error, slide = ended(
+        behind_a_spring(1.0, floor), span=(0, 3), start={x: 0}, points=31, step=step
+    )
+    assert error.kind == "accelerates" and error.direction[x.dot] == 1
+    assert slide.t[-1] == pytest.approx(2, abs=1e-6)
+    np.testing.assert_allclose(slide[x], 0, atol=1e-9)
+
+
+def test_a_coefficient_that_falls_along_the_way_lets_go():
+    def pressed(stiffness):
+        floor = st.Contact(y, friction=0.2 + 0.3 * st.exp(-2 * x), slip=x, name="floor")
+        return st.System(potential=stiffness * (st.t - x) ** 2 / 2 + 4.0 * y, contacts=[floor])
+
+    # 4 · 0.3 · 2 = 2.4 is what the limit of 2 falls by along the way.
+    error, slide = ended(pressed(2.0), span=(0, 2), start={})
+    assert error.kind == "accelerates" and slide.t[-1] == pytest.approx(1, abs=1e-6)
+    slide = st.quasistatics(pressed(3.0), span=(0, 2), start={}, points=11)
+    late = slide.t > 0.7
+    rubs = 4 * (0.2 + 0.3 * np.exp(-2 * slide[x][late]))
+    np.testing.assert_allclose(3 * (slide.t - slide[x])[late], rubs, rtol=1e-8)
+
+
+# -- turning round ---------------------------------------------------------------------------------
+
+
+def test_a_block_behind_a_spring_stops_between_the_kept_times():
+    block = st.System(potential=(2 * st.sin(st.t) - x) ** 2, friction=[st.Friction(1.0, on=x)])
+    slide = st.quasistatics(block, span=(0, 5), start={x: 0}, points=38)
+    back = np.arcsin(1 - 1 / 2)
+    times = [np.arcsin(0.25), np.pi / 2, np.pi - back, 3 * np.pi / 2]
+    np.testing.assert_allclose(slide.events[0], times, atol=3e-6)
+
+
+def test_increments_find_where_a_driven_slider_turns():
+    crank = st.System(
+        friction=[st.Friction(1.0, on=x)], constraints=[st.Constraint(x - st.cos(st.t), name="rod")]
+    )
+    slide = st.quasistatics(crank, span=(0.5, 7), start={x: np.cos(0.5)}, points=31,
+                            method="increments")  # fmt: skip
+    np.testing.assert_allclose(slide.events[0], [np.pi, 2 * np.pi], atol=1e-5)
+    exact = np.cos(0.5) + 1 + 2 + 1 - np.cos(7)
+    assert slide.lost[-1] == pytest.approx(exact, abs=1e-8)

@@ -133,6 +133,13 @@ class Sliding:
         bend = whole.matrix(_bend, weights=weights)
         return self._function("curvature", [bend], more=[both])
 
+    @cached_property
+    def grip(self) -> ca.Function:
+        """The slope in q of the sizes of friction and drag."""
+        whole = self.graph.whole
+        slope = whole.matrix(lambda e: ca.jacobian(e.slip_size, e.z), _slip_index, self.rates)
+        return self._function("grip", [slope])
+
     def _function(self, name: str, outputs: list[Any], moving: bool = False, more: Any = ()):
         t, q, v, u, p = self.graph.whole.arguments
         if moving:

@@ -111,14 +111,21 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     K = K + _dense(evaluated(question.sliding, "curvature")(*given, forces)[0])
     K = (K + K.T) / 2
     B, A, G = (_dense(x) for x in place.problem.matrices)
-    ahead = np.where(answer.stuck | (answer.speeds > STILL * answer.speed), 0.0, 1.0)[p.term]
-    ahead = np.where(ahead > 0, answer.y, answer.rates)
+    # What slides by rounding's worth, or is about to, slides the way its force resists.
+    told = ((answer.resists > p.size / 2) | (answer.speeds <= STILL * answer.speed)) & ~answer.stuck
+    ahead = np.where((told & (p.power == 0))[p.term], answer.y, answer.rates)
     unit = ahead / np.maximum(p.speeds(ahead), 1e-300)[p.term]
     slides = ~answer.stuck & (p.power == 0) & (p.size > 0)
     aside = B - unit[:, None] * p.sums(unit[:, None] * B)[p.term]
     held = [A, B[answer.stuck[p.term] | (p.power > 0)[p.term]], aside[slides[p.term]]]
     if place.problem.viscous is not None:
         held.append(np.nan_to_num(_dense(place.problem.viscous(np.zeros(p.n))[2])))
+    grip = _dense(evaluated(question.sliding, "grip")(*given)[0])
+    # A limit that grows along the way brings it back, one that falls drives it on.
+    for k in np.flatnonzero(slides):
+        rows = slice(p.starts[k], p.starts[k] + p.widths[k])
+        presses = answer.mu[question.rubs[k]] if question.rubs[k] >= 0 else 1.0
+        K = K + np.outer(unit[rows] @ B[rows], presses * grip[p.starts[k]])
     pushed = G.copy()
     for k in np.flatnonzero(slides & (question.rubs >= 0)):
         rows = slice(p.starts[k], p.starts[k] + p.widths[k])

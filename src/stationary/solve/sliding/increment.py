@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
+from stationary.errors import StatementError
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.principle import solved
@@ -90,7 +91,11 @@ def increment(
     outcome: Any = None
     settled_place: Any = None
     for count in range(_MOST_STEPS):
-        place = question.at(t + h, x, viscous=True, touching=every)
+        try:
+            place = question.at(t + h, x, viscous=True, touching=every)
+        except StatementError as undefined:
+            # It has gone where the system is not defined.
+            raise Failed("too far") from undefined
         exact, convex = _over(question, place, start, x - q, h, held, bent)
         # Newton's method knows how constraints bend; where it fails, a convex problem that does
         # not know leads closer.

@@ -28,7 +28,7 @@ from stationary.solve.sliding.problem import DENSE_UP_TO, Problem
 TOUCHING = 1e-8
 
 _MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tangent": {0},
-             "curvature": {0}}  # fmt: skip
+             "curvature": {0}, "grip": {0}}  # fmt: skip
 
 
 @kept(64)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import StatementError
 from stationary.result.status import Status
 from stationary.solve.sliding.endings import Ended, Pace, ending, runaway
 from stationary.solve.sliding.increment import (
@@ -32,6 +33,8 @@ _COARSE = 1e-4
 _SHORTEST = 1e-9
 # How far a change is passed over, of the whole span.
 _HAIR = 1e-7
+# An increment that goes so far, relative to the size of coordinates, may be a jump.
+_LEAP = 1e-2
 # How far ahead, of the whole span, one looks for a reason where it ends.
 _AHEAD = (1e-6, 1e-4)
 # A start this close to a rest, relative to the size of coordinates, is one.
@@ -167,6 +170,8 @@ class Strides:
         """Take an increment, and two halves of it; None where these are too different."""
         question, t, q = self.question, here.t, here.q
         made = stable(question, t, length, q, v, guess)
+        if self._leaps(here, made):
+            raise Failed("too far")
         if self.step is not None:
             # After a cut the step that was asked for comes back by and by.
             self.h = 2 * length
@@ -186,6 +191,23 @@ class Strides:
         self.changed += size * error
         better = extrapolated(question, q, made, half, rest)
         return _Stride(made, (half, rest), better)
+
+    def _leaps(self, here: State, made: Increment) -> bool:
+        """Tell whether it goes as far in almost no time: a rest far away that inertia leads to."""
+        far, size = largest(made.q - here.q), max(1.0, largest(here.q))
+        p = made.answer.problem
+        damped = np.any(p.power > 0) or not self.question.system.dissipation.is_zero
+        if damped or far <= max(_LEAP * size, 10 * made.step * largest(here.v)):
+            return False
+        if made.step <= _AHEAD[0] * self.whole:
+            return True
+        try:
+            none = np.zeros_like(here.q)
+            short = increment(self.question, here.t, 1e-3 * made.step, here.q, none, here.answer)
+        except Failed:
+            # From where it is no way leads there.
+            return True
+        return largest(short.q - here.q) > far / 2
 
     def _after(self, here: State, found: _Stride) -> State:
         """Return the state at the end of a stride, with the energies that it took and was given."""
@@ -247,7 +269,9 @@ class Strides:
         """Aim at the time where something starts or stops to slide or to touch, if it does."""
         if self.mode is None or self.aim < np.inf:
             return False
-        if all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole)):
+        same = all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole))
+        slows = same and _slows(*(piece.answer for piece in found.pieces))
+        if same and not (slows and not self._keeps(here, length)):
             return False
         if self._too_many(here.t):
             self.locates, self.mode = False, None
@@ -313,17 +337,28 @@ class Strides:
         told = there if there[0].word == "jammed" else None
         if told is None and here.answer is not None:
             told = ending(question, t, q, soon, here.answer)
-        if told is None and found.outcome is None and there[0].word == "accelerates":
+        known = found.outcome is not None and found.outcome.word not in ("moves", "sticks")
+        if told is None and not known and there[0].word == "accelerates":
             told = there
-        outcome, place = told or (found.outcome, found.place)
+        outcome, place = told or ((found.outcome, found.place) if known else (None, None))
         if outcome is not None and place is not None:
             return Ended(status_of(question, place, outcome.word, outcome), outcome, place)
-        known = {
+        if isinstance(found.__cause__, StatementError):
+            raise found.__cause__
+        words = {
             "too far": "the next rest is far away: it jumps, which only inertia can follow",
             "too many steps": "the minimum over an increment was not reached",
         }
         word = found.word
-        return Ended(Status(word, known.get(word, f"the solver stopped: {word}")))
+        return Ended(Status(word, words.get(word, f"the solver stopped: {word}")))
+
+
+def _slows(half: Answer, rest: Answer) -> bool:
+    """Tell whether something slides so much less in the second half that it may have turned."""
+    p = half.problem
+    lines = p.starts[(p.widths == 1) & (p.size > 0) & ~half.stuck]
+    first, second = half.rates[lines], rest.rates[lines]
+    return bool(np.any(second * np.sign(first) < np.abs(first) / 2))
 
 
 def _mode(answer: Answer | None) -> Any:

@@ -226,6 +226,9 @@ class _Way:
         more[pressed] = np.where(presses > 0, p.size[pressed], 0.0)
         if not blur:
             more[law.stuck] = 0.0
+        # So does a limit that grows along the way.
+        grown = np.where(law.stuck & (not blur), 0.0, p.speeds(w) ** p.power * h ** (-p.power))
+        grown[pressed] *= presses
         working = mu * reach > (place.gap + _TOUCHES * self.size) * force
         working &= ~self.open
         given = (place.t, x, place.u, question.params)
@@ -236,6 +239,7 @@ class _Way:
                 "curvature", evaluated(sliding, "curvature")(*given, np.concatenate(bent))[0]
             ),
         ]
+        grip = self.saddle.values("grip", evaluated(sliding, "grip")(*given)[0])
         left = p.f - p.B.T @ y + p.A.T @ lam + p.G.T @ mu
         if p.viscous is not None:
             _, slope, second = p.viscous(moved / h)
@@ -243,8 +247,8 @@ class _Way:
             bends.append(self.saddle.values("viscous", second) / h)
         made = self.saddle.solve(
             p, [z * (reach / force) for z in bends], turn, give, more[p.term] * law.unit, working,
-            self.damping, left / force, target, -off / reach,
-            np.where(working, -place.gap / reach, -mu / force),
+            (grip * (reach / force), grown[p.term] * law.unit), self.damping,
+            left / force, target, -off / reach, np.where(working, -place.gap / reach, -mu / force),
         )  # fmt: skip
         if made is None:
             return None
@@ -357,6 +361,7 @@ class _Saddle:
             "contacts": _pattern(sliding.holds, 5, rowwise=True),
             "tangent": _pattern(sliding.tangent, 0),
             "curvature": _pattern(sliding.curvature, 0),
+            "grip": _pattern(sliding.grip, 0),
         }
         if not graph.system.dissipation.is_zero:
             self._places["viscous"] = _pattern(sliding.viscous, 2)
@@ -388,7 +393,8 @@ class _Saddle:
         places = [
             *bends, (Bj, n + Bi), (Aj, m + Ai), (Gj, rows + Gi),
             (n + p.starts[term] + row, Bj[entry]), (m + Ai, Aj), (rows + Gi, Gj),
-            (n + self._pressed, rows + self._rubs[p.term[self._pressed]]), (diagonal, diagonal),
+            (n + self._pressed, rows + self._rubs[p.term[self._pressed]]),
+            (n + self._places["grip"][0], self._places["grip"][1]), (diagonal, diagonal),
         ]  # fmt: skip
         i, j = (np.concatenate(x) for x in zip(*places))
         pattern = sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=(self.total, self.total))
@@ -414,6 +420,7 @@ class _Saddle:
         give: np.ndarray,
         more: np.ndarray,
         working: np.ndarray,
+        grown: tuple[np.ndarray, np.ndarray],
         damping: float,
         *known: np.ndarray,
     ) -> list[np.ndarray] | None:
@@ -427,6 +434,7 @@ class _Saddle:
         data = np.concatenate([
             *bends, B, -A, -G, turn[term, row, column] * B[entry], A,
             G * working[self._places["contacts"][0]], (give * more)[self._pressed],
+            grown[0] * (give * grown[1])[self._places["grip"][0]],
             np.full(p.n, damping), -give, np.full(len(known[2]), _SOFT),
             np.where(working, _SOFT, 1.0),
         ])  # fmt: skip
