@@ -315,3 +315,15 @@ def test_increments_find_where_a_driven_slider_turns():
     np.testing.assert_allclose(slide.events[0], [np.pi, 2 * np.pi], atol=1e-5)
     exact = np.cos(0.5) + 1 + 2 + 1 - np.cos(7)
     assert slide.lost[-1] == pytest.approx(exact, abs=1e-8)
+
+
+def test_a_start_inside_the_floor_is_refused():
+    pressed = st.System(
+        potential=(y + 1) ** 2 / 2,
+        contacts=[st.Contact(y, friction=0.3, slip=x, name="floor")],
+        constraints=[st.Constraint(x - st.t, name="hand")],
+    )
+    with pytest.raises(st.StatementError, match="'floor' is penetrated"):
+        st.quasistatics(pressed, span=(0, 1), start={y: -0.1})
+    slide = st.quasistatics(pressed, span=(0, 1), start={}, points=3)
+    np.testing.assert_allclose(slide.lam["hand"], 0.3, rtol=1e-9)

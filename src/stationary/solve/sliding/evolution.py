@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from stationary.solve.consistent import repaired
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.flow import Flow
-from stationary.solve.sliding.principle import require_potential, require_resistance, solved
+from stationary.solve.sliding.principle import (
+    require_outside,
+    require_potential,
+    require_resistance,
+    solved,
+)
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.strides import Strides
@@ -102,14 +108,15 @@ def quasistatics(
                 "Choose one of them.",
             )
         )
-    if step is not None and not step > 0:
-        raise StatementError(say("step must be positive.", f"Found {step}.", "Give seconds."))
+    if step is not None and not (isinstance(step, Real) and step > 0):
+        raise StatementError(say("step must be positive.", f"Found {step!r}.", "Give seconds."))
     q, _ = question.layout.state(start)
     graph = question.sliding.graph
     moved = 0.0
     if question.layout.multipliers:
         state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
         moved, q = float(np.abs(state.q - q).max()), state.q
+    require_outside(question, question.at(first, q))
     grid = np.linspace(first, last, count(points))
     run = _Run(question, grid, rtol, step)
     chosen = method

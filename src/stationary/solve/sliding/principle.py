@@ -303,6 +303,20 @@ def solved(
     return settled(place.problem, guess), place
 
 
+def require_outside(question: Question, place: Place) -> None:
+    """Refuse a configuration in which bodies penetrate each other."""
+    size = max(1.0, largest(place.q))
+    inside = np.flatnonzero(place.gap < -TOUCHING * size * 100)
+    if len(inside):
+        raise StatementError(
+            say(
+                f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
+                f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
+                "Start where bodies touch or are apart.",
+            )
+        )
+
+
 def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
@@ -317,15 +331,7 @@ def require_place(question: Question, place: Place) -> None:
                 "Move it onto the constraints first: at=st.consistent(system, start).",
             )
         )
-    inside = np.flatnonzero(place.gap < -TOUCHING * size * 100)
-    if len(inside):
-        raise StatementError(
-            say(
-                f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
-                f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
-                "Start where bodies touch or are apart.",
-            )
-        )
+    require_outside(question, place)
     require_resistance(question)
     for index in _motionless(question.system):
         entry, rows = question.system.friction[index], question.layout.slips[index]
