@@ -306,17 +306,6 @@ def test_a_block_behind_a_spring_stops_between_the_kept_times():
     np.testing.assert_allclose(slide.events[0], times, atol=3e-6)
 
 
-def test_increments_find_where_a_driven_slider_turns():
-    crank = st.System(
-        friction=[st.Friction(1.0, on=x)], constraints=[st.Constraint(x - st.cos(st.t), name="rod")]
-    )
-    slide = st.quasistatics(crank, span=(0.5, 7), start={x: np.cos(0.5)}, points=31,
-                            method="increments")  # fmt: skip
-    np.testing.assert_allclose(slide.events[0], [np.pi, 2 * np.pi], atol=1e-5)
-    exact = np.cos(0.5) + 1 + 2 + 1 - np.cos(7)
-    assert slide.lost[-1] == pytest.approx(exact, abs=1e-8)
-
-
 def test_a_start_inside_the_floor_is_refused():
     pressed = st.System(
         potential=(y + 1) ** 2 / 2,

@@ -269,9 +269,7 @@ class Strides:
         """Aim at the time where something starts or stops to slide or to touch, if it does."""
         if self.mode is None or self.aim < np.inf:
             return False
-        same = all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole))
-        slows = same and _slows(*(piece.answer for piece in found.pieces))
-        if same and not (slows and not self._keeps(here, length)):
+        if all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole)):
             return False
         if self._too_many(here.t):
             self.locates, self.mode = False, None
@@ -351,14 +349,6 @@ class Strides:
         }
         word = found.word
         return Ended(Status(word, words.get(word, f"the solver stopped: {word}")))
-
-
-def _slows(half: Answer, rest: Answer) -> bool:
-    """Tell whether something slides so much less in the second half that it may have turned."""
-    p = half.problem
-    lines = p.starts[(p.widths == 1) & (p.size > 0) & ~half.stuck]
-    first, second = half.rates[lines], rest.rates[lines]
-    return bool(np.any(second * np.sign(first) < np.abs(first) / 2))
 
 
 def _mode(answer: Answer | None) -> Any:
