@@ -169,7 +169,7 @@ def test_a_block_behind_a_spring_starts_and_stops_at_its_times():
     k, limit, swing = 2.0, 1.0, 2.0
     hand = swing * st.sin(st.t)
     block = st.System(potential=k * (x - hand) ** 2 / 2, friction=[st.Friction(limit, on=x)])
-    slide = st.quasistatics(block, span=(0, 2.5 * np.pi), start={x: 0})
+    slide = st.quasistatics(block, span=(0, 2.4 * np.pi), start={x: 0})
     back = np.arcsin(1 - 2 * limit / k / swing)
     times = [
         np.arcsin(limit / k / swing), np.pi / 2, np.pi - back, 3 * np.pi / 2, 2 * np.pi - back
@@ -304,6 +304,18 @@ def test_a_block_behind_a_spring_stops_between_the_kept_times():
     back = np.arcsin(1 - 1 / 2)
     times = [np.arcsin(0.25), np.pi / 2, np.pi - back, 3 * np.pi / 2]
     np.testing.assert_allclose(slide.events[0], times, atol=3e-6)
+
+
+def test_increments_find_where_a_driven_slider_turns():
+    crank = st.System(
+        friction=[st.Friction(1.0, on=x)], constraints=[st.Constraint(x - st.cos(st.t), name="rod")]
+    )
+    slide = st.quasistatics(
+        crank, span=(0.5, 7), start={x: np.cos(0.5)}, points=31, method="increments"
+    )
+    np.testing.assert_allclose(slide.events[0], [np.pi, 2 * np.pi], atol=1e-5)
+    exact = np.cos(0.5) + 1 + 2 + 1 - np.cos(7)
+    assert slide.lost[-1] == pytest.approx(exact, abs=1e-8)
 
 
 def test_a_start_inside_the_floor_is_refused():

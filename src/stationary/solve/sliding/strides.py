@@ -86,7 +86,7 @@ class Strides:
         self.whole, self.coarse = float(grid[-1] - grid[0]), max(rtol, _COARSE)
         self.h = step or self.whole / max(100, len(grid) - 1)
         self.steps = self.cuts = 0
-        self.shortest, self.changed = np.inf, 0.0
+        self.shortest, self.changed, self.moment = np.inf, 0.0, 10 * _SHORTEST * self.whole
         self.events: list[float] = []
         #: Whether changes are located; what sticks, slides and touches, where that is known, and
         #: what did before the latest change; when it changes next; whether it has just changed.
@@ -269,7 +269,9 @@ class Strides:
         """Aim at the time where something starts or stops to slide or to touch, if it does."""
         if self.mode is None or self.aim < np.inf:
             return False
-        if all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole)):
+        end = found.pieces[-1]
+        same = all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole))
+        if same and not self._turned(end.t, end.q, (end.q - here.q) / length, end.answer):
             return False
         if self._too_many(here.t):
             self.locates, self.mode = False, None
@@ -285,25 +287,39 @@ class Strides:
 
     def _keeps(self, here: State, length: float) -> bool:
         """Tell whether nothing changes over an increment, nor in a moment after it."""
-        question, t, q, v, answer = self.question, here.t, here.q, here.v, here.answer
-        for h in (length, 10 * _SHORTEST * self.whole):
-            try:
-                made = increment(question, t, h, q, v, answer, same=True)
-            except Failed:
-                return False
+        question, t, q = self.question, here.t, here.q
+        try:
+            made = increment(question, t, length, q, here.v, here.answer, same=True)
             if _mode(made.answer) != self.mode:
                 return False
-            t, v, q, answer = made.t, (made.q - q) / h, made.q, made.answer
-        return runaway(question, t, q, answer) is None
+            v = (made.q - q) / length
+            made = increment(question, made.t, self.moment, made.q, v, made.answer, same=True)
+        except Failed:
+            return False
+        stable = runaway(question, made.t, made.q, made.answer) is None
+        return stable and _mode(made.answer) == self.mode
+
+    def _turned(self, t: float, q: np.ndarray, v: np.ndarray, answer: Answer) -> bool:
+        """Tell whether something that slides along a line has turned, as a moment after it shows.
+
+        Over an increment only where it leads counts, and not that it went farther meanwhile.
+        """
+        try:
+            made = increment(self.question, t, self.moment, q, v, answer, same=True)
+        except Failed:
+            return False
+        return _mode(made.answer)[1] != self.mode[1]
 
     def _too_many(self, t: float) -> bool:
         """Tell whether changes are too many to be located, or crowd at one place."""
         known, done = len(self.events), (t - float(self.grid[0])) / self.whole
-        crowd = known > 2 and t - self.events[-3] < 100 * _HAIR * self.whole
+        crowd = known > 2 and t - self.events[-3] < 1000 * _HAIR * self.whole
         return crowd or known >= _MANY or (known >= _SOME and known > 2 * _MANY * done)
 
     def _arrive(self, t: float) -> None:
-        self.events.append(t)
+        # What turns stops for a moment: one change.
+        if not self.events or t - self.events[-1] > 10 * _HAIR * self.whole:
+            self.events.append(t)
         self.left, self.mode, self.aim, self.fresh = self.mode, None, np.inf, True
 
     def _located(self, here: State) -> None:
@@ -357,5 +373,5 @@ def _mode(answer: Answer | None) -> Any:
         return None
     p = answer.problem
     slides = (p.size > 0) & ~at_rest(answer)
-    ahead = slides & (p.widths == 1) & (answer.rates[p.starts] > 0)
-    return slides.tobytes(), ahead.tobytes(), answer.working.tobytes()
+    along = np.where(answer.rates[p.starts] > 0, 1, -1) * (slides & (p.widths == 1))
+    return slides.tobytes(), along.tobytes(), answer.working.tobytes()
