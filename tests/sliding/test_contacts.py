@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from tests.sliding.wedge import wedge
 
 x, y, z, phi = st.coordinates("x y z phi")
 
@@ -59,21 +60,6 @@ def test_where_a_bead_may_lift_or_wedge_both_motions_are_named():
 
 
 # -- several contacts ------------------------------------------------------------------------------
-
-
-def wedge(angle, mu, way):
-    """A wedge under a block of weight 10 that leans on a wall; it is driven in or pulled out."""
-    X, Y, u, w = st.coordinates("X Y u w")
-    c, s = float(np.cos(angle)), float(np.sin(angle))
-    return st.System(
-        potential=10 * Y,
-        contacts=[
-            st.Contact(w, friction=mu, slip=u, name="floor"),
-            st.Contact((Y - w) * c - (X - u) * s, mu, (X - u) * c + (Y - w) * s, "face"),
-            st.Contact(X, friction=mu, slip=Y, name="wall"),
-        ],
-        constraints=[st.Constraint(u + way * st.t, name="drive")],
-    )
 
 
 @pytest.mark.parametrize("degrees, mu", [(15, 0.2), (5, 0.4), (30, 0.1)])

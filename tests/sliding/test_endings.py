@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import stationary as st
+from tests.checks import assert_says
 
 x, y, phi = st.coordinates("x y phi")
 c, s = st.cos(phi), st.sin(phi)
@@ -94,7 +95,9 @@ def test_a_shallow_truss_snaps_at_its_limit_load():
     )
     error, slide = ended(truss, span=(0, 6), start={y: 0.5}, points=21)
     low = np.sqrt(rest ** (2 / 3) - 1)
-    assert error.kind == "accelerates" and abs(error.direction[y.dot]) == 1
+    # Down, as the load pulls it.
+    assert error.kind == "accelerates" and error.direction[y.dot] == -1
+    assert error.names == ("the work",)
     assert slide.t[-1] == pytest.approx(100 * low * (rest / np.hypot(1, low) - 1) + 0.05, rel=1e-8)
     assert slide[y][-1] == pytest.approx(low, abs=1e-3)
 
@@ -328,3 +331,22 @@ def test_a_start_inside_the_floor_is_refused():
         st.quasistatics(pressed, span=(0, 1), start={y: -0.1})
     slide = st.quasistatics(pressed, span=(0, 1), start={}, points=3)
     np.testing.assert_allclose(slide.lam["hand"], 0.3, rtol=1e-9)
+
+
+def test_events_are_refused_where_forces_depend_on_the_place():
+    column = st.System(potential=phi**2 / 2 + st.t * c)
+    assert_says(
+        st.StatementError,
+        "method='events' cannot follow this system.\n"
+        "  Found forces that depend on the place, and no drag that decides every velocity: "
+        "then how forces change decides, and not their power.\n"
+        "  Leave method out, or pass method='increments'.",
+        lambda: st.quasistatics(column, span=(0, 1), start={phi: 0}, method="events"),
+    )
+
+
+def test_friction_on_what_no_coordinate_moves_is_refused():
+    for on in (st.t, 2 * st.t + 1):
+        idle = st.System(friction=[st.Friction(1.0, on=on, name="clock")], constraints=[x - st.t])
+        with pytest.raises(st.StatementError, match="'clock' acts on something that does not move"):
+            st.minimum_power(idle)

@@ -6,6 +6,7 @@ import pytest
 import stationary as st
 from examples import half_built_arch, two_finger_grasp
 from tests.sliding.ladder import ladder
+from tests.sliding.wedge import wedge
 
 x, y, z, phi = st.coordinates("x y z phi")
 
@@ -36,25 +37,11 @@ def test_a_rod_steeper_than_the_angle_of_friction_locks():
     assert "friction locks it" in str(error)
 
 
-def wedge(angle, mu):
-    X, Y, u, w = st.coordinates("X Y u w")
-    c, s = float(np.cos(angle)), float(np.sin(angle))
-    return st.System(
-        potential=10 * Y,
-        contacts=[
-            st.Contact(w, friction=mu, slip=u, name="floor"),
-            st.Contact((Y - w) * c - (X - u) * s, mu, (X - u) * c + (Y - w) * s, "face"),
-            st.Contact(X, friction=mu, slip=Y, name="wall"),
-        ],
-        constraints=[st.Constraint(u + st.t, name="drive")],
-    )
-
-
 @pytest.mark.parametrize("spare", [0.1, -0.1])
 def test_a_wedge_locks_where_angle_and_twice_that_of_friction_reach_a_right_angle(spare):
     angle = np.radians(15)
     half = np.radians((90 - 15 - spare) / 2)
-    system = wedge(angle, np.tan(half))
+    system = wedge(angle, np.tan(half), 1)
     if spare > 0:
         # Three forces at the angles of friction: P = W tan(α + 2φ).
         push = -st.newton(system).lam["drive"]

@@ -47,7 +47,7 @@ def test_friction_on_something_without_velocity():
     assert_says(
         st.StatementError,
         "friction 'post' acts on something that does not move.\n"
-        "  Found 3, 4, which has no rate.\n"
+        "  Found 3, 4, which no coordinate moves.\n"
         "  Say against which motion it acts, as in st.Friction(limit, on=(x, y)).",
         lambda: st.minimum_power(stuck),
     )

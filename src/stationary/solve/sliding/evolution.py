@@ -120,6 +120,15 @@ def quasistatics(
     grid = np.linspace(first, last, count(points))
     run = _Run(question, grid, rtol, step)
     chosen = method
+    if method == "events" and run.bends(q):
+        raise StatementError(
+            say(
+                "method='events' cannot follow this system.",
+                "Found forces that depend on the place, and no drag that decides every velocity: "
+                "then how forces change decides, and not their power.",
+                "Leave method out, or pass method='increments'.",
+            )
+        )
     if method == "auto":
         chosen = "increments" if step is not None or run.needs_increments(q) else "events"
     status = run.follow(q, chosen, _MANY if method == "auto" else 100 * _MANY)
@@ -157,8 +166,10 @@ class _Run:
 
     def needs_increments(self, q: np.ndarray) -> bool:
         """Whether velocities do not decide, or too many points at rest wait for their turn."""
+        if self.bends(q):
+            return True
         if self.question.sliding.tangent.nnz_out(0):
-            return not self._drags(q)
+            return False
         if len(self.question.starts) <= _MANY:
             return False
         first, last = float(self.grid[0]), float(self.grid[-1])
@@ -168,6 +179,10 @@ class _Run:
             if near is not None and np.any(near.v):
                 return int(near.stuck.sum()) > _MANY
         return False
+
+    def bends(self, q: np.ndarray) -> bool:
+        """Whether forces depend on the place, and no drag decides velocities all the same."""
+        return bool(self.question.sliding.tangent.nnz_out(0)) and not self._drags(q)
 
     def _drags(self, q: np.ndarray) -> bool:
         """Whether drag alone decides velocities, however forces change with the place."""

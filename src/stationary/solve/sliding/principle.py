@@ -337,11 +337,11 @@ def require_place(question: Question, place: Place) -> None:
         entry, rows = question.system.friction[index], question.layout.slips[index]
         term = entry.term if isinstance(entry, Repeated) else entry
         places = rows.places.ravel()
-        if abs(problem.B[places]).sum() == 0 and not np.any(problem.c[places]):
+        if abs(problem.B[places]).sum() == 0:
             raise StatementError(
                 say(
                     f"friction '{term.name}' acts on something that does not move.",
-                    f"Found {', '.join(map(str, term.on))}, which has no rate.",
+                    f"Found {', '.join(map(str, term.on))}, which no coordinate moves.",
                     "Say against which motion it acts, as in st.Friction(limit, on=(x, y)).",
                 )
             )
@@ -364,13 +364,13 @@ def require_resistance(question: Question) -> None:
 
 @lru_cache(maxsize=128)
 def _motionless(system: System) -> tuple[int, ...]:
-    """Return the friction terms that act on something which neither coordinates nor time move."""
+    """Return the friction terms that act on something which no coordinate moves."""
     found = []
     for i, x in enumerate(system.friction):
         term = x.term if isinstance(x, Repeated) else x
         used = set().union(*(on.free_symbols for on in term.on))
-        constant = not isinstance(x, Repeated) and all(isinstance(s, Parameter) for s in used)
-        if constant or not used:
+        constant = all(isinstance(s, Parameter) or s == time for s in used)
+        if not used or (constant and not isinstance(x, Repeated)):
             found.append(i)
     return tuple(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -356,6 +356,12 @@ class Strides:
             told = there
         outcome, place = told or ((found.outcome, found.place) if known else (None, None))
         if outcome is not None and place is not None:
+            verdict = outcome.verdict
+            moved = largest(here.v) * self.whole > _CLOSE * max(1.0, largest(q))
+            if moved and verdict is not None and verdict.stiffness and verdict.ray is not None:
+                # It runs away the way it went.
+                ray = verdict.ray * (-1.0 if verdict.ray @ here.v < 0 else 1.0)
+                outcome = replace(outcome, verdict=replace(verdict, ray=ray))
             return Ended(status_of(question, place, outcome.word, outcome), outcome, place)
         if isinstance(found.__cause__, StatementError):
             raise found.__cause__
