@@ -16,7 +16,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
-from stationary.solve.saddle import independent_rows
+from stationary.solve.linear import independent_rows
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
 _DENSE_UP_TO = 600

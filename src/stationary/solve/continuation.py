@@ -19,8 +19,8 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
 from stationary.solve.curve import FIRST, AbstractCurve, turned, without
 from stationary.solve.inertia import require_system
+from stationary.solve.linear import tangent_basis
 from stationary.solve.progress import Progress
-from stationary.solve.saddle import tangent_basis
 from stationary.solve.statics import refuse_contacts, statics
 
 # The longest and the shortest step, in the scaled variables.

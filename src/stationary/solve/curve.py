@@ -16,7 +16,7 @@ from stationary.model.system import System
 from stationary.result.diagram import Branch, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.growth import growth_rates, inertia_and_damping
-from stationary.solve.saddle import tangent_basis
+from stationary.solve.linear import tangent_basis
 from stationary.solve.search import Search, search_of
 
 # The first step along a curve, in the scaled variables.

@@ -21,9 +21,9 @@ from stationary.solve.events import Event, Watch, as_events
 from stationary.solve.evidence import with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.progress import Progress
-from stationary.solve.saddle import tangent_basis
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
 DONE = Status("done", "reached the end of the span")

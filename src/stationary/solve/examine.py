@@ -12,7 +12,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.growth import growth_rates, inertia_and_damping
-from stationary.solve.saddle import Saddle, independent_rows, shared_multipliers, tangent_basis
+from stationary.solve.linear import Saddle, independent_rows, shared_multipliers, tangent_basis
 
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
 # energy nearby does.

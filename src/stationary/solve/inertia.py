@@ -14,7 +14,7 @@ from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
 from stationary.model.system import require
-from stationary.solve.saddle import tangent_basis
+from stationary.solve.linear import tangent_basis
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
 EXAMINE_UP_TO = 500

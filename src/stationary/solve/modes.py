@@ -15,7 +15,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.solve.inertia import require_system
-from stationary.solve.saddle import Saddle, tangent_basis
+from stationary.solve.linear import Saddle, tangent_basis
 from stationary.solve.search import Search, search_of
 from stationary.solve.statics import refuse, refuse_contacts, statics
 

@@ -16,9 +16,9 @@ from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.examine import Examination
+from stationary.solve.linear import DENSE_UP_TO, Saddle, independent_rows
 from stationary.solve.progress import Progress
 from stationary.solve.rough import by_ipopt
-from stationary.solve.saddle import DENSE_UP_TO, Saddle, independent_rows
 from stationary.solve.still import AbstractStill
 
 # Newton steps before another method is tried, and descents from points that are no minima.

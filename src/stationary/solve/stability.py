@@ -21,7 +21,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace, names
 from stationary.solve.consistent import repaired
 from stationary.solve.inertia import check_inertia, require_system
-from stationary.solve.saddle import tangent_basis
+from stationary.solve.linear import tangent_basis
 from stationary.solve.statics import refuse
 from stationary.solve.still import balance_of
 

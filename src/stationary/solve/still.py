@@ -16,7 +16,7 @@ from stationary.lower.inputs import SLOTS, lowered, sampled, translate
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import Layout
 from stationary.model.system import System, kept
-from stationary.solve.saddle import Saddle
+from stationary.solve.linear import Saddle
 
 # Steps that bring a configuration back onto its constraints.
 _MOST_CORRECTIONS = 12
