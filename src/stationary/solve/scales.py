@@ -1,0 +1,195 @@
+"""Sizes that a statement itself gives: what is small is small beside these, in every unit.
+
+A length is never read off a coordinate's value, which changes with the origin, but off what bends,
+what travels and what is open: the radius at which a constraint or a gap is no longer straight, the
+way that velocities, moving constraints and inputs cover in the span, the width of a gap, the
+deflection at which forces change by their own size. The value of a coordinate has one use: its
+last digit is its rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.derive.balance import Balance
+from stationary.derive.graph import Graph
+from stationary.lower.kernel import numeric
+
+# Up to this many rows the bend of each is measured by itself; beyond, that of all together.
+_ONE_BY_ONE = 40
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How large things are in one question.
+
+    Attributes
+    ----------
+    length, force : ndarray
+        Per coordinate: a move, and a generalized force, that matters. Zero where nothing in the
+        statement has a length (a free particle at rest).
+    rounding : ndarray
+        Per coordinate: the last digit of its value.
+    energy, time : float
+        Zero where there is none.
+    """
+
+    length: np.ndarray
+    rounding: np.ndarray
+    force: np.ndarray
+    energy: float
+    time: float
+
+    @property
+    def speed(self) -> np.ndarray:
+        """Per coordinate: a velocity that matters; zero without a time."""
+        return self.length / self.time if self.time > 0 else np.zeros_like(self.length)
+
+    def rows(self, A: Any) -> np.ndarray:
+        """Return by how much rows with these gradients change when coordinates move by `length`."""
+        return _largest(A, self.length)
+
+    def rows_rounding(self, A: Any) -> np.ndarray:
+        """Return by how much rows change with the last digits of the coordinates."""
+        return _largest(A, self.rounding)
+
+    def small(self, A: Any, rtol: float) -> np.ndarray:
+        """Return below which value each of these rows counts as zero, at a relative tolerance.
+
+        Eight last digits are granted: a row is a sum, and rounded as one.
+        """
+        return np.maximum(rtol * self.rows(A), 8 * self.rows_rounding(A))
+
+
+def scales_of(
+    graph: Graph,
+    params: np.ndarray,
+    t: float,
+    q: np.ndarray,
+    *,
+    v: np.ndarray | None = None,
+    u: np.ndarray | None = None,
+    span: float = 0.0,
+    travel: np.ndarray | None = None,
+) -> Scales:
+    """Return the sizes at one state.
+
+    Parameters
+    ----------
+    graph : Graph
+    params : ndarray
+    t, q, v, u : float, ndarray
+        The state, and the inputs; v and u are zero where left out.
+    span : float
+        How much time is asked about, if any.
+    travel : ndarray, optional
+        How far each coordinate is known to go: a range searched, or a motion's own extent.
+    """
+    n = len(q)
+    v = np.zeros(n) if v is None else v
+    u = np.zeros(len(graph.system.inputs)) if u is None else u
+    at = (t, q, u, params)
+    balance = Balance(graph)
+    with np.errstate(all="ignore"):
+        g, _ = numeric(balance, "forces")(*at)
+        K = abs(_finite(numeric(balance, "tangent")(*at)[0]))
+        stiff = np.asarray(K.max(axis=1).todense()).ravel() if n else np.zeros(0)
+        force = np.where(np.isfinite(g), np.abs(g), 0.0)
+        deflected = np.divide(force, stiff, out=np.zeros(n), where=stiff > 0)
+        ways = [deflected, np.abs(v) * span]
+        if travel is not None:
+            ways.append(np.abs(travel))
+        bent = np.full(n, np.inf)
+        if balance.rows + balance.gaps:
+            c, A = numeric(balance, "limits")(*at)
+            A = _finite(A)
+            bent = _bends(balance, at, A, _metric(graph, at, v, stiff, A))
+            ways.append(_ways(np.abs(c[balance.rows :]), A[balance.rows :], n))
+            if span:
+                later = numeric(balance, "levels")(t + 1e-6 * span, q, u, params)[0]
+                ways.append(_ways(np.abs(later - c) * 1e6, A, n))
+    way = np.max([np.where(np.isfinite(w), w, 0.0) for w in ways], axis=0)
+    length = np.where(np.isfinite(bent), np.where(way > 0, np.minimum(bent, way), bent), way)
+    force = np.maximum(force, stiff * length)
+    return Scales(
+        length=length,
+        rounding=np.spacing(np.abs(q)),
+        force=force,
+        energy=float(np.max(force * length, initial=0.0)),
+        time=float(span),
+    )
+
+
+def _largest(A: Any, moves: np.ndarray) -> np.ndarray:
+    """Return the largest term of each row of |A| moves."""
+    if not A.shape[0]:
+        return np.zeros(0)
+    if not sparse.issparse(A):
+        return np.abs(A * moves).max(axis=1, initial=0.0)
+    return np.asarray(abs(A @ sparse.diags(moves)).max(axis=1).todense()).ravel()
+
+
+def _finite(A: Any) -> Any:
+    """Return a sparse matrix whose entries that are no numbers count for nothing."""
+    A = sparse.csr_matrix(A)
+    A.data = np.where(np.isfinite(A.data), A.data, 0.0)
+    return A
+
+
+def _ways(values: np.ndarray, A: Any, n: int) -> np.ndarray:
+    """Return how far each coordinate alone would have to go to change a row by a value."""
+    ways = np.zeros(n)
+    entries = sparse.coo_matrix(A)
+    some = (entries.data != 0) & np.isfinite(values[entries.row])
+    rows, columns, slopes = entries.row[some], entries.col[some], np.abs(entries.data[some])
+    np.maximum.at(ways, columns, values[rows] / slopes)
+    return ways
+
+
+def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -> np.ndarray:
+    """Return weights that make metres and radians one measure.
+
+    The roots of inertia or of stiffness do, or how strongly the rows depend on each coordinate.
+    """
+    t, q, u, p = at
+    M = numeric(graph, "mass")(t, q, v, u, p)[0]
+    inertia = np.sqrt(np.abs(_finite(M).diagonal()))
+    for weights in (inertia, np.sqrt(stiff)):
+        if np.all(weights > 0) and np.all(np.isfinite(weights)):
+            return weights
+    columns = np.asarray(abs(A).max(axis=0).todense()).ravel()
+    typical = np.median(columns[columns > 0]) if np.any(columns > 0) else 1.0
+    return np.where(columns > 0, columns, typical)
+
+
+def _bends(balance: Balance, at: tuple, A: Any, weights: np.ndarray) -> np.ndarray:
+    """Return per coordinate the move at which a row that involves it is straight no more."""
+    m, across = A.shape[0], sparse.diags(1 / weights)
+    sizes = np.asarray(abs(A @ across).max(axis=1).todense()).ravel()
+    sizes = np.where(sizes > 0, sizes, np.inf)
+    curvature = numeric(balance, "curvature")
+    moves = np.full(len(weights), np.inf)
+    if m > _ONE_BY_ONE:
+        B = abs(across @ _finite(curvature(*at, 1 / sizes)[0]) @ across)
+        with np.errstate(divide="ignore"):
+            return 1 / np.asarray(B.max(axis=1).todense()).ravel() / weights
+    for r in range(m):
+        B = abs(_finite(curvature(*at, np.eye(m)[r])[0]))
+        bend = abs(across @ B @ across).max() if B.nnz else 0.0
+        if not bend:
+            continue
+        # All that one row involves shares its radius: a rod has one length.
+        slopes, bends = np.abs(A[[r]].toarray().ravel()), B.diagonal()
+        involved = (slopes > 0) | (np.asarray(B.max(axis=1).todense()).ravel() > 0)
+        radius = sizes[r] / bend / weights
+        # By how much the row changes within it: less, where one coordinate alone bends it sooner.
+        both = (slopes > 0) & (bends > 0)
+        change = np.max(slopes[both] ** 2 / bends[both]) if both.any() else np.inf
+        with np.errstate(divide="ignore"):
+            radius = np.minimum(radius, change / slopes)
+        moves[involved] = np.minimum(moves[involved], radius[involved])
+    return moves
