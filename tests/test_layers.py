@@ -1,6 +1,7 @@
 """Imports point one way, and files stay short enough to read."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,28 @@ def test_every_part_of_the_package_has_a_layer():
 
 def test_imports_point_one_way():
     assert violations(PACKAGE) == []
+
+
+def test_applications_stand_on_the_public_api_alone():
+    """Command line and report are renderers: one asks the other nothing it was not offered."""
+    files = modules(PACKAGE)
+    for name, path in files.items():
+        room = part(name)
+        if room not in ("cli", "report", "studio"):
+            continue
+        source = path.read_text(encoding="utf-8")
+        allowed = {"", "errors", room} | ({"report", "studio"} if room == "cli" else set())
+        for line, target in imports(source, name, path.name == "__init__.py", set(files)):
+            assert part(target) in allowed, f"{path.name}:{line} imports {target}"
+        # What begins with an underscore belongs to somebody else, except of argparse and notebooks.
+        others = [
+            node.attr
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Attribute) and re.match("_(?!_)", node.attr)
+            and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "argparse"))
+        ]  # fmt: skip
+        known = {"_repr_latex_", "_actions", "_choices_actions", "_repr_html_"}
+        assert set(others) <= known, (name, others)
 
 
 @pytest.mark.parametrize(

@@ -231,3 +231,51 @@ def test_a_plain_value_with_a_unit_may_stand_for_an_expression():
     # Unless the letter means something: then an operator is missing.
     with pytest.raises(st.StatementError, match="an operator is missing between '2' and 'm'"):
         st.load(text.replace("2 kN", "2 m").replace("[[", "[parameters]\nm = 1\n[[", 1))
+
+
+QUESTIONED = """
+coordinates = ["x"]
+[parameters]
+k = 4
+[definitions]
+twice = "2*x"
+[energies]
+kinetic = "x'^2/2"
+potential = "k*x^2/2"
+[start]
+x = 1
+[simulate]
+span = [0, 1]
+points = 5
+[equilibria]
+within = { x = [-1, 1] }
+[continue]
+parameter = "k"
+span = [1, 9]
+"""
+
+
+def test_a_model_answers_its_own_questions():
+    model = st.load(QUESTIONED)
+    motion = model.ask("simulate")
+    # ω = √(k/m) = 2 from rest at x = 1.
+    np.testing.assert_allclose(motion["x"], np.cos(2 * motion.t), atol=1e-9)
+    assert len(motion.t) == 5 and model.ask("simulate", points=7, method="BDF").method != "auto"
+    np.testing.assert_allclose(motion[model.read("twice'")], -4 * np.sin(2 * motion.t), atol=1e-9)
+    assert model.ask("statics").stable and len(model.ask("equilibria")) == 1
+    assert model.ask("linearize").frequencies == pytest.approx([2.0])
+    assert model.ask("modes", count=1).frequencies == pytest.approx([2.0])
+    assert model.ask("modes", count=1, params={"k": 9}).frequencies == pytest.approx([3.0])
+    assert model.changed({"k": "9"}).ask("linearize").frequencies == pytest.approx([3.0])
+    assert model.ask("continue").parameter == "k"
+    assert model.ask("check").passed and len(model.ask("equations").residuals) == 1
+
+
+def test_a_question_that_is_none_or_lacks_something_is_refused():
+    model = st.load(QUESTIONED.partition("[simulate]")[0])
+    lacking = {"simulat": "Did you mean 'simulate'", "simulate": "has no span",
+               "equilibria": "has no within", "continue": "has no parameter"}  # fmt: skip
+    for question, words in lacking.items():
+        with pytest.raises(st.StatementError, match=words) as caught:
+            model.ask(question)
+        assert str(caught.value).count("\n") == 2

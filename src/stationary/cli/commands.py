@@ -11,9 +11,7 @@ import numpy as np
 import stationary as st
 from stationary.cli.answer import Answer
 from stationary.cli.tables import facts, number, table, write_csv
-from stationary.errors import StatementError, did_you_mean, say
-from stationary.io.model_file import load_with
-from stationary.io.names import coordinate_of
+from stationary.errors import StatementError, say
 
 Command = Callable[[st.Model, Any], Answer]
 ASKED: dict[str, Command] = {}
@@ -45,7 +43,8 @@ def answer(options: Any) -> Answer:
 
 def model_of(options: Any) -> st.Model:
     """Read the model file, with the values that --set gives."""
-    return load_with(options.model, dict(_split(text, "--set") for text in options.changes))
+    changes = dict(_split(text, "--set") for text in options.changes)
+    return st.load(options.model).changed(changes)
 
 
 def _split(text: str, option: str) -> tuple[str, str]:
@@ -75,41 +74,27 @@ def _range(text: str, option: str) -> tuple[float, float]:
         ) from None
 
 
-def _question(model: st.Model, question: str, **given: Any) -> dict[str, Any]:
-    """Return the arguments of a question: what the file says, and what was typed over it."""
-    asked = dict(model.questions.get(question, {}))
-    asked |= {key: value for key, value in given.items() if value is not None}
-    return asked
-
-
-def _needed(asked: dict[str, Any], kind: str, key: str, option: str) -> None:
-    if key not in asked:
-        raise StatementError(
-            say(
-                f"'{kind}' needs a {key}.",
-                f"Found neither {option} nor '{key}' in [{kind}] of the file.",
-                f"Add {option}, or a table [{kind}] to the file.",
+def _given(model: st.Model, question: str, needed: dict[str, str], **typed: Any) -> dict[str, Any]:
+    """Return what was typed with a question; refuse it if something is missing in the file too."""
+    given = {key: value for key, value in typed.items() if value is not None}
+    for key, option in needed.items():
+        if key not in {**model.questions.get(question, {}), **given}:
+            raise StatementError(
+                say(
+                    f"'{question}' needs a {key}.",
+                    f"Found neither {option} nor '{key}' in [{question}] of the file.",
+                    f"Add {option}, or a table [{question}] to the file.",
+                )
             )
-        )
-
-
-def _values(model: st.Model) -> dict[str, Any]:
-    """Return the values that go with every question."""
-    known = {p.name for p in model.system.parameters}
-    driven = {u.name for u in model.system.inputs}
-    return {
-        "params": {k: v for k, v in model.params.items() if k in known},
-        "inputs": {k: v for k, v in model.inputs.items() if k in driven},
-    }
-
-
-def _still(model: st.Model) -> dict[str, Any]:
-    """Return the start without velocities: a guess of a state of rest."""
-    return {k: v for k, v in model.start.items() if not str(k).endswith(".dot")}
+    return given
 
 
 def _name(model: st.Model) -> str:
     return model.system.name or "the system"
+
+
+def _coordinates(system: st.System) -> list[str]:
+    return [c.name for c in system.scalars()]
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -118,8 +103,7 @@ def _name(model: st.Model) -> str:
 @command("equations")
 def equations(model: st.Model, options: Any) -> Answer:
     """Derive."""
-    stated: Any = model.continuum or model.system
-    found: Any = st.equations(stated, principle=options.principle)
+    found: Any = model.ask("equations", principle=options.principle)
     known: dict[str, Any] = {"system": model.system.name, "principle": options.principle,
                              "text": str(found), "latex": found.latex()}  # fmt: skip
     for name in ("M", "C", "G", "Q", "A"):
@@ -147,7 +131,7 @@ def check(model: st.Model, options: Any) -> Answer:
     """Check the statement."""
     from rich.text import Text
 
-    report = st.check(model.system)
+    report = model.ask("check")
     shown: list[Any] = []
     for line in str(report).splitlines():
         style = {"✓": "green", "✗": "bold red"}.get(line.strip()[:1], "")
@@ -164,22 +148,19 @@ def check(model: st.Model, options: Any) -> Answer:
 
 
 def _rest_facts(rest: st.Equilibrium) -> dict[str, Any]:
-    layout = rest.graph.layout
-    names = [layout.name(i) for i in range(len(rest.q))]
     return {
-        "q": dict(zip(names, rest.q.tolist())),
+        "q": dict(zip(_coordinates(rest.system), rest.q.tolist())),
         "energy": rest.energy,
         "stable": rest.stable,
         "eigenvalues": rest.eigenvalues,
-        "lam": {r.name: np.asarray(rest.lam[r.name]) for r in (*layout.rows, *layout.gaps)},
+        "lam": {name: np.asarray(rest.lam[name]) for name in rest.lam.keys()},
         "residual": rest.residual,
         "status": str(rest.status),
     }
 
 
 def _rest_columns(rests: list[st.Equilibrium]) -> tuple[list[str], list[list[Any]]]:
-    layout = rests[0].graph.layout if rests else None
-    names = [layout.name(i) for i in range(len(rests[0].q))] if layout else []
+    names = _coordinates(rests[0].system) if rests else []
     head = [*names, "energy", "stable", "smallest eigenvalue", "unbalanced force"]
     rows = [
         [*rest.q, "" if rest.energy is None else float(rest.energy),
@@ -193,9 +174,7 @@ def _rest_columns(rests: list[st.Equilibrium]) -> tuple[list[str], list[list[Any
 @command("statics")
 def statics(model: st.Model, options: Any) -> Answer:
     """Find a state of rest."""
-    asked = _question(model, "statics", kind=options.kind)
-    start = asked.pop("start", _still(model))
-    rest = st.statics(model.system, start=start, **asked, **_values(model))
+    rest = model.ask("statics", **_given(model, "statics", {}, kind=options.kind))
     known = {"system": model.system.name, **_rest_facts(rest)}
     shown = list(known["q"].items())
     entries = [(name, number(value, 10)) for name, value in shown[:_SHOWN]]
@@ -213,9 +192,8 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     """Find all states of rest."""
     typed = dict(_split(text, "--within") for text in options.within)
     within = {name: _range(text, "--within") for name, text in typed.items()} or None
-    asked = _question(model, "equilibria", within=within)
-    _needed(asked, "equilibria", "within", "--within NAME=FROM:TO")
-    found = st.equilibria(model.system, **asked, **_values(model))
+    given = _given(model, "equilibria", {"within": "--within NAME=FROM:TO"}, within=within)
+    found = model.ask("equilibria", **given)
     head, rows = _rest_columns(list(found))
     few = len(head) - 4 <= 6
     title = f"{len(found)} state{'s' * (len(found) != 1)} of rest of {_name(model)}"
@@ -230,16 +208,9 @@ def equilibria(model: st.Model, options: Any) -> Answer:
 @command("linearize")
 def linearize(model: st.Model, options: Any) -> Answer:
     """Linearize about a state of rest."""
-    typed = {coordinate_of(k): v for k, v in (_split(text, "--at") for text in options.at)}
-    at: Any = {name: _float(value, name) for name, value in typed.items()} or None
-    asked = _question(model, "linearize", at=at)
-    values = _values(model)
-    if "at" not in asked:
-        try:
-            asked["at"] = st.statics(model.system, start=_still(model), **values)
-        except st.DidNotConverge:
-            asked["at"] = st.statics(model.system, start=_still(model), kind="any", **values)
-    lin = st.linearize(model.system, **asked, **values)
+    typed = [_split(text, "--at") for text in options.at]
+    at: Any = {_state(name): _float(value, name) for name, value in typed} or None
+    lin = model.ask("linearize", **_given(model, "linearize", {}, at=at))
     known = {"system": model.system.name, "stability": lin.stability, "states": lin.states,
              "inputs": lin.inputs, "outputs": lin.outputs, "eigenvalues": lin.eigenvalues,
              "frequencies": lin.frequencies, "A": lin.A, "B": lin.B, "C": lin.C,
@@ -255,14 +226,17 @@ def linearize(model: st.Model, options: Any) -> Answer:
                   "states: " + ", ".join(lin.states))  # fmt: skip
 
     def picture(path: Path) -> None:
-        from stationary.plot.eigenvalues import plane
-
-        plane(lin, _name(model)).savefig(path)
+        lin.plot(_name(model)).savefig(path)
 
     pairs = [[float(z.real), float(z.imag)] for z in lin.eigenvalues]
     files = {"csv": lambda path: write_csv(path, ("real", "imaginary"), pairs),
              "png": picture, "svg": picture, "pdf": picture}  # fmt: skip
     return Answer([shown], known, files)
+
+
+def _state(name: str) -> str:
+    """Write ``x'`` as ``x.dot``."""
+    return name[:-1].rstrip() + ".dot" if name.endswith("'") else name
 
 
 def _float(text: str, name: str) -> float:
@@ -282,15 +256,9 @@ def _float(text: str, name: str) -> float:
 def continue_(model: st.Model, options: Any) -> Answer:
     """Follow states of rest."""
     span = _range(options.span, "--span") if options.span else None
-    asked = _question(model, "continue", parameter=options.parameter, span=span)
-    _needed(asked, "continue", "parameter", "--parameter NAME")
-    _needed(asked, "continue", "span", "--span FROM:TO")
-    start = asked.pop("start", _still(model))
-    values = _values(model)
-    own = values["params"].get(asked["parameter"])
-    if own is None or not asked["span"][0] <= own <= asked["span"][1]:
-        values["params"][asked["parameter"]] = asked["span"][0]
-    diagram = st.continuation(model.system, start=start, **asked, **values)
+    needed = {"parameter": "--parameter NAME", "span": "--span FROM:TO"}
+    given = _given(model, "continue", needed, parameter=options.parameter, span=span)
+    diagram = model.ask("continue", **given)
     shown: list[Any] = [
         table(f"{_name(model)} over {diagram.parameter}",
               ("branch", "points", "from", "to", "stable", "ends"),
@@ -303,8 +271,7 @@ def continue_(model: st.Model, options: Any) -> Answer:
             table("special points", ("kind", diagram.parameter),
                   [[s.kind, number(s.parameter, 12)] for s in diagram.special])
         )  # fmt: skip
-    layout = diagram.branches[0].layout
-    names = [layout.name(i) for i in range(model.system.size)]
+    names = _coordinates(model.system)
     known = {
         "system": model.system.name,
         "parameter": diagram.parameter,
@@ -327,73 +294,22 @@ def continue_(model: st.Model, options: Any) -> Answer:
 # -- motion ---------------------------------------------------------------------------------------
 
 
-def method_of(name: str | None, step: float | None) -> Any:
-    """Return the integrator of a name."""
-    if name in (None, "auto") and step is None:
-        return "auto"
-    if name == "Variational" or (step is not None and name in (None, "auto")):
-        if step is None:
-            raise StatementError(
-                say(
-                    "the method 'Variational' has no step.",
-                    "It takes steps of one size.",
-                    "Add --step 0.001, say.",
-                )
-            )
-        return st.Variational(step=step)
-    return getattr(st, str(name))()
-
-
-def moved(model: st.Model, asked: dict[str, Any]) -> st.Motion:
-    """Simulate; a motion that ends early comes back with its status."""
-    arguments = dict(asked)
-    method = method_of(arguments.pop("method", None), arguments.pop("step", None))
-    try:
-        return st.simulate(model.system, start=model.start, method=method, **arguments,
-                           **_values(model))  # fmt: skip
-    except st.DidNotConverge as error:
-        if isinstance(error.solution, st.Motion) and len(error.solution.t) > 1:
-            return error.solution
-        raise
-
-
 @command("simulate")
 def simulate(model: st.Model, options: Any) -> Answer:
     """Find how it moves."""
     span = _range(options.span, "--span") if options.span else None
-    asked = _question(model, "simulate", span=span, points=options.points,
-                      method=options.method, step=options.step)  # fmt: skip
-    _needed(asked, "simulate", "span", "--span FROM:TO")
-    shown_expressions = [_quantity(model, text) for text in options.show]
-    motion = moved(model, asked)
-    code = 0 if motion.success else 130 if motion.status == "interrupted" else 4
-    return motion_answer(model, motion, options, shown_expressions, code)
-
-
-def _quantity(model: st.Model, text: str) -> Any:
-    """Read an expression of coordinates, velocities and parameters."""
-    from dataclasses import replace
-
-    from stationary.io.grammar import parse
-    from stationary.io.names import Names
-    from stationary.io.source import Source
-    from stationary.io.toml import Document, Place
-
-    document = Document(Source(text, "--show"))
-    document.places[("value",)] = Place((0, 1), (0, len(text)), list(range(len(text))))
-    symbols = {s.name: s for s in (*model.system.parameters, *model.system.inputs)}
-    scalars = {c.name: c for c in model.system.coordinates if isinstance(c, st.Coordinate)}
-    arrays = {c.name: c for c in model.system.coordinates if isinstance(c, st.Array)}
-    names = Names(document, {**scalars, **symbols}, arrays)
-    return parse(text, replace(names, path=("value",), what="--show"))
+    given = _given(model, "simulate", {"span": "--span FROM:TO"}, span=span, points=options.points,
+                   method=options.method, step=options.step)  # fmt: skip
+    expressions = [model.read(text) for text in options.show]
+    return motion_answer(model, model.ask("simulate", **given), options, expressions)
 
 
 def motion_answer(
-    model: st.Model, motion: st.Motion, options: Any, expressions: list[Any], code: int
+    model: st.Model, motion: st.Motion, options: Any, expressions: list[Any]
 ) -> Answer:
     """Show a motion: its ends and its evidence; write it in any form."""
-    layout = motion.kernel.layout
-    names = [layout.name(i) for i in range(motion.kernel.size)]
+    code = 0 if motion.success else 130 if motion.status == "interrupted" else 4
+    names = _coordinates(model.system)
     columns: dict[str, np.ndarray] = {"t": motion.t}
     if expressions:
         columns |= {str(e): np.asarray(motion[e], dtype=float) for e in expressions}
@@ -401,8 +317,7 @@ def motion_answer(
         columns |= {name: motion.q[:, i] for i, name in enumerate(names)}
         columns |= {f"{name}.dot": motion.v[:, i] for i, name in enumerate(names)}
     columns |= {"energy": motion.energy, "balance": motion.balance}
-    for k in range(layout.multipliers):
-        columns[f"lam[{layout.row_name(k)}]"] = np.asarray(motion.lam)[:, k]
+    columns |= {f"lam[{name}]": motion.lam[:, k] for k, name in enumerate(motion.lam.names)}
     ends = [
         [name, values[0], values[-1], values.min(), values.max()]
         for name, values in list(columns.items())[1:]
@@ -433,26 +348,20 @@ def motion_answer(
 
 
 def _picture(motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
-    from stationary.result.views import show
-
-    if options.view == "plot":
-        return motion.plot(*expressions)
-    return show("motion", options.view)(motion)
+    return motion.plot(*expressions) if options.view == "plot" else motion.show(options.view)
 
 
 @command("slide")
 def slide(model: st.Model, options: Any) -> Answer:
     """Find how it slides: along a span, or at the start alone."""
     span = _range(options.span, "--span") if options.span else None
-    asked = _question(model, "slide", span=span, points=options.points, method=options.method,
-                      step=options.step)  # fmt: skip
-    if "span" in asked:
-        motion = slid(model, asked)
-        code = 0 if motion.success else 130 if motion.status == "interrupted" else 4
-        shown = [_quantity(model, text) for text in options.show]
-        return motion_answer(model, motion, options, shown, code)
-    step = st.minimum_power(model.system, at=_still(model), **_values(model))
-    names = [step.graph.layout.name(i) for i in range(model.system.size)]
+    given = _given(model, "slide", {}, span=span, points=options.points, method=options.method,
+                   step=options.step)  # fmt: skip
+    expressions = [model.read(text) for text in options.show]
+    step = model.ask("slide", **given)
+    if not isinstance(step, st.Step):
+        return motion_answer(model, step, options, expressions)
+    names = _coordinates(model.system)
     known = {
         "system": model.system.name, "status": str(step.status), "power": step.power,
         "velocities": {name: step[f"{name}.dot"] for name in names}, "unique": step.unique,
@@ -465,21 +374,10 @@ def slide(model: st.Model, options: Any) -> Answer:
                   {"csv": lambda path: write_csv(path, ("velocity", "value"), rows)})  # fmt: skip
 
 
-def slid(model: st.Model, asked: dict[str, Any]) -> st.Motion:
-    """Follow a slide; one that ends early comes back with its status."""
-    try:
-        return st.quasistatics(model.system, start=_still(model), **asked, **_values(model))
-    except st.DidNotConverge as error:
-        if isinstance(error.solution, st.Motion) and len(error.solution.t) > 1:
-            return error.solution
-        raise
-
-
 @command("modes")
 def modes(model: st.Model, options: Any) -> Answer:
     """Find natural frequencies."""
-    asked = _question(model, "modes", count=options.count)
-    found = st.modes(model.system, **asked, **_values(model))
+    found = model.ask("modes", **_given(model, "modes", {}, count=options.count))
     rows = [
         [str(k + 1), w, w / (2 * np.pi), g or ""]
         for k, (w, g) in enumerate(zip(found.frequencies, found.growth))
@@ -487,7 +385,7 @@ def modes(model: st.Model, options: Any) -> Answer:
     head = ("mode", "ω (rad/s)", "frequency (Hz)", "growth (1/s)")
     note = "dissipation is left out" if found.damped else ""
     shown = table(f"{_name(model)}: {len(rows)} modes, the slowest first", head, rows, note)
-    names = [found.layout.name(i) for i in range(model.system.size)]
+    names = _coordinates(model.system)
     known = {"system": model.system.name, "frequencies": found.frequencies, "growth": found.growth,
              "stable": found.stable, "residual": found.residual, "coordinates": names,
              "shapes": found.vectors}  # fmt: skip
@@ -507,14 +405,3 @@ def report(model: st.Model, options: Any) -> Answer:
     files = {"html": lambda path: path.write_text(made.html, encoding="utf-8")}
     shown = [facts(f"report of {_name(model)}", made.summary)]
     return Answer(shown, {"system": model.system.name, **made.facts}, files)
-
-
-def unknown_example(name: str, known: list[str]) -> StatementError:
-    """Return the error for an example that is not there."""
-    return StatementError(
-        say(
-            f"there is no example '{name}'.",
-            f"Examples: {', '.join(known)}.",
-            did_you_mean(name, known).strip() or "Leave the names out to run all.",
-        )
-    )

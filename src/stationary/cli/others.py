@@ -38,4 +38,5 @@ def gallery(options: Any) -> Answer:
 
     folder = Path((options.output or ["gallery"])[0])
     options.output = []
-    return run(folder, options)
+    told = run(folder, options)
+    return Answer([told.words] if told.words else [], told.facts, code=told.code)

@@ -11,12 +11,13 @@ import numpy as np
 
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
+from stationary.io import answers, questions, statement
 from stationary.io import continuum as continua
-from stationary.io import questions, statement
-from stationary.io.names import coordinate_of
+from stationary.io.names import Names, coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.source import FileError, Source
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
+from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
@@ -47,6 +48,8 @@ class Model:
         What the file says about itself.
     continuum : Continuum or None
         What was stated by densities of fields; `system` is it, discretized.
+    declared : dict
+        What every name of the file stands for in its expressions.
 
     Examples
     --------
@@ -64,7 +67,7 @@ class Model:
     ... ''')
     >>> model.params, model.start, model.span
     ({'l': 0.5}, {'theta': 0.5235987755982988}, (0.0, 1.0))
-    >>> st.simulate(model.system, span=model.span, start=model.start).status
+    >>> model.ask("simulate").status
     'done'
     """
 
@@ -76,6 +79,94 @@ class Model:
     units: dict[str, str] = field(default_factory=dict)
     about: str = ""
     continuum: Continuum | None = None
+    declared: dict[str, Any] = field(default_factory=dict)
+
+    def ask(self, question: str, **given: Any) -> Any:
+        """Ask a question of the system, with the start and the values of the file.
+
+        A motion that ends early comes back with its status; `throw=True` raises instead.
+
+        Parameters
+        ----------
+        question : str
+            ``"simulate"``, ``"statics"``, ``"equilibria"``, ``"linearize"``, ``"continue"``,
+            ``"slide"``, ``"modes"``, ``"equations"`` or ``"check"``.
+        **given
+            Arguments of the function that answers it, instead of those in the file.
+
+        Examples
+        --------
+        >>> model = st.load('''
+        ... coordinates = ["x"]
+        ... [energies]
+        ... kinetic = "x'^2/2"
+        ... potential = "x^2/2"
+        ... [start]
+        ... x = 1
+        ... [simulate]
+        ... span = [0, 10]
+        ... ''')
+        >>> float(model.ask("simulate").t[-1]), float(model.ask("simulate", span=(0, 2)).t[-1])
+        (10.0, 2.0)
+        """
+        return answers.ask(self, question, given)
+
+    def read(self, text: str) -> Any:
+        """Read an expression in the names of the file: definitions and fields among them.
+
+        Examples
+        --------
+        >>> model = st.load('''
+        ... coordinates = ["x"]
+        ... [definitions]
+        ... height = "2*x"
+        ... [energies]
+        ... kinetic = "x'^2/2"
+        ... ''')
+        >>> model.read("height' + 1")
+        2*x.dot + 1
+        """
+        return _typed(text, "expression", self._names()).expression(("value",), "the expression")
+
+    def changed(self, changes: Mapping[str, str]) -> Model:
+        """Return the model with other values of parameters, inputs, coordinates or velocities.
+
+        Parameters
+        ----------
+        changes : dict of str to str
+            Values as text, by name: ``{"m": "200 g", "theta'": "1", "F": "sin(t)"}``.
+        """
+        params, inputs, start = dict(self.params), dict(self.inputs), dict(self.start)
+        names = self._names()
+        for name, text in changes.items():
+            given = _typed(text, f"{name}=", names)
+            key = coordinate_of(name)
+            meant = names.symbols.get(key.removesuffix(".dot"))
+            if isinstance(meant, Parameter) and key == name:
+                params[name] = given.number(("value",), f"parameter '{name}'")
+            elif isinstance(meant, Coordinate):
+                start[key] = given.number(("value",), f"the start of '{key}'")
+            elif isinstance(meant, Input) and key == name:
+                inputs[name] = given.expression(("value",), f"the course of '{name}'")
+            else:
+                known = [n for n, s in names.symbols.items()
+                         if isinstance(s, (Parameter, Input, Coordinate))]  # fmt: skip
+                given.document.complain_of_key(
+                    ("value",), f"'{name}' is not a parameter, an input or a coordinate.",
+                    f"Known: {', '.join(known)}.",
+                    did_you_mean(name, known).strip() or "Name one of these.",
+                )  # fmt: skip
+        return replace(self, params=params, inputs=inputs, start=start)
+
+    def _names(self) -> Names:
+        """Return what names stand for: as declared, or what the system holds."""
+        system = self.system
+        held = (*system.coordinates, *system.parameters, *system.inputs)
+        known = self.declared or {s.name: s for s in held}
+        arrays = {n: s for n, s in known.items() if isinstance(s, Array)}
+        plain = {n: s for n, s in known.items() if n not in arrays}
+        kind = Names if self.continuum is None else continua.FieldNames
+        return kind(Document(Source("")), plain, arrays)
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -135,45 +226,19 @@ def load(path: Any) -> Model:
     >>> model.system.coordinates, model.system.kinetic, model.params["m"]
     ((x,), m*x.dot**2/2, 2.0)
     """
-    return load_with(path, {})
+    return _model(Reader(read(_source(path))))
 
 
-def load_with(path: Any, changes: Mapping[str, str]) -> Model:
-    """Read a model file and give other values to parameters, inputs, coordinates or velocities.
-
-    Parameters
-    ----------
-    path : str or Path
-    changes : dict of str to str
-        Values as text, by name: ``{"m": "200 g", "theta.dot": "1", "F": "sin(t)"}``.
-    """
-    reader = Reader(read(_source(path)))
-    model = _model(reader)
-    params, inputs, start = dict(model.params), dict(model.inputs), dict(model.start)
-    for name, text in changes.items():
-        document = Document(Source(f"{name}={text}", "--set"), {"value": text})
-        begin = len(name) + 1
-        stretch = (begin, begin + max(1, len(text)))
-        document.places[("value",)] = Place((0, len(name)), stretch, list(range(*stretch)))
-        given = Reader(document)
-        key = coordinate_of(name)
-        meant = reader.names.symbols.get(key.removesuffix(".dot"))
-        if isinstance(meant, Parameter) and key == name:
-            params[name] = given.number(("value",), f"parameter '{name}'")
-        elif isinstance(meant, Coordinate):
-            start[key] = given.number(("value",), f"the start of '{key}'")
-        elif isinstance(meant, Input) and key == name:
-            scope = replace(reader.names, document=document)
-            inputs[name] = given.expression(("value",), f"the course of '{name}'", scope)
-        else:
-            known = [n for n, s in reader.names.symbols.items()
-                     if isinstance(s, (Parameter, Input, Coordinate))]  # fmt: skip
-            document.complain_of_key(
-                ("value",), f"'{name}' is not a parameter, an input or a coordinate.",
-                f"Known: {', '.join(known)}.",
-                did_you_mean(name, known).strip() or "Name one of these.",
-            )  # fmt: skip
-    return replace(model, params=params, inputs=inputs, start=start)
+def _typed(text: str, before: str, names: Names) -> Reader:
+    """Return a reader of what was typed on its own, outside a file."""
+    document = Document(Source(before + text if before.endswith("=") else text, "typed"))
+    begin = len(document.source.text) - len(text)
+    stretch = (begin, begin + max(1, len(text)))
+    document.data = {"value": text}
+    document.places[("value",)] = Place((0, max(1, begin - 1)), stretch, list(range(*stretch)))
+    reader = Reader(document)
+    reader.names = replace(names, document=document)
+    return reader
 
 
 def _source(path: Any) -> Source:
@@ -249,7 +314,8 @@ def _model(reader: Reader) -> Model:
         if reader.at((kind,)) is not None
     }
     used = {p.name: p.default for p in system.parameters if p.default is not None}
-    return Model(system, start, used, courses, asked, units, about, continuum)
+    declared = {**reader.names.symbols, **reader.names.arrays}
+    return Model(system, start, used, courses, asked, units, about, continuum, declared)
 
 
 def _check_top(reader: Reader) -> None:

@@ -217,6 +217,7 @@ def _html(film: _Film, fps: float) -> bytes:
     return _PAGE.replace("TITLE", title).replace("FILM", _player(film, fps)).encode()
 
 
+@view("motion", "player")
 def player(motion: Motion, *, fps: int = 25) -> str:
     """Return the film of a motion as a piece of HTML that plays by itself, and let go of it."""
     import matplotlib.pyplot as plt

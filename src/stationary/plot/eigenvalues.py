@@ -8,8 +8,10 @@ import numpy as np
 
 from stationary.plot.style import COLORS, legend, look
 from stationary.result.statespace import StateSpace
+from stationary.result.views import view
 
 
+@view("state space", "plot")
 def plane(lin: StateSpace, name: str = "") -> Any:
     """Draw eigenvalues: what stands to the right of the axis grows.
 

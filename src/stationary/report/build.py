@@ -14,7 +14,6 @@ import numpy as np
 
 import stationary as st
 from stationary.report.page import html_of_markdown, math, page, picture, table
-from stationary.result.views import show
 
 # A derivation of more coordinates than this fills pages that nobody reads.
 _READABLE = 8
@@ -46,14 +45,6 @@ class _Report:
     def slides(self) -> bool:
         """Whether the question is how it slides, not where it rests."""
         return "slide" in self.model.questions and self.system.kinetic == 0
-
-    def values(self) -> dict[str, Any]:
-        known = {p.name for p in self.system.parameters}
-        driven = {u.name for u in self.system.inputs}
-        return {
-            "params": {k: v for k, v in self.model.params.items() if k in known},
-            "inputs": {k: v for k, v in self.model.inputs.items() if k in driven},
-        }
 
     def section(self, title: str, make: Callable[[], str]) -> None:
         """Add a section; what cannot be answered is said in its place."""
@@ -162,16 +153,11 @@ def _statement(report: _Report) -> str:
 def _derivation(report: _Report) -> str:
     if report.slides:
         return _scope(report)
-    if report.model.continuum is not None:
-        return _lowered(st.equations(report.model.continuum).explain())
-    if report.system.size > _READABLE:
+    if report.model.continuum is None and report.system.size > _READABLE:
         return (f"<p>{report.system.size} coordinates: the equations are made by automatic "
                 "differentiation and have no form to be read.</p>")  # fmt: skip
-    if report.system.kinetic == 0:
-        text = st.equations(report.system, principle="statics").explain()
-    else:
-        text = st.equations(report.system).explain()
-    return _lowered(text)
+    principle = "statics" if report.system.kinetic == 0 else "dynamics"
+    return _lowered(report.model.ask("equations", principle=principle).explain())
 
 
 def _lowered(text: str) -> str:
@@ -196,7 +182,7 @@ def _scope(report: _Report) -> str:
 def _checks(report: _Report) -> str:
     if report.system.size > _READABLE:
         return ""
-    found = st.check(report.system)
+    found = report.model.ask("check")
     report.facts["check"] = found.passed
     report.summary.append(("checks", "passed" if found.passed else "failed"))
     rows = []
@@ -211,24 +197,19 @@ def _checks(report: _Report) -> str:
 
 
 def _equilibria(report: _Report) -> str:
-    system, asked = report.system, report.model.questions
-    if "equilibria" in asked:
-        found = list(st.equilibria(system, **asked["equilibria"], **report.values()))
+    if "equilibria" in report.model.questions:
+        found = list(report.model.ask("equilibria"))
         where = "within the box of the file"
     else:
-        settings = dict(asked.get("statics", {}))
-        still = {k: v for k, v in report.model.start.items() if not str(k).endswith(".dot")}
-        settings.setdefault("start", still)
-        found = [st.statics(system, **settings, **report.values())]
+        found = [report.model.ask("statics")]
         where = "nearest to the start"
     report.facts["equilibria"] = [dict(rest.as_start(), stable=rest.stable) for rest in found]
     stable = sum(rest.stable for rest in found)
     report.summary.append(("equilibria", f"{len(found)}, {stable} stable"))
     if not found:
         return f"<p>None was found {where}.</p>"
-    layout = found[0].graph.layout
     few = range(min(len(found[0].q), 8))
-    head = [_symbol(layout.name(i)) for i in few]
+    head = [_symbol(c.name) for c in report.system.scalars()[:8]]
     head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
     rows = []
     for rest in found:
@@ -245,8 +226,8 @@ def _equilibria(report: _Report) -> str:
     words += "of the constraints says whether the energy is least there.</p>"
     forces = ""
     if found[0].lam.size:
-        held = [(r.name, [np.ravel(rest.lam[r.name]) for rest in found])
-                for r in (*layout.rows, *layout.gaps)]  # fmt: skip
+        held = [(name, [np.ravel(rest.lam[name]) for rest in found])
+                for name in found[0].lam.keys()]  # fmt: skip
         forces = "<h3>Forces that hold it</h3>" + table(
             ["constraint", *(f"equilibrium {k + 1}" for k in range(len(found)))],
             [[escape(name), *(", ".join(f"{x:.5g}" for x in one[:6]) for one in several)]
@@ -260,7 +241,7 @@ def _small(report: _Report, rest: st.Equilibrium) -> str:
     if report.system.kinetic == 0 or report.system.size > 60:
         return ""
     try:
-        lin = st.linearize(report.system, at=rest, **report.values())
+        lin = report.model.ask("linearize", at=rest)
     except st.StationaryError:
         return ""
     swings = ", ".join(f"{w:.4g}" for w in lin.frequencies[:4])
@@ -268,15 +249,7 @@ def _small(report: _Report, rest: st.Equilibrium) -> str:
 
 
 def _diagram(report: _Report) -> str:
-    asked = dict(report.model.questions["continue"])
-    start = asked.pop(
-        "start", {k: v for k, v in report.model.start.items() if not str(k).endswith(".dot")}
-    )
-    values = report.values()
-    own = values["params"].get(asked["parameter"])
-    if own is None or not asked["span"][0] <= own <= asked["span"][1]:
-        values["params"][asked["parameter"]] = asked["span"][0]
-    diagram = st.continuation(report.system, start=start, **asked, **values)
+    diagram = report.model.ask("continue")
     report.facts["special"] = [(s.kind, s.parameter) for s in diagram.special]
     found = [[escape(s.kind), f"{s.parameter:.10g}", _shown(s.frequency)] for s in diagram.special]
     head = ["special point", _symbol(diagram.parameter), "ω (rad/s)"]
@@ -289,26 +262,19 @@ def _diagram(report: _Report) -> str:
 
 
 def _motion(report: _Report) -> str:
-    from stationary.cli.commands import moved
-
-    motion = moved(report.model, report.model.questions["simulate"])
-    return _moving(report, motion)
+    return _moving(report, report.model.ask("simulate"))
 
 
 def _slide(report: _Report) -> str:
-    from stationary.cli.commands import slid
-
-    asked = report.model.questions["slide"]
-    if "span" in asked:
-        return _moving(report, slid(report.model, asked))
-    start = {k: v for k, v in report.model.start.items() if not str(k).endswith(".dot")}
-    step = st.minimum_power(report.system, at=start, **report.values())
+    step = report.model.ask("slide")
+    if not isinstance(step, st.Step):
+        return _moving(report, step)
     report.summary.append(("at the start it", str(step.status)))
     return f"<pre>{escape(str(step))}</pre>"
 
 
 def _modes(report: _Report) -> str:
-    found = st.modes(report.system, **report.model.questions["modes"], **report.values())
+    found = report.model.ask("modes")
     report.facts["frequencies"] = found.frequencies.tolist()
     report.summary.append(("slowest mode", f"{found.frequencies[0] / (2 * np.pi):.4g} Hz"))
     rows = [
@@ -342,11 +308,11 @@ def _moving(report: _Report, motion: st.Motion) -> str:
         pieces.append("<h3>The film</h3>" + film)
     views = [("strobe", "Configurations", "the earlier the fainter"),
              ("phase", "Phase portrait", "velocities over coordinates")]  # fmt: skip
-    if motion.kernel.layout.multipliers:
+    if motion.lam.size:
         views.append(("forces", "Forces of constraint", "multipliers, and violation"))
     for view, title, words in views:
         try:
-            figure = show("motion", view)(motion)
+            figure = motion.show(view)
         except st.StatementError:
             continue  # Nothing has a position: the film shows the phase portrait.
         pieces.append(f"<h3>{title}</h3>" + picture(figure, f"{title}: {words}"))
@@ -355,11 +321,10 @@ def _moving(report: _Report, motion: st.Motion) -> str:
 
 
 def _film(motion: st.Motion) -> str:
-    from stationary.plot.animation import player
     from stationary.report.phase_film import phase_film
 
     try:
-        return player(motion, fps=_FPS)
+        return motion.show("player", fps=_FPS)
     except st.StatementError:
         return phase_film(motion)
 
@@ -386,7 +351,7 @@ def _evidence(motion: st.Motion, balance: float) -> str:
             "of energy minus the work of loads, dissipation and moving constraints",
         ],
     ]
-    if motion.kernel.layout.multipliers:
+    if motion.lam.size:
         rows.append(["constraints", f"|R| ≤ {motion.residual['R']:.1e}, "
                      f"|Ṙ| ≤ {motion.residual['Rdot']:.1e}"])  # fmt: skip
     if motion.repaired > 1e-12:

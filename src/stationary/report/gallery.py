@@ -6,11 +6,11 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from stationary.cli.answer import Answer
 from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.report.page import html_of_markdown, page, table
 
@@ -42,7 +42,16 @@ def examples() -> Any:
     )
 
 
-def run(folder: Path, options: Any) -> Answer:
+@dataclass(frozen=True)
+class Told:
+    """What a run of the gallery says: words for a reader, facts for a program, a code."""
+
+    words: str
+    facts: dict[str, Any]
+    code: int = 0
+
+
+def run(folder: Path, options: Any) -> Told:
     """Run examples, draw their pictures and build the page."""
     package = examples()
     known = package.names()
@@ -59,7 +68,7 @@ def run(folder: Path, options: Any) -> Answer:
         about = {name: title(package.load(name)) for name in known}
         width = max(map(len, known)) + 2
         lines = [f"{name:<{width}}{words}" for name, words in about.items()]
-        return Answer(["\n".join(lines)], {"examples": about})
+        return Told("\n".join(lines), {"examples": about})
     from examples.__main__ import Outcome, show  # pyright: ignore[reportMissingImports]
 
     silent = options.json or options.quiet
@@ -81,7 +90,7 @@ def run(folder: Path, options: Any) -> Answer:
 
         webbrowser.open(outcome.page.resolve().as_uri())
     code = 130 if outcome.interrupted else int(outcome.outside > 0)
-    return Answer([], facts, code=code)
+    return Told("", facts, code)
 
 
 def _fact(value: Any) -> Any:

@@ -13,7 +13,7 @@ _WIDTH, _HEIGHT, _EDGE, _POINTS = 520, 400, 46, 400
 
 def phase_film(motion: st.Motion) -> str:
     """Return a drawing that moves by itself, without a program."""
-    name = motion.kernel.layout.name(0)
+    name = motion.system.scalars()[0].name
     times = np.linspace(motion.t[0], motion.t[-1], _POINTS)
     part = motion.at(times)
     q, v = np.asarray(part[name]), np.asarray(part[f"{name}.dot"])

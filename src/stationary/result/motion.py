@@ -417,6 +417,17 @@ class Motion(AbstractShown):
         """
         return show("motion", "plot")(self, *expressions)
 
+    def show(self, view: str, **settings: Any) -> Any:
+        """Draw a picture of another kind.
+
+        Parameters
+        ----------
+        view : str
+            ``"phase"``, ``"strobe"`` or ``"forces"``, a figure each; ``"player"``, a film for a
+            page.
+        """
+        return show("motion", view)(self, **settings)
+
     def animate(self, path: Any = None, *, fps: int = 25):
         """Draw the parts of the system moving; save as GIF or HTML if a path is given.
 

@@ -43,6 +43,20 @@ class Multipliers(np.ndarray):
         value = np.asarray(self)[..., self.places(key)]
         return float(value) if value.ndim == 0 else value
 
+    def keys(self) -> list[str]:
+        """Return the names that it takes, in order."""
+        own = self.shape[-1] > self.layout.multipliers
+        return [r.name for r in (*self.layout.rows, *(self.layout.gaps if own else ()))]
+
+    @property
+    def names(self) -> list[str]:
+        """The name of every entry of the last axis: ``link[3]`` where a constraint has several."""
+        rows = self.layout.multipliers
+        return [
+            self.layout.row_name(k) if k < rows else self.layout.gap_name(k - rows)
+            for k in range(self.shape[-1])
+        ]
+
     def text(self) -> str:
         """List the first few by name."""
         shown = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import MissingExtra, say
-from stationary.result.views import AbstractShown
+from stationary.result.views import AbstractShown, show
 
 # Real parts smaller than this, relative to the fastest mode, are rounding.
 _RELATIVE = 1e-8
@@ -86,6 +86,15 @@ class StateSpace(AbstractShown):
             return f"unstable ({'flutter' if abs(fastest.imag) > self._tiny else 'saddle'})"
         decaying = np.all(rates < -self._tiny) and len(rates)
         return "asymptotically stable" if decaying else "marginally stable"
+
+    def plot(self, name: str = ""):
+        """Draw the eigenvalues in the complex plane.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("state space", "plot")(self, name)
 
     def to_control(self):
         """Return the same as a `control.StateSpace`."""

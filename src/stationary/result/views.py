@@ -13,7 +13,7 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from stationary.errors import StationaryError
+from stationary.errors import StatementError, StationaryError, unknown
 
 _views: dict[tuple[str, str], Callable[..., Any]] = {}
 _drawers: set[str] = set()
@@ -40,6 +40,9 @@ def show(kind: str, name: str) -> Callable[..., Any]:
     """Return a registered view."""
     while _drawers:
         import_module(_drawers.pop())
+    if (kind, name) not in _views:
+        choices = [other for owner, other in _views if owner == kind]
+        raise StatementError(unknown(f"the view of a {kind}", name, choices))
     return _views[kind, name]
 
 

@@ -1,0 +1,179 @@
+"""Answers to the questions of a model: one call of the library each, with what the file says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stationary.errors import DidNotConverge, StatementError, say, unknown
+
+if TYPE_CHECKING:
+    from stationary.io.model_file import Model
+
+Answer = Callable[["Model", dict[str, Any]], Any]
+
+
+def ask(model: Model, question: str, given: Mapping[str, Any]) -> Any:
+    """Answer one question: what the file says about it, and what is given over it."""
+    if question not in ANSWERS:
+        raise StatementError(unknown("the question", question, ANSWERS))
+    answer, needed = ANSWERS[question]
+    asked = {**model.questions.get(question, {}), **given}
+    for key, example in needed.items():
+        if asked.get(key) is None:
+            raise StatementError(
+                say(
+                    f"the question '{question}' has no {key}.",
+                    f"Found none in [{question}] of the file, and none beside it.",
+                    f"Add {key} = {example} to [{question}].",
+                )
+            )
+    return answer(model, asked)
+
+
+def values(model: Model) -> dict[str, Any]:
+    """Return the parameters and inputs that the system has, with their values."""
+    known = {p.name for p in model.system.parameters}
+    driven = {u.name for u in model.system.inputs}
+    return {
+        "params": {k: v for k, v in model.params.items() if k in known},
+        "inputs": {k: v for k, v in model.inputs.items() if k in driven},
+    }
+
+
+def still(model: Model) -> dict[str, Any]:
+    """Return the start without velocities: a guess of a state of rest."""
+    return {k: v for k, v in model.start.items() if not str(k).endswith(".dot")}
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def _equations(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.derive.principle import equations
+
+    return equations(model.system if model.continuum is None else model.continuum, **asked)
+
+
+def _check(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.derive.check import check
+
+    return check(model.system, **asked)
+
+
+# -- rest -----------------------------------------------------------------------------------------
+
+
+def _statics(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.statics import statics
+
+    return statics(model.system, **{"start": still(model), **values(model), **asked})
+
+
+def _equilibria(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.equilibria import equilibria
+
+    return equilibria(model.system, **{**values(model), **asked})
+
+
+def _rest(model: Model, asked: Mapping[str, Any]) -> Any:
+    """Return the state of rest nearest to the start, a stable one if there is one."""
+    from stationary.solve.statics import statics
+
+    time = {"t": asked["t"]} if "t" in asked else {}
+    begin = {"start": still(model), **values(model), **time}
+    try:
+        return statics(model.system, **begin)
+    except DidNotConverge:
+        return statics(model.system, kind="any", **begin)
+
+
+def _linearize(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.stability import linearize
+
+    if "at" not in asked:
+        asked["at"] = _rest(model, asked)
+    return linearize(model.system, **{**values(model), **asked})
+
+
+def _modes(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.modes import modes
+
+    if "at" not in asked:
+        asked["at"] = _rest(model, asked)
+    return modes(model.system, **{**values(model), **asked})
+
+
+def _continue(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.continuation import continuation
+
+    known = {"start": still(model), **values(model), **asked}
+    name, (first, last) = str(asked["parameter"]), asked["span"]
+    own = known["params"].get(name)
+    if own is None or not first <= own <= last:
+        known["params"] = {**known["params"], name: first}
+    return continuation(model.system, **known)
+
+
+# -- motion ---------------------------------------------------------------------------------------
+
+
+def _integrator(name: Any, step: float | None) -> Any:
+    """Return the integrator of a name; a step alone means steps of one size."""
+    from stationary.solve import integrators
+
+    if not isinstance(name, (str, type(None))) or (name in (None, "auto") and step is None):
+        return "auto" if name is None else name
+    if name == "Variational" or (step is not None and name in (None, "auto")):
+        if step is None:
+            raise StatementError(
+                say(
+                    "the method 'Variational' has no step.",
+                    "It takes steps of one size.",
+                    "Give it a step of 0.001, say.",
+                )
+            )
+        return integrators.Variational(step=step)
+    return getattr(integrators, str(name))()
+
+
+def _early(answer: Callable[..., Any], model: Model, known: dict[str, Any]) -> Any:
+    """Return a motion; one that ends early comes back with its status, which says so."""
+    try:
+        return answer(model.system, **known)
+    except DidNotConverge as error:
+        if len(getattr(error.solution, "t", ())) > 1 and known.get("throw") is None:
+            return error.solution
+        raise
+
+
+def _simulate(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.dynamics import simulate
+
+    method = _integrator(asked.pop("method", None), asked.pop("step", None))
+    return _early(
+        simulate, model, {"start": model.start, "method": method, **values(model), **asked}
+    )
+
+
+def _slide(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.sliding.evolution import quasistatics
+    from stationary.solve.sliding.principle import minimum_power
+
+    if "span" in asked:
+        return _early(quasistatics, model, {"start": still(model), **values(model), **asked})
+    return minimum_power(model.system, **{"at": still(model), **values(model), **asked})
+
+
+#: For each question what answers it, and what it cannot do without, with an example.
+ANSWERS: dict[str, tuple[Answer, dict[str, str]]] = {
+    "equations": (_equations, {}),
+    "check": (_check, {}),
+    "statics": (_statics, {}),
+    "equilibria": (_equilibria, {"within": "{ theta = [-1, 4] }"}),
+    "linearize": (_linearize, {}),
+    "continue": (_continue, {"parameter": '"k"', "span": "[0, 10]"}),
+    "simulate": (_simulate, {"span": "[0, 10]"}),
+    "slide": (_slide, {}),
+    "modes": (_modes, {}),
+}
