@@ -120,7 +120,14 @@ GLOSSARY = {
     "elements": "number of elements along a field",
     "degree": "degree of the polynomials in an element",
     "u": "a field",
+    # model files
+    "question": "what is asked of a model, as a word",
+    "given": "arguments of a question, instead of those in the file",
+    "text": "an expression as it is typed",
+    "changes": "other values as text, by name",
+    "declared": "what the names of a file stand for",
     # answers
+    "view": "the kind of a picture",
     "expressions": "what to show instead of everything",
     "outputs": "expressions that are observed",
     "seconds": "bound on the time that a search may take",
@@ -171,7 +178,7 @@ RETURNED = {
 PLAIN = {("consistent", "start"), ("save", "path")}
 
 # The names themselves are the user's here, so they cannot be listed.
-OPEN_ENDED = {("parameters", "defaults")}
+OPEN_ENDED = {("parameters", "defaults"), ("Model.ask", "given")}
 
 Parameter = inspect.Parameter
 

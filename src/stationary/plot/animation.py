@@ -218,7 +218,7 @@ def _html(film: _Film, fps: float) -> bytes:
 
 
 @view("motion", "player")
-def player(motion: Motion, *, fps: int = 25) -> str:
+def player(motion: Motion, *, fps: int = 20) -> str:
     """Return the film of a motion as a piece of HTML that plays by itself, and let go of it."""
     import matplotlib.pyplot as plt
 

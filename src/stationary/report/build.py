@@ -324,7 +324,7 @@ def _film(motion: st.Motion) -> str:
     from stationary.report.phase_film import phase_film
 
     try:
-        return motion.show("player", fps=_FPS)
+        return motion.show("player")
     except st.StatementError:
         return phase_film(motion)
 

@@ -417,7 +417,7 @@ class Motion(AbstractShown):
         """
         return show("motion", "plot")(self, *expressions)
 
-    def show(self, view: str, **settings: Any) -> Any:
+    def show(self, view: str) -> Any:
         """Draw a picture of another kind.
 
         Parameters
@@ -426,7 +426,7 @@ class Motion(AbstractShown):
             ``"phase"``, ``"strobe"`` or ``"forces"``, a figure each; ``"player"``, a film for a
             page.
         """
-        return show("motion", view)(self, **settings)
+        return show("motion", view)(self)
 
     def animate(self, path: Any = None, *, fps: int = 25):
         """Draw the parts of the system moving; save as GIF or HTML if a path is given.
