@@ -39,11 +39,52 @@ def test_position_of_the_cart_is_cyclic_until_it_is_pushed():
     found = check(CART)["cyclic"].value
     assert list(found) == [x]
     assert sp.expand(found[x] - T_CART.diff(x.dot)) == 0
-    pushed = CART + st.System(loads=[st.Load(F, on=x)])
-    assert not check(pushed)["cyclic"] and check(pushed).passed
+    pushed = check(CART + st.System(loads=[st.Load(F, on=x)]))
+    assert pushed["cyclic"] and pushed["cyclic"].value == {} and pushed.passed
+    assert pushed["cyclic"].text.endswith("that changes at the rate F")
     # A load on the angle alone leaves the momentum of the cart.
     turned = CART + st.System(loads=[st.Load(F, on=theta)])
     assert list(check(turned)["cyclic"].value) == [x]
+
+
+@pytest.mark.parametrize(
+    ("term", "change"),
+    [
+        ({"work": F * x}, "at the rate F"),
+        ({"loads": [st.Load(F - b * x.dot, on=x)]}, "at the rate F - b*x.dot"),
+        ({"dissipation": b * x.dot**2 / 2}, "at the rate -b*x.dot"),
+        ({"friction": [st.Friction(b, on=x, name="rail")]}, "by friction 'rail'"),
+        ({"loads": [st.Load(-k * x, on=x)]}, None),
+        ({"loads": [st.Load(k * x, on=theta)]}, None),
+        ({"work": k * x}, None),
+        ({"work": F * x**2}, None),
+    ],
+)
+def test_a_coordinate_is_cyclic_where_nothing_depends_on_it_and_forces_on_it_are_named(
+    term, change
+):
+    found = check(CART + st.System(**term))["cyclic"]
+    assert found.value == {} and bool(found) == (change is not None)
+    assert found.text.endswith(change or "no coordinate is cyclic")
+
+
+def test_the_arm_of_a_furuta_pendulum_is_cyclic_under_its_torque():
+    # K. Furuta, M. Yamakita, S. Kobayashi (1992): nothing depends on the angle of the arm.
+    # The pendulum hangs at the tip of the arm and swings across it.
+    tip = (
+        c * cos(phi) - ell * sin(theta) * sin(phi),
+        c * sin(phi) + ell * sin(theta) * cos(phi),
+        -ell * cos(theta),
+    )
+    furuta = st.System(
+        kinetic=I1 * phi.dot**2 / 2,
+        potential=-m * g * ell * cos(theta),
+        dissipation=b * theta.dot**2 / 2,
+        loads=[st.Load(F, on=phi)],
+    ) + st.particle(m, at=tip)
+    driven = check(furuta)["cyclic"]
+    assert driven and driven.value == {} and driven.text.endswith("that changes at the rate F")
+    assert driven.text.startswith("'phi' with momentum")
 
 
 def test_planet_keeps_its_angular_momentum_and_its_energy():

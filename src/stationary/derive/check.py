@@ -336,22 +336,36 @@ def _equations(eq: Equations) -> Finding:
 
 
 def _cyclic(eq: Equations, whole: System) -> Finding:
+    """Name coordinates on which no energy and no force depends, and what becomes of their momenta.
+
+    A force along such a coordinate, as that of a motor, changes its momentum and leaves it cyclic.
+    """
+    # Work that an input does is that of a force; the rest of it belongs to the energy.
+    undriven = whole.work.xreplace(dict.fromkeys(whole.work.atoms(Input), sp.S.Zero))
     L = whole.kinetic - whole.potential
-    Q, found, ways = generalized_forces(eq.system), {}, set()
-    rough = [on for f in whole.friction if not isinstance(f, Drag) for on in f.on]
-    rough += [e for c in whole.contacts for e in (c.gap, *(c.slip or ()))]
+    Q = generalized_forces(eq.system)
+    touched = [e for c in whole.contacts for e in (c.gap, *(c.slip or ()))]
+    kept, told, ways = {}, [], set()
     for i, c in enumerate(eq.coordinates):
-        moves = any(eq.M.row(i))
-        held = any(eq.A.col(i)) or any(e.has(c) for e in rough)
-        absent, how = vanish((L.diff(c), Q[i])) if moves and not held else (False, "exact")
-        if absent:
-            found[c] = tidy(whole.kinetic.diff(c.dot))
-            ways.add(how)
-    text = "; ".join(f"'{c}' with conserved momentum {plain(p)}" for c, p in found.items())
+        if not any(eq.M.row(i)) or any(eq.A.col(i)) or any(e.has(c) for e in touched):
+            continue
+        absent, how = vanish(((L + undriven).diff(c), *(force.diff(c) for force in Q)))
+        if not absent:
+            continue
+        momentum, force = tidy(whole.kinetic.diff(c.dot)), tidy(L.diff(c) + Q[i])
+        rubs = [f.name for f in whole.friction if not isinstance(f, Drag)
+                and any(on.has(c) for on in f.on)]  # fmt: skip
+        changes = [f"at the rate {plain(force)}"] if force != 0 else []
+        changes += [f"by friction '{name}'" for name in rubs]
+        ways.add(how)
+        if changes:
+            told.append(f"'{c}' with momentum {plain(momentum)} that changes {' and '.join(changes)}")
+        else:
+            kept[c] = momentum
+            told.append(f"'{c}' with conserved momentum {plain(momentum)}")
     how = next((way for way in ways if way != "exact"), "exact")
-    return Finding(
-        "cyclic", bool(found), text or "no coordinate is cyclic", how, found, required=False
-    )
+    text = "; ".join(told) or "no coordinate is cyclic"
+    return Finding("cyclic", bool(told), text, how, kept, required=False)
 
 
 def _energy(eq: Equations, whole: System) -> Finding:

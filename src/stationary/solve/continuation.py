@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -189,15 +189,15 @@ class _Path(AbstractCurve):
                     waiting.pop(0)
                     halves.append(branch)
                 if len(halves) == 2:
-                    self.branches[:] = [_joined(halves[0], halves[1])]
+                    self.branches[:] = [self._told(_joined(halves[0], halves[1]))]
                 elif len(halves) > 2 and len(branch) > 1:
-                    self.branches.append(branch)
+                    self.branches.append(self._told(branch, begins=True))
         except KeyboardInterrupt:
             pass
         finally:
             progress.close()
         if not self.branches:
-            self.branches = halves
+            self.branches = [self._told(half) for half in halves]
         special = sorted(self.special, key=lambda s: (s.parameter, tuple(s.q)))
         return Diagram(self.system, self.name, self.branches, special, self.params)
 
@@ -238,7 +238,11 @@ class _Path(AbstractCurve):
                     trail.append(last)
                     counts.append(self.growing(last))
                     tangents.append(self.tangent(last, tangent))
-                status = Status("span", "reached a limit of the span")
+                which = "lower" if edge == low else "upper"
+                at = self.span[which == "upper"]
+                status = Status(
+                    "span", f"reached {self.name} = {at:.6g}, the {which} limit of the span"
+                )
                 break
             self._between(z, new, tangent, counts[-1], found)
             z, tangent = new, ahead
@@ -277,6 +281,26 @@ class _Path(AbstractCurve):
             status=status,
         )
         return branch, found
+
+    def _told(self, branch: Branch, begins: bool = False) -> Branch:
+        """Say of a branch where it begins, and which part of the span it does not reach."""
+        word, words = str(branch.status), [branch.status.message]
+        if begins:
+            start = next((s for s in self.special if s.parameter == branch.parameter[0]), None)
+            kind = f"the {start.kind} at " if start else ""
+            words.insert(0, f"began at {kind}{self.name} = {branch.parameter[0]:.6g}")
+        folds = [s.parameter for s in self.special if s.kind == "fold"]
+        slack = 1e-3 * self.scale[-1]
+        lowest, highest = float(branch.parameter.min()), float(branch.parameter.max())
+        # A fold lies a little beyond the points on both sides of it.
+        lowest = min([x for x in folds if lowest - slack < x <= lowest], default=lowest)
+        highest = max([x for x in folds if highest <= x < highest + slack], default=highest)
+        low, high = self.span
+        if lowest > low:
+            words.append(f"no point of it has {self.name} below {lowest:.6g}")
+        if highest < high:
+            words.append(f"no point of it has {self.name} above {highest:.6g}")
+        return replace(branch, status=Status(word, "; ".join(words)))
 
     def _smooth(self, old: np.ndarray, new: np.ndarray, tangent: np.ndarray, step: float) -> bool:
         """Tell whether a step stayed on its curve: it moved as far as it should, and forward."""
@@ -487,17 +511,18 @@ def _root(f: Callable[[float], float], length: float) -> float | None:
 
 def _joined(one: Branch, other: Branch) -> Branch:
     """Join the two halves of the branch on which the start lies."""
-    if other.status == "closed" or len(other) < 2:
-        return one
-    if one.status == "closed":
-        return one
+    if "closed" in (one.status, other.status):
+        return one if one.status == "closed" else other
+    message = "; ".join(dict.fromkeys([other.status.message, one.status.message]))
+    if message == one.status.message:
+        message += ", both ways"
+    # The end that is not at a limit of the span is the one to look at.
+    status = Status(str(other.status if one.status == "span" else one.status), message)
+    if len(other) < 2:
+        return replace(one, status=status)
 
     def both(name):
         return np.concatenate([getattr(other, name)[::-1], getattr(one, name)[1:]])
 
-    message = f"{other.status.message}; {one.status.message}"
-    return Branch(
-        layout=one.layout, name=one.name, params=one.params, parameter=both("parameter"),
-        q=both("q"), lam=both("lam"), unstable=both("unstable"),
-        status=Status(str(one.status), message),
-    )  # fmt: skip
+    arrays = {name: both(name) for name in ("parameter", "q", "lam", "unstable")}
+    return replace(one, status=status, **arrays)
