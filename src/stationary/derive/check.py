@@ -359,7 +359,8 @@ def _cyclic(eq: Equations, whole: System) -> Finding:
         changes += [f"by friction '{name}'" for name in rubs]
         ways.add(how)
         if changes:
-            told.append(f"'{c}' with momentum {plain(momentum)} that changes {' and '.join(changes)}")
+            change = " and ".join(changes)
+            told.append(f"'{c}' with momentum {plain(momentum)} that changes {change}")
         else:
             kept[c] = momentum
             told.append(f"'{c}' with conserved momentum {plain(momentum)}")
