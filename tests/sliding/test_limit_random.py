@@ -129,7 +129,7 @@ def test_both_bounds_are_those_of_a_linear_program(kind, seed):
     assert kind is not truss or found.exact and found.safe == found.factor
     assert np.isnan(found.safe) or found.safe <= found.factor
     if known.status == 0:
-        assert found.exact != ("an upper bound" in found.status.message)
+        assert found.high.exact != ("an outer bound" in found.status.message)
     if known.status == 3:
         assert found.status == "unlimited" and found.factor == np.inf
         return
@@ -209,9 +209,74 @@ def test_a_load_that_a_constraint_carries_is_unlimited_and_one_that_nothing_carr
     np.testing.assert_allclose(found.mode, [1, 0], atol=1e-9)
 
 
-def test_where_the_other_loads_need_it_the_factor_is_negative():
-    pulled = st.System(work=3 * x, loads=[st.Load(F, on=x)], friction=[st.Friction(2.0, on=x)])
-    assert st.limit_load(pulled, load=F).factor == pytest.approx(-1.0, rel=1e-9)
+def rest_on_a_slope(angle, mu, way, weight):
+    """Return the pulls P between which a block rests: |P cos β − W sin α| ≤ μ (W cos α − P sin β).
+
+    P acts at the angle β to the slope; where it lifts, W cos α ≥ P sin β.
+    """
+    c, s = np.cos(way), np.sin(way)
+    low, high = -np.inf, np.inf
+    for factor, limit in (
+        (c + mu * s, np.sin(angle) + mu * np.cos(angle)),
+        (mu * s - c, mu * np.cos(angle) - np.sin(angle)),
+        (s, np.cos(angle)),
+    ):
+        if factor > 0:
+            high = min(high, weight * limit / factor)
+        else:
+            low = max(low, weight * limit / factor)
+    return low, high
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_block_on_a_slope_rests_between_two_pulls(seed):
+    rng = np.random.default_rng(seed)
+    angle, mu, way = rng.uniform(0.1, 1.3), rng.uniform(0.05, 1.2), rng.uniform(-np.pi, np.pi)
+    weight = 10.0 ** rng.uniform(-9, 9)
+    low, high = rest_on_a_slope(angle, mu, way, weight)
+    pull = st.Load((F * np.cos(way), F * np.sin(way)), on=(x, y), name="pull")
+    block = st.System(
+        work=-weight * (x * np.sin(angle) + y * np.cos(angle)),
+        loads=[pull],
+        contacts=[st.Contact(y, friction=mu, slip=x, name="slope")],
+    )
+    if low > high:
+        with pytest.raises(st.DidNotConverge, match="interval in which it rests is empty"):
+            st.limit_load(block, load=F)
+        return
+    found = st.limit_load(block, load=F)
+    assert found.interval == pytest.approx((low, high), rel=1e-7)
+    # Pressure follows from balance: inside nothing slides.
+    assert found.safe_interval == pytest.approx((low, high), rel=1e-6) and found.exact
+    assert (found.status == "unlimited") == np.isinf(high)
+    assert ("without the load it does not rest" in found.status.message) == (low > 0 or high < 0)
+    # Beyond an end it runs away, inside it stays.
+    for end, other, outward in ((found.low, found.high, -1), (found.high, found.low, 1)):
+        if np.isfinite(end.factor):
+            inner = min(abs(end.factor), abs(end.factor - other.factor) / 2)
+            for share, word in ((-0.01, "sticks"), (0.01, "accelerates")):
+                P = end.factor + outward * share * inner
+                assert st.minimum_power(block, inputs={F: P}, throw=False).status == word
+            assert np.abs(end.mode).max() > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_friction_of_given_limits_holds_between_two_pulls_and_both_theorems_agree(seed):
+    rng = np.random.default_rng(seed)
+    limit = 10.0 ** rng.uniform(-9, 9)
+    slope = rng.choice([-1, 1]) * limit * 10.0 ** rng.uniform(-2, 2)
+    pulled = st.System(
+        work=slope * x, loads=[st.Load(F, on=x)], friction=[st.Friction(limit, on=x, name="rub")]
+    )
+    found = st.limit_load(pulled, load=F)
+    size = max(limit, abs(slope))
+    known = (-limit - slope, limit - slope)
+    assert found.interval == pytest.approx(known, rel=1e-8, abs=1e-9 * size)
+    assert found.exact and found.safe_interval == found.interval
+    for end, way in ((found.low, -1), (found.high, 1)):
+        assert end.kinematic == pytest.approx(end.static, rel=1e-8, abs=1e-9 * size)
+        assert end.mode[x] == pytest.approx(way)
+        assert end.forces["rub"] == pytest.approx(-way * limit)
 
 
 @pytest.mark.parametrize("weight", [1e-9, 1.0, 1e9])

@@ -40,41 +40,33 @@ class Velocities(np.ndarray):
         return float(value) if np.ndim(value) == 0 else value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LimitLoad(AbstractShown):
-    """How far a load can grow before anything slides, and how it fails.
+@dataclass(frozen=True, eq=False)
+class LimitEnd:
+    """One end of the load factors at which a system rests.
 
     Attributes
     ----------
     factor : float
-        What the load can be multiplied by; infinite if friction holds any.
+        The last factor at which it rests; infinite where friction holds any.
     static, kinematic : float
         The two bounds of limit analysis: from forces that balance within their limits, and from
         the power that the mode takes. They bracket the factor, and here agree.
     mode : Velocities
-        The velocities of the collapse, for a power of one of the load. Where friction follows
-        pressure, by Coulomb's law: what slips does not lift, unless the status says so.
+        The velocities of the collapse, for a power of one of what the load changes by beyond the
+        end (where it has none, up to one). Where friction follows pressure, by Coulomb's law: what
+        slips does not lift, unless the theorem says so.
     forces : dict
         Friction forces at collapse, by name.
     lam : Multipliers
         Forces of constraints and contacts at collapse, by name.
     safe : float
-        Nothing slides below this factor, however it was loaded. Without friction that follows
-        pressure this is the factor itself; with it, the least at which Coulomb's law allows a
-        motion, or nan where contacts are too many to tell.
-    status : Status
-
-    Examples
-    --------
-    >>> x, F = st.coordinates("x"), st.inputs("F")
-    >>> block = st.System(loads=[st.Load(F, on=x)], friction=[st.Friction(3.0, on=x, name="floor")])
-    >>> found = st.limit_load(block, load=F)
-    >>> round(found.factor, 8), round(found.mode[x], 8), round(found.forces["floor"], 8)
-    (3.0, 1.0, -3.0)
+        From here inwards Coulomb's law allows no motion; nan where contacts are too many to tell,
+        or where it allows one at every factor. Without friction that follows pressure this is the
+        factor itself.
+    theorem : str
+        What the end rests on.
     """
 
-    system: System
-    graph: Graph
     factor: float
     static: float
     kinematic: float
@@ -82,12 +74,104 @@ class LimitLoad(AbstractShown):
     forces: dict[str, Any]
     lam: Multipliers
     safe: float
-    status: Status
+    theorem: str
 
     @property
     def exact(self) -> bool:
-        """Whether nothing below the factor slides, as nothing above it holds."""
-        return bool(self.safe >= self.factor * (1 - 1e-6 * np.sign(self.factor)))
+        """Whether what is next to the factor on its inner side is safe."""
+        if np.isinf(self.factor):
+            return self.safe == self.factor
+        return bool(abs(self.safe - self.factor) <= 1e-6 * abs(self.factor))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LimitLoad(AbstractShown):
+    """The load factors at which a system rests, and how it fails at both ends.
+
+    ``factor``, ``static``, ``kinematic``, ``mode``, ``forces``, ``lam`` and ``safe`` are those of
+    the upper end.
+
+    Attributes
+    ----------
+    low, high : LimitEnd
+        Both ends, each with its bounds, its mode, its forces and its theorem.
+    interval : tuple of float
+        Their factors: nothing rests below the first or above the second.
+    safe_interval : tuple of float
+        Between these Coulomb's law allows no motion, however it was loaded; (nan, nan) where
+        contacts are too many to tell, or where it allows one everywhere.
+    exact : bool
+        Whether both are the same: inside it rests, outside it does not.
+    status : Status
+        "collapses", or "unlimited" where no upper end exists.
+
+    Examples
+    --------
+    >>> x, F = st.coordinates("x"), st.inputs("F")
+    >>> block = st.System(
+    ...     work=x, loads=[st.Load(F, on=x)], friction=[st.Friction(3.0, on=x, name="floor")]
+    ... )
+    >>> found = st.limit_load(block, load=F)
+    >>> low, high = found.interval
+    >>> round(low, 8), round(high, 8), round(found.mode[x], 8), round(found.forces["floor"], 8)
+    (-4.0, 2.0, 1.0, -3.0)
+    """
+
+    system: System
+    graph: Graph
+    low: LimitEnd
+    high: LimitEnd
+    status: Status
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The factors between which it rests."""
+        return self.low.factor, self.high.factor
+
+    @property
+    def safe_interval(self) -> tuple[float, float]:
+        """The factors between which Coulomb's law allows no motion."""
+        return self.low.safe, self.high.safe
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing slides inside the interval, as nothing holds outside."""
+        return self.low.exact and self.high.exact
+
+    @property
+    def factor(self) -> float:
+        """What the load can be multiplied by at most; infinite if friction holds any."""
+        return self.high.factor
+
+    @property
+    def static(self) -> float:
+        """The factor by forces that balance within their limits."""
+        return self.high.static
+
+    @property
+    def kinematic(self) -> float:
+        """The factor by the power that the mode takes."""
+        return self.high.kinematic
+
+    @property
+    def mode(self) -> Velocities:
+        """The velocities of the collapse, for a power of one of the load."""
+        return self.high.mode
+
+    @property
+    def forces(self) -> dict[str, Any]:
+        """Friction forces at collapse, by name."""
+        return self.high.forces
+
+    @property
+    def lam(self) -> Multipliers:
+        """Forces of constraints and contacts at collapse, by name."""
+        return self.high.lam
+
+    @property
+    def safe(self) -> float:
+        """Up to here, from the lower safe factor on, Coulomb's law allows no motion."""
+        return self.high.safe
 
     def plot(self):
         """Draw the mode in which it fails: the velocities by name, the largest as one.
@@ -99,19 +183,25 @@ class LimitLoad(AbstractShown):
         return show("limit load", "plot")(self)
 
     def __repr__(self) -> str:
-        layout = self.graph.layout
-        order = np.argsort(-np.abs(np.asarray(self.mode)))[:6]
-        rates = np.asarray(self.mode)
-        least = 1e-9 * np.abs(rates).max(initial=0.0)
-        mode = ", ".join(
-            f"{layout.name(int(i))}.dot {rates[i]:+.3g}" for i in order if abs(rates[i]) > least
-        )
-        return (
-            f"Limit load of {self.system.name or 'a system'}: factor {self.factor:.8g}\n"
-            f"  status       {self.status}: {self.status.message}\n"
-            f"  bounds       static {self.static:.10g}, kinematic {self.kinematic:.10g}; "
-            f"safe {'not known' if np.isnan(self.safe) else f'{self.safe:.10g}'}\n"
-            f"  mode         {mode or 'none'}"
+        known = not np.any(np.isnan(self.safe_interval))
+        safe = "{:.10g} … {:.10g}".format(*self.safe_interval) if known else "not known"
+        lines = [
+            f"Limit load of {self.system.name or 'a system'}: factor {self.factor:.8g}",
+            f"  status       {self.status}: {self.status.message}",
+            "  rests        {:.8g} … {:.8g}; safe {}".format(*self.interval, safe),
+        ]
+        for name, end in (("upper end", self.high), ("lower end", self.low)):
+            if np.isfinite(end.factor):
+                bounds = f"static {end.static:.10g}, kinematic {end.kinematic:.10g}"
+                lines.append(f"  {name}    {bounds}; mode {self._mode(end) or 'none'}")
+        return "\n".join(lines)
+
+    def _mode(self, end: LimitEnd) -> str:
+        rates = np.asarray(end.mode)
+        order, least = np.argsort(-np.abs(rates))[:6], 1e-9 * np.abs(rates).max(initial=0.0)
+        name = self.graph.layout.name
+        return ", ".join(
+            f"{name(int(i))}.dot {rates[i]:+.3g}" for i in order if abs(rates[i]) > least
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from stationary.model.layout import Layout, name_of
 from stationary.model.symbols import Input, Parameter
 from stationary.model.system import System
 from stationary.model.terms import Load
-from stationary.result.limits import LimitLoad, LimitSurface, Velocities, wrench
+from stationary.result.limits import LimitEnd, LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.judge import Cones, Strength, strength
-from stationary.solve.sliding.modes import first
+from stationary.solve.sliding.modes import movable
 from stationary.solve.sliding.principle import as_place, as_time, require_place
 from stationary.solve.sliding.problem import Problem
 from stationary.solve.sliding.question import Place, Question
@@ -36,14 +36,15 @@ def limit_load(
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,
 ) -> LimitLoad:
-    """Find how far a load can grow before anything slides, and the mode in which it fails.
+    """Find between which factors of a load a system rests, and the modes in which it fails.
 
-    The largest factor for which friction within its limits, contacts that push and constraints
-    still balance all forces: by the two theorems of limit analysis nothing below it slides and
-    nothing above it holds. Friction at contacts counts with the cone |force| ≤ μ · pressure. It
-    does not lift as it slips, and so only the second holds: this is an upper bound, and the mode is
-    one that Coulomb's law allows with these forces. For few contacts ``found.safe`` is the least
-    factor at which Coulomb's law allows a motion at all. The status says what holds.
+    At these factors friction within its limits, contacts that push and constraints balance all
+    forces: by the two theorems of limit analysis nothing inside slides and nothing outside holds.
+    Where the other loads alone are not held, the interval does not contain zero. Friction at
+    contacts counts with the cone |force| ≤ μ · pressure. It does not lift as it slips, and so only
+    the second theorem holds: the ends are outer bounds, and their modes are such as Coulomb's law
+    allows with the forces there. For few contacts ``found.safe_interval`` is where Coulomb's law
+    allows no motion at all. The status says what holds.
 
     Parameters
     ----------
@@ -96,28 +97,83 @@ def limit_load(
     # Open contacts have no friction, and drag holds nothing.
     place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
     cone[cone == -2] = -1
-    found = strength(place.problem, dead, live, cone)
-    return _wrapped(question, place, found, cone, live)
+    scale = _scale(place.problem, cone, live)
+    ends = [_strength(place.problem, dead, sign * live, cone, scale) for sign in (-1.0, 1.0)]
+    safe = _safe_interval(place.problem, cone, live, (-ends[0].static, ends[1].static))
+    low, high = (
+        _end(question, place, cone, found, sign * live, sign, limit)
+        for found, sign, limit in zip(ends, (-1.0, 1.0), safe)
+    )
+    return LimitLoad(
+        question.system, question.sliding.graph, low, high, _status(low, high, 1e-9 * scale)
+    )
 
 
 # Up to so many modes of contacts all are tried.
 _FEW_MODES = 256
 
-_PRESSED = (
-    "; an upper bound, since friction follows pressure: nothing holds more, but forces that "
+_OUTER = (
+    "; an outer bound, since friction follows pressure: nothing holds beyond it, but forces that "
     "balance do not prove rest, so that less may slide, depending on how it was loaded"
 )
-_FIRST = "; friction follows pressure, but below them Coulomb's law allows no motion"
+_FIRST = "; friction follows pressure, but up to it Coulomb's law allows no motion"
 _LIFTS = "; in the mode what slips also lifts"
 
 
-def _safe(problem: Problem, cone: np.ndarray, live: np.ndarray, factor: float) -> float:
-    """Return the factor below which Coulomb's law allows no motion, or nan where nobody knows."""
-    # Without other loads nothing presses at first: there everything balances.
-    if factor <= 0 or not np.any(problem.f):
-        return np.nan
-    least = first(problem, cone, live, _FEW_MODES)
-    return np.nan if least is None else min(least, factor)
+def _strength(
+    problem: Problem, dead: np.ndarray, load: np.ndarray, cone: np.ndarray, scale: float
+) -> Strength:
+    """Find how far a load can grow; refuse what nothing holds, and what the solver leaves open."""
+    found = strength(problem, dead, load, cone)
+    if "PrimalInfeasible" in found.word:
+        raise DidNotConverge(
+            say(
+                "the other loads alone are more than friction can hold, and no factor of the load "
+                "helps.",
+                "Found no forces within their limits that balance them, whatever the factor: the "
+                "interval in which it rests is empty.",
+                "Lower them, or ask st.minimum_power which way it accelerates.",
+            ),
+            status="accelerates",
+        )
+    if not any(word in found.word for word in ("DualInfeasible", "Solved", "InsufficientProgress")):
+        raise DidNotConverge(
+            say("the limit load was not found.", f"The solver stopped: {found.word}.",
+                "Check the sizes of loads and limits."),
+            status=found.word,
+        )  # fmt: skip
+    if scale or np.isinf(found.static):
+        return found
+    # Without other forces all grow in proportion: what holds some of the load holds any.
+    return replace(found, static=0.0, kinematic=0.0)
+
+
+def _safe_interval(
+    problem: Problem, cone: np.ndarray, live: np.ndarray, rests: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the factors between which it rests and Coulomb's law allows no motion.
+
+    Of several such intervals the one that contains the other loads alone, else the widest.
+    """
+    if not np.any(cone >= 0):
+        return rests
+    ranges = movable(problem, cone, live, _FEW_MODES)
+    if ranges is None:
+        return np.nan, np.nan
+    low, high = rests
+    scale = _scale(problem, cone, live)
+    if not scale:
+        ranges = [tuple(x if np.isinf(x) else 0.0 for x in ends) for ends in ranges]
+    free, begin = [], low
+    for first, last in sorted(ranges):
+        free.append((begin, min(first, high)))
+        begin = max(begin, last)
+    free.append((begin, high))
+    width = 1e-7 * max(scale, *(abs(x) for x in rests if np.isfinite(x)), 0.0)
+    free = [(a, b) for a, b in free if b - a > width]
+    if not free:
+        return np.nan, np.nan
+    return max(free, key=lambda x: (x[0] <= width and x[1] >= -width, x[1] - x[0]))
 
 
 def _slipping(
@@ -144,81 +200,96 @@ def _slipping(
         unit = found.y[rows] / size
         still.append(B[rows] - np.outer(unit, unit @ B[rows]))
         ahead.append((unit @ B[rows])[None])
-    cones = Cones(problem.n)
-    cones.P = sparse.eye(problem.n, format="csc")
-    cones.zero(sparse.csr_matrix(np.vstack(still)), np.zeros(sum(map(len, still))))
+    held, opens = np.vstack(still), np.vstack(ahead)
+    opens = opens / np.maximum(np.linalg.norm(opens, axis=1, keepdims=True), 1e-300)
     reach = np.abs(load).max()
-    cones.zero(sparse.csr_matrix(load[None] / reach), np.ones(1))
-    cones.least(sparse.csr_matrix(-np.vstack(ahead)), np.zeros(sum(map(len, ahead))))
-    solution = cones.solve()
-    return np.array(solution.x) / reach if "Solved" in str(solution.status) else None
+    with_power = _along(held, opens)
+    with_power.P = sparse.eye(problem.n, format="csc")
+    with_power.zero(sparse.csr_matrix(load[None] / reach), np.ones(1))
+    solution = with_power.solve()
+    if "Solved" in str(solution.status):
+        return np.array(solution.x) / reach
+    # A load that only presses has no power along the slip: then as far as one unit each.
+    any_slip = _along(held, opens)
+    any_slip.P = sparse.eye(problem.n, format="csc") * 1e-6
+    any_slip.cost = -opens.sum(axis=0)
+    any_slip.least(sparse.csr_matrix(opens), np.ones(len(opens)))
+    solution = any_slip.solve()
+    v = np.array(solution.x)
+    if "Solved" not in str(solution.status) or (opens @ v).max(initial=0.0) < 1e-6:
+        return None
+    return v / np.abs(v).max()
 
 
-def _wrapped(
-    question: Question, place: Place, found: Strength, cone: np.ndarray, live: np.ndarray
-) -> LimitLoad:
-    layout = question.layout
-    safe = np.nan if np.any(cone >= 0) else found.static
-    if "DualInfeasible" in found.word:
-        message = "forces within their limits balance the load whatever its size"
-        factor = static = kinematic = np.inf
-        if np.any(cone >= 0):
-            safe = _safe(place.problem, cone, live, np.inf)
-            least = "" if np.isnan(safe) else f" from {safe:.6g} times the load on"
-            if not np.isinf(safe):
-                message += f"; but friction follows pressure, and{least} it may slide, depending on"
-                message += " how it was loaded"
-        status = Status("unlimited", message)
-        v = np.zeros(place.problem.n)
-    elif "PrimalInfeasible" in found.word:
-        raise DidNotConverge(
-            say(
-                "the other loads alone are more than friction can hold.",
-                "Found no forces within their limits that balance them, whatever the factor.",
-                "Lower them, or ask st.minimum_power which way it accelerates.",
-            ),
-            status="accelerates",
-        )
-    elif "Solved" in found.word or "InsufficientProgress" in found.word:
-        apart = abs(found.static - found.kinematic)
-        agree = apart <= 1e-8 * max(abs(found.static), _scale(place.problem, cone, live))
-        message, v = "static and kinematic bounds agree", found.v
-        if not agree:
-            message = f"static and kinematic bounds differ by {apart:.1e}: rely on the static one"
-        if np.any(cone >= 0):
-            slips = _slipping(place.problem, cone, found, live)
-            v = found.v if slips is None else slips
-            safe = _safe(place.problem, cone, live, found.static)
-            message += _FIRST if safe >= found.static * (1 - 1e-6) else _PRESSED
-            if safe < found.static * (1 - 1e-6):
-                message += f"; below {safe:.6g} times the load no motion is possible"
-            message += _LIFTS if slips is None else ""
-        status = Status("collapses", message)
-        factor, static, kinematic = found.static, found.static, found.kinematic
+def _along(held: np.ndarray, ahead: np.ndarray) -> Cones:
+    """Ask for velocities with held · v = 0 and ahead · v ≥ 0."""
+    cones = Cones(held.shape[1])
+    cones.zero(sparse.csr_matrix(held), np.zeros(len(held)))
+    cones.least(sparse.csr_matrix(-ahead), np.zeros(len(ahead)))
+    return cones
+
+
+def _end(
+    question: Question,
+    place: Place,
+    cone: np.ndarray,
+    found: Strength,
+    load: np.ndarray,
+    sign: float,
+    safe: float,
+) -> LimitEnd:
+    """Tell of one end; `load` grows beyond it, `sign` times the load that was asked about."""
+    problem, layout, v = place.problem, question.layout, found.v
+    if np.isinf(found.static):
+        theorem = "forces within their limits balance the load whatever its size"
     else:
-        raise DidNotConverge(
-            say("the limit load was not found.", f"The solver stopped: {found.word}.",
-                "Check the sizes of loads and limits."),
-            status=found.word,
-        )  # fmt: skip
+        apart = abs(found.static - found.kinematic)
+        theorem = "static and kinematic bounds agree"
+        if apart > 1e-8 * max(abs(found.static), _scale(problem, cone, load)):
+            theorem = f"static and kinematic bounds differ by {apart:.1e}: rely on the static one"
+        if np.any(cone >= 0):
+            slips = _slipping(problem, cone, found, load)
+            v = found.v if slips is None else slips
+            exact = abs(safe - sign * found.static) <= 1e-6 * abs(found.static)
+            theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")
     mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
     mu[place.touching] = found.mu
     forces = {
         rows.name: (float(-found.y[rows.places]) if not rows.shape else -found.y[rows.places])
         for rows in layout.slips
     }
-    return LimitLoad(
-        system=question.system,
-        graph=question.sliding.graph,
-        factor=float(factor),
-        static=float(static),
-        kinematic=float(kinematic),
+    return LimitEnd(
+        factor=sign * found.static + 0.0,
+        static=sign * found.static + 0.0,
+        kinematic=sign * found.kinematic + 0.0,
         mode=Velocities.of(v, layout),
         forces=forces,
         lam=Multipliers.of(np.concatenate([found.lam, mu]), layout),
-        safe=float(safe),
-        status=status,
+        safe=float(safe) + 0.0,
+        theorem=theorem,
     )
+
+
+def _status(low: LimitEnd, high: LimitEnd, none: float) -> Status:
+    """Tell between which factors it rests, and what that rests on; less than `none` is none."""
+    word = "unlimited" if np.isinf(high.factor) else "collapses"
+    message = high.theorem
+    a, b = low.factor, high.factor
+    if not a <= none or not b >= -none:
+        span = f"from {a:.6g} times the load " + ("on" if np.isinf(b) else f"to {b:.6g} times it")
+        span = f"up to {b:.6g} times the load" if np.isinf(a) else span
+        message += f"; without the load it does not rest, but {span}"
+    elif np.isinf(b) and np.isfinite(a):
+        message += f", from {a:.6g} times the load on"
+    pressed = not (low.exact and high.exact)
+    if pressed and not np.isnan(high.safe):
+        message += (
+            f"; friction follows pressure: between {low.safe:.6g} and {high.safe:.6g} times the "
+            "load no motion is possible, elsewhere it may slide, depending on how it was loaded"
+        )
+    elif pressed and np.isinf(b):
+        message += "; but friction follows pressure: it may slide, depending on how it was loaded"
+    return Status(word, message)
 
 
 def _scale(problem: Problem, cone: np.ndarray, live: np.ndarray) -> float:

@@ -60,16 +60,18 @@ def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, b
     return np.array(rays).reshape(len(rays), problem.n), sure
 
 
-def first(problem: Problem, cone: np.ndarray, load: np.ndarray, most: int) -> float | None:
-    """Return the least multiple of a load, besides f, at which Coulomb's law allows a motion.
+def movable(
+    problem: Problem, cone: np.ndarray, load: np.ndarray, most: int
+) -> list[tuple[float, float]] | None:
+    """Return the ranges of multiples of a load, besides f, at which Coulomb's law allows a motion.
 
     None where modes are too many, or one of them could not be decided.
     """
     modes = _modes(problem, cone, most)
     if modes is None:
         return None
-    least = [mode.first(load) for mode in modes if mode.ray() is not None]
-    return None if any(mode.doubts for mode in modes) else min(least, default=np.inf)
+    ranges = [mode.multiples(load) for mode in modes if mode.ray() is not None]
+    return None if any(mode.doubts for mode in modes) else [x for x in ranges if x is not None]
 
 
 def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[_Mode] | None:
@@ -379,28 +381,39 @@ class _Mode:
             at += d
         return cones
 
-    def first(self, load: np.ndarray) -> float:
-        """Return the least multiple of a load at which forces of this mode balance, or infinity.
+    def multiples(self, load: np.ndarray) -> tuple[float, float] | None:
+        """Return the least and the largest multiple of a load at which forces of this mode balance.
 
-        What else rubs may have any force within its limit: that can only make it less.
+        What else rubs may have any force within its limit: that can only widen the range.
         """
         p = self.problem
         reach = np.abs(load).max()
         columns = self.columns(self.others.tolist())
         balance = np.hstack([columns, load[:, None] / reach])
-        cones = self._possible(balance, -p.f / p.force, self.others.tolist())
-        if cones is None:
-            return np.inf
-        last = np.eye(cones.unknowns)[-1]
-        cones.least(sparse.csr_matrix(-last), np.zeros(1))
-        cones.cost = last
-        solution = cones.solve()
-        word = str(solution.status)
-        if "PrimalInfeasible" in word:
-            return np.inf
-        if "Solved" not in word:
-            self.doubts.append("no least load found")
-        return float(solution.x[-1]) * p.force / reach
+        ends = []
+        for sign in (1.0, -1.0, 0.0):
+            cones = self._possible(balance, -p.f / p.force, self.others.tolist())
+            if cones is None:
+                return None
+            if sign:
+                cones.cost = sign * np.eye(cones.unknowns)[-1]
+            else:
+                # Whether there are forces at all is easier to tell.
+                cones.P = sparse.eye(cones.unknowns, format="csc")
+            solution = cones.solve()
+            word = str(solution.status)
+            if "PrimalInfeasible" in word:
+                return None
+            if "DualInfeasible" in word:
+                ends.append(-sign * np.inf)
+            elif sign and "Solved" in word:
+                ends.append(float(solution.x[-1]) * p.force / reach)
+            if len(ends) == 2:
+                break
+        else:
+            self.doubts.append("no last load found")
+            return None
+        return ends[0], ends[1]
 
     def _answer(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
         """Put forces x, in the order of the columns, and those already known in y together."""
