@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.lower.engines.casadi import quiet
 from stationary.lower.inputs import SLOTS, lowered
 from stationary.model.system import System, kept
 from stationary.solve.still import AbstractStill, balance_of
@@ -26,7 +27,8 @@ def by_ipopt(still: AbstractStill, q: np.ndarray) -> tuple[np.ndarray, np.ndarra
     low = np.zeros(rows + gaps)
     high = np.concatenate([low[:rows], np.full(gaps, np.inf)])
     try:
-        made = solver(x0=q, p=p, lbg=low, ubg=high)
+        with quiet():
+            made = solver(x0=q, p=p, lbg=low, ubg=high)
     except RuntimeError:
         return np.full_like(q, np.nan), np.arange(rows)
     found = np.asarray(made["x"]).ravel()

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
+
+
+# Output is redirected for the whole process: by one at a time.
+_SPEAKING = threading.RLock()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep solvers behind CasADi, and CasADi for them, from writing to the terminal.
+
+    They write about failures that are handled, past Python's own streams and through them.
+    """
+    with _SPEAKING:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        kept = [os.dup(k) for k in (1, 2)]
+        try:
+            for k in (1, 2):
+                os.dup2(nowhere, k)
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                yield
+        finally:
+            for k, copy in zip((1, 2), kept):
+                os.dup2(copy, k)
+                os.close(copy)
+            os.close(nowhere)
 
 
 class Numeric:

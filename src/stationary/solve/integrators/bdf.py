@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from functools import lru_cache
-from io import StringIO
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from stationary.lower.engines.casadi import quiet
 from stationary.lower.kernel import Kernel, numeric
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
@@ -27,6 +25,9 @@ _MOST_HALVINGS = 14
 
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
+
+# The shortest step, as a part of the way: a hundred last digits of time.
+_SHORTEST = 1e-14
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np
         states, steps = _run(ode, *way, implicit=False)
     if states is not None:
         return times, np.vstack([y, states]), steps
-    with _quiet():
-        return _approach(ode, times, y)
+    return _approach(ode, times, y)
 
 
 def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -107,20 +107,6 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
     return np.array(reached), np.array(found), steps
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep SUNDIALS, and CasADi for it, from writing about failures that are handled here."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        with redirect_stderr(StringIO()):
-            yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
-
-
 def _run(
     ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray, *, implicit: bool
 ) -> tuple[np.ndarray | None, int]:
@@ -130,7 +116,7 @@ def _run(
     if implicit:
         given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
     try:
-        with _quiet() if implicit else nullcontext():
+        with quiet():
             made = solver(**given)
     except RuntimeError:
         return None, 0
@@ -170,6 +156,7 @@ def _integrator(
     dae = {"t": tau, "x": y, "p": p}
     if not implicit:
         dae["ode"] = length * kernel.rhs(t, y, p[:-2])
+        options["min_step_size"] = _SHORTEST
         return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
     dae["z"], rate, dae["alg"] = _implicitly(kernel, t, y, p[:-2])
     dae["ode"] = length * rate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
+from stationary.lower.engines.casadi import Numeric, quiet
 from stationary.lower.kernel import Kernel, numeric
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
@@ -19,6 +21,9 @@ _CHUNK = 1000
 
 # Newton's method inside a step stops at this residual, relative to what is rounded.
 _ACCURATE = 2e-15
+
+# No momentum at all, in any units, and a number to divide by.
+_TINY = 1e-290
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,9 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
     """Return the states after each of several steps; not finite from where they fail."""
     walk = _walk(ode.kernel, steps)
     try:
-        made = walk(np.append(t, y), np.concatenate([ode.p, _scales(ode, t, y, length), [length]]))
+        with quiet():
+            sizes = _sizes(ode, t, y, length)
+            made = walk(np.append(t, y), np.concatenate([ode.p, sizes, [length]]))
     except RuntimeError:
         if steps == 1:
             return np.full((1, len(y)), np.nan)
@@ -101,22 +108,29 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
     return np.asarray(made)[1:].T
 
 
-def _scales(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
-    """Return the sizes of momenta and of constraints, whose rounding ends Newton's method."""
+def _sizes(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
+    """Return how much of momentum the rounding of places makes; sizes of M, A and places."""
     graph, n = ode.kernel.graph, ode.kernel.size
     q, v = y[:n], y[n : 2 * n]
-    u = np.zeros(len(ode.kernel.signature))
+    u = numeric(ode.kernel, "inputs")(t, y, ode.p)[0]
     arguments = (t, q, v, u, ode.p[: ode.kernel.parameters])
-    M, force = numeric(graph, "dynamics")(*arguments)
-    speed, reach = np.abs(v).max(initial=0.0), np.abs(q).max(initial=0.0)
-    momentum = abs(M).max() * speed + length * np.abs(force).max(initial=0.0)
-    row = 1.0
+    mass = max(abs(numeric(graph, "dynamics")(*arguments)[0]).max(), 1e-300)
+    reach, pull = np.abs(q).max(initial=0.0), 1.0
+    rounding = length * float(np.max(abs(_stiffness(graph)(*arguments)) @ np.abs(q), initial=0.0))
     if ode.kernel.rows:
-        A = numeric(graph, "constraints")(*arguments)[2]
-        row = max(abs(A).max() * (reach + length * speed), 1e-300)
+        pull = max(abs(numeric(graph, "constraints")(*arguments)[2]).max(), 1e-300)
         # Constraints are rounded with the place, and pull on the momentum as they are.
-        momentum += abs(M).max() * reach / length
-    return np.array([max(momentum, 1e-300), row])
+        rounding += mass * reach / length
+    return np.array([rounding, mass, pull, reach])
+
+
+@lru_cache(maxsize=32)
+def _stiffness(graph: Graph) -> Callable[..., Any]:
+    """Return the slope of what pushes over places, sparse, as a function of arrays."""
+    t, q, v, u, p = graph.momenta.sx_in() if graph.scalar else graph.momenta.mx_in()
+    slope = ca.jacobian(graph.momenta(t, q, v, u, p)[1], q)
+    made = Numeric(ca.Function("stiffness", [t, q, v, u, p], [slope]), frozenset({0}))
+    return lambda *arguments: made(*arguments)[0]
 
 
 @lru_cache(maxsize=32)
@@ -128,16 +142,19 @@ def _walk(kernel: Kernel, steps: int) -> ca.Function:
 @lru_cache(maxsize=32)
 def _step(kernel: Kernel) -> ca.Function:
     """Return one step: momentum balance over it, constraints at its end, velocities on them."""
-    n, leap, land = kernel.size, _leap(kernel), _land(kernel)
+    n, leap, land, sizes = kernel.size, _leap(kernel), _land(kernel), _step_sizes(kernel)
     x, c = ca.MX.sym("x", 1 + kernel.states), ca.MX.sym("c", leap.numel_in(2))
     h, q, v = c[-1], x[1 : n + 1], x[n + 1 : 2 * n + 1]
-    guess = ca.vertcat(h * v, ca.MX.zeros(leap.numel_in(0) - n))
+    way, speed, _ = sizes(x, c)
+    guess = ca.vertcat(h * v / way, ca.MX.zeros(leap.numel_in(0) - n))
     solve = ca.rootfinder("leap", "newton", leap, _OPTIONS)
     z, momentum, work = solve(guess, x, c)
-    arrived = q + z[:n]
-    guess = ca.vertcat(z[:n] / h, ca.MX.zeros(land.numel_in(0) - n))
+    gone = way * z[:n]
+    arrived = q + gone
+    guess = ca.vertcat(gone / h / speed, ca.MX.zeros(land.numel_in(0) - n))
     solve = ca.rootfinder("land", "newton", land, _OPTIONS)
     w, landing = solve(guess, arrived, momentum, x, c)
+    w = speed * w
     new = [x[0] + h, arrived, w[:n]]
     if kernel.graph.fed:
         new.append(x[-1] + work + landing)
@@ -161,10 +178,10 @@ class _Symbols:
         self.kind: Any = ca.SX if kernel.graph.scalar else ca.MX
         self.n = kernel.size
         self.x = self.kind.sym("x", 1 + kernel.states)
-        # The vector p of the kernel, the sizes of momenta and of constraints, and the step.
-        self.c = self.kind.sym("c", kernel.rhs.numel_in(2) + 3)
+        # The vector p of the kernel, what `_sizes` returns, and the step.
+        self.c = self.kind.sym("c", kernel.rhs.numel_in(2) + 5)
         self.t, self.h = self.x[0], self.c[-1]
-        self.momentum, self.row = self.c[-3], self.c[-2]
+        self.rounding, self.mass, self.pull, self.reach = (self.c[k] for k in range(-5, -1))
         self.q, self.v = self.x[1 : self.n + 1], self.x[self.n + 1 : 2 * self.n + 1]
         holonomic = np.zeros(kernel.layout.multipliers, dtype=bool)
         for rows in kernel.layout.rows:
@@ -175,8 +192,33 @@ class _Symbols:
     def at(self, t: Any, q: Any, v: Any) -> tuple:
         """Return the arguments of the graph at an instant, inputs evaluated there."""
         state = ca.vertcat(q, v, self.kind.zeros(self.kernel.states - 2 * self.n))
-        p = self.c[:-3]
+        p = self.c[:-5]
         return t, q, v, self.kernel.inputs(t, state, p), p[: self.kernel.parameters]
+
+
+    def sizes(self) -> tuple[Any, Any, Any]:
+        """Return how far, how fast and how forcefully this step goes, and how much rows change.
+
+        Unknowns and residuals are measured by what drives the step, its own momentum and forces on
+        the straight way, so that a step from rest under a force that has just begun is one like all
+        others. Without any the straight way is the solution.
+        """
+        momentum, _ = self.kernel.graph.momenta(*self.at(self.t, self.q, self.v))
+        ahead = self.at(self.t + self.h / 2, self.q + self.h * self.v / 2, self.v)
+        passing, push = self.kernel.graph.momenta(*ahead)
+        size = self.rounding + _TINY + _largest(momentum) + _largest(passing)
+        size += self.h / 2 * _largest(push)
+        return self.h * size / self.mass, size / self.mass, size
+
+
+def _largest(vector: Any) -> Any:
+    return ca.norm_inf(ca.densify(vector))
+
+
+def _step_sizes(kernel: Kernel) -> ca.Function:
+    """Return the sizes of a way, a velocity and a momentum."""
+    s = _Symbols(kernel)
+    return ca.Function("sizes", [s.x, s.c], list(s.sizes()))
 
 
 def _leap(kernel: Kernel) -> ca.Function:
@@ -184,7 +226,10 @@ def _leap(kernel: Kernel) -> ca.Function:
     s, graph = _Symbols(kernel), kernel.graph
     z = s.kind.sym("z", s.n + len(s.held) + len(s.rolled))
     # The way, not the place, is unknown: its digits do not depend on how far away the origin is.
-    way, lam, mu = z[: s.n], z[s.n : s.n + len(s.held)], z[s.n + len(s.held) :]
+    length, _, size = s.sizes()
+    way, tension = length * z[: s.n], size / (s.h * s.pull)
+    lam, mu = tension * z[s.n : s.n + len(s.held)], tension * z[s.n + len(s.held) :]
+    row = s.pull * (s.reach + length)
     start = s.at(s.t, s.q, s.v)
     middle = s.at(s.t + s.h / 2, s.q + way / 2, way / s.h)
     momentum, _ = graph.momenta(*start)
@@ -197,9 +242,9 @@ def _leap(kernel: Kernel) -> ca.Function:
         push += _pull(between[2], s.rolled, mu)
         power -= _dot(lam, before[4], s.held) + _dot(mu, between[4], s.rolled)
         end = graph.constraints(*s.at(s.t + s.h, s.q + way, s.v))
-        residual = [end[0][s.held] / s.row] * bool(s.held)
-        residual += [s.h * between[1][s.rolled] / s.row] * bool(s.rolled)
-    balance = (momentum + s.h / 2 * push - passing) / s.momentum
+        residual = [end[0][s.held] / row] * bool(s.held)
+        residual += [s.h * between[1][s.rolled] / row] * bool(s.rolled)
+    balance = (momentum + s.h / 2 * push - passing) / size
     outputs = [ca.vertcat(balance, *residual), passing + s.h / 2 * push, s.h * power]
     return ca.Function("leap", [z, s.x, s.c], outputs)
 
@@ -208,19 +253,21 @@ def _land(kernel: Kernel) -> ca.Function:
     """Residuals of the velocity that has the momentum left over and obeys Ṙ = 0."""
     s, graph = _Symbols(kernel), kernel.graph
     rows = s.held + s.rolled
-    w = s.kind.sym("w", s.n + len(rows))
+    z = s.kind.sym("w", s.n + len(rows))
+    length, speed, size = s.sizes()
+    w, lam = speed * z[: s.n], size / (s.h * s.pull) * z[s.n :]
     q1, before = s.kind.sym("q1", s.n), s.kind.sym("left", s.n)
     left = before
-    arrived = s.at(s.t + s.h, q1, w[: s.n])
+    arrived = s.at(s.t + s.h, q1, w)
     momentum, _ = graph.momenta(*arrived)
     residual, work = [], s.kind(0)
     if rows:
         _, rate, A, _, drive = graph.constraints(*arrived)
-        left = left + s.h * _pull(A, rows, w[s.n :])
-        residual = [s.h * rate[rows] / s.row]
-        work = -s.h * _dot(w[s.n :], drive, rows)
-    outputs = [ca.vertcat((momentum - left) / s.momentum, *residual), work]
-    return ca.Function("land", [w, q1, before, s.x, s.c], outputs)
+        left = left + s.h * _pull(A, rows, lam)
+        residual = [s.h * rate[rows] / (s.pull * (s.reach + length))]
+        work = -s.h * _dot(lam, drive, rows)
+    outputs = [ca.vertcat((momentum - left) / (size + _largest(before)), *residual), work]
+    return ca.Function("land", [z, q1, before, s.x, s.c], outputs)
 
 
 def _pull(A: Any, rows: list[int], lam: Any) -> Any:
