@@ -13,7 +13,6 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
 
-
 # Output is redirected for the whole process: by one at a time.
 _SPEAKING = threading.RLock()
 
