@@ -195,7 +195,6 @@ class _Symbols:
         p = self.c[:-5]
         return t, q, v, self.kernel.inputs(t, state, p), p[: self.kernel.parameters]
 
-
     def sizes(self) -> tuple[Any, Any, Any]:
         """Return how far, how fast and how forcefully this step goes, and how much rows change.
 
