@@ -191,4 +191,4 @@ def test_a_search_says_how_hard_it_looked_and_lists_what_it_found():
     found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (-1, 4)})
     text = repr(found)
     assert text.startswith("2 equilibria; Newton's method from")
-    assert "  stable: theta = " in text and "  unstable: theta = 3.14159" in text
+    assert "  stable: theta = " in text and "  unstable (saddle): theta = 3.14159" in text

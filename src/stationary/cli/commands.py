@@ -147,11 +147,17 @@ def check(model: st.Model, options: Any) -> Answer:
 # -- rest -----------------------------------------------------------------------------------------
 
 
+# Whether something is stable; None where that is not decided.
+_YES_NO = {True: "yes", False: "no", None: "not decided"}
+
+
 def _rest_facts(rest: st.Equilibrium) -> dict[str, Any]:
     return {
         "q": dict(zip(_coordinates(rest.system), rest.q.tolist())),
         "energy": rest.energy,
         "stable": rest.stable,
+        "stability": str(rest.stability),
+        "family": rest.family,
         "eigenvalues": rest.eigenvalues,
         "lam": {name: np.asarray(rest.lam[name]) for name in rest.lam.keys()},
         "residual": rest.residual,
@@ -164,7 +170,7 @@ def _rest_columns(rests: list[st.Equilibrium]) -> tuple[list[str], list[list[Any
     head = [*names, "energy", "stable", "smallest eigenvalue", "unbalanced force"]
     rows = [
         [*rest.q, "" if rest.energy is None else float(rest.energy),
-         "yes" if rest.stable else "no", float(rest.eigenvalues.min(initial=np.inf)),
+         _YES_NO[rest.stable], float(rest.eigenvalues.min(initial=np.inf)),
          float(rest.residual["force"])]
         for rest in rests
     ]  # fmt: skip
@@ -181,7 +187,7 @@ def statics(model: st.Model, options: Any) -> Answer:
     if len(shown) > _SHOWN:
         entries.append(("…", f"{len(shown)} coordinates in all"))
     entries += [tuple(line.strip().split("  ", 1)) for line in str(rest).splitlines()[1:]]
-    title = f"{_name(model)} rests, {'stable' if rest.stable else 'unstable'}, at"
+    title = f"{_name(model)} rests, {rest.told}, at"
     head, rows = _rest_columns([rest])
     files = {"csv": lambda path: write_csv(path, head, rows)}
     return Answer([facts(title, ((k, v.strip()) for k, v in entries))], known, files)
@@ -200,8 +206,8 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     columns = range(len(head)) if few else [0, 1, 2, *range(len(head) - 4, len(head))]
     body = [[row[k] for k in columns] for row in rows]
     shown = table(title, [head[k] for k in columns], body,
-                  "no search by numbers can prove that nothing was missed")  # fmt: skip
-    known = {"system": model.system.name, "equilibria": [_rest_facts(rest) for rest in found]}
+                  found.searched)  # fmt: skip
+    known = {"system": model.system.name, "complete": found.complete, "equilibria": [_rest_facts(rest) for rest in found]}
     return Answer([shown], known, {"csv": lambda path: write_csv(path, head, rows)})
 
 
@@ -263,7 +269,7 @@ def continue_(model: st.Model, options: Any) -> Answer:
         table(f"{_name(model)} over {diagram.parameter}",
               ("branch", "points", "from", "to", "stable", "ends"),
               [[str(k + 1), str(len(b)), b.parameter.min(), b.parameter.max(),
-                f"{np.mean(b.stable):.0%}", b.status.message]
+                b.told, b.status.message]
                for k, b in enumerate(diagram.branches)]),
     ]  # fmt: skip
     if diagram.special:
@@ -281,7 +287,7 @@ def continue_(model: st.Model, options: Any) -> Answer:
                       "status": str(b.status)} for b in diagram.branches],
     }  # fmt: skip
     rows = [
-        [k + 1, b.parameter[i], *b.q[i], "yes" if b.stable[i] else "no"]
+        [k + 1, b.parameter[i], *b.q[i], _YES_NO[bool(b.stable[i]) if b.decided else None]]
         for k, b in enumerate(diagram.branches)
         for i in range(len(b))
     ]

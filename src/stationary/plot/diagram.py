@@ -12,6 +12,7 @@ from stationary.model.arrays import Array
 from stationary.plot.style import COLORS, label, legend, look
 from stationary.result.diagram import Branch, Diagram, Special, along
 from stationary.result.views import view
+from stationary.result.stability import Stability
 
 # The marker of each kind of special point, and of any other.
 MARKERS = {"fold": "s", "pitchfork": "o", "branch": "D", "hopf": "^"}
@@ -211,7 +212,9 @@ def _explain(axes: Any, diagram: Diagram) -> None:
     if every.any():
         axes.plot([], [], color=COLORS[0], ls="-", lw=1.7, label="stable")
     if not every.all():
-        axes.plot([], [], color=COLORS[0], ls=(0, (4, 2.2)), lw=1.2, label="unstable")
+        decided = all(branch.decided for branch in diagram.branches)
+        dashed = "unstable" if decided else str(Stability.UNDECIDED)
+        axes.plot([], [], color=COLORS[0], ls=(0, (4, 2.2)), lw=1.2, label=dashed)
     for kind in dict.fromkeys(point.kind for point in diagram.special):
         _mark(axes, kind, [], [], label=kind)
     legend(axes)

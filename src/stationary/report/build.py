@@ -204,7 +204,7 @@ def _equilibria(report: _Report) -> str:
         found = [report.model.ask("statics")]
         where = "nearest to the start"
     report.facts["equilibria"] = [dict(rest.as_start(), stable=rest.stable) for rest in found]
-    stable = sum(rest.stable for rest in found)
+    stable = sum(bool(rest.stable) for rest in found)
     report.summary.append(("equilibria", f"{len(found)}, {stable} stable"))
     if not found:
         return f"<p>None was found {where}.</p>"
@@ -214,16 +214,13 @@ def _equilibria(report: _Report) -> str:
     rows = []
     for rest in found:
         values = [f"{rest.q[i]:.6g}" for i in few]
-        kind = (
-            '<span class="good">stable</span>'
-            if rest.stable
-            else '<span class="bad">unstable</span>'
-        )
+        mark = {True: "good", False: "bad", None: ""}[rest.stable]
+        kind = f'<span class="{mark}">{escape(rest.told)}</span>'
         values += [_shown(rest.energy), kind, ", ".join(f"{x:.4g}" for x in rest.eigenvalues[:4])]
         values += [escape(_small(report, rest)), f"{rest.residual['force']:.1e}"]
         rows.append(values)
-    words = f"<p>States of rest {where}: forces balance, and the Hessian on the tangent space "
-    words += "of the constraints says whether the energy is least there.</p>"
+    words = f"<p>States of rest {where}: forces balance, and small motions say "
+    words += "whether they are stable, and the least energy where it decides.</p>"
     forces = ""
     if found[0].lam.size:
         held = [(name, [np.ravel(rest.lam[name]) for rest in found])
@@ -245,7 +242,7 @@ def _small(report: _Report, rest: st.Equilibrium) -> str:
     except st.StationaryError:
         return ""
     swings = ", ".join(f"{w:.4g}" for w in lin.frequencies[:4])
-    return lin.stability + (f"; ω = {swings} rad/s" if swings else "")
+    return f"ω = {swings} rad/s" if swings else str(lin.stability)
 
 
 def _diagram(report: _Report) -> str:

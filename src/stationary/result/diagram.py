@@ -16,6 +16,7 @@ from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
+from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
 
@@ -35,7 +36,7 @@ class Branch:
     q : ndarray, shape (points, coordinates)
     stable : ndarray of bool
     unstable : ndarray of int
-        Number of growing modes at every point.
+        Number of growing modes at every point; −1 where that is not decided.
     status : Status
         Why it ends: at a limit of the span, closed, at the bound on steps.
     """
@@ -51,8 +52,18 @@ class Branch:
 
     @property
     def stable(self) -> np.ndarray:
-        """Whether each point is stable."""
+        """Whether each point is stable; nowhere, where that is not decided."""
         return self.unstable == 0
+
+    @property
+    def decided(self) -> bool:
+        """Whether growing modes were counted: not where the statement changes with time."""
+        return not np.any(self.unstable < 0)
+
+    @property
+    def told(self) -> str:
+        """How much of it is stable, in words."""
+        return f"{np.mean(self.stable):.0%} stable" if self.decided else str(Stability.UNDECIDED)
 
     def forces(self) -> Multipliers:
         """Return the multipliers along the branch, by name."""
@@ -72,8 +83,7 @@ class Branch:
 
     def __repr__(self) -> str:
         low, high = self.parameter.min(), self.parameter.max()
-        share = np.mean(self.stable)
-        return f"Branch of {len(self)} points, {low:.6g} … {high:.6g}, {share:.0%} stable"
+        return f"Branch of {len(self)} points, {low:.6g} … {high:.6g}, {self.told}"
 
 
 def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.Function:
@@ -129,6 +139,9 @@ class Diagram(AbstractShown):
         Folds, pitchforks and other branch points, Hopf points, ordered by parameter.
     params : dict
         Values of the other parameters.
+    frozen : str or None
+        What changes as time goes on, and at which time it is taken; the branches are then those
+        of one instant.
 
     Examples
     --------
@@ -144,6 +157,7 @@ class Diagram(AbstractShown):
     branches: list[Branch]
     special: list[Special]
     params: dict[str, float]
+    frozen: str | None = None
 
     def plot(self, *expressions: Any):
         """Draw the diagram: stable solid, unstable dashed, special points marked.
@@ -160,6 +174,8 @@ class Diagram(AbstractShown):
             f"Diagram over {self.parameter}: {len(self.branches)} branch(es)"
             + (f"; {held}" if held else "")
         ]
+        if self.frozen:
+            lines.append(f"  {self.frozen}")
         lines += [f"  {branch}; ended: {branch.status.message}" for branch in self.branches]
         lines += [f"  {point}" for point in self.special]
         return "\n".join(lines)

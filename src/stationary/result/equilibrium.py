@@ -16,6 +16,7 @@ from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
+from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown
 
@@ -45,10 +46,14 @@ class Equilibrium(AbstractShown):
         systems the smallest few.
     inertia : tuple of int
         Positive, negative and zero eigenvalues of that Hessian.
-    stable : bool
-        Whether it is a minimum: all eigenvalues positive, free directions of a family aside.
+    stability : Status
+        What small motions do, in one of the words of `Stability`, the same that `linearize` gives;
+        ``rest.stability.message`` says why. The linearized motion decides, with gyroscopic,
+        damping and follower forces, and the minimum of the energy where that decides.
     free : ndarray
         Directions in which the system can be moved and still rests, one per row.
+    frozen : str or None
+        What changes as time goes on; the rest is then one at time t alone.
     residual : dict
         Largest unbalanced force, violation of constraints and of contacts.
     redundant : tuple of str
@@ -75,12 +80,23 @@ class Equilibrium(AbstractShown):
     energy: float | None
     eigenvalues: np.ndarray
     inertia: tuple[int, int, int]
-    stable: bool
+    stability: Status
     free: np.ndarray
     residual: dict[str, float]
     redundant: tuple[str, ...]
     status: Status
     steps: int
+    frozen: str | None = None
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether no small motion grows; None where that is not decided."""
+        return Stability(str(self.stability)).stable
+
+    @property
+    def family(self) -> int:
+        """Dimension of the family of equilibria to which it belongs; 0 for one by itself."""
+        return len(self.free)
 
     def __getitem__(self, key: Any) -> Any:
         key = in_coordinates(self.system, key)
@@ -125,27 +141,34 @@ class Equilibrium(AbstractShown):
         """Return the coordinates by name, to be passed on as ``start=``."""
         return {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
 
+    @property
+    def told(self) -> str:
+        """What kind of rest it is, in words."""
+        return str(self.stability) + (f", family of dimension {self.family}" if self.family else "")
+
     def __repr__(self) -> str:
         layout = self.graph.layout
         names = [f"{layout.name(i)} = {x:.6g}" for i, x in enumerate(self.q[:8])]
         more = " …" if len(self.q) > 8 else ""
-        kind = "stable" if self.stable else "unstable"
         energy = (
             "none: the loads have no potential" if self.energy is None else f"{self.energy:.6g}"
         )
         lines = [
-            f"Equilibrium of {self.system.name or 'a system'}, {kind}: {', '.join(names)}{more}",
+            f"Equilibrium of {self.system.name or 'a system'}, {self.told}: {', '.join(names)}{more}",
             f"  status       {self.status}: {self.status.message}",
             f"  energy       {energy}",
+            f"  stability    {self.stability.message}",
             "  eigenvalues  " + ", ".join(f"{x:.4g}" for x in self.eigenvalues[:6]),
         ]
         if self.lam.size:
             lines.append(f"  forces       {self.lam.text()}")
         if self.inputs:
             given = (f"{name} = {_short(value)}" for name, value in self.inputs.items())
-            lines.append(f"  inputs       {', '.join(given)}")
-        if len(self.free):
-            lines.append(f"  free         {len(self.free)} direction(s): a family of equilibria")
+            lines.append(f"  inputs       {', '.join(given)}; taken at t = {self.t:g}")
+        elif self.frozen:
+            lines.append(f"  time         {self.frozen} changes with it; taken at t = {self.t:g}")
+        if self.family:
+            lines.append(f"  family       of dimension {self.family}: it can be moved and rests")
         if self.redundant:
             lines.append(f"  redundant    {', '.join(self.redundant)}")
         lines.append(

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import MissingExtra, say
+from stationary.result.stability import spectrum, word_of
+from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
-
-# Real parts smaller than this, relative to the fastest mode, are rounding.
-_RELATIVE = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,13 +45,16 @@ class StateSpace(AbstractShown):
     E: np.ndarray
     F: np.ndarray
     G: np.ndarray
+    judgement: Status | None = None
 
     @cached_property
-    def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = np.linalg.eig(self.A)
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        values, vectors, moved = spectrum(self.A)
         growth, swing = np.real(values), np.imag(values)
-        order = np.lexsort((growth, np.abs(swing), -np.round(growth, 9)))
-        return values[order], vectors[:, order]
+        # Rates that differ by rounding alone are one, and do not decide the order.
+        digits = 1e-9 * max(np.abs(values).max(initial=0.0), 1e-300)
+        order = np.lexsort((growth, np.abs(swing), -np.round(growth / digits)))
+        return values[order], vectors[:, order], moved[order]
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -67,25 +69,18 @@ class StateSpace(AbstractShown):
     @property
     def frequencies(self) -> np.ndarray:
         """Frequencies of the oscillating modes in rad/s, ascending, each once."""
-        found = np.imag(self.eigenvalues)
-        return np.sort(found[found > self._tiny])
+        values, _, moved = self._eigen
+        return np.sort(np.imag(values)[np.imag(values) > moved])
 
     @property
-    def _tiny(self) -> float:
-        # A double zero, as of a free coordinate, spreads as the root of rounding.
-        scale = max(np.abs(self.eigenvalues).max(initial=0.0), 1e-300)
-        return _RELATIVE * scale + 4 * np.sqrt(np.finfo(float).eps) * min(1.0, scale)
+    def stability(self) -> Status:
+        """What small motions do, in one of the words of `Stability`; its message says why.
 
-    @property
-    def stability(self) -> str:
-        """In words: asymptotically stable, marginally stable, unstable (saddle) or (flutter)."""
-        rates = np.real(self.eigenvalues)
-        growing = self.eigenvalues[rates > self._tiny]
-        if len(growing):
-            fastest = growing[np.argmax(np.real(growing))]
-            return f"unstable ({'flutter' if abs(fastest.imag) > self._tiny else 'saddle'})"
-        decaying = np.all(rates < -self._tiny) and len(rates)
-        return "asymptotically stable" if decaying else "marginally stable"
+        At rest it is the word that `statics` and `equilibria` give: eigenvalues decide, and the
+        energy where they do not.
+        """
+        values, _, moved = self._eigen
+        return word_of(values, moved) if self.judgement is None else self.judgement
 
     def plot(self, name: str = ""):
         """Draw the eigenvalues in the complex plane.
@@ -113,14 +108,16 @@ class StateSpace(AbstractShown):
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        def shown(z: complex) -> str:
-            return f"{z.real:.4g}" if abs(z.imag) <= self._tiny else f"{z.real:.3g}{z.imag:+.4g}i"
+        def shown(z: complex, moved: float) -> str:
+            return f"{z.real:.4g}" if abs(z.imag) <= moved else f"{z.real:.3g}{z.imag:+.4g}i"
+
+        values, _, moved = self._eigen
 
         return (
             f"StateSpace of {len(self.states)} states, {self.stability}\n"
             f"  states       {', '.join(self.states)}\n"
             f"  inputs       {', '.join(self.inputs) or 'none'}\n"
-            f"  eigenvalues  {', '.join(shown(z) for z in self.eigenvalues[:8])}"
+            f"  eigenvalues  {', '.join(map(shown, values[:8], moved[:8]))}"
         )
 
 

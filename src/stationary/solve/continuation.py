@@ -18,6 +18,7 @@ from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
 from stationary.solve.curve import FIRST, AbstractCurve, turned, without
+from stationary.solve.growth import frozen_at
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import tangent_basis
 from stationary.solve.progress import Progress
@@ -199,7 +200,8 @@ class _Path(AbstractCurve):
         if not self.branches:
             self.branches = [self._told(half) for half in halves]
         special = sorted(self.special, key=lambda s: (s.parameter, tuple(s.q)))
-        return Diagram(self.system, self.name, self.branches, special, self.params)
+        frozen = self.first.frozen and frozen_at(self.first.t, self.first.frozen, None)
+        return Diagram(self.system, self.name, self.branches, special, self.params, frozen)
 
     def follow(self, z: np.ndarray, tangent: np.ndarray, progress: Progress):
         """Follow one branch in one direction; return it and the branches that start from it."""
@@ -277,7 +279,7 @@ class _Path(AbstractCurve):
             parameter=points[:, -1],
             q=points[:, : self.n],
             lam=points[:, self.n : -1],
-            unstable=np.array([c[0] for c in counts]),
+            unstable=np.array([c[0] if self.first.stable is not None else -1 for c in counts]),
             status=status,
         )
         return branch, found

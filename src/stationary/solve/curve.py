@@ -15,7 +15,7 @@ from stationary.lower.inputs import lowered
 from stationary.model.system import System
 from stationary.result.diagram import Branch, Special
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.growth import growth_rates, inertia_and_damping
+from stationary.solve.growth import inertia_and_damping_graph, rates_of
 from stationary.solve.linear import tangent_basis
 from stationary.solve.search import Search, search_of
 
@@ -87,7 +87,7 @@ class AbstractCurve:
         rows = self.active.tolist()
         pull = ca.mtimes(A[rows, :].T, lam) if rows else 0
         F = ca.vertcat(g - pull, *([c[rows]] if rows else []))
-        outputs = [F, ca.jacobian(F, z), *inertia_and_damping(balance.graph, self.first.t, q, u, p)]
+        outputs = [F, ca.jacobian(F, z), *inertia_and_damping_graph(self.search, q, u, p)]
         return Numeric(ca.Function("path", [z], [ca.densify(x) for x in outputs]))
 
     @cached_property
@@ -277,20 +277,19 @@ class AbstractCurve:
 
     def growing(self, z: np.ndarray) -> tuple[int, float, float]:
         """Return the number of growing modes, and rate and frequency of the fastest that swings."""
-        rates = self._rates(z)
-        scale = max(np.abs(rates).max(initial=0.0), 1e-300)
-        unstable = int(np.sum(np.real(rates) > 1e-7 * scale))
-        swinging = rates[np.abs(np.imag(rates)) > 1e-7 * scale]
+        rates, moved = self._rates(z)
+        unstable = int(np.sum(np.real(rates) > moved))
+        swinging = rates[np.abs(np.imag(rates)) > moved]
         if not len(swinging):
             return unstable, -np.inf, 0.0
         top = swinging[np.argmax(np.real(swinging))]
         return unstable, float(top.real), float(abs(top.imag))
 
-    def _rates(self, z: np.ndarray) -> np.ndarray:
-        """Return growth rates: of the motion if inertia is stated, else of overdamped motion."""
+    def _rates(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return growth rates, and how far rounding may have moved each."""
         _, J, M, D = self._all(z * self.scale)
         Z = tangent_basis(J[self.n :, : self.n])
-        return growth_rates(*(Z.T @ X @ Z for X in (J[: self.n, : self.n], M, D)))
+        return rates_of(*(Z.T @ X @ Z for X in (J[: self.n, : self.n], M, D)))
 
     def crossing(self, z: np.ndarray, tangent: np.ndarray) -> float:
         """Return a number that changes sign where another branch crosses: det of the border."""

@@ -48,6 +48,7 @@ class Equilibria(list):
     """
 
     searched: str = ""
+    complete: bool = False
 
     def __repr__(self) -> str:
         one = len(self) == 1

@@ -10,9 +10,10 @@ import numpy as np
 
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
+from stationary.result.stability import Stability
 from stationary.result.status import Status
-from stationary.solve.growth import growth_rates, inertia_and_damping
-from stationary.solve.linear import Saddle, independent_rows, shared_multipliers, tangent_basis
+from stationary.solve.growth import changes_with_time, judged
+from stationary.solve.linear import Saddle, independent_rows, shared_multipliers
 
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
 # energy nearby does.
@@ -213,19 +214,20 @@ class Examination:
     # -- the result -------------------------------------------------------------------------------
 
     @cached_property
-    def stable(self) -> bool:
-        """Whether the energy has a minimum there; where there is none, whether nothing grows."""
-        if not self.conservative:
-            rates = self._rates()
-            return bool(np.all(np.real(rates) <= 1e-7 * np.abs(rates).max(initial=0.0)))
-        return self.saddle.signs[1] == 0 and self.lower is None
+    def minimum(self) -> bool | None:
+        """Whether the energy has a minimum there; None where the forces have none."""
+        return self.saddle.signs[1] == 0 and self.lower is None if self.conservative else None
 
-    def _rates(self) -> np.ndarray:
-        search, Z = self.search, tangent_basis(self.limits[1])
-        u = search.inputs(self.q)
-        inertia = inertia_and_damping(search.balance.graph, search.t, self.q, u, search.params)
-        parts = (self.hessian.toarray(), *(np.asarray(x) for x in inertia))
-        return growth_rates(*(Z.T @ X @ Z for X in parts))
+    @cached_property
+    def frozen(self) -> str | None:
+        """What changes as time goes on, if anything does."""
+        return changes_with_time(self.search, self.q)
+
+    @cached_property
+    def stability(self) -> Status:
+        """What small motions do, in a word, and why."""
+        K, A = self.hessian, self.limits[1]
+        return judged(self.search, self.q, K, A, self.minimum, self.frozen)
 
     def _potential(self) -> float | None:
         """Return the energy of forces that have one though none is stated: their work from q = 0.
@@ -279,7 +281,10 @@ class Examination:
             energy=energy if search.has_energy(q) else self._potential(),
             eigenvalues=self.saddle.smallest[0] if finite else np.empty(0),
             inertia=self.saddle.signs if finite else (0, 0, 0),
-            stable=finite and status == "balanced" and self.stable,
+            stability=self.stability
+            if finite and status in ("balanced", "saddle")
+            else Status(Stability.UNDECIDED, "forces do not balance there"),
+            frozen=self.frozen,
             free=self.free if finite and status == "balanced" else np.empty((0, len(q))),
             residual=residual,
             redundant=self.redundant,

@@ -14,14 +14,16 @@ from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.each import Repeated
-from stationary.model.layout import name_of
+from stationary.model.layout import Layout, name_of
 from stationary.model.system import System, written_out
 from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace, names
+from stationary.result.status import Status
 from stationary.solve.consistent import repaired
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.linear import tangent_basis
+from stationary.solve.search import Search
 from stationary.solve.statics import refuse
 from stationary.solve.still import balance_of
 
@@ -111,7 +113,19 @@ def linearize(
     kernel = kernel_of(system, numbers, state.rows, False, bool(state.rows) and not solid)
     u = _values(driven, layout, t, state.q, state.v, values)
     point = _Point(kernel, values, u, t, state.q, state.v)
-    return point.reduced(None if outputs is None else vector(list(outputs), "an output"))
+    made = point.reduced(None if outputs is None else vector(list(outputs), "an output"))
+    if np.any(state.v) or system.pfaffian:
+        return made
+    return replace(made, judgement=_at_rest(layout, values, u, t, state.q))
+
+
+def _at_rest(layout: Layout, values: np.ndarray, u: np.ndarray, t: float, q: np.ndarray) -> Status:
+    """Return the judgement that statics gives of the same state."""
+    driven = drives(layout, dict(zip((i.name for i in layout.system.inputs), u.tolist())), (t, t))
+    search = Search(layout.system, values, driven.signature, driven.slots(t), t, "any")
+    search.prepare(q)
+    active = np.arange(search.balance.rows)
+    return search.examined(q, search.first_multipliers(q, active), active).stability
 
 
 def _touching(system: System, at: Any) -> System:

@@ -1,0 +1,77 @@
+"""Words for what small motions do, and the signs of growth rates against their own rounding."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+from scipy.linalg import eig, matrix_balance
+
+from stationary.result.status import Status
+
+# Eigenvalues of a matrix whose entries are known to this, and the most that a defective one moves.
+_ENTRIES, _DEFECTIVE = 1e3 * np.finfo(float).eps, np.finfo(float).eps ** (1 / 3)
+
+
+class Stability(StrEnum):
+    """What small motions about a state do.
+
+    Examples
+    --------
+    >>> from stationary.result.stability import Stability
+    >>> Stability.FLUTTER, Stability.FLUTTER.stable, Stability.MARGINAL.stable
+    (<Stability.FLUTTER: 'unstable (flutter)'>, False, True)
+    """
+
+    ASYMPTOTIC = "asymptotically stable"
+    """All motions die out."""
+    MARGINAL = "marginally stable"
+    """None grows, and some go on for ever."""
+    STABLE = "stable"
+    """None grows; which of them die out is not known, as where no inertia is stated."""
+    SADDLE = "unstable (saddle)"
+    """One grows without swinging."""
+    FLUTTER = "unstable (flutter)"
+    """One grows as it swings."""
+    UNDECIDED = "stability not decided"
+    """The linearized motion does not tell, as where the statement changes with time."""
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether nothing grows; None where that is not decided."""
+        if self is Stability.UNDECIDED:
+            return None
+        return self not in (Stability.SADDLE, Stability.FLUTTER)
+
+
+def spectrum(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return eigenvalues, eigenvectors, and how far rounding may have moved each eigenvalue.
+
+    An eigenvalue moves by the change of the matrix times its own condition number, the inverse of
+    the overlap of its left and right vectors: a double zero, as of a free coordinate, moves by the
+    root of rounding, and a slow rate beside a fast one keeps its sign.
+    """
+    if not len(A) or not np.all(np.isfinite(A)):
+        nothing = np.zeros(0, dtype=complex)
+        return nothing, np.zeros((len(A), 0), dtype=complex), np.zeros(0)
+    balanced, back = matrix_balance(A, permute=False)
+    values, left, right = eig(balanced, left=True, right=True)
+    overlap = np.abs(np.sum(left.conj() * right, axis=0))
+    size = np.linalg.norm(balanced, 2)
+    moved = size * np.minimum(_ENTRIES / np.maximum(overlap, 1e-300), _DEFECTIVE)
+    vectors = back @ right
+    return values, vectors / np.linalg.norm(vectors, axis=0), moved
+
+
+def word_of(values: np.ndarray, moved: np.ndarray) -> Status:
+    """Return what motions with these growth rates do, each known to within its rounding."""
+    rates = np.real(values)
+    growing = np.flatnonzero(rates > moved)
+    if len(growing):
+        fastest = growing[np.argmax(rates[growing])]
+        swings = abs(values[fastest].imag) > moved[fastest]
+        word = Stability.FLUTTER if swings else Stability.SADDLE
+        return Status(word, f"a small motion grows at the rate {rates[fastest]:.4g}")
+    if len(rates) and np.all(rates < -moved):
+        return Status(Stability.ASYMPTOTIC, "all small motions die out")
+    return Status(Stability.MARGINAL, "no small motion grows, and some do not die out")

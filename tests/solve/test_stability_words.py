@@ -1,0 +1,192 @@
+"""One judgement of stability: every verb says the same word of the same rest."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+x, y, theta, a, b = st.coordinates("x y theta a b")
+mu, c, P = st.parameters(mu=0.01, c=0.0, P=1.0)
+u = st.inputs("u")
+
+
+def three_bodies(length=1.0, mass=1.0, pace=1.0):
+    """The circular restricted three-body problem in the turning frame, in units of choice."""
+    r1 = st.sqrt((x + mu * length) ** 2 + y**2)
+    r2 = st.sqrt((x - (1 - mu) * length) ** 2 + y**2)
+    pull = mass * length**3 * pace**2
+    return st.System(
+        kinetic=mass * ((x.dot - pace * y) ** 2 + (y.dot + pace * x) ** 2) / 2,
+        potential=-pull * ((1 - mu) / r1 + mu / r2),
+    )
+
+
+def triangle(ratio, length=1.0):
+    return {x: (0.5 - ratio) * length, y: np.sqrt(0.75) * length}
+
+
+swing = {"kinetic": theta.dot**2 / 2, "potential": -st.cos(theta)}
+oscillator = {"kinetic": x.dot**2 / 2, "potential": x**2 / 2}
+links = {
+    # H. Ziegler, Ing.-Arch. 20 (1952): two links under a follower force.
+    "kinetic": (3 * a.dot**2 + 2 * a.dot * b.dot * st.cos(a - b) + b.dot**2) / 2,
+    "potential": (a**2 + (b - a) ** 2) / 2,
+    "loads": [st.Load((P * st.sin(a - b), 0), on=(a, b))],
+}
+
+CASES = {
+    "hanging pendulum": (swing, {theta: 0.0}, {}, "marginally stable"),
+    "standing pendulum": (swing, {theta: np.pi}, {}, "unstable (saddle)"),
+    "damped pendulum": (
+        swing | {"dissipation": theta.dot**2}, {theta: 0.0}, {}, "asymptotically stable"
+    ),
+    "damped standing pendulum": (
+        swing | {"dissipation": theta.dot**2}, {theta: np.pi}, {}, "unstable (saddle)"
+    ),
+    "van der Pol": (
+        oscillator | {"loads": [st.Load((1 - x**2) * x.dot, on=x)]}, {x: 0.0}, {},
+        "unstable (flutter)",
+    ),
+    "slow van der Pol": (
+        oscillator | {"loads": [st.Load(1e-5 * (1 - x**2) * x.dot, on=x)]}, {x: 0.0}, {},
+        "unstable (flutter)",
+    ),
+    "fourth power": ({"kinetic": x.dot**2, "potential": x**4}, {x: 0.0}, {}, "marginally stable"),
+    "minus fourth power": (
+        {"kinetic": x.dot**2, "potential": -(x**4)}, {x: 0.0}, {}, "unstable (saddle)"
+    ),
+    "third power, damped": (
+        {"kinetic": x.dot**2, "potential": x**3, "dissipation": x.dot**2}, {x: 0.0}, {},
+        "unstable (saddle)",
+    ),
+    # A charge on a hill, W. Thomson and P. G. Tait: a strong magnet holds it, a weak one does not.
+    "hill in a strong magnet": (
+        {"kinetic": (x.dot**2 + y.dot**2) / 2, "potential": -(x**2 + y**2) / 2,
+         "loads": [st.Load((2.1 * y.dot, -2.1 * x.dot), on=(x, y))]},
+        {x: 0.0, y: 0.0}, {}, "marginally stable",
+    ),
+    "hill in a weak magnet": (
+        {"kinetic": (x.dot**2 + y.dot**2) / 2, "potential": -(x**2 + y**2) / 2,
+         "loads": [st.Load((1.9 * y.dot, -1.9 * x.dot), on=(x, y))]},
+        {x: 0.0, y: 0.0}, {}, "unstable (flutter)",
+    ),
+    "hill in a strong magnet, damped": (
+        {"kinetic": (x.dot**2 + y.dot**2) / 2, "potential": -(x**2 + y**2) / 2,
+         "loads": [st.Load((2.1 * y.dot, -2.1 * x.dot), on=(x, y))],
+         "dissipation": 0.01 * (x.dot**2 + y.dot**2)},
+        {x: 0.0, y: 0.0}, {}, "unstable (flutter)",
+    ),
+    "pulled links": (links, {a: 0.0, b: 0.0}, {P: 2.0}, "marginally stable"),
+    "fluttering links": (links, {a: 0.0, b: 0.0}, {P: 2.2}, "unstable (flutter)"),
+    "frozen time": (
+        {"kinetic": theta.dot**2 / 2,
+         "potential": -(1 + 0.5 * st.cos(2 * st.t)) * st.cos(theta)},
+        {theta: 0.0}, {}, "stability not decided",
+    ),
+    "free particle": ({"kinetic": x.dot**2}, {x: 0.0}, {}, "marginally stable"),
+}  # fmt: skip
+
+
+def words(system, at, params):
+    """What every verb says of one rest."""
+    statics = st.statics(system, start=at, params=params, kind="any")
+    assert all(statics[k] == pytest.approx(v, abs=1e-9) for k, v in at.items())
+    within = {k: (v - 0.13, v + 0.11) for k, v in at.items()}
+    (found,) = st.equilibria(system, within=within, params=params)
+    assert statics.stable is found.stable
+    lin = st.linearize(system, at=statics, params=params)
+    plain = st.linearize(system, at=at, params=params)
+    return statics, [statics.stability, found.stability, lin.stability, plain.stability]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_verb_says_the_same_word(name):
+    terms, at, params, expected = CASES[name]
+    system = st.System(**terms)
+    rest, said = words(system, at, params)
+    assert said == [expected] * 4
+    stable = {"stability": None, "unstable": False}.get(expected.split()[0], True)
+    assert rest.stable is stable
+    assert expected in str(rest).splitlines()[0]
+
+
+# G. Gascheau (1843), E. J. Routh (1875): the triangle holds where 27 μ (1 − μ) < 1.
+@pytest.mark.parametrize("ratio", [1e-3, 0.01, 0.038, 0.039, 0.2, 0.5])
+@pytest.mark.parametrize(
+    ("length", "mass", "pace"), [(1, 1, 1), (3.8e8, 7e22, 2.7e-6), (1e-9, 1e-24, 1e9)]
+)
+def test_the_triangle_of_three_bodies_holds_below_rouths_ratio(ratio, length, mass, pace):
+    system = three_bodies(length, mass, pace)
+    rest = st.statics(system, start=triangle(ratio, length), params={mu: ratio}, kind="any")
+    lin = st.linearize(system, at=rest)
+    holds = 27 * ratio * (1 - ratio) < 1
+    assert lin.stability == rest.stability
+    assert rest.stability == ("marginally stable" if holds else "unstable (flutter)")
+    if holds:
+        # A maximum of the energy, which gyroscopic forces alone hold.
+        assert rest.inertia == (0, 2, 0) and "gyroscopic" in rest.stability.message
+        kept = np.sqrt((1 + np.sqrt(1 - 27 * ratio * (1 - ratio))) / 2) * pace
+        assert lin.frequencies.max() == pytest.approx(kept, rel=1e-7)
+
+
+def test_a_branch_says_the_same_words():
+    # The links lose their stability where two frequencies meet.
+    system = st.System(**links)
+    branch = st.continuation(system, parameter=P, span=(0.5, 3), params={P: 0.5}).branches[0]
+    for k in range(0, len(branch), 5):
+        rest = st.statics(system, start={}, params={P: branch.parameter[k]}, kind="any")
+        assert rest.stable == branch.stable[k]
+
+
+def test_a_branch_of_a_statement_that_changes_with_time_is_not_judged():
+    kapitza = st.System(
+        kinetic=theta.dot**2 / 2, potential=(1 - P * 2 * st.cos(9 * st.t)) * st.cos(theta)
+    )
+    diagram = st.continuation(kapitza, parameter=P, span=(0.1, 0.4), params={P: 0.1})
+    assert not diagram.branches[0].decided and not diagram.branches[0].stable.any()
+    assert "stability not decided" in str(diagram) and "frozen at t = 0" in str(diagram)
+
+
+def test_a_frame_that_turns_does_not_change_with_time():
+    # Written with cos Ωt the time drops out again.
+    turned = (
+        x * st.cos(P * st.t) - y * st.sin(P * st.t),
+        x * st.sin(P * st.t) + y * st.cos(P * st.t),
+    )
+    system = st.particle(1.0, at=turned) + st.System(potential=2 * (x**2 + y**2))
+    rest = st.statics(system, t=0.7)
+    assert rest.stability == "marginally stable" and rest.frozen is None
+
+
+def test_a_statement_without_inertia_is_judged_by_its_energy_at_the_time_asked_for():
+    system = st.System(potential=(x - st.t) ** 2)
+    rest = st.statics(system, t=3.0)
+    assert rest.stability == "stable" and rest.stable is True and rest[x] == pytest.approx(3.0)
+    assert "taken at t = 3" in str(rest)
+
+
+def test_statics_says_at_which_time_inputs_are_taken():
+    pushed = st.System(kinetic=x.dot**2 / 2, potential=x**2, work=u * x)
+    rest = st.statics(pushed, inputs={u: st.sin(st.t)}, t=1.5)
+    assert rest[x] == pytest.approx(np.sin(1.5) / 2)
+    assert "taken at t = 1.5" in str(rest) and rest.stable is None
+    assert "an input changes with time" in rest.stability.message
+    still = st.statics(pushed, inputs={u: 2.0}, t=1.5)
+    assert still.stability == "marginally stable" and "taken at t = 1.5" in str(still)
+
+
+def test_inputs_that_follow_velocities_damp_or_feed():
+    pushed = st.System(kinetic=x.dot**2 / 2, potential=x**2, work=u * x)
+    assert st.statics(pushed, inputs={u: -x.dot}).stability == "asymptotically stable"
+    assert st.statics(pushed, inputs={u: x.dot}).stability == "unstable (flutter)"
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("slow", [1e-6, 1.0])
+def test_a_slow_growth_beside_a_fast_oscillation_is_seen_in_every_unit(unit, slow):
+    system = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2 * unit,
+        potential=unit * (1e6 * x**2 - slow * y**2) / 2,
+    )
+    rest = st.statics(system, kind="any")
+    assert rest.stability == st.linearize(system, at=rest).stability == "unstable (saddle)"
