@@ -207,7 +207,8 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     body = [[row[k] for k in columns] for row in rows]
     shown = table(title, [head[k] for k in columns], body,
                   found.searched)  # fmt: skip
-    known = {"system": model.system.name, "complete": found.complete, "equilibria": [_rest_facts(rest) for rest in found]}
+    known = {"system": model.system.name, "complete": found.complete,
+             "equilibria": [_rest_facts(rest) for rest in found]}  # fmt: skip
     return Answer([shown], known, {"csv": lambda path: write_csv(path, head, rows)})
 
 

@@ -11,8 +11,8 @@ from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.plot.style import COLORS, label, legend, look
 from stationary.result.diagram import Branch, Diagram, Special, along
-from stationary.result.views import view
 from stationary.result.stability import Stability
+from stationary.result.views import view
 
 # The marker of each kind of special point, and of any other.
 MARKERS = {"fold": "s", "pitchfork": "o", "branch": "D", "hopf": "^"}

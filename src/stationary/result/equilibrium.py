@@ -149,12 +149,13 @@ class Equilibrium(AbstractShown):
     def __repr__(self) -> str:
         layout = self.graph.layout
         names = [f"{layout.name(i)} = {x:.6g}" for i, x in enumerate(self.q[:8])]
+        name = self.system.name or "a system"
         more = " …" if len(self.q) > 8 else ""
         energy = (
             "none: the loads have no potential" if self.energy is None else f"{self.energy:.6g}"
         )
         lines = [
-            f"Equilibrium of {self.system.name or 'a system'}, {self.told}: {', '.join(names)}{more}",
+            f"Equilibrium of {name}, {self.told}: {', '.join(names)}{more}",
             f"  status       {self.status}: {self.status.message}",
             f"  energy       {energy}",
             f"  stability    {self.stability.message}",

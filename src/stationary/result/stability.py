@@ -69,7 +69,7 @@ def word_of(values: np.ndarray, moved: np.ndarray) -> Status:
     growing = np.flatnonzero(rates > moved)
     if len(growing):
         fastest = growing[np.argmax(rates[growing])]
-        swings = abs(values[fastest].imag) > moved[fastest]
+        swings = abs(np.imag(values)[fastest]) > moved[fastest]
         word = Stability.FLUTTER if swings else Stability.SADDLE
         return Status(word, f"a small motion grows at the rate {rates[fastest]:.4g}")
     if len(rates) and np.all(rates < -moved):
