@@ -22,6 +22,9 @@ from stationary.lower.kernel import numeric
 # Up to this many rows the bend of each is measured by itself; beyond, that of all together.
 _ONE_BY_ONE = 40
 
+# A way this much shorter than what bends is measured by what bends.
+_LEAST = 1e-9
+
 
 @dataclass(frozen=True)
 class Scales:
@@ -113,11 +116,14 @@ def scales_of(
                 later = numeric(balance, "levels")(t + 1e-6 * span, q, u, params)[0]
                 ways.append(_ways(np.abs(later - c) * 1e6, A, n))
     way = np.max([np.where(np.isfinite(w), w, 0.0) for w in ways], axis=0)
-    length = np.where(np.isfinite(bent), np.where(way > 0, np.minimum(bent, way), bent), way)
+    # What bends is known to bend however little it moves; what hardly moves has no less digits.
+    curved = np.isfinite(bent)
+    length = np.where(curved, np.where(way > 0, np.clip(way, _LEAST * bent, bent), bent), way)
+    digits = np.maximum(np.abs(q), np.where(curved, bent, 0.0))
     force = np.maximum(force, stiff * length)
     return Scales(
         length=length,
-        rounding=np.spacing(np.abs(q)),
+        rounding=np.spacing(digits),
         force=force,
         energy=float(np.max(force * length, initial=0.0)),
         time=float(span),
@@ -187,9 +193,18 @@ def _bends(balance: Balance, at: tuple, A: Any, weights: np.ndarray) -> np.ndarr
         involved = (slopes > 0) | (np.asarray(B.max(axis=1).todense()).ravel() > 0)
         radius = sizes[r] / bend / weights
         # By how much the row changes within it: less, where one coordinate alone bends it sooner.
-        both = (slopes > 0) & (bends > 0)
-        change = np.max(slopes[both] ** 2 / bends[both]) if both.any() else np.inf
+        # One that bends it elsewhere, as a rod along an axis is bent across it, does not count.
+        bending = (slopes > 0) & _on_diagonal(B)
         with np.errstate(divide="ignore"):
+            change = np.max(slopes[bending] ** 2 / bends[bending]) if bending.any() else np.inf
             radius = np.minimum(radius, change / slopes)
         moves[involved] = np.minimum(moves[involved], radius[involved])
     return moves
+
+
+def _on_diagonal(B: Any) -> np.ndarray:
+    """Return which coordinates have an entry on the diagonal, be it zero here."""
+    entries = sparse.coo_matrix(B)
+    made = np.zeros(B.shape[0], dtype=bool)
+    made[entries.row[entries.row == entries.col]] = True
+    return made

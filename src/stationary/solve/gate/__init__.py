@@ -1,0 +1,93 @@
+"""The gate: what a result claims, measured from the statement alone, decides its status.
+
+One file per claim. A solver proposes; `judged` lets pass what it measures to be true, and changes
+the status of what is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from stationary.result.equilibrium import Equilibrium
+from stationary.result.slide import Slide
+from stationary.result.status import Status
+from stationary.result.step import Step
+from stationary.solve.gate.balance import balance
+from stationary.solve.gate.constraints import constraints, rates
+from stationary.solve.gate.contacts import contacts
+from stationary.solve.gate.finding import Finding, worst
+from stationary.solve.gate.friction import friction
+from stationary.solve.gate.state import State
+
+# How far from true a claim may be, relative to what is at work: of rest, and of sliding, where
+# forces of different size share one tolerance.
+_REST, _SLIDING = 1e-9, 1e-6
+
+
+def judged(result: Any, **known: Any) -> Any:
+    """Return a result with the status that it deserves."""
+    false = worst(findings(result, **known))
+    if false is None:
+        return result
+    return replace(result, status=Status("refuted", f"what it claims is not so: {false}"))
+
+
+@singledispatch
+def findings(result: Any, **known: Any) -> list[Finding]:
+    """Measure every claim of a result; none where nothing is claimed."""
+    raise TypeError(f"no claims are known of {type(result).__name__}")
+
+
+@findings.register
+def _(rest: Equilibrium, *, start: np.ndarray | None = None) -> list[Finding]:
+    if rest.status != "balanced":
+        return []
+    state = State(
+        rest.graph, rest.t, rest.q, np.zeros_like(rest.q), rest.u, rest.params,
+        np.asarray(rest.lam), travel=None if start is None else rest.q - start,
+    )  # fmt: skip
+    return [
+        *balance(state, _REST, start),
+        *constraints(state, _REST),
+        *contacts(state, _REST),
+    ]
+
+
+@findings.register
+def _(step: Step) -> list[Finding]:
+    if step.status not in ("moves", "sticks"):
+        return []
+    y = np.zeros(sum(r.places.size for r in step.graph.layout.slips))
+    for rows in step.graph.layout.slips:
+        y[rows.places] = -np.asarray(step.forces[rows.name])
+    lam = np.asarray(step.lam)
+    return _slides(State(step.graph, step.t, step.q, step.v, step.u, step.params, lam, y))
+
+
+@findings.register
+def _(slide: Slide) -> list[Finding]:
+    n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
+    u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
+    found: list[Finding] = []
+    for k in range(len(slide.t)):
+        y, lam = slide.more[k, 3 : 3 + count], slide.more[k, 3 + count :]
+        state = State(
+            slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
+            np.asarray(u[k]), slide.params, lam, y, "increments" not in slide.method,
+            float(slide.t[-1] - slide.t[0]), travel,
+        )  # fmt: skip
+        found += [*_slides(state), *constraints(state, _SLIDING)]
+    return found
+
+
+def _slides(state: State) -> list[Finding]:
+    return [
+        *balance(state, _SLIDING),
+        *rates(state, _SLIDING),
+        *contacts(state, _SLIDING),
+        *friction(state, _SLIDING),
+    ]

@@ -1,0 +1,28 @@
+"""The forces balance: at rest, and while sliding without inertia."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.gate.state import State
+
+# So many of the changes that last digits make are rounding.
+_ROUNDINGS = 64.0
+
+
+def balance(state: State, rtol: float, start: np.ndarray | None = None) -> list[Finding]:
+    """Measure what is left over of the forces beside those at work, and beside rounding.
+
+    At a flat minimum no force is at work nearby: there the rounding of those at the start counts.
+    """
+    allowed = rtol * state.pulls
+    if not np.all(np.abs(state.unbalanced) <= allowed):
+        # Rarely needed, and dearer than all the rest.
+        allowed = np.maximum(allowed, rtol * (state.stiffness @ state.scales.length))
+        allowed += _ROUNDINGS * state.noise
+    if start is not None:
+        pulled = np.abs(state.forces(start))
+        allowed += _ROUNDINGS * np.finfo(float).eps * np.where(np.isfinite(pulled), pulled, 0.0)
+    name = state.graph.layout.name
+    return measured("forces balance on", np.abs(state.unbalanced), allowed, name)

@@ -1,0 +1,39 @@
+"""Constraints hold, in place and in velocity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.gate.state import State
+
+# So many last digits of the coordinates are rounding of a constraint.
+_ROUNDINGS = 256.0
+
+
+def constraints(state: State, rtol: float) -> list[Finding]:
+    """Measure R beside what it changes by where coordinates move by their lengths."""
+    if not state.rows:
+        return []
+    values, _, A = state.holds
+    A = A[: state.rows]
+    # A row that no length is known for is sharp to rounding only.
+    allowed = rtol * state.scales.rows(A) + _ROUNDINGS * state.scales.rows_rounding(A) + 1e-300
+    holonomic = np.concatenate(
+        [np.full(r.places.size, r.holonomic) for r in state.graph.layout.rows]
+    )
+    found = np.where(holonomic, np.abs(values[: state.rows]), 0.0)
+    return measured("constraint holds:", found, allowed, state.row_name)
+
+
+def rates(state: State, rtol: float) -> list[Finding]:
+    """Measure A v + b beside the terms that it is made of."""
+    if not state.rows or not state.moves:
+        return []
+    _, drive, A = state.holds
+    A, drive = A[: state.rows], drive[: state.rows]
+    terms = abs(A) @ np.abs(state.v) + np.abs(drive)
+    # Rates of rows that nothing moves are compared with the fastest around.
+    typical = terms.max(initial=0.0)
+    allowed = rtol * np.maximum(terms, 1e-3 * typical) + 1e-300
+    return measured("velocities obey", np.abs(A @ state.v + drive), allowed, state.row_name)

@@ -1,0 +1,38 @@
+"""Contacts push and never pull, do not overlap, and push only where they touch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.gate.state import State
+
+# A gap so many last digits wide is closed.
+_ROUNDINGS = 1024.0
+
+
+def contacts(state: State, rtol: float) -> list[Finding]:
+    """Measure overlaps, pulls, and pushes across open gaps."""
+    values, _, both = state.holds
+    gap, G, push = values[state.rows :], both[state.rows :], np.asarray(state.lam)[state.rows :]
+    if not len(gap):
+        return []
+
+    def name(i: int) -> str:
+        return state.row_name(state.rows + i)
+
+    small = rtol * state.scales.rows(G) + _ROUNDINGS * state.scales.rows_rounding(G) + 1e-300
+    strength = np.full(len(push), max(np.abs(state.lam).max(initial=0.0), _weakest(state)))
+    across = np.where(gap > small, np.abs(push), 0.0)
+    return [
+        *measured("contact stays outside:", np.maximum(-gap, 0.0), small, name),
+        *measured("contact only pushes:", np.maximum(-push, 0.0), rtol * strength, name),
+        *measured("an open contact is free of force:", across, rtol * strength, name),
+    ]
+
+
+def _weakest(state: State) -> float:
+    """Return a force that is small beside those at work, as a multiplier of the contacts."""
+    G = state.holds[2][state.rows :]
+    steepest = abs(G).max() if G.shape[0] else 0.0
+    return float(state.pulls.max(initial=0.0) / steepest) if steepest else 0.0

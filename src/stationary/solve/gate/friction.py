@@ -1,0 +1,51 @@
+"""Dry friction and drag follow their laws: within the limit at rest, against the slip else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.derive.sliding import Sliding
+from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.gate.state import State
+from stationary.solve.sliding.question import terms_of
+
+
+def friction(state: State, rtol: float) -> list[Finding]:
+    """Measure excess over the limits, and forces that do not oppose the slip."""
+    if state.y is None or not len(state.y):
+        return []
+    rates, B, size, power = state.slips
+    starts, pressed, _ = terms_of(Sliding(state.graph))
+    term = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rates))))
+    size, power = size[starts].copy(), power[starts]
+    push = np.maximum(np.asarray(state.lam)[state.rows :], 0.0)
+    by_contact = pressed >= 0
+    size[by_contact] *= push[pressed[by_contact]]
+    y = np.asarray(state.y)
+    speeds = np.sqrt(np.bincount(term, rates**2, len(starts)))
+    forces = np.sqrt(np.bincount(term, y**2, len(starts)))
+    strength = max(float(forces.max(initial=0.0)), float(size[power == 0].max(initial=0.0)))
+    allowed = rtol * np.maximum(size, 1e-3 * strength) + 1e-300
+
+    def name(k: int) -> str:
+        first = int(starts[k])
+        rows = [r for r in state.graph.layout.slips if first in np.ravel(r.places)]
+        return rows[0].name if rows else str(k)
+
+    dry = power == 0
+    found = measured("friction stays within its limit:",
+                     np.where(dry, np.maximum(forces - size, 0.0), 0.0), allowed, name)  # fmt: skip
+    if not state.moves:
+        return found
+    # A slip that is small beside the rates it is the difference of has no direction of its own.
+    terms = abs(B) @ np.abs(state.v) + np.abs(rates)
+    slop = rtol * np.sqrt(np.bincount(term, terms**2, len(starts)))
+    law = size * np.where(dry, 1.0, speeds ** np.where(dry, 1.0, power))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = np.where(speeds[term] > 0, law[term] * rates / speeds[term], 0.0)
+        unsure = np.where(speeds > 0, slop / speeds, np.inf)
+    off = np.sqrt(np.bincount(term, (y - along) ** 2, len(starts)))
+    slides = (speeds > slop) | ~dry
+    off = np.where(slides, off, 0.0)
+    allowed = allowed + rtol * law + np.where(slides & dry, 2 * size * np.minimum(unsure, 1.0), 0.0)
+    return found + measured("friction opposes the slip:", off, allowed, name)

@@ -1,0 +1,123 @@
+"""What a result says of one instant at which forces balance: a state of rest, or of sliding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.derive.balance import Balance
+from stationary.derive.graph import Graph
+from stationary.derive.sliding import Sliding
+from stationary.lower.kernel import numeric
+from stationary.solve.scales import Scales, scales_of
+from stationary.solve.sliding.question import evaluated
+
+# How many times the last digits of the coordinates are shaken to see what that changes.
+_SHAKES = 3
+
+
+@dataclass(frozen=True)
+class State:
+    """Coordinates, velocities and forces as they are claimed; all else comes from the statement.
+
+    Attributes
+    ----------
+    lam : ndarray
+        Multipliers of constraints, and of contacts after them.
+    y : ndarray or None
+        What friction resists with, along each of its rates; None at rest, where T₀ counts.
+    moves : bool
+        Whether v is the velocity at this instant; false for the mean of an increment.
+    span, travel : float, ndarray
+        The time asked about, and how far the coordinates went.
+    """
+
+    graph: Graph
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    params: np.ndarray
+    lam: np.ndarray
+    y: np.ndarray | None = None
+    moves: bool = True
+    span: float = 0.0
+    travel: np.ndarray | None = None
+
+    @cached_property
+    def scales(self) -> Scales:
+        """The sizes of the question to which this is an answer."""
+        return scales_of(
+            self.graph, self.params, self.t, self.q, v=self.v, u=self.u, span=self.span,
+            travel=self.travel,
+        )  # fmt: skip
+
+    @property
+    def rows(self) -> int:
+        """Number of constraint rows; contacts come after them."""
+        return self.graph.layout.multipliers
+
+    def row_name(self, i: int) -> str:
+        """Return the name of a constraint or a contact."""
+        layout = self.graph.layout
+        return layout.row_name(i) if i < self.rows else layout.gap_name(i - self.rows)
+
+    @cached_property
+    def holds(self) -> tuple[np.ndarray, np.ndarray, Any]:
+        """R and gap, the rates at which they change by themselves, and their gradients."""
+        at = (self.t, self.q, self.u, self.params)
+        R, drive, A, gap, moved, G = evaluated(Sliding(self.graph), "holds")(*at)
+        both = sparse.vstack([A, G], format="csr") if sparse.issparse(A) else np.vstack([A, G])
+        return np.concatenate([R, gap]), np.concatenate([drive, moved]), both
+
+    @cached_property
+    def slips(self) -> tuple[np.ndarray, Any, np.ndarray, np.ndarray]:
+        """The rates w of friction, their gradients B, sizes and powers, per rate."""
+        at = (self.t, self.q, self.u, self.params)
+        _, c, B, size, power = evaluated(Sliding(self.graph), "slips")(*at)
+        return B @ self.v + c, B, size, power
+
+    def forces(self, q: np.ndarray) -> np.ndarray:
+        """Return the forces of the statement but for those of friction and of what holds."""
+        if self.y is None:
+            balance = numeric(Balance(self.graph), "forces")
+            return -balance(self.t, q, self.u, self.params)[0]
+        return evaluated(Sliding(self.graph), "forces")(self.t, q, self.u, self.params, self.v)[0]
+
+    def _left(self, q: np.ndarray) -> np.ndarray:
+        state = self if q is self.q else replace(self, q=q)
+        left = self.forces(q) + state.holds[2].T @ self.lam
+        return left if self.y is None else left - state.slips[1].T @ self.y
+
+    @cached_property
+    def unbalanced(self) -> np.ndarray:
+        """What is left of the forces on each coordinate."""
+        return self._left(self.q)
+
+    @cached_property
+    def pulls(self) -> np.ndarray:
+        """The size of the forces on each coordinate, whatever their signs."""
+        size = np.abs(self.forces(self.q)) + abs(self.holds[2]).T @ np.abs(self.lam)
+        return size if self.y is None else size + abs(self.slips[1]).T @ np.abs(self.y)
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """How the forces on each coordinate change with the last digits of the coordinates."""
+        rng = np.random.default_rng(0)
+        ulps = self.scales.rounding
+        shaken = [self.q + ulps * rng.choice([-1.0, 1.0], len(ulps)) for _ in range(_SHAKES)]
+        found = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
+        return np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+
+    @cached_property
+    def stiffness(self) -> Any:
+        """How strongly the forces follow the coordinates, whatever their signs."""
+        balance, at = Balance(self.graph), (self.t, self.q, self.u, self.params)
+        K = abs(numeric(balance, "tangent")(*at)[0])
+        if len(self.lam):
+            K = K + abs(numeric(balance, "curvature")(*at, self.lam)[0])
+        return K

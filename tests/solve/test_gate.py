@@ -1,0 +1,94 @@
+"""The gate refuses wrong answers: perturbed by ten tolerances, in every number that they claim."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.result.multipliers import Multipliers
+from stationary.solve.gate import findings, judged
+
+UNITS = [1e-6, 1.0, 1e6]
+
+
+def hung(unit, shift):
+    """Two weights on two rods, pulled aside."""
+    a, b, c, d = st.coordinates("a b c d")
+    at = (shift * unit, 0.0)
+    return (
+        st.particle(1.0, at=(a, b), gravity=9.81)
+        + st.particle(2.0, at=(c, d), gravity=9.81)
+        + st.rod(at, (a, b), 2 * unit)
+        + st.rod((a, b), (c, d), unit)
+        + st.System(loads=[st.Load(4.0, on=c)])
+    ), {a: at[0] + unit, b: -unit, c: at[0] + 2 * unit, d: -2 * unit}
+
+
+def leaning(unit, shift):
+    """A weight on springs that rests against a wall and a floor."""
+    x, y = st.coordinates("x y")
+    return st.System(
+        potential=3 * (x - (shift + 2) * unit) ** 2 / unit**2 + 5 * (y + unit) ** 2 / unit**2,
+        contacts=[
+            st.Contact((shift + 1) * unit - x, name="wall"),
+            st.Contact(y, name="floor"),
+            st.Contact(y + 5 * unit, name="cellar"),
+        ],
+    ), {x: shift * unit, y: unit}
+
+
+def worse(rest):
+    """Yield answers that are wrong in one number, and what it is."""
+    from stationary.solve.scales import scales_of
+
+    scales = scales_of(rest.graph, rest.params, rest.t, rest.q, u=rest.u)
+    lengths = np.maximum(scales.length, np.abs(rest.q - rest.q.mean()) + 1e3 * scales.rounding)
+    for i in range(len(rest.q)):
+        q = rest.q.copy()
+        q[i] += 1e-6 * lengths[i]
+        yield f"q[{i}]", replace(rest, q=q)
+    for i in range(len(rest.lam)):
+        lam = np.array(rest.lam)
+        lam[i] += 1e-6 * np.abs(lam).max()
+        yield f"lam[{i}]", replace(rest, lam=Multipliers.of(lam, rest.graph.layout))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+@pytest.mark.parametrize("make", [hung, leaning])
+def test_a_state_of_rest_is_believed_and_a_wrong_one_is_not(make, unit, shift):
+    system, start = make(unit, shift)
+    rest = st.statics(system, start=start)
+    assert all(f.holds for f in findings(rest))
+    for what, wrong in worse(rest):
+        assert judged(wrong).status == "refuted", what
+
+
+def pushed(unit, shift):
+    """A part on three feet, pushed at a corner by a finger that moves."""
+    feet = np.array([(0.0, 0.0), (1.0, 0.1), (0.3, 0.9)]) * unit
+    part = st.slider(points=feet, weights=[0.2, 0.5, 0.3])
+    x, y, phi = part.coordinates
+    finger = y + 0.7 * unit * st.sin(phi) - 0.2 * unit * st.t
+    system = part + st.System(constraints=[st.Constraint(finger, name="finger")])
+    return system, {x: shift * unit, y: 0.0, phi: 0.0}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("ask", [st.minimum_power, st.newton, st.minimum_dissipation])
+def test_a_sliding_step_is_believed_and_a_wrong_one_is_not(ask, unit):
+    system, at = pushed(unit, 3.0)
+    step = ask(system, at=at)
+    assert all(f.holds for f in findings(step))
+    for i in range(3):
+        v = step.v.copy()
+        v[i] += 1e-4 * (0.2 * unit if i < 2 else 0.2)
+        assert judged(replace(step, v=v)).status == "refuted", i
+    lam = Multipliers.of(np.array(step.lam) * (1 + 1e-4), step.graph.layout)
+    assert judged(replace(step, lam=lam)).status == "refuted"
+    (name,) = step.forces
+    for k in range(3):
+        forces = {name: np.array(step.forces[name])}
+        forces[name][k] *= 1 + 1e-4
+        assert judged(replace(step, forces=forces)).status == "refuted", k
