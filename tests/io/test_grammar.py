@@ -12,7 +12,7 @@ from stationary.io.writer import _Printer
 from tests.io import fuzz
 from tests.io.test_fuzz import NAMES
 
-x, theta = st.coordinates("x theta")
+x, theta = st.coordinates("x"), st.coordinates("theta")
 m, F = st.parameters("m"), st.inputs("F")
 
 

@@ -1,6 +1,7 @@
 """Coordinates, velocities, parameters, inputs, time, and arrays of them."""
 
 import pickle
+import random
 
 import numpy as np
 import pytest
@@ -131,16 +132,62 @@ def test_coordinates_are_found_in_the_order_of_their_declaration():
 
 
 def test_declaring_one_name_again_leaves_the_order_of_the_call_that_declared_both():
-    first, second = st.coordinates("first second")
-    first = st.coordinates("first")
-    assert st.System(kinetic=first.dot**2 + second.dot**2).coordinates == (first, second)
+    x, theta = st.coordinates("x theta")
+    alone = st.coordinates("theta")
+    system = st.System(kinetic=x.dot**2 + theta.dot**2 + alone.dot * x.dot, potential=alone**2)
+    assert system.coordinates == (x, theta)
+    # What is declared alone is found by name, and the two are one coordinate.
+    assert system.potential == theta**2
+    motion = st.simulate(system, start={alone: 1.0}, span=(0, 1))
+    assert np.array_equal(motion[alone * x], motion[theta * x])
 
 
-def test_declaring_both_names_again_gives_the_new_order():
-    first, second = st.coordinates("first second")
-    second = st.coordinates("second")
-    first = st.coordinates("first")
-    assert st.System(kinetic=first.dot**2 + second.dot**2).coordinates == (second, first)
+def test_names_declared_one_by_one_stand_in_their_own_order():
+    z, a = st.coordinates("z"), st.coordinates("a1")
+    assert st.System(kinetic=z.dot**2 + a.dot**2).coordinates == (a, z)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_source_builds_equal_systems_whatever_else_is_declared(seed):
+    chance = random.Random(seed)
+    names = chance.sample(["x", "theta", "q2", "q10", "z", "a1", "Phi", "y_1", "y_2"], 5)
+    split = chance.randrange(1, 5)
+    constants = chance.sample(["m", "k", "g", "J", "l0"], 3)
+
+    def unrelated():
+        for maker in (st.coordinates, st.parameters, st.inputs):
+            maker(" ".join(chance.sample([*names, *constants, "w"], chance.randrange(1, 6))))
+
+    def source():
+        first, rest = st.coordinates(" ".join(names[:split])), st.coordinates(
+            " ".join(names[split:])
+        )  # fmt: skip
+        q = [*(first if split > 1 else (first,)), *(rest if split < 4 else (rest,))]
+        p, F = st.parameters(" ".join(constants)), st.inputs("G F")
+        unrelated()
+        return st.System(
+            kinetic=p[0] * sum(c.dot**2 for c in q) + p[2] * q[0].dot * q[3].dot * st.cos(q[1]),
+            potential=sum(p[1] * (c - d) ** 2 for c, d in zip(q, q[1:])),
+            loads=[st.Load(f, on=c) for f, c in zip(F, q)],
+        )
+
+    one = source()
+    unrelated()
+    other = source()
+    assert one == other and hash(one) == hash(other)
+    for each in (other, pickle.loads(pickle.dumps(one))):
+        for kind in ("coordinates", "parameters", "inputs"):
+            assert getattr(one, kind) == getattr(each, kind)
+    # Names of one call stand in the order of that call.
+    order = [c.name for c in one.coordinates]
+    for call in (names[:split], names[split:]):
+        assert [n for n in order if n in call] == call
+    # An order that is given says the same as one that is declared.
+    alone = {c.name: st.coordinates(c.name) for c in one.coordinates}
+    swap = {c: alone[c.name] for c in one.coordinates}
+    swap |= {c.dot: alone[c.name].dot for c in one.coordinates}
+    stated = one.apply(lambda e: e.xreplace(swap)) | {"coordinates": tuple(alone.values())}
+    assert st.System(**stated) == one and hash(st.System(**stated)) == hash(one)
 
 
 def test_numbered_coordinates_stand_in_the_order_of_their_numbers():

@@ -148,14 +148,14 @@ def test_only_systems_add_to_systems(oscillator):
 # -- what it is made of ---------------------------------------------------------------------------
 
 
-def test_parameters_and_inputs_are_those_that_occur_in_the_order_of_their_declaration():
+def test_parameters_and_inputs_stand_in_the_order_in_which_they_occur():
     x = st.coordinates("x")
     b, a, unused = st.parameters("b a unused")
     F, G = st.inputs("F G")
     system = st.System(
         kinetic=a * x.dot**2, potential=b * x, loads=[st.Load(G, on=x), st.Load(F, on=x)]
     )
-    assert system.parameters == (b, a) and system.inputs == (F, G)
+    assert system.parameters == (a, b) and system.inputs == (G, F)
 
 
 def test_parameters_inside_a_repetition_are_found():

@@ -298,7 +298,6 @@ def test_a_family_of_equilibria_counts_as_stable_and_names_its_direction():
     cart = st.System(potential=m * g * (1 - st.cos(theta)) + 0 * x, coordinates=(x, theta))
     rest = st.statics(cart, start={x: 0.7, theta: 0.4})
     assert rest.stable and rest[x] == 0.7
-    # Coordinates stand in the order in which the session first declared them.
     along = dict(zip(rest.as_start(), np.abs(rest.free[0])))
     assert len(rest.free) == 1 and along == pytest.approx({"x": 1.0, "theta": 0.0})
     assert rest.inertia == (1, 0, 1)

@@ -29,10 +29,6 @@ class Graph:
     """The graph of a system, built piece by piece as it is asked for."""
 
     system: System
-    order: tuple[str, ...] = ()
-
-    def __post_init__(self):
-        object.__setattr__(self, "order", self.system.order)
 
     @cached_property
     def layout(self) -> Layout:

@@ -23,19 +23,15 @@ from stationary.derive.readable import (
     write_sum,
 )
 from stationary.errors import StatementError, unknown
-from stationary.model.symbols import Coordinate, Parameter, Velocity
+from stationary.model.symbols import Coordinate, Moving, Parameter, Velocity
 from stationary.model.system import System
 
 #: Most coordinates coupled by a mass matrix of symbols that is inverted to be read.
 MOST_COUPLED = 4
 
 
-class Momentum(sp.Symbol):
+class Momentum(Moving):
     """The momentum conjugate to a coordinate; ``p.dot`` is its rate, ``p.of`` the coordinate."""
-
-    def __new__(cls, name: str, **assumptions):
-        """Make the symbol; it is real whatever else is assumed."""
-        return super().__new__(cls, name, real=True)
 
     @classmethod
     def class_key(cls):
@@ -45,12 +41,12 @@ class Momentum(sp.Symbol):
     @property
     def of(self) -> Coordinate:
         """The coordinate."""
-        return Coordinate(self.name.partition("_")[2].removesuffix(".dot"))
+        return Coordinate(self.name.partition("_")[2].removesuffix(".dot"), self.after)
 
     @property
     def dot(self) -> Momentum:
         """Its rate."""
-        return Momentum(self.name + ".dot")
+        return Momentum(self.name + ".dot", self.after)
 
     def _latex(self, printer) -> str:
         letter = r"\eta" if self.name.startswith("eta") else "p"
@@ -256,7 +252,7 @@ def hamilton(system: System) -> Hamilton:
     eq = equations(system)
     exact, back = in_fractions(eq.system)
     letter = "eta" if exact.mechanism else "p"
-    p = tuple(Momentum(f"{letter}_{c.name}") for c in eq.coordinates)
+    p = tuple(Momentum(f"{letter}_{c.name}", c.after) for c in eq.coordinates)
     momenta = [exact.kinetic.diff(v) for v in eq.velocities]
     M = eq.M.applyfunc(_in_fractions)
     _refuse_singular(eq, M)

@@ -42,11 +42,7 @@ _RULES: dict[str, dict[str, Any]] = {
 
 
 def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
-    """Make the coordinates, given as a list of names or as a table of names and units.
-
-    They are not declared as st.coordinates does: reading a file must not change the order of what
-    is stated elsewhere.
-    """
+    """Make the coordinates, given as a list of names or as a table of names and units."""
     path = ("coordinates",)
     given = reader.at(path)
     if given is None and reader.at(("fields",)) is not None:
@@ -70,7 +66,6 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
         sizes = [part.strip() for part in (match[2] or "").split(",")] if match and match[2] else []
         if not sizes:
             made.append(symbols.Coordinate(name))
-            reader.names.symbols[name] = made[-1]
             continue
         good = all(s.isdecimal() and 0 < len(s) < 8 and int(s) for s in sizes) and len(sizes) < 4
         shape = tuple(int(s) for s in sizes) if good else (0,)
@@ -81,7 +76,9 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
         places = np.arange(int(np.prod(shape))).reshape(shape)
         made.append(Array(name, shape, places, 0))
         reader.names.arrays[name] = made[-1]
-    return made
+    single = symbols.together(c for c in made if not isinstance(c, Array))
+    reader.names.symbols.update({c.name: c for c in single})
+    return [reader.names.symbols.get(c.name, c) for c in made]
 
 
 def parameters(reader: Reader, units: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
-from stationary.model.system import System, kept, require
+from stationary.model.system import System, require
 
 # Which outputs of the graphs' functions are matrices.
 _MATRICES = {
@@ -44,7 +44,7 @@ def graph_of(system: System) -> Graph:
     return _graph(system)
 
 
-@kept(_KEPT)
+@lru_cache(maxsize=_KEPT)
 def _graph(system: System) -> Graph:
     return Graph(system)
 
@@ -69,7 +69,7 @@ def sampled(owner: Any, name: str, output: int, times: int) -> Numeric:
     return Numeric(every.expand() if small else every)
 
 
-@kept(_KEPT)
+@lru_cache(maxsize=_KEPT)
 def kernel_of(
     system: System,
     signature: Signature,

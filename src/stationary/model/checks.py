@@ -162,7 +162,7 @@ def _translation(fields: dict[str, Any], given: tuple):
     if sp.Symbol("t") in plain:
         swap[sp.Symbol("t")] = t
     if not functions and not swap:
-        return _merging(elements)
+        return _merging(elements, given)
     if functions:
         loads = [x.term if isinstance(x, Repeated) else x for x in fields["loads"]]
         forces = {f for load in loads for e in load.force for f in contents(e).functions}
@@ -180,14 +180,27 @@ def _translation(fields: dict[str, Any], given: tuple):
     return lambda e: e.xreplace(swap)
 
 
-def _merging(elements: list[sp.Expr]):
-    """Return the change that gives every parameter of one name one default, if needed."""
+def _merging(elements: list[sp.Expr], given: tuple):
+    """Return the change that makes what has one name one symbol, if needed.
+
+    A parameter takes the default that it has anywhere, a coordinate the place that a declaration
+    gave it.
+    """
     found: dict[str, set[Parameter]] = {}
+    moving: dict[str, set[Coordinate]] = {c.name: {c} for c in given if isinstance(c, Coordinate)}
     for e in elements:
         for s in contents(e).symbols:
             if isinstance(s, Parameter):
                 found.setdefault(s.name, set()).add(s)
-    swap = {}
+            elif isinstance(s, (Coordinate, Velocity)):
+                s = s.of if isinstance(s, Velocity) else s
+                moving.setdefault(s.name, set()).add(s)
+    swap: dict[sp.Basic, sp.Basic] = {}
+    for several in moving.values():
+        listed = [c for c in several if c in given]
+        one = listed[0] if listed else max(several, key=lambda c: c.after or ("", 0))
+        swap |= {c: one for c in several} | {c.dot: one.dot for c in several}
+    swap = {old: new for old, new in swap.items() if old != new}
     for name, several in found.items():
         defaults = {p.default for p in several if p.default is not None}
         if len(defaults) > 1:
@@ -233,7 +246,7 @@ def _arrays(labelled: list[tuple[str, sp.Expr]]) -> set[str]:
 
 
 def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
-    """Return the coordinates in order: as given, or as declared."""
+    """Return the coordinates in order: as given, or as their names and declarations say."""
     tables = [r.table for k in ENERGIES for r in contents(fields[k]).sums]
     tables += [x.table for k in TERMS for x in fields[k] if isinstance(x, Repeated)]
     whole = {a.name: a for table in tables for a in table.arrays}
@@ -244,7 +257,7 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
             found[s.name] = s
     found |= whole
     if not given:
-        return tuple(found[name] for name in in_order(found))
+        return in_order(found.values())
     listed: dict[str, Any] = {}
     for c in given:
         if isinstance(c, AppliedUndef):

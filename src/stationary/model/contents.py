@@ -10,7 +10,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 
 from stationary.model.each import Each
-from stationary.model.symbols import t
+from stationary.model.symbols import natural, t
 
 # Expressions of a statement are asked about many times while it is checked.
 _KEPT = 4096
@@ -30,6 +30,8 @@ class Contents:
     ----------
     symbols : frozenset of Symbol
         Of repetitions those that all rows share.
+    order : tuple of Symbol
+        The same in the order of their first occurrence.
     sums : frozenset of Each
     functions : frozenset of AppliedUndef
         SymPy's functions of time.
@@ -41,12 +43,13 @@ class Contents:
     sums: frozenset[Each]
     functions: frozenset[AppliedUndef]
     unphysical: frozenset[sp.Expr]
+    order: tuple[sp.Symbol, ...]
 
 
 @lru_cache(maxsize=_KEPT)
 def contents(e: sp.Expr) -> Contents:
     """Walk through an expression once and sort what it is made of."""
-    symbols, sums, functions, strange = set(), set(), set(), set()
+    order, sums, functions, strange = [], set(), set(), set()
     seen, bound = set(), False
     waiting: list[sp.Basic] = [e]
     while waiting:
@@ -55,22 +58,21 @@ def contents(e: sp.Expr) -> Contents:
             continue
         seen.add(node)
         if isinstance(node, sp.Symbol):
-            symbols.add(node)
+            order.append(node)
         elif isinstance(node, Each):
             sums.add(node)
+            waiting.extend(sorted(node.shared, key=lambda s: natural(s.name), reverse=True))
         elif node in _UNPHYSICAL:
             strange.add(node)
         else:
             if isinstance(node, AppliedUndef):
                 functions.add(node)
             bound = bound or isinstance(node, (ExprWithLimits, Subs, sp.Lambda))
-            waiting.extend(node.args)
+            waiting.extend(reversed(node.args))
     if bound:
         # Variables of integration are no symbols of the expression.
-        symbols &= e.free_symbols
-    for r in sums:
-        symbols |= {s for s in r.shared if isinstance(s, sp.Symbol)}
-    return Contents(*map(frozenset, (symbols, sums, functions, strange)))
+        order = [s for s in order if s in e.free_symbols]
+    return Contents(*map(frozenset, (order, sums, functions, strange)), order=tuple(order))
 
 
 def sudden(e: sp.Expr) -> bool:

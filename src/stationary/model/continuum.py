@@ -11,12 +11,12 @@ import sympy as sp
 
 from stationary.errors import StatementError, say
 from stationary.model.continuum_checks import check
+from stationary.model.contents import contents
 from stationary.model.fields import (
     Field,
     PointValue,
     Position,
     fields_in,
-    in_order_of_declaration,
     points_in,
     symbols_in,
 )
@@ -72,7 +72,7 @@ class Continuum:
       U = ∫ A*E*u'**2/2 dX
       δW = f δ(u(L))
       u(0) = 0
-      with rho, A, E, L, f
+      with A, rho, E, f, L
     """
 
     kinetic: Any = sp.S.Zero
@@ -116,8 +116,8 @@ class Continuum:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The fields, in the order of their declaration."""
-        return in_order_of_declaration({f.whole for e in self.along() for f in fields_in(e)})
+        """The fields, in the order of their names."""
+        return in_order({f.whole for e in self.along() for f in fields_in(e)})
 
     @cached_property
     def intervals(self) -> tuple[Interval, ...]:
@@ -167,7 +167,7 @@ class Continuum:
 
     @cached_property
     def coordinates(self) -> tuple[Any, ...]:
-        """Coordinates of ordinary parts, in the order of their declaration."""
+        """Coordinates of ordinary parts, in order."""
         found: dict[str, Any] = {
             c.name: c for c in self.part.coordinates if not isinstance(c, PointValue)
         }
@@ -177,17 +177,16 @@ class Continuum:
                 if isinstance(s, Coordinate) and not isinstance(s, PointValue):
                     found.setdefault(s.name, s)
         stems = {c.name for c in found.values() if not isinstance(c, Coordinate)}
-        names = [n for n in in_order(found) if n in stems or n.partition("[")[0] not in stems]
-        return tuple(found[name] for name in names)
+        whole = (n for n in found if n in stems or n.partition("[")[0] not in stems)
+        return in_order(found[n] for n in whole)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that occur, in the order of their declaration."""
+        """The parameters, in the order in which they occur."""
         ends = [e for f in self.fields for e in f.ends]
         ends += [p.place for p in self.points]
-        found = {s for e in (*(e for _, e in self.everything()), *ends) for s in symbols_in(e)}
-        by_name = {s.name: s for s in found if isinstance(s, Parameter)}
-        return tuple(by_name[name] for name in in_order(by_name))
+        every = (s for e in (*(e for _, e in self.everything()), *ends) for s in contents(e).order)
+        return tuple({s.name: s for s in every if isinstance(s, Parameter)}.values())
 
     # -- how it reads -----------------------------------------------------------------------------
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,10 +20,6 @@ from stationary.model.symbols import (
     _symbols,
     t,
 )
-
-# When each name was last declared: equations come in the order in which fields were written down.
-_declared: dict[str, int] = {}
-_count = itertools.count()
 
 
 class Position(_Real):
@@ -362,8 +356,6 @@ def field(name: str, *, over: tuple) -> Field:
                 "Give them in order, as in over=(X, 0, L).",
             )
         )
-    _declared.pop(name, None)
-    _declared[name] = next(_count)
     return Field(name, (position, first, last))
 
 
@@ -374,11 +366,6 @@ def default_of(e: sp.Expr) -> float | None:
         return None
     value = e.xreplace({s: sp.Float(v) for s, v in swap.items()})
     return float(value) if value.is_number else None
-
-
-def in_order_of_declaration(fields: Iterable[Field]) -> tuple[Field, ...]:
-    """Sort fields as they were declared."""
-    return tuple(sorted(fields, key=lambda f: (_declared.get(f.stem, -1), f.stem)))
 
 
 def fields_in(e: sp.Basic) -> set[Field]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -17,11 +16,6 @@ from stationary.model.arrays import Array
 
 #: Time. Energies, loads and constraints may depend on it.
 t = sp.Symbol("t", real=True)
-
-# Every declaration, in order: a system whose coordinates are found rather than given keeps the
-# order in which the user wrote them down, and so do M and q.
-_declarations: list[tuple[str, ...]] = []
-_declared_in: dict[str, list[int]] = {}
 
 
 class _Real(sp.Symbol):
@@ -40,7 +34,33 @@ class _Real(sp.Symbol):
         return 2, 0, "Symbol " + cls.rank
 
 
-class Coordinate(_Real):
+class Moving(_Real):
+    """A coordinate or a derivative of it: it knows where it stands among the coordinates.
+
+    Coordinates stand in the order of their names. One that was declared after another whose name
+    comes later carries the name of that other and how many places it stands behind it, as part of
+    its identity: the order of a system then follows from its expressions alone, whatever else
+    the process has declared.
+    """
+
+    after: tuple[str, int] | None = None
+
+    def __new__(cls, name: str, after: tuple[str, int] | None = None, **assumptions):
+        """Make the symbol; where it stands is part of its identity."""
+        if after is None:
+            return super().__new__(cls, name)
+        made = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
+        made.after = tuple(after)
+        return made
+
+    def _hashable_content(self):
+        return (*super()._hashable_content(), *(self.after or ("", 0)))
+
+    def __getnewargs_ex__(self):
+        return (self.name, self.after), {}
+
+
+class Coordinate(Moving):
     """A generalized coordinate; ``x.dot`` is its velocity, ``x.ddot`` its acceleration.
 
     Examples
@@ -53,12 +73,12 @@ class Coordinate(_Real):
     @property
     def dot(self) -> Velocity:
         """The velocity."""
-        return Velocity(self.name + ".dot")
+        return Velocity(self.name + ".dot", self.after)
 
     @property
     def ddot(self) -> Acceleration:
         """The acceleration."""
-        return Acceleration(self.name + ".ddot")
+        return Acceleration(self.name + ".ddot", self.after)
 
     def _latex(self, printer) -> str:
         return _latex_name(self.name)
@@ -67,7 +87,7 @@ class Coordinate(_Real):
         return printer._print_Symbol(sp.Symbol(self.name))
 
 
-class Velocity(_Real):
+class Velocity(Moving):
     """The velocity of a coordinate.
 
     Examples
@@ -82,7 +102,7 @@ class Velocity(_Real):
     @property
     def of(self) -> Coordinate:
         """The coordinate that moves with this velocity."""
-        return Coordinate(self.name.removesuffix(".dot"))
+        return Coordinate(self.name.removesuffix(".dot"), self.after)
 
     @property
     def dot(self) -> Acceleration:
@@ -96,7 +116,7 @@ class Velocity(_Real):
         return printer._print_Symbol(sp.Symbol(self.of.name + "dot"))
 
 
-class Acceleration(_Real):
+class Acceleration(Moving):
     """The acceleration of a coordinate."""
 
     rank = "e"
@@ -104,7 +124,7 @@ class Acceleration(_Real):
     @property
     def of(self) -> Coordinate:
         """The coordinate that accelerates."""
-        return Coordinate(self.name.removesuffix(".ddot"))
+        return Coordinate(self.name.removesuffix(".ddot"), self.after)
 
     def _latex(self, printer) -> str:
         return _latex_name(self.of.name, accent="ddot")
@@ -208,13 +228,32 @@ def _indefinite(kind: str) -> str:
     return f"an {kind}" if kind == "input" else f"a {kind}"
 
 
-def _declare(made: Any) -> Any:
-    """Note what one call has declared, in order."""
-    names = tuple(s.name for s in (made if isinstance(made, tuple) else (made,)))
-    for name in names:
-        _declared_in.setdefault(name, []).append(len(_declarations))
-    _declarations.append(names)
-    return made
+def natural(name: str) -> list:
+    """Return what names are sorted by: q2 comes before q10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def standing(coordinate: Any) -> tuple:
+    """Return what coordinates, arrays of them and fields are sorted by."""
+    name = coordinate.name
+    first, places = getattr(coordinate, "after", None) or (name, 0)
+    return natural(first), places, natural(name)
+
+
+def in_order(coordinates: Iterable[Any]) -> tuple[Any, ...]:
+    """Sort coordinates by name; those declared by one call keep the order of that call."""
+    return tuple(sorted(coordinates, key=standing))
+
+
+def together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ...]:
+    """Return coordinates declared by one call: sorted, they stand in the order of that call."""
+    made: list[Coordinate] = []
+    for c in coordinates:
+        if made and standing(c) < standing(made[-1]):
+            first, places = made[-1].after or (made[-1].name, 0)
+            c = Coordinate(c.name, (first, places + 1))
+        made.append(c)
+    return tuple(made)
 
 
 def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> Any:
@@ -240,9 +279,9 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     >>> r[3, 0], r[1:].shape
     (r[3,0], (999, 2))
     """
-    made = _declare(_symbols(names, Coordinate))
+    made = _symbols(names, Coordinate)
     if shape is None:
-        return made
+        return together(made) if isinstance(made, tuple) else made
     if isinstance(made, tuple):
         raise StatementError(
             say(
@@ -301,7 +340,6 @@ def parameters(names: str = "", **defaults: float) -> Any:
             )
         _symbols(name, Parameter)
         made += (Parameter(name, number),)
-    _declare(made)
     return made[0] if len(made) == 1 else made
 
 
@@ -314,32 +352,7 @@ def inputs(names: str) -> Any:
     >>> F
     F
     """
-    return _declare(_symbols(names, Input))
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Sort names in the order of their declaration, undeclared ones by name.
-
-    Names declared in one call keep the order of that call, unless both were declared again since:
-    declaring one of them anew for another system does not turn the order round.
-    """
-
-    def natural(name: str) -> list:
-        return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
-
-    def compare(one: str, other: str) -> int:
-        stems = [name.partition("[")[0] for name in (one, other)]
-        first, second = (_declared_in.get(stem, []) for stem in stems)
-        if not first or not second or stems[0] == stems[1]:
-            known = bool(second) - bool(first)
-            return known or (1 if natural(one) > natural(other) else -1)
-        together = max(set(first) & set(second), default=-1)
-        if min(first[-1], second[-1]) > together:
-            return first[-1] - second[-1]
-        call = _declarations[together]
-        return call.index(stems[0]) - call.index(stems[1])
-
-    return sorted(names, key=functools.cmp_to_key(compare))
+    return _symbols(names, Input)
 
 
 def from_dynamicsymbols(expression: sp.Basic, as_inputs: frozenset[str] = frozenset()) -> sp.Basic:

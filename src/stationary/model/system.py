@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache, wraps
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import sympy as sp
@@ -15,7 +15,7 @@ from stationary.model.checks import is_numbered, normalized
 from stationary.model.contents import contents
 from stationary.model.each import Repeated
 from stationary.model.printing import as_latex, as_text
-from stationary.model.symbols import Coordinate, Input, Parameter, in_order
+from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
 
 
@@ -28,6 +28,15 @@ class Part:
     angle: sp.Expr | None = None
     name: str | None = None
 
+    def apply(self, change: Callable[[sp.Expr], sp.Expr]) -> Part:
+        """Return the part with every expression changed."""
+        points = tuple(
+            point if isinstance(point, Array) else tuple(change(sp.S(e)) for e in point)
+            for point in self.points
+        )
+        angle = None if self.angle is None else change(sp.S(self.angle))
+        return replace(self, points=points, angle=angle)
+
 
 @dataclass(frozen=True)
 class Mechanism:
@@ -36,8 +45,12 @@ class Mechanism:
     x: tuple[sp.Expr, ...]
     inertia: tuple[sp.Expr, ...]
 
+    def apply(self, change: Callable[[sp.Expr], sp.Expr]) -> Mechanism:
+        """Return the mechanism with every expression changed."""
+        return Mechanism(tuple(map(change, self.x)), tuple(map(change, self.inertia)))
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class System:
     """A mechanical system, stated by its energies.
 
@@ -64,8 +77,8 @@ class System:
     contacts : list of Contact
         gap(q, t) ≥ 0.
     coordinates : tuple, optional
-        The coordinates in order; found from the expressions, in the order of their declaration,
-        when left out.
+        The coordinates in order. When left out they are found from the expressions and stand in
+        the order of their names; those declared by one call keep the order of that call.
     name : str, optional
     parts : tuple of Part
         What pictures show; filled in by `particle`, `spring` and the other parts.
@@ -106,12 +119,38 @@ class System:
             object.__setattr__(self, key, value)
 
     @cached_property
+    def known_by_name(self) -> System:
+        """The same statement, in which nothing but the tuple of coordinates tells their order."""
+        swap: dict[sp.Basic, sp.Basic] = {}
+        for c in self.coordinates:
+            if getattr(c, "after", None):
+                swap |= {c: Coordinate(c.name), c.dot: Coordinate(c.name).dot}
+        if not swap:
+            return self
+
+        def change(e: sp.Expr) -> sp.Expr:
+            return e.xreplace(swap)
+
+        every = self.apply(change)
+        every["coordinates"] = tuple(swap.get(c, c) for c in self.coordinates)
+        every["parts"] = tuple(part.apply(change) for part in self.parts)
+        every["mechanism"] = self.mechanism and self.mechanism.apply(change)
+        return System(**every)
+
+    @cached_property
+    def _key(self) -> tuple:
+        return tuple(getattr(self.known_by_name, f.name) for f in fields(self))
+
+    @cached_property
     def _hash(self) -> int:
-        return hash(tuple(getattr(self, f.name) for f in fields(self)))
+        return hash(self._key)
 
     def __hash__(self) -> int:
         # Looked up at every turn, and made of every expression.
         return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, System) and self._key == other._key)
 
     # -- what it is made of -----------------------------------------------------------------
 
@@ -128,28 +167,17 @@ class System:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that occur, in the order of their declaration."""
+        """The parameters, in the order in which they occur."""
         return self._symbols(Parameter)
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """The inputs that occur, in the order of their declaration."""
+        """The inputs, in the order in which they occur."""
         return self._symbols(Input)
 
-    @cached_property
-    def order(self) -> tuple[str, ...]:
-        """Names of parameters and inputs in the order of their vectors.
-
-        Declarations made between two equal statements may have turned it round: what is kept of
-        one of them serves the other only if this is the same, too.
-        """
-        return tuple(s.name for s in (*self.parameters, *self.inputs))
-
     def _symbols(self, kind: type) -> tuple[Any, ...]:
-        every = (contents(e).symbols for _, e in self.expressions())
-        found = {s for symbols in every for s in symbols if isinstance(s, kind)}
-        by_name = {s.name: s for s in found}
-        return tuple(by_name[name] for name in in_order(by_name))
+        every = (s for _, e in self.expressions() for s in contents(e).order)
+        return tuple({s.name: s for s in every if isinstance(s, kind)}.values())
 
     @cached_property
     def size(self) -> int:
@@ -232,23 +260,6 @@ def require(system: Any) -> None:
             else "Pass an st.System, or a sum of parts.",
         )
     )
-
-
-def kept(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Remember what a function makes of the last `count` systems; equal ones share it."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @lru_cache(maxsize=count)
-        def made(order: tuple[str, ...], system: System, *more: Any) -> Any:
-            return function(system, *more)
-
-        @wraps(function)
-        def remembered(system: System, *more: Any) -> Any:
-            return made(system.order, system, *more)
-
-        return remembered
-
-    return decorate
 
 
 def written_out(system: System) -> System:

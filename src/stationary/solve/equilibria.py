@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +14,7 @@ from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import SLOTS, lowered
 from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout
-from stationary.model.system import System, kept
+from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
@@ -386,7 +387,7 @@ def _factors(q: np.ndarray, move: np.ndarray, known: list[np.ndarray]) -> np.nda
     return 1 / bottom
 
 
-@kept(32)
+@lru_cache(maxsize=32)
 def _equations(system: System, signature: tuple) -> ca.Function:
     """Return the conditions of balance over (q, λ) and their Jacobian, inputs included."""
     balance = balance_of(system)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -9,7 +10,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.inputs import SLOTS, lowered
-from stationary.model.system import System, kept
+from stationary.model.system import System
 from stationary.solve.still import AbstractStill, balance_of
 
 # Most time for one search, in seconds of the processor.
@@ -37,7 +38,7 @@ def by_ipopt(still: AbstractStill, q: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return found, np.concatenate([np.arange(rows), rows + touching])
 
 
-@kept(16)
+@lru_cache(maxsize=16)
 def _solver(system: System, signature: tuple) -> ca.Function:
     balance = balance_of(system)
     n, m = system.size, len(system.parameters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -15,14 +15,14 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, lowered, sampled, translate
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import Layout
-from stationary.model.system import System, kept
+from stationary.model.system import System
 from stationary.solve.linear import Saddle
 
 # Steps that bring a configuration back onto its constraints.
 _MOST_CORRECTIONS = 12
 
 
-@kept(64)
+@lru_cache(maxsize=64)
 def balance_of(system: System) -> Balance:
     """Return the balance of a system; equal statements share one."""
     return Balance(graph_of(system))
@@ -219,7 +219,7 @@ class AbstractStill:
         return q, False
 
 
-@kept(16)
+@lru_cache(maxsize=16)
 def _feedback(system: System, signature: tuple) -> Numeric:
     """Return what inputs that follow the coordinates add to the tangent."""
     balance = balance_of(system)

@@ -19,7 +19,7 @@ from stationary.lower.inputs import Drives, drives, lowered
 from stationary.lower.kernel import graph_of
 from stationary.model.each import Repeated
 from stationary.model.layout import Layout
-from stationary.model.system import System, kept
+from stationary.model.system import System
 from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.problem import DENSE_UP_TO, Problem
@@ -31,7 +31,7 @@ _MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tang
              "curvature": {0}, "grip": {0}}  # fmt: skip
 
 
-@kept(64)
+@lru_cache(maxsize=64)
 def sliding_of(system: System) -> Sliding:
     """Return the graph of a system without inertia; equal statements share one."""
     return Sliding(graph_of(system))
