@@ -10,8 +10,8 @@ from typing import Any
 import sympy as sp
 
 from stationary.errors import StatementError, say
-from stationary.model.continuum_checks import check
 from stationary.model.contents import contents
+from stationary.model.continuum_checks import check
 from stationary.model.fields import (
     Field,
     PointValue,
