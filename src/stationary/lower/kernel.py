@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -47,6 +48,10 @@ def graph_of(system: System) -> Graph:
 @lru_cache(maxsize=_KEPT)
 def _graph(system: System) -> Graph:
     return Graph(system)
+
+
+# A graph travels as its statement, and is built again where it arrives.
+copyreg.pickle(Graph, lambda graph: (graph_of, (graph.system,)))  # pyright: ignore[reportArgumentType]
 
 
 @lru_cache(maxsize=4 * _KEPT)
@@ -101,6 +106,10 @@ class Kernel:
     rows: tuple[int, ...] = ()
     damped: bool = False
     augmented: bool = False
+
+    def __reduce__(self) -> tuple:
+        made_of = (self.graph.system, self.signature, self.rows, self.damped, self.augmented)
+        return kernel_of, made_of
 
     @property
     def layout(self) -> Layout:

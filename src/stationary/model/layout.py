@@ -49,6 +49,9 @@ class Layout:
 
     system: System
 
+    def __reduce__(self) -> tuple:
+        return Layout, (self.system,)
+
     @cached_property
     def offsets(self) -> dict[str, int]:
         """First entry of every coordinate or array of coordinates in q."""

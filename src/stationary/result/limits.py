@@ -28,6 +28,9 @@ class Velocities(np.ndarray):
         made.layout = layout
         return made
 
+    def __reduce__(self) -> tuple:
+        return Velocities.of, (np.asarray(self), self.layout)
+
     def __array_finalize__(self, other):
         self.layout = getattr(other, "layout", None)  # pyright: ignore[reportAttributeAccessIssue]
 

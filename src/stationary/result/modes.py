@@ -33,6 +33,9 @@ class Shapes(np.ndarray):
 
     modes: Any
 
+    def __reduce__(self) -> tuple:
+        return _shapes_of, (np.asarray(self), self.modes)
+
     def __array_finalize__(self, other):
         self.modes = getattr(other, "modes", None)
 
@@ -45,6 +48,12 @@ class Shapes(np.ndarray):
             places, _ = self.modes.layout.resolve(key, "the key")
             return np.asarray(self)[..., places]
         return super().__getitem__(key)
+
+
+def _shapes_of(vectors: np.ndarray, modes: Any) -> Shapes:
+    made = vectors.view(Shapes)
+    made.modes = modes
+    return made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,9 +193,7 @@ class Modes(AbstractShown):
     @cached_property
     def shapes(self) -> Shapes:
         """Shapes, one per row."""
-        made = self.vectors.view(Shapes)
-        made.modes = self
-        return made
+        return _shapes_of(self.vectors, self)
 
     def field(self, u: Any) -> ModeFunction:
         """Return a field of all modes as a function of position, one column per mode.

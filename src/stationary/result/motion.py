@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.lower.inputs import Drives
@@ -30,7 +31,7 @@ from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, States, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import STAYS, AbstractShown, show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +83,7 @@ class Motion(AbstractShown):
     alpha: float = 0.0
     repaired: float = 0.0
     redundant: tuple[str, ...] = ()
-    dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None)
+    dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -363,10 +364,27 @@ class Motion(AbstractShown):
                     "Simulate a longer span.",
                 )
             )
-        assert self.dense is not None
         order = np.argsort(times, kind="stable")
-        part = self._part(times, self.dense(times[order])[np.argsort(order)])
+        states = (self.dense or self._between)(times[order])
+        part = self._part(times, states[np.argsort(order)])
         return part if np.ndim(t) else part._instant()
+
+    def _between(self, times: np.ndarray) -> np.ndarray:
+        """Integrate from the output time before each of these, sorted times."""
+        rhs, made = numeric(self.kernel, "rhs"), np.empty((len(times), self.y.shape[1]))
+        before = np.searchsorted(self.t, times, "right") - 1
+        last = [self.alpha] if self.kernel.rows else []
+        for k in np.unique(before):
+            some = times[before == k]
+            p = np.concatenate([self.params, self.drives.slots(float(self.t[k])), last])
+            made[before == k] = self.y[k]
+            if some[-1] > self.t[k]:
+                found = solve_ivp(
+                    lambda t, y, p=p: rhs(t, y, p)[0], (self.t[k], some[-1]), self.y[k],
+                    method="DOP853", t_eval=some, rtol=1e-12, atol=0.0,
+                )  # fmt: skip
+                made[before == k] = found.y.T
+        return made
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""

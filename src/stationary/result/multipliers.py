@@ -25,6 +25,9 @@ class Multipliers(np.ndarray):
         made.layout = layout
         return made
 
+    def __reduce__(self) -> tuple:
+        return Multipliers.of, (np.asarray(self), self.layout)
+
     def __array_finalize__(self, other):
         self.layout = getattr(other, "layout", None)  # pyright: ignore[reportAttributeAccessIssue]
 

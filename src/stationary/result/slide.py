@@ -118,6 +118,11 @@ class Slide(Motion):
             del found["Rdot"]
         return found | self.evidence
 
+    def _between(self, times: np.ndarray) -> np.ndarray:
+        """Interpolate: between output times forces jump, and are not followed again."""
+        table = np.hstack([self.y, self.more])
+        return np.array([np.interp(times, self.t, column) for column in table.T]).T
+
     def _part(self, times: np.ndarray, states: np.ndarray) -> Slide:
         width = self.y.shape[1]
         return replace(self, t=times, y=states[:, :width], more=states[:, width:], events=())

@@ -16,7 +16,7 @@ from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dy
 from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import STAYS, AbstractShown, show
 
 
 class Forces(dict):
@@ -102,7 +102,7 @@ class Step(AbstractShown):
     method: str = ""
     others: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     #: The answer behind it, from which the next one starts.
-    answer: Any = field(default=None)
+    answer: Any = field(default=None, metadata=STAYS)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, sp.Expr) and key.has(Acceleration):

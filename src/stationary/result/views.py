@@ -9,9 +9,12 @@ from __future__ import annotations
 import io
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from html import escape
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from stationary.errors import StatementError, StationaryError, unknown
 
@@ -46,8 +49,55 @@ def show(kind: str, name: str) -> Callable[..., Any]:
     return _views[kind, name]
 
 
+#: Marks a field that does not travel.
+STAYS = {"stays": True}
+
+
+def travelling(result: Any) -> dict[str, Any]:
+    """Return the fields of a result that another process needs."""
+    return {f.name: getattr(result, f.name) for f in fields(result) if not f.metadata.get("stays")}
+
+
+def _arrived(kind: type, values: dict[str, Any]) -> Any:
+    return kind(**values)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two values are equal, arrays entry by entry, what is not a number included."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        x, y = np.asarray(a), np.asarray(b)
+        numbers = x.dtype.kind in "fc" and y.dtype.kind in "fc"
+        return np.array_equal(x, y, equal_nan=numbers)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if is_dataclass(a) and type(a) is type(b) and not isinstance(a, type):
+        own = "__eq__" in vars(type(a)) and not type(a).__dataclass_params__.eq  # pyright: ignore[reportAttributeAccessIssue]
+        return bool(a == b) if own else same(travelling(a), travelling(b))
+    if isinstance(a, float) and isinstance(b, float) and a != a and b != b:
+        return True
+    return bool(a == b)
+
+
 class AbstractShown:
-    """A result that shows itself in a notebook: its text, and its picture if it has one."""
+    """A result: it shows itself in a notebook, travels to other processes, and compares by value.
+
+    What travels are the fields of the dataclass: arrays, the statement, words. Graphs are built
+    again where they arrive. A field that is only a convenience of the process that made it has
+    ``metadata=STAYS``.
+    """
+
+    def __reduce__(self) -> tuple:
+        return _arrived, (type(self), travelling(self))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return same(travelling(self), travelling(other))
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, getattr(self, "system", None)))
 
     def _repr_html_(self) -> str:
         text = f"<pre>{escape(repr(self))}</pre>"

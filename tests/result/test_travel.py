@@ -1,0 +1,123 @@
+"""Results travel: to another process, by copy, and compare by value."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+x, theta = st.coordinates("x theta")
+k = st.parameters(k=2.0)
+F = st.inputs("F")
+r = st.coordinates("r", shape=(4, 2))
+X = st.positions("X")
+u = st.field("u", over=(X, 0, 1))
+CART = st.System(
+    kinetic=x.dot**2 / 2 + theta.dot**2 / 2 + x.dot * theta.dot * st.cos(theta) / 4,
+    potential=k * x**2 / 2 - 9.81 * st.cos(theta),
+    loads=[st.Load(F, on=x)],
+    name="cart",
+)
+BOB = st.particle(1.0, at=(x, theta), gravity=9.81) + st.rod((0, 0), (x, theta), 1.0)
+BLOCK = st.System(friction=[st.Friction(2.0, on=x, name="floor")], constraints=[x - st.t**2])
+ROD = st.discretize(
+    st.Continuum(kinetic=u.dot**2 / 2, potential=u.diff(X) ** 2 / 2, fixed={u.at(0): 0}),
+    elements=4,
+)
+ROPE = st.System(
+    kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+    potential=st.each(lambda p: 9.81 * p[1], r),
+    constraints=st.each(lambda a, b: st.norm(b - a) - 1, r[:-1], r[1:], name="link"),
+)
+PUSHED = st.System(loads=[st.Load(F, on=x)], friction=[st.Friction(3.0, on=x)])
+
+MAKE = {
+    "system": lambda: CART,
+    "repeated": lambda: ROPE,
+    "discretized": lambda: ROD,
+    "motion": lambda: st.simulate(
+        CART, span=(0, 1), start={theta: 0.3}, inputs={F: st.sin(st.t)}, points=11
+    ),
+    "sampled": lambda: st.simulate(
+        CART, span=(0, 1), inputs={F: ([0.0, 0.3, 1.0], [0.0, 2.0, 1.0])}, points=11
+    ),
+    "held": lambda: st.simulate(BOB, span=(0, 1), start={x: 1.0}, points=11),
+    "bar": lambda: st.simulate(ROD, span=(0, 1), points=3),
+    "rest": lambda: st.statics(BOB, start={x: 0.8, theta: -0.3}),
+    "equilibria": lambda: st.equilibria(CART, within={x: (-1, 1), theta: (-3, 3.5)}),
+    "linear": lambda: st.linearize(CART),
+    "modes": lambda: st.modes(ROD, count=2),
+    "diagram": lambda: st.continuation(
+        st.System(potential=x**4 / 4 - k * x**2 / 2), parameter=k, span=(-1, 3), start={x: 0}
+    ),
+    "step": lambda: st.minimum_power(BLOCK, at={x: 1.0}, t=1.0),
+    "slide": lambda: st.quasistatics(BLOCK, span=(0, 1), start={x: 0}, points=5),
+    "limit": lambda: st.limit_load(PUSHED, load=F),
+    "surface": lambda: st.limit_surface(st.slider(points=[(0, 0), (1, 0), (0, 1)], weights=1.0)),
+    "state": lambda: st.consistent(BOB, {x: 1.1}),
+}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return {name: make() for name, make in MAKE.items()}
+
+
+def asked(results):
+    """Return numbers that need the graph again."""
+    motion, rest = results["motion"], results["rest"]
+    return [
+        motion.at(0.37)[x + theta.dot],
+        motion[theta.ddot][-1],
+        motion.residual["energy"] < 1e-9,
+        results["sampled"].at(0.35)["x"],
+        results["held"].lam[-1, 0],
+        results["held"].at(0.41)["theta"],
+        rest[x * theta],
+        results["modes"].shapes.field(u)(0.5)[0],
+        results["step"][x.dot],
+        results["slide"].forces["floor"][-1],
+        results["limit"].mode["x"],
+        results["diagram"].branches[0][x**2 + k][-1],
+    ]
+
+
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_a_copy_is_equal_and_prints_the_same(made, name, how):
+    there = how(made[name])
+    assert there == made[name]
+    assert repr(there) == repr(made[name])
+    # A mapping, and a list, have no hash.
+    assert name in ("equilibria", "state") or hash(there) == hash(made[name])
+
+
+def test_results_differ_where_a_number_does(made):
+    assert made["motion"] != made["sampled"]
+    assert made["motion"] != st.simulate(
+        CART, span=(0, 1), start={theta: 0.3000001}, inputs={F: st.sin(st.t)}, points=11
+    )
+
+
+def test_results_answer_in_another_process_that_knows_nothing_of_them(made, tmp_path):
+    (tmp_path / "there.pickle").write_bytes(pickle.dumps(made))
+    # The other process declares other names first: what arrives keeps its own order.
+    program = (
+        "import pickle, sys, numpy as np, stationary as st\n"
+        "theta, z, x = st.coordinates('theta z x')\n"
+        "from tests.result.test_travel import asked\n"
+        "print(repr([float(v) for v in asked(pickle.load(open(sys.argv[1], 'rb')))]))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "there.pickle")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    here = [float(v) for v in asked(made)]
+    there = [float(v) for v in ran.stdout.strip("[]\n ").split(",")]
+    # Between output times a motion that has travelled is integrated anew.
+    np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-11)
