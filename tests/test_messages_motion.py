@@ -113,7 +113,7 @@ def test_a_kinetic_energy_that_motion_lowers_is_refused():
     assert_says(
         st.DerivationError,
         "the kinetic energy is not convex in the velocities: moving 'y' lowers it.\n"
-        "  Found the mass -2 along (y -1) at the start, expected all positive.\n"
+        "  Found the mass -2 along (y +1) at the start, expected all positive.\n"
         "  Check the signs of T and the values of the masses.",
         run(st.System(kinetic=x.dot**2 - y.dot**2)),
     )
@@ -123,7 +123,7 @@ def test_an_inertia_that_vanishes_at_the_start_is_refused():
     assert_says(
         st.DerivationError,
         "the mass matrix is singular at the start: 'y' has no inertia there.\n"
-        "  Found the mass 0 along (y -1), expected all positive.\n"
+        "  Found the mass 0 along (y +1), expected all positive.\n"
         "  Start elsewhere, choose other coordinates, give 'y' a mass, or use quasistatics().",
         run(st.System(kinetic=x.dot**2 + x**2 * y.dot**2)),
     )

@@ -116,11 +116,9 @@ class Graph:
         R, Rdot, A, gamma = R[kept], Rdot[kept], A[kept, :], gamma[kept]
         wanted = -(gamma + 2 * alpha * Rdot + alpha**2 * R)
         if augmented or self._massless:
-            # A a is known, so that AᵀA may be added to M, in the units of M: coordinates that the
-            # constraints alone hold then have pivots, too.
-            size = ca.trace(M) / ca.sumsqr(A)
-            M = M + size * ca.mtimes(A.T, A)
-            force = force + size * ca.mtimes(A.T, wanted)
+            # A a is known, so that AᵀA may be added to M: coordinates that the constraints alone
+            # hold then have pivots, too.
+            M, force = self._augmented(M, force, A, wanted, rows)
         n, m = M.shape[0], len(kept)
         exact = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
         corner = -_DAMPING * ca.sumsqr(A) / ca.trace(M) * ca.DM.eye(m) if damped else ca.DM(m, m)
@@ -134,6 +132,36 @@ class Graph:
         options = {"cse": True} if scalar else {}
         names = [*"tqvup", "alpha"]
         return ca.Function("held", [*arguments, alpha], outputs, names, ["a", "lam", "w"], options)
+
+    def _augmented(self, M: Any, force: Any, A: Any, wanted: Any, rows: tuple[int, ...]) -> Any:
+        """Add AᵀW(A a − wanted) to M a − force; each row as heavy as what it holds."""
+        for stage, by in self.weighing:
+            kept = [k for k, r in enumerate(rows) if r in stage]
+            some, held = A[kept, :], ca.DM(by[[rows[k] for k in kept]].astype(float))
+            weights = ca.mtimes(held, ca.diag(M)) / ca.sum2(held * some**2)
+            weighted = ca.mtimes(ca.diag(weights), some)
+            M, force = M + ca.mtimes(some.T, weighted), force + ca.mtimes(weighted.T, wanted[kept])
+        return M, force
+
+    @cached_property
+    def weighing(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows in stages, and for every row by which coordinates it is weighed.
+
+        First rows by coordinates that have a mass; they give one to their other coordinates, by
+        which the next ones are weighed.
+        """
+        held = _pattern(self.constraints.sparsity_out(2)).toarray() > 0
+        heavy = np.ones(self.system.size, dtype=bool)
+        heavy[self._massless] = False
+        left, stages = np.ones(len(held), dtype=bool), []
+        while True:
+            by = held & heavy
+            stage = np.flatnonzero(left & by.any(axis=1))
+            if not len(stage):
+                return stages
+            stages.append((stage, by))
+            left[stage] = False
+            heavy = heavy | held[stage].any(axis=0)
 
     @cached_property
     def energies(self) -> ca.Function:

@@ -16,6 +16,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
+from stationary.solve.inertia import NO_MASS, metric
 from stationary.solve.linear import independent_rows
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
@@ -182,7 +183,7 @@ def repaired(
         )
     rows = place.independent(new_q, new_v)
     dropped = sorted(set(range(graph.layout.multipliers)) - set(rows))
-    M = place.mass(new_q, new_v)
+    M = place.metric(new_q, new_v)
     dq, dv = new_q - q, new_v - v
     moved = float(np.sqrt(max(0.0, (dq @ (M @ dq) + dv @ (M @ dv)) / 2)))
     names = tuple(graph.layout.row_name(r) for r in dropped)
@@ -243,7 +244,8 @@ def _projected_together(
         made = np.asarray(f(t[None, :], q.T, v.T, u, p)[output])
         return np.moveaxis(made.reshape(made.shape[0], count, -1), 1, 0)
 
-    M, A = _with_units(called(graph.dynamics, 0)), called(graph.constraints, 2)
+    A = called(graph.constraints, 2)
+    M = metric(graph, called(graph.dynamics, 0), A)
     pull = np.linalg.solve(M, np.swapaxes(A, 1, 2))
     back = pull @ np.linalg.pinv(A @ pull, rcond=_RANK**2, hermitian=True)
     for _ in range(_FEW_STEPS):
@@ -252,17 +254,6 @@ def _projected_together(
             break
         q = q - (back @ R)[..., 0]
     return q, v - (back @ called(graph.constraints, 1))[..., 0]
-
-
-def _with_units(M: np.ndarray) -> np.ndarray:
-    """Put unit masses where there are none: a metric needs them all."""
-    diagonal = np.diagonal(M, axis1=-2, axis2=-1)
-    present = diagonal > 0
-    if present.all() and (diagonal > 1e-12 * diagonal.max()).all():
-        return M
-    scale = diagonal[present].mean() if present.any() else 1.0
-    missing = np.where(diagonal > 1e-12 * scale, 0.0, scale)
-    return M + missing[..., None] * np.eye(M.shape[-1])
 
 
 class _Place:
@@ -285,13 +276,18 @@ class _Place:
         return self._constraints(self.t, q, v, self.u, self.p)[2]
 
     def mass(self, q: np.ndarray, v: np.ndarray) -> Any:
-        """Return M, with unit masses where there are none: a metric needs them all."""
+        """Return M; of a large system with masses where there are none."""
         M = self._dynamics(self.t, q, v, self.u, self.p)[0]
         if self.dense:
-            return _with_units(M)
+            return M
         diagonal = M.diagonal()
         scale = np.mean(diagonal[diagonal > 0]) if np.any(diagonal > 0) else 1.0
-        return M + sparse.diags(np.where(diagonal > 1e-12 * scale, 0.0, scale), format="csc")
+        return M + sparse.diags(np.where(diagonal > NO_MASS * scale, 0.0, scale), format="csc")
+
+    def metric(self, q: np.ndarray, v: np.ndarray) -> Any:
+        """Return what measures how far a state is moved."""
+        M = self.mass(q, v)
+        return metric(self.graph, M, self.rows(q, v)) if self.dense else M
 
     def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one."""
@@ -304,11 +300,10 @@ class _Place:
         known = np.concatenate([np.zeros(A.shape[1]), -(R + A @ pull)])
         return pull + splu(K).solve(known)[: A.shape[1]]
 
-    @staticmethod
-    def _dense_step(M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
+    def _dense_step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
         if not (np.isfinite(R).all() and np.isfinite(A).all()):
             return np.zeros(A.shape[1])
-        root, failed = dpotrf(M, lower=True)
+        root, failed = dpotrf(metric(self.graph, M, A), lower=True)
         if failed:
             raise np.linalg.LinAlgError("the metric is not positive definite")
         B, _ = dtrtrs(root, A.T, lower=True)
@@ -393,7 +388,7 @@ class _Place:
 
     def independent(self, q: np.ndarray, v: np.ndarray) -> tuple[int, ...]:
         """Return rows of A that are independent; of dependent ones the first stated are kept."""
-        A, M = self.rows(q, v), self.mass(q, v)
+        A, M = self.rows(q, v), self.metric(q, v)
         if not self.dense:
             return self._independent_sparse(A, M)
         scaled = dtrtrs(dpotrf(M, lower=True)[0], A.T, lower=True)[0].T

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf
 
 from stationary.derive.graph import Graph
@@ -22,8 +21,8 @@ EXAMINE_UP_TO = 500
 # Pivots that keep this much of their row leave no doubt; below it eigenvalues decide.
 _CLEARLY = 1e-4
 
-# A mass this many times smaller than the largest is none.
-_LEAST = 1e-12
+# A mass this many times smaller than those around it is none.
+NO_MASS = 1e-12
 
 
 def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> bool:
@@ -49,18 +48,19 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
                 "Start elsewhere, or check the parameters.",
             )
         )
-    if not failed:
-        scale = np.sqrt(M.diagonal())
-        least = np.linalg.eigvalsh(M / np.outer(scale, scale))[0]
-        if least > len(M) * np.finfo(float).eps:
-            return True
-    free = np.eye(len(M))
+    A = np.zeros((0, len(M)))
     if graph.layout.multipliers:
-        free = tangent_basis(numeric(graph, "constraints", dense=True)(*arguments)[2])
-        tangent = free.T @ M @ free
-        if not len(tangent) or np.linalg.eigvalsh(tangent)[0] > _LEAST * np.abs(M).max():
-            return False
-    return _say_not_convex(M, free, graph.layout)
+        A = numeric(graph, "constraints", dense=True)(*arguments)[2]
+    # In units in which every coordinate weighs one: a metre beside a radian is no small mass.
+    sizes = np.sqrt(np.abs(augmented(graph, M, A).diagonal()))
+    sizes = np.where(sizes > 0, sizes, sizes.max(initial=0.0) or 1.0)
+    free = tangent_basis(A / sizes) if len(A) else np.eye(len(M))
+    tangent = free.T @ (M / np.outer(sizes, sizes)) @ free
+    values, vectors = np.linalg.eigh((tangent + tangent.T) / 2)
+    # Rows complete M wherever it is definite on what they leave free, so that more is kept of it.
+    if not len(values) or values[0] > (NO_MASS if len(A) else len(M) * np.finfo(float).eps):
+        return not len(A)
+    raise _not_convex(M, free @ vectors[:, 0] / sizes, values[0], graph.layout)
 
 
 def _clear(M: np.ndarray, root: np.ndarray, failed: int) -> bool:
@@ -77,31 +77,71 @@ def _solid(graph: Graph, params: bytes) -> bool:
     return _clear(M, *dpotrf(M))
 
 
-def _say_not_convex(M: np.ndarray, free: np.ndarray, layout: Layout) -> bool:
-    values, vectors = eigh(free.T @ M @ free)
-    direction = free @ vectors[:, 0]
-    largest = np.argsort(-np.abs(direction))[:3]
+def _not_convex(M: Any, direction: Any, least: float, layout: Layout) -> DerivationError:
+    largest = np.argsort(-np.abs(direction), kind="stable")[:3]
+    direction = direction / np.linalg.norm(direction) * np.sign(direction[largest[0]])
+    mass = direction @ M @ direction if abs(least) > NO_MASS else 0.0
     named = ", ".join(
         f"{layout.name(int(i))} {direction[i]:+.2g}" for i in largest if abs(direction[i]) > 1e-6
     )
     worst = layout.name(int(largest[0]))
-    if values[0] < -1e-12 * max(values[-1], 1e-300):
-        raise DerivationError(
+    if least < -NO_MASS:
+        return DerivationError(
             say(
                 f"the kinetic energy is not convex in the velocities: moving '{worst}' lowers it.",
-                f"Found the mass {values[0]:.3g} along ({named}) at the start, expected all "
-                "positive.",
+                f"Found the mass {mass:.3g} along ({named}) at the start, expected all positive.",
                 "Check the signs of T and the values of the masses.",
             )
         )
-    raise DerivationError(
+    return DerivationError(
         say(
             f"the mass matrix is singular at the start: '{worst}' has no inertia there.",
-            f"Found the mass {values[0]:.3g} along ({named}), expected all positive.",
+            f"Found the mass {mass:.3g} along ({named}), expected all positive.",
             f"Start elsewhere, choose other coordinates, give '{worst}' a mass, or use "
             "quasistatics().",
         )
     )
+
+
+def metric(graph: Graph, M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return M, of one state or of many, completed to a metric where it is none.
+
+    Rows A complete it first: what a step does along them is prescribed, so that AᵀA changes no
+    nearest point and is enough wherever M is definite on the tangent. Coordinates that have no mass
+    even so get one.
+    """
+    if _definite(M):
+        return M
+    completed = augmented(graph, M, A)
+    if _definite(completed):
+        return completed
+    masses = np.maximum(np.diagonal(M, axis1=-2, axis2=-1), 0.0)
+    mean = masses.sum(axis=-1, keepdims=True) / np.maximum(1, np.sum(masses > 0, -1, keepdims=True))
+    mean = np.where(mean > 0, mean, 1.0)
+    eye = np.eye(M.shape[-1])
+    completed = M + np.where(masses > NO_MASS * mean, 0.0, mean)[..., None] * eye
+    return completed if _definite(completed) else completed + masses[..., None] * eye
+
+
+def augmented(graph: Graph, M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return M + AᵀWA, each row as heavy as the coordinates that it holds."""
+    for stage, by in graph.weighing:
+        rows, held = A[..., stage, :], by[stage]
+        masses = np.maximum(np.diagonal(M, axis1=-2, axis2=-1), 0.0)
+        squares = np.sum(rows**2, axis=-1, where=held)
+        weights = (held @ masses[..., None])[..., 0] / np.where(squares > 0, squares, 1.0)
+        M = M + np.swapaxes(rows, -1, -2) @ (weights[..., None] * rows)
+    return M
+
+
+def _definite(M: np.ndarray) -> bool:
+    """Tell whether pivots leave no doubt that a matrix, or each of many, is positive definite."""
+    try:
+        root = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return False
+    pivots, masses = (np.diagonal(x, axis1=-2, axis2=-1) for x in (root, M))
+    return bool((pivots > _CLEARLY * np.sqrt(masses)).all())
 
 
 def require_system(system: Any) -> None:

@@ -174,7 +174,10 @@ class _Problem:
         graph = search.balance.graph
         self.A = search.limits(q, active)[1].tocsr()
         lam = search.full(search.first_multipliers(q, active), active)
-        K = search.tangent(q) - search.curvature(q, lam)
+        stiffness, bent = search.tangent(q), search.curvature(q, lam)
+        K = stiffness - bent
+        # What rounds off: a constraint's force may cancel the stiffness to nothing.
+        self.parts = abs(stiffness) + abs(bent)
         if abs(K - K.T).max() > _TINY * abs(K).max():
             raise DerivationError(
                 say(
@@ -212,14 +215,14 @@ class _Problem:
                 )[0]
             scale = np.linalg.norm(self.K @ phi) + abs(square) * np.linalg.norm(self.M @ phi)
             # A rigid motion has no forces to compare with: those of its parts are its scale.
-            scale = max(scale, 1e-6 * np.linalg.norm(abs(self.K) @ np.abs(phi)))
+            scale = max(scale, 1e-6 * np.linalg.norm(self.parts @ np.abs(phi)))
             worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
         return worst
 
     def floor(self, vectors: np.ndarray) -> np.ndarray:
         """Return by how much rounding of the stiffness may change the ω² of each shape."""
         sizes = np.abs(vectors)
-        return np.finfo(float).eps * np.sum(sizes * (abs(self.K) @ sizes.T).T, axis=1)
+        return np.finfo(float).eps * np.sum(sizes * (self.parts @ sizes.T).T, axis=1)
 
     # -- vibration --------------------------------------------------------------------------------
 
