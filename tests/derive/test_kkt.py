@@ -294,7 +294,7 @@ def test_inertia_is_needed_only_where_the_constraints_leave_freedom():
         K = np.block([[M, -basis[2][:, None]], [basis[2][None, :], np.zeros((1, 1))]])
         force = np.asarray(graph.dynamics(0, [0] * 3, [0] * 3, [], [])[1]).ravel()
         expected = np.linalg.solve(K, np.append(force, 0))
-        held = graph.held((0,), augmented=True)
+        held = graph.held((0,), sizes=(0, 0, 0))
         a, lam, _ = held(0, [0] * 3, [0] * 3, [], [], 0)
         found = np.append(np.asarray(a).ravel(), np.asarray(lam).ravel())
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

@@ -33,7 +33,9 @@ def body(inertia, potential=0):
 def product(p, q):
     """The quaternion of one rotation after another."""
     (s, *x), (r, *y) = p, q
-    return np.concatenate([[s * r - np.dot(x, y)], s * np.array(y) + r * np.array(x) + np.cross(x, y)])
+    return np.concatenate(
+        [[s * r - np.dot(x, y)], s * np.array(y) + r * np.array(x) + np.cross(x, y)]
+    )
 
 
 def start(q, rates):
@@ -142,9 +144,7 @@ def test_masses_may_stand_on_any_of_redundant_coordinates(seed):
          -sum(l * st.cos(h) for l, h in zip(lengths[: i + 1], theta)))
         for i in range(count)
     ]  # fmt: skip
-    by_angles = sum(
-        (st.particle(m, at=p, gravity=9.81) for m, p in zip(masses, sums)), st.System()
-    )
+    by_angles = sum((st.particle(m, at=p, gravity=9.81) for m, p in zip(masses, sums)), st.System())
     rows = [x - p for (x, y), s in zip(zip(X, Y), sums) for x, p in zip((x, y), s)]
     by_places = sum(
         (st.particle(m, at=p, gravity=9.81) for m, p in zip(masses, zip(X, Y))),

@@ -98,14 +98,15 @@ class Graph:
         return self._function("momenta", [self.whole.vector(lambda e: e.momentum), pushes])
 
     def held(
-        self, rows: tuple[int, ...], damped: bool = False, augmented: bool = False
+        self, rows: tuple[int, ...], damped: bool = False, sizes: tuple[int, ...] = ()
     ) -> ca.Function:
         """Return a and λ of M a = force + Aᵀλ, R̈ + 2αṘ + α²R = 0, for some of the rows of A.
 
         The function has α as a sixth argument, and the power that moving constraints supply as a
         third output. Rows that depend on each other, always or now and then, need a little damping
         to be factored; one refinement takes its effect out again. A mass matrix that is singular,
-        but not on the motions that the rows allow, is augmented by AᵀA.
+        but not on the motions that the rows allow, is augmented by AᵀA; that needs to know how
+        large the coordinates are, in powers of ten.
         """
         scalar = self.scalar
         arguments = self.dynamics.sx_in() if scalar else self.whole.arguments
@@ -115,10 +116,11 @@ class Graph:
         R, Rdot, A, gamma, drive = self.constraints.call(arguments)
         R, Rdot, A, gamma = R[kept], Rdot[kept], A[kept, :], gamma[kept]
         wanted = -(gamma + 2 * alpha * Rdot + alpha**2 * R)
-        if augmented or self._massless:
+        sizes = sizes or (0,) * self.system.size * bool(self._massless)
+        if sizes:
             # A a is known, so that AᵀA may be added to M: coordinates that the constraints alone
             # hold then have pivots, too.
-            M, force = self._augmented(M, force, A, wanted, rows)
+            M, force = self._augmented(M, force, A, wanted, 10.0 ** np.array(sizes))
         n, m = M.shape[0], len(kept)
         exact = ca.blockcat([[M, A.T], [A, type(alpha)(m, m)]])
         corner = -_DAMPING * ca.sumsqr(A) / ca.trace(M) * ca.DM.eye(m) if damped else ca.DM(m, m)
@@ -133,35 +135,16 @@ class Graph:
         names = [*"tqvup", "alpha"]
         return ca.Function("held", [*arguments, alpha], outputs, names, ["a", "lam", "w"], options)
 
-    def _augmented(self, M: Any, force: Any, A: Any, wanted: Any, rows: tuple[int, ...]) -> Any:
+    def _augmented(self, M: Any, force: Any, A: Any, wanted: Any, sizes: np.ndarray) -> Any:
         """Add AᵀW(A a − wanted) to M a − force; each row as heavy as what it holds."""
-        for stage, by in self.weighing:
-            kept = [k for k, r in enumerate(rows) if r in stage]
-            some, held = A[kept, :], ca.DM(by[[rows[k] for k in kept]].astype(float))
-            weights = ca.mtimes(held, ca.diag(M)) / ca.sum2(held * some**2)
-            weighted = ca.mtimes(ca.diag(weights), some)
-            M, force = M + ca.mtimes(some.T, weighted), force + ca.mtimes(weighted.T, wanted[kept])
-        return M, force
-
-    @cached_property
-    def weighing(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Rows in stages, and for every row by which coordinates it is weighed.
-
-        First rows by coordinates that have a mass; they give one to their other coordinates, by
-        which the next ones are weighed.
-        """
-        held = _pattern(self.constraints.sparsity_out(2)).toarray() > 0
-        heavy = np.ones(self.system.size, dtype=bool)
-        heavy[self._massless] = False
-        left, stages = np.ones(len(held), dtype=bool), []
-        while True:
-            by = held & heavy
-            stage = np.flatnonzero(left & by.any(axis=1))
-            if not len(stage):
-                return stages
-            stages.append((stage, by))
-            left[stage] = False
-            heavy = heavy | held[stage].any(axis=0)
+        squares, held = ca.DM(sizes**2), ca.DM(A.sparsity(), 1.0)
+        heavy = ca.mtimes(held, squares * ca.diag(M))
+        some = np.diff(np.array(heavy.T.sparsity().colind())) > 0
+        # Rows that hold nothing but massless coordinates weigh as all the rest.
+        everything = ca.dot(squares, ca.diag(M))
+        heavy = ca.vertcat(*(heavy[r] if has else everything for r, has in enumerate(some)))
+        weighted = ca.mtimes(ca.diag(heavy / ca.mtimes(A**2, squares)), A)
+        return M + ca.mtimes(A.T, weighted), force + ca.mtimes(weighted.T, wanted)
 
     @cached_property
     def energies(self) -> ca.Function:

@@ -80,10 +80,10 @@ def kernel_of(
     signature: Signature,
     rows: tuple[int, ...] = (),
     damped: bool = False,
-    augmented: bool = False,
+    sizes: tuple[int, ...] = (),
 ) -> Kernel:
     """Return the kernel of a system under inputs of this kind; equal ones share one."""
-    return Kernel(graph_of(system), signature, rows, damped, augmented)
+    return Kernel(graph_of(system), signature, rows, damped, sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +98,14 @@ class Kernel:
     graph.
 
     `rows` are the rows of A that hold the motion; they are `damped` if they depend on each other,
-    and M is `augmented` by them where it is singular.
+    and where M is singular they complete it, by the `sizes` of the coordinates in powers of ten.
     """
 
     graph: Graph
     signature: Signature
     rows: tuple[int, ...] = ()
     damped: bool = False
-    augmented: bool = False
+    sizes: tuple[int, ...] = ()
 
     def __reduce__(self) -> tuple:
         made_of = (self.graph.system, self.signature, self.rows, self.damped, self.augmented)
@@ -164,7 +164,7 @@ class Kernel:
     @cached_property
     def held(self) -> ca.Function:
         """a, λ and the power of moving constraints, as a function of t, q, v, u, p and α."""
-        return self.graph.held(self.rows, self.damped, self.augmented)
+        return self.graph.held(self.rows, self.damped, self.sizes)
 
     @cached_property
     def jacobian(self) -> ca.Function:
@@ -273,7 +273,7 @@ class Compiled:
         n, k = self.system.size, len(self.system.inputs)
         q, v = _entries("q", q, n), _entries("v", np.zeros(n) if v is None else v, n)
         u = _entries("u", np.zeros(k) if u is None else u, k)
-        held = self.graph.held(tuple(range(rows)), True, True)
+        held = self.graph.held(tuple(range(rows)), True, (0,) * n)
         return Numeric(held)(t, q, v, u, self.graph.layout.values(self.params), 0.0)[0]
 
     def optimize(self) -> Compiled:

@@ -44,12 +44,15 @@ class Stability(StrEnum):
         return self not in (Stability.SADDLE, Stability.FLUTTER)
 
 
-def spectrum(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def spectrum(
+    A: np.ndarray, rounding: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return eigenvalues, eigenvectors, and how far rounding may have moved each eigenvalue.
 
     An eigenvalue moves by the change of the matrix times its own condition number, the inverse of
     the overlap of its left and right vectors: a double zero, as of a free coordinate, moves by the
-    root of rounding, and a slow rate beside a fast one keeps its sign.
+    root of rounding, and a slow rate beside a fast one keeps its sign. Where the entries' own
+    `rounding` is known, what they are sums of is known to have cancelled.
     """
     if not len(A) or not np.all(np.isfinite(A)):
         nothing = np.zeros(0, dtype=complex)
@@ -58,7 +61,13 @@ def spectrum(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values, left, right = eig(balanced, left=True, right=True)
     overlap = np.abs(np.sum(left.conj() * right, axis=0))
     size = np.linalg.norm(balanced, 2)
-    moved = size * np.minimum(_ENTRIES / np.maximum(overlap, 1e-300), _DEFECTIVE)
+    overlap = np.maximum(overlap, 1e-300)
+    moved = size * np.minimum(_ENTRIES / overlap, _DEFECTIVE)
+    if rounding is not None:
+        unit = np.diag(back)
+        entries = rounding / unit[:, None] * unit
+        noise = np.sum(np.abs(left) * (entries @ np.abs(right)), axis=0) / overlap
+        moved = np.maximum(moved, np.minimum(noise, size))
     vectors = back @ right
     return values, vectors / np.linalg.norm(vectors, axis=0), moved
 

@@ -46,10 +46,11 @@ class StateSpace(AbstractShown):
     F: np.ndarray
     G: np.ndarray
     judgement: Status | None = None
+    rounding: np.ndarray | None = None
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        values, vectors, moved = spectrum(self.A)
+        values, vectors, moved = spectrum(self.A, self.rounding)
         growth, swing = np.real(values), np.imag(values)
         # Rates that differ by rounding alone are one, and do not decide the order.
         digits = 1e-9 * max(np.abs(values).max(initial=0.0), 1e-300)

@@ -16,8 +16,9 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
-from stationary.solve.inertia import NO_MASS, metric
+from stationary.solve.inertia import NO_MASS, metric, sizes_of
 from stationary.solve.linear import independent_rows
+from stationary.solve.scales import Scales, scales_of
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
 _DENSE_UP_TO = 600
@@ -39,8 +40,14 @@ _FEW_STEPS = 3
 # Singular values this many times smaller than the largest count as zero.
 _RANK = 1e-9
 
-# Residuals, in the units of the coordinates, below which a start counts as consistent.
-_CONSISTENT = 1e-9
+# The same for squares of them, which are rounded themselves.
+_RANK_OF_SQUARES = 1e-13
+
+# Violations below this, relative to the size of a row, are none; those below the second are near.
+_CONSISTENT, _NEAR = 1e-9, 1e-8
+
+# Moves below this, relative to the size of a coordinate, change nothing.
+_SETTLED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +150,9 @@ def repaired(
     """Move a state onto the constraints, and find out which of them are independent."""
     if not graph.layout.multipliers:
         return State(graph, q, v, 0.0, (), ())
-    place = _Place(graph, p, t)
-    R, Rdot = place.violation(q, v)
-    slopes = np.asarray(abs(place.rows(q, v)).sum(axis=1)).ravel()
+    place = _Place(graph, p, t, q)
+    R, Rdot, A = place.violation(q, v)
+    slopes = np.asarray(abs(A).sum(axis=1)).ravel()
     bad = np.flatnonzero(~np.isfinite(R + Rdot + slopes))
     if len(bad):
         name = graph.layout.row_name(int(bad[0]))
@@ -156,28 +163,41 @@ def repaired(
                 "Start elsewhere.",
             )
         )
-    if not repair and max(np.abs(R).max(), np.abs(Rdot).max()) > _CONSISTENT:
-        raise StatementError(_violated(graph, R, Rdot, "Pass repair=True to have it mended."))
-    new_q = place.position(q)
-    R, _ = place.violation(new_q, v)
-    if np.abs(R).max() > _CONSISTENT * max(1.0, np.abs(new_q).max()):
+    rough = np.abs(R) > place.rounding(q, A)
+    late = np.abs(Rdot) > _CONSISTENT * place.rates(q, v, A)
+    if not repair and (rough.any() or late.any()):
+        rough &= np.abs(R) > place.scales(q).small(A, _CONSISTENT)
+        if rough.any() or late.any():
+            remedy = "Pass repair=True to have it mended."
+            raise StatementError(_violated(graph, R * rough, Rdot * late, remedy))
+    new_q = place.position(q) if rough.any() else q
+    new_R, _, new_A = place.violation(new_q, v)
+    far = rough
+    if rough.any():
+        # What has been mended says how large a row is, even where its slope has come to nothing.
+        small = np.maximum(place.scales(q).small(A, _CONSISTENT), _CONSISTENT * np.abs(R))
+        small = np.maximum(small, place.scales(new_q).small(new_A, _CONSISTENT))
+        far = ~(np.abs(new_R) <= small)
+    if far.any():
         raise StatementError(
             _violated(
                 graph,
-                R,
+                new_R * far,
                 np.zeros_like(R),
                 "No state near the start satisfies all of them: they contradict each other, or "
                 "the start is too far away. Remove one, or start closer.",
             )
         )
     new_v = place.velocity(new_q, v)
-    _, Rdot = place.violation(new_q, new_v)
-    if np.abs(Rdot).max() > _CONSISTENT * max(1.0, np.abs(new_v).max()):
+    _, Rdot, _ = place.violation(new_q, new_v)
+    speeds = np.maximum(np.abs(v), np.abs(new_v))
+    late = ~(np.abs(Rdot) <= _CONSISTENT * place.rates(new_q, speeds, new_A))
+    if late.any():
         raise StatementError(
             _violated(
                 graph,
                 np.zeros_like(R),
-                Rdot,
+                Rdot * late,
                 "These velocities contradict each other: remove a constraint, or start elsewhere.",
             )
         )
@@ -198,7 +218,7 @@ def projected(
     One state, or one per row of q and v with as many times.
     """
     if np.ndim(t) == 0:
-        return _projected(_Place(graph, p, t), q, v)
+        return _projected(_Place(graph, p, t, q), q, v)
     if graph.system.size + graph.layout.multipliers <= _TOGETHER_UP_TO:
         found = [_projected_together(graph, p, *part) for part in _parts(t, q, v)]
     else:
@@ -210,20 +230,16 @@ def projected(
 
 
 def _projected(place: _Place, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    A, M, small = None, None, _ROUNDING * max(1.0, np.abs(q).max())
-    for _ in range(_FEW_STEPS):
-        R, Rdot = place.violation(q, v)
-        if np.abs(R).max() <= small:
-            break
-        if A is None:
-            M, A = place.mass(q, v), place.rows(q, v)
+    R, Rdot, A = place.violation(q, v)
+    M, steps = None, 0
+    while steps < _FEW_STEPS and (np.abs(R) > place.rounding(q, A)).any():
         # One A serves all steps: they are tiny.
+        M = place.mass(q, v) if M is None else M
         q = q + place.step(M, A, np.zeros_like(q), R)
-    else:
-        _, Rdot = place.violation(q, v)
-    if np.abs(Rdot).max() > _ROUNDING * max(1.0, np.abs(v).max()):
-        if A is None:
-            M, A = place.mass(q, v), place.rows(q, v)
+        R, Rdot, _ = place.violation(q, v)
+        steps += 1
+    if (np.abs(Rdot) > _ROUNDING * place.rates(q, v, A)).any():
+        M = place.mass(q, v) if M is None else M
         v = v + place.step(M, A, np.zeros_like(v), Rdot)
     return q, v
 
@@ -245,12 +261,18 @@ def _projected_together(
         return np.moveaxis(made.reshape(made.shape[0], count, -1), 1, 0)
 
     A = called(graph.constraints, 2)
-    M = metric(graph, called(graph.dynamics, 0), A)
+    M = metric(called(graph.dynamics, 0), A, lambda: sizes_of(graph, p, float(t[0]), q[0]))
     pull = np.linalg.solve(M, np.swapaxes(A, 1, 2))
-    back = pull @ np.linalg.pinv(A @ pull, rcond=_RANK**2, hermitian=True)
+    gram = A @ pull
+    # Rows of length one: their units say nothing about their rank.
+    lengths = np.sqrt(np.diagonal(gram, axis1=1, axis2=2))[..., None]
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    gram = gram / (lengths * np.swapaxes(lengths, 1, 2))
+    inverse = np.linalg.pinv(gram, rcond=_RANK_OF_SQUARES, hermitian=True)
+    back = pull @ (inverse / (lengths * np.swapaxes(lengths, 1, 2)))
     for _ in range(_FEW_STEPS):
         R = called(graph.constraints, 0)
-        if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+        if (np.abs(R) <= _ROUNDING * (np.abs(A) @ np.abs(q)[..., None])).all():
             break
         q = q - (back @ R)[..., 0]
     return q, v - (back @ called(graph.constraints, 1))[..., 0]
@@ -259,21 +281,40 @@ def _projected_together(
 class _Place:
     """The constraints of a system at one time, as numbers; matrices of small ones are dense."""
 
-    def __init__(self, graph: Graph, p: np.ndarray, t: float):
+    def __init__(self, graph: Graph, p: np.ndarray, t: float, q: np.ndarray):
         self.graph, self.p, self.t = graph, p, t
         self.u = np.zeros(len(graph.system.inputs))
         self.dense = graph.system.size + graph.layout.multipliers <= _DENSE_UP_TO
         self._constraints = numeric(graph, "constraints", dense=self.dense)
         self._dynamics = numeric(graph, "dynamics", dense=self.dense)
+        self._somewhere, self._sizes = q, None
 
-    def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return R and Ṙ."""
-        R, Rdot, *_ = self._constraints(self.t, q, v, self.u, self.p)
-        return R, Rdot
+    def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return R, Ṙ and A."""
+        return self._constraints(self.t, q, v, self.u, self.p)[:3]
 
     def rows(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return A."""
-        return self._constraints(self.t, q, v, self.u, self.p)[2]
+        return self.violation(q, v)[2]
+
+    def rounding(self, q: np.ndarray, A: Any) -> np.ndarray:
+        """Return by how much the last digits of the coordinates change each row."""
+        return _ROUNDING * (abs(A) @ np.abs(q))
+
+    def rates(self, q: np.ndarray, v: np.ndarray, A: Any) -> np.ndarray:
+        """Return how large the terms of each row's Ṙ = A v + b are."""
+        drive = self._constraints(self.t, q, v, self.u, self.p)[4]
+        return abs(A) @ np.abs(v) + np.abs(drive)
+
+    def scales(self, q: np.ndarray) -> Scales:
+        """Return the statement's own sizes at one place."""
+        return scales_of(self.graph, self.p, self.t, q)
+
+    def sizes(self) -> np.ndarray:
+        """Return the sizes of the coordinates, by which rows complete a metric."""
+        if self._sizes is None:
+            self._sizes = sizes_of(self.graph, self.p, self.t, self._somewhere)
+        return self._sizes
 
     def mass(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return M; of a large system with masses where there are none."""
@@ -287,15 +328,15 @@ class _Place:
     def metric(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return what measures how far a state is moved."""
         M = self.mass(q, v)
-        return metric(self.graph, M, self.rows(q, v)) if self.dense else M
+        return metric(M, self.rows(q, v), self.sizes) if self.dense else M
 
     def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one."""
         if self.dense:
             return self._dense_step(M, A, pull, R)
-        m = A.shape[0]
         # A trace of −ε on the diagonal keeps redundant rows from making the matrix singular.
-        trace = 1e-13 * sparse.eye(m) * abs(M.diagonal()).mean()
+        squares = np.asarray(A.multiply(A).sum(axis=1)).ravel()
+        trace = sparse.diags(1e-13 * squares / abs(M.diagonal()).mean())
         K = sparse.bmat([[M, A.T], [A, -trace]], format="csc")
         known = np.concatenate([np.zeros(A.shape[1]), -(R + A @ pull)])
         return pull + splu(K).solve(known)[: A.shape[1]]
@@ -303,11 +344,14 @@ class _Place:
     def _dense_step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
         if not (np.isfinite(R).all() and np.isfinite(A).all()):
             return np.zeros(A.shape[1])
-        root, failed = dpotrf(metric(self.graph, M, A), lower=True)
+        root, failed = dpotrf(metric(M, A, self.sizes), lower=True)
         if failed:
             raise np.linalg.LinAlgError("the metric is not positive definite")
         B, _ = dtrtrs(root, A.T, lower=True)
-        missing = -(R + A @ pull)
+        # Rows of length one: their units say nothing about their rank.
+        lengths = np.linalg.norm(B, axis=0)
+        lengths[lengths == 0] = 1.0
+        B, missing = B / lengths, -(R + A @ pull) / lengths
         # Independent rows: the normal equations and one refinement; else least squares.
         gram, failed = dpotrf(B.T @ B)
         clear = not failed and gram.diagonal().min() > 1e-4 * gram.diagonal().max()
@@ -320,27 +364,33 @@ class _Place:
 
     def position(self, start: np.ndarray) -> np.ndarray:
         """Return the nearest q with R = 0, or the best that there is."""
-        q = self._onto(start)
-        R, _ = self.violation(q, q)
-        if q is start or np.abs(R).max() > _CONSISTENT * max(1.0, np.abs(q).max()):
+        scales, (R, _, A) = self.scales(start), self.violation(start, start)
+        # Rows are compared by what they were violated by, if nothing else says how large they are.
+        rows = np.maximum(scales.rows(A), np.abs(R))
+        rows = np.where(rows > 0, rows, 1.0)
+        q = self._onto(start, rows)
+        R, _, _ = self.violation(q, q)
+        if (np.abs(R) > _CONSISTENT * rows).any():
             return q
         # Slide along the constraints towards the start, and back onto them, until nothing changes:
         # then what is left of the way is perpendicular, and the point the nearest.
         M = self.mass(start, np.zeros_like(start))
         away, share = self._length(M, q - start), 1.0
+        way = np.abs(q - start).max()
+        still = np.maximum(_SETTLED * np.maximum(scales.length, way), 4 * scales.rounding)
         for _ in range(_MOST_SLIDES):
-            R, _ = self.violation(q, q)
-            slide = self.step(M, self.rows(q, np.zeros_like(q)), start - q, R)
-            trial = self._onto(q + share * slide)
+            R, _, A = self.violation(q, np.zeros_like(q))
+            slide = self.step(M, A, start - q, R)
+            trial = self._onto(q + share * slide, rows)
             length = self._length(M, trial - start)
             if not length <= away * (1 + 1e-14):
                 share /= 2
                 if share < 1e-3:
                     break
                 continue
-            change = np.abs(trial - q).max()
+            change = np.abs(trial - q)
             q, away = trial, length
-            if change <= 1e-13 * max(1.0, np.abs(q).max()):
+            if (change <= still).all():
                 break
         return q
 
@@ -348,41 +398,44 @@ class _Place:
     def _length(M: Any, move: np.ndarray) -> float:
         return float(np.sqrt(max(0.0, move @ (M @ move))))
 
-    def _onto(self, start: np.ndarray) -> np.ndarray:
-        """Return a q with R = 0 by Newton's method, or the best that there is."""
+    def _onto(self, start: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return a q with R = 0 by Newton's method, or the best that there is.
+
+        `rows` are the sizes of the rows, in which violations are measured.
+        """
         q, v = start, np.zeros_like(start)
-        R, _ = self.violation(q, v)
+        R, _, A = self.violation(q, v)
         for _ in range(_MOST_STEPS):
-            size = np.linalg.norm(R)
-            if np.abs(R).max() <= _ROUNDING * max(1.0, np.abs(q).max()):
+            if (np.abs(R) <= self.rounding(q, A)).all():
                 return q
-            move = self.step(self.mass(q, v), self.rows(q, v), np.zeros_like(q), R)
-            trial, new = self._shortened(q, move, size)
+            move = self.step(self.mass(q, v), A, np.zeros_like(q), R)
+            size = np.linalg.norm(R / rows)
+            trial = self._shortened(q, move, size, rows)
             if trial is None:
                 return q
-            stuck = np.linalg.norm(new) >= size
-            q, R = trial, new
-            if stuck:
+            q = trial
+            R, _, A = self.violation(q, v)
+            if np.linalg.norm(R / rows) >= size:
                 return q
         return q
 
-    def _shortened(self, q: np.ndarray, move: np.ndarray, size: Any) -> tuple[Any, Any]:
+    def _shortened(self, q: np.ndarray, move: np.ndarray, size: Any, rows: np.ndarray) -> Any:
         """Shorten a step until the violation goes down, or stays at rounding."""
         scale = 1.0
         while scale > 1e-4:
             trial = q + scale * move
-            R, _ = self.violation(trial, np.zeros_like(q))
-            enough = size * (1 - 0.1 * scale) if size > 1e-8 else max(size, 1e-15) * 1.001
-            if np.all(np.isfinite(R)) and np.linalg.norm(R) <= enough:
-                return trial, R
+            R, _, _ = self.violation(trial, np.zeros_like(q))
+            enough = size * (1 - 0.1 * scale) if size > _NEAR else 1.001 * size
+            if np.all(np.isfinite(R)) and np.linalg.norm(R / rows) <= enough:
+                return trial
             scale /= 2
-        return None, None
+        return None
 
     def velocity(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the nearest v with Ṙ = 0, or the best that there is."""
         M, A = self.mass(q, v), self.rows(q, v)
         for _ in range(2):
-            _, Rdot = self.violation(q, v)
+            _, Rdot, _ = self.violation(q, v)
             v = v + self.step(M, A, np.zeros_like(v), Rdot)
         return v
 
@@ -415,11 +468,12 @@ class _Place:
 
 
 def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str:
-    worst = np.argsort(-np.maximum(np.abs(R), np.abs(Rdot)))[:4]
-    bad = [i for i in worst if max(abs(R[i]), abs(Rdot[i])) > _CONSISTENT]
+    """Say which rows are violated: those whose R or Ṙ is given as other than zero."""
+    worst = np.argsort(-np.maximum(np.abs(R), np.abs(Rdot)), kind="stable")[:4]
     found = "; ".join(
         f"'{graph.layout.row_name(int(i))}' has "
-        + (f"R = {R[i]:.3g}" if abs(R[i]) > _CONSISTENT else f"Ṙ = {Rdot[i]:.3g}")
-        for i in bad
+        + (f"R = {R[i]:.3g}" if R[i] else f"Ṙ = {Rdot[i]:.3g}")
+        for i in worst
+        if R[i] or Rdot[i]
     )
     return say("the start violates constraints.", f"Found: {found}; expected zero.", remedy)

@@ -130,11 +130,11 @@ def simulate(
     refuse_unsmooth(system, values)
     driven = drives(layout, inputs, (first, last))
     state = repaired(graph, values, first, *layout.state(start, values), repair=repair)
-    solid = check_inertia(graph, values, first, state.q, state.v)
+    sizes = check_inertia(graph, values, first, state.q, state.v)
     # A Newton step of the variational integrator needs rows that are independent.
     damped = bool(state.redundant) and not isinstance(method, Variational)
     rows = tuple(range(layout.multipliers)) if damped else state.rows
-    kernel = kernel_of(system, driven.signature, rows, damped, bool(rows) and not solid)
+    kernel = kernel_of(system, driven.signature, rows, damped, sizes)
     y = np.zeros(kernel.states)
     y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
 

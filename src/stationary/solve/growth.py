@@ -31,6 +31,9 @@ _ALL_RATES_UP_TO = 150
 # Stiffness, inertia and damping whose size is this small beside the others are none.
 _NONE = 1e-12
 
+# Rounding of a stiffness, relative to the largest.
+_CANCELLED = 16 * np.finfo(float).eps
+
 # Times at which it is looked whether a statement that names time changes with it, in periods.
 _LATER = (0.137, 0.719, 3.313, 23.77)
 
@@ -57,7 +60,10 @@ def rates_of(K: np.ndarray, M: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, n
         # In units of the motion's own time, so that K and D are alike in size.
         pace = np.sqrt(np.linalg.norm(solved[:, :k], 2)) or 1.0
         solved = np.hstack([solved[:, :k] / pace**2, solved[:, k:] / pace])
-        values, _, moved = spectrum(np.vstack([np.eye(k, 2 * k, k), solved]))
+        # The stiffness of a direction may be what is left of larger ones that cancel.
+        entries = np.zeros((2 * k, 2 * k))
+        entries[k:, :k] = _CANCELLED * np.abs(solved[:, :k]).max()
+        values, _, moved = spectrum(np.vstack([np.eye(k, 2 * k, k), solved]), entries)
         return values * pace, moved * pace
     return _massless(K, M, D, stiff)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
 from stationary.model.system import require
 from stationary.solve.linear import tangent_basis
+from stationary.solve.scales import scales_of
 
 # Largest number of coordinates for which the inertia at the start is examined by eigenvalues.
 EXAMINE_UP_TO = 500
@@ -25,21 +27,24 @@ _CLEARLY = 1e-4
 NO_MASS = 1e-12
 
 
-def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+def check_inertia(
+    graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray
+) -> tuple[int, ...]:
     """Refuse a kinetic energy that is not convex in the velocities that the constraints allow.
 
-    Returns whether M is positive definite by itself, without the constraints.
+    Returns nothing where M is positive definite by itself, else the sizes of the coordinates, in
+    powers of ten, by which constraints complete it.
     """
     graph.require_inertia()
     if graph.system.size > EXAMINE_UP_TO:
-        return True
+        return ()
     if graph.constant_mass and _solid(graph, params.tobytes()):
-        return True
+        return ()
     arguments = (t, q, v, np.zeros(len(graph.system.inputs)), params)
     M = numeric(graph, "mass", dense=True)(*arguments)[0]
     root, failed = dpotrf(M)
     if _clear(M, root, failed):
-        return True
+        return ()
     if not np.isfinite(M).all():
         raise DerivationError(
             say(
@@ -52,15 +57,16 @@ def check_inertia(graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: 
     if graph.layout.multipliers:
         A = numeric(graph, "constraints", dense=True)(*arguments)[2]
     # In units in which every coordinate weighs one: a metre beside a radian is no small mass.
-    sizes = np.sqrt(np.abs(augmented(graph, M, A).diagonal()))
-    sizes = np.where(sizes > 0, sizes, sizes.max(initial=0.0) or 1.0)
-    free = tangent_basis(A / sizes) if len(A) else np.eye(len(M))
-    tangent = free.T @ (M / np.outer(sizes, sizes)) @ free
+    decades = np.round(np.log10(sizes_of(graph, params, t, q))).astype(int)
+    weights = np.sqrt(np.abs(augmented(M, A, 10.0**decades).diagonal()))
+    weights = np.where(weights > 0, weights, weights.max(initial=0.0) or 1.0)
+    free = tangent_basis(A / weights) if len(A) else np.eye(len(M))
+    tangent = free.T @ (M / np.outer(weights, weights)) @ free
     values, vectors = np.linalg.eigh((tangent + tangent.T) / 2)
     # Rows complete M wherever it is definite on what they leave free, so that more is kept of it.
     if not len(values) or values[0] > (NO_MASS if len(A) else len(M) * np.finfo(float).eps):
-        return not len(A)
-    raise _not_convex(M, free @ vectors[:, 0] / sizes, values[0], graph.layout)
+        return tuple(decades.tolist()) if len(A) else ()
+    raise _not_convex(M, free @ vectors[:, 0] / weights, values[0], graph.layout)
 
 
 def _clear(M: np.ndarray, root: np.ndarray, failed: int) -> bool:
@@ -103,16 +109,16 @@ def _not_convex(M: Any, direction: Any, least: float, layout: Layout) -> Derivat
     )
 
 
-def metric(graph: Graph, M: np.ndarray, A: np.ndarray) -> np.ndarray:
+def metric(M: np.ndarray, A: np.ndarray, sizes: Callable[[], np.ndarray]) -> np.ndarray:
     """Return M, of one state or of many, completed to a metric where it is none.
 
     Rows A complete it first: what a step does along them is prescribed, so that AᵀA changes no
     nearest point and is enough wherever M is definite on the tangent. Coordinates that have no mass
-    even so get one.
+    even so get one. `sizes` tells how large the coordinates are, where it is asked.
     """
     if _definite(M):
         return M
-    completed = augmented(graph, M, A)
+    completed = augmented(M, A, sizes())
     if _definite(completed):
         return completed
     masses = np.maximum(np.diagonal(M, axis1=-2, axis2=-1), 0.0)
@@ -123,15 +129,20 @@ def metric(graph: Graph, M: np.ndarray, A: np.ndarray) -> np.ndarray:
     return completed if _definite(completed) else completed + masses[..., None] * eye
 
 
-def augmented(graph: Graph, M: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """Return M + AᵀWA, each row as heavy as the coordinates that it holds."""
-    for stage, by in graph.weighing:
-        rows, held = A[..., stage, :], by[stage]
-        masses = np.maximum(np.diagonal(M, axis1=-2, axis2=-1), 0.0)
-        squares = np.sum(rows**2, axis=-1, where=held)
-        weights = (held @ masses[..., None])[..., 0] / np.where(squares > 0, squares, 1.0)
-        M = M + np.swapaxes(rows, -1, -2) @ (weights[..., None] * rows)
-    return M
+def augmented(M: np.ndarray, A: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return M + AᵀWA, each row as heavy as the coordinates of these sizes that it holds."""
+    masses = np.maximum(np.diagonal(M, axis1=-2, axis2=-1), 0.0) * sizes**2
+    held, everything = (A != 0) @ masses[..., None], masses.sum(axis=-1)[..., None, None]
+    heavy = np.where(held > 0, held, np.where(everything > 0, everything, 1.0))
+    squares = np.sum((A * sizes) ** 2, axis=-1, keepdims=True)
+    weights = heavy / np.where(squares > 0, squares, 1.0)
+    return M + np.swapaxes(A, -1, -2) @ (weights * A)
+
+
+def sizes_of(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
+    """Return the sizes of the coordinates; one where nothing says how large they are."""
+    length = scales_of(graph, params, t, q).length
+    return np.where(length > 0, length, 1.0)
 
 
 def _definite(M: np.ndarray) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -29,6 +30,9 @@ from stationary.solve.still import balance_of
 
 # Accelerations below this, relative to the forces at work, count as none.
 _STEADY = 1e-7
+
+# Looks at the same point with other last digits, which tell what rounding does to a matrix.
+_LOOKS = 5
 
 
 def linearize(
@@ -108,9 +112,9 @@ def linearize(
     given = {u.name: 0.0 for u in system.inputs} | given
     driven = drives(layout, given, (t, t))
     state = repaired(graph, values, t, q, v, repair=True)
-    solid = check_inertia(graph, values, t, state.q, state.v)
+    sizes = check_inertia(graph, values, t, state.q, state.v)
     numbers = tuple(("number", None) for _ in system.inputs)
-    kernel = kernel_of(system, numbers, state.rows, False, bool(state.rows) and not solid)
+    kernel = kernel_of(system, numbers, state.rows, False, sizes)
     u = _values(driven, layout, t, state.q, state.v, values)
     point = _Point(kernel, values, u, t, state.q, state.v)
     made = point.reduced(None if outputs is None else vector(list(outputs), "an output"))
@@ -180,10 +184,14 @@ class _Point:
         last = [0.0] if kernel.rows else []
         self.p = np.concatenate([params, u, last])
 
-    def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    @cached_property
+    def _derivatives(self) -> ca.Function:
+        return _derivatives(self.kernel)
+
+    def matrices(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return ẏ, ∂ẏ/∂y and ∂ẏ/∂u, without the work that is integrated along."""
-        rate, slope, push = _derivatives(self.kernel)(
-            self.t, np.concatenate([self.y, np.zeros(self.kernel.states - 2 * self.n)]), self.p
+        rate, slope, push = self._derivatives(
+            self.t, np.concatenate([y, np.zeros(self.kernel.states - 2 * self.n)]), self.p
         )
         keep = slice(0, 2 * self.n)
         return (
@@ -192,7 +200,7 @@ class _Point:
 
     def reduced(self, outputs: Any) -> StateSpace:
         """Restrict to what can move: on the constraints, without coordinates that only drift."""
-        rate, J, B = self.matrices()
+        rate, J, B = self.matrices(self.y)
         n, layout = self.n, self.kernel.layout
         drifting = np.flatnonzero(np.abs(self.v) > 0)
         self._require_steady(rate, J, drifting)
@@ -208,9 +216,19 @@ class _Point:
         C, D, observed = self._observed(outputs, kept, basis, states)
         E, F, G = self._descriptor()
         return StateSpace(
-            A=J[chosen] @ basis, B=B[chosen], C=C, D=D, states=states,
+            A=J[chosen] @ basis, rounding=self._rounding(kept)[chosen] @ np.abs(basis), B=B[chosen], C=C, D=D, states=states,
             inputs=names(self.kernel.graph.system.inputs), outputs=observed, E=E, F=F, G=G,
         )  # fmt: skip
+
+    def _rounding(self, kept: np.ndarray) -> np.ndarray:
+        """Return by how much the last digits of the operating point change ∂ẏ/∂y."""
+        chance = np.random.default_rng(0)
+        eps, several = np.finfo(float).eps, []
+        for _ in range(_LOOKS):
+            y = self.y * (1 + eps * chance.integers(-2, 3, len(self.y)))
+            several.append(self.matrices(y)[1][np.ix_(kept, kept)])
+        middle = several[0]
+        return 4 * np.max([np.abs(X - middle) for X in several], axis=0) + eps * np.abs(middle)
 
     def _require_steady(self, rate: np.ndarray, J: np.ndarray, drifting: np.ndarray) -> None:
         n, layout = self.n, self.kernel.layout
