@@ -117,7 +117,7 @@ def test_slider_crank_says_that_its_published_start_was_inconsistent():
     # The rigid motion does not mind; the stretch of the rod does, by what the start was wrong.
     np.testing.assert_allclose(motion.q[-1][:3], CRANK_PUBLISHED[:3], rtol=1e-8)
     np.testing.assert_allclose(motion.q[-1][3:], CRANK_PUBLISHED[3:], rtol=0, atol=1e-10)
-    with pytest.raises(st.StatementError, match=r"'slider\[0\]' has Ṙ = "):
+    with pytest.raises(st.StatementError, match=r"'slider\[1\]' has R = "):
         st.simulate(system, span=(0, 0.1), start=start, repair=False)
 
 

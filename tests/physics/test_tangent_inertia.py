@@ -140,8 +140,8 @@ def test_masses_may_stand_on_any_of_redundant_coordinates(seed):
     places = st.coordinates(" ".join(f"x{i} y{i}" for i in range(count)))
     X, Y = places[::2], places[1::2]
     sums = [
-        (sum(l * st.sin(h) for l, h in zip(lengths[: i + 1], theta)),
-         -sum(l * st.cos(h) for l, h in zip(lengths[: i + 1], theta)))
+        (sum(r * st.sin(h) for r, h in zip(lengths[: i + 1], theta)),
+         -sum(r * st.cos(h) for r, h in zip(lengths[: i + 1], theta)))
         for i in range(count)
     ]  # fmt: skip
     by_angles = sum((st.particle(m, at=p, gravity=9.81) for m, p in zip(masses, sums)), st.System())

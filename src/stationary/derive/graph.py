@@ -139,7 +139,7 @@ class Graph:
         """Add AᵀW(A a − wanted) to M a − force; each row as heavy as what it holds."""
         squares, held = ca.DM(sizes**2), ca.DM(A.sparsity(), 1.0)
         heavy = ca.mtimes(held, squares * ca.diag(M))
-        some = np.diff(np.array(heavy.T.sparsity().colind())) > 0
+        some = np.diff(heavy.T.sparsity().colind()).astype(bool)
         # Rows that hold nothing but massless coordinates weigh as all the rest.
         everything = ca.dot(squares, ca.diag(M))
         heavy = ca.vertcat(*(heavy[r] if has else everything for r, has in enumerate(some)))

@@ -108,7 +108,7 @@ class Kernel:
     sizes: tuple[int, ...] = ()
 
     def __reduce__(self) -> tuple:
-        made_of = (self.graph.system, self.signature, self.rows, self.damped, self.augmented)
+        made_of = (self.graph.system, self.signature, self.rows, self.damped, self.sizes)
         return kernel_of, made_of
 
     @property

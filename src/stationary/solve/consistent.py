@@ -291,7 +291,8 @@ class _Place:
 
     def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return R, Ṙ and A."""
-        return self._constraints(self.t, q, v, self.u, self.p)[:3]
+        R, Rdot, A, *_ = self._constraints(self.t, q, v, self.u, self.p)
+        return R, Rdot, A
 
     def rows(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return A."""

@@ -216,8 +216,9 @@ class _Point:
         C, D, observed = self._observed(outputs, kept, basis, states)
         E, F, G = self._descriptor()
         return StateSpace(
-            A=J[chosen] @ basis, rounding=self._rounding(kept)[chosen] @ np.abs(basis), B=B[chosen], C=C, D=D, states=states,
+            A=J[chosen] @ basis, B=B[chosen], C=C, D=D, states=states,
             inputs=names(self.kernel.graph.system.inputs), outputs=observed, E=E, F=F, G=G,
+            rounding=self._rounding(kept)[chosen] @ np.abs(basis),
         )  # fmt: skip
 
     def _rounding(self, kept: np.ndarray) -> np.ndarray:
