@@ -1,6 +1,7 @@
 """Results travel: to another process, by copy, and compare by value."""
 
 import copy
+import json
 import pickle
 import subprocess
 import sys
@@ -121,3 +122,80 @@ def test_results_answer_in_another_process_that_knows_nothing_of_them(made, tmp_
     there = [float(v) for v in ran.stdout.strip("[]\n ").split(",")]
     # Between output times a motion that has travelled is integrated anew.
     np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_a_result_comes_back_from_its_file(made, name, tmp_path):
+    path = tmp_path / "result.nc"
+    st.save(made[name], path)
+    there = st.load(path)
+    assert type(there) is type(made[name])
+    assert there == made[name]
+    assert repr(there) == repr(made[name])
+
+
+def test_a_file_brings_a_result_back_without_the_program_that_made_it(made, tmp_path):
+    names = ["motion", "sampled", "held", "rest", "modes", "step", "slide", "limit", "diagram"]
+    for name in names:
+        st.save(made[name], tmp_path / f"{name}.nc")
+    program = (
+        "import sys, stationary as st\n"
+        "from tests.result.test_travel import asked\n"
+        f"there = {{name: st.load(f'{{sys.argv[1]}}/{{name}}.nc') for name in {names}}}\n"
+        "print(repr([float(v) for v in asked(there)]))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    there = [float(v) for v in ran.stdout.strip("[]\n ").split(",")]
+    np.testing.assert_allclose(there, [float(v) for v in asked(made)], rtol=1e-9, atol=1e-11)
+
+
+def _hostile(content):
+    """Return files that are damaged, or mean harm."""
+    text = json.dumps(content)
+    yield "{"
+    yield text[: len(text) // 2]
+    yield json.dumps({**content, "version": 99})
+    yield json.dumps({**content, "root": {"o": 10**9}})
+    yield json.dumps({**content, "root": {"o": -1}})
+    content = {**content, "root": {"o": 0}}
+    yield json.dumps({**content, "objects": [{"is": "Popen", "with": {"args": ["ls"]}}]})
+    yield json.dumps({**content, "objects": [{"is": "System", "with": {"__class__": 1}}]})
+    yield json.dumps({**content, "root": {"e": 0}, "nodes": [["Add", 0]]})
+    yield json.dumps({**content, "root": {"e": 0}, "nodes": [["sympify", "x"]]})
+    yield json.dumps({**content, "root": {"e": 0}, "nodes": [["sin", "__import__('os')"]]})
+    evil = "__import__('os').abort()"
+    yield json.dumps({**content, "objects": [{"is": "System", "with": {"kinetic": evil}}]})
+    yield json.dumps({**content, "root": {"e": 0},
+                      "nodes": [["symbol", "PointValue", {"t": ["u", {"t": []}, evil]}]]})  # fmt: skip
+    part = {"is": "Part", "with": {"kind": "rod", "points": {"t": [{"t": [evil]}]}}}
+    yield json.dumps({**content, "objects": [part]})
+    yield json.dumps({**content, "root": [[[]] * 3] * 3 + [{"e": "x"}]})
+    yield json.dumps({**content, "root": {"dtype": "O", "shape": [1], "a": "t"}})
+    yield "[" * 100_000
+
+
+def test_a_hostile_file_is_refused_by_its_name(tmp_path):
+    import xarray
+
+    path = tmp_path / "motion.nc"
+    st.save(MAKE["rest"](), path)
+    with xarray.open_dataset(path, engine="scipy", decode_cf=False) as opened:
+        content = json.loads(opened.attrs["stationary"])
+    for k, text in enumerate(_hostile(content)):
+        bad = tmp_path / f"bad{k}.nc"
+        xarray.Dataset(attrs={"stationary": text}).to_netcdf(bad, engine="scipy")
+        with pytest.raises(st.StatementError, match=f"bad{k}.nc"):
+            st.load(bad)
+    bytes_only = tmp_path / "bytes.nc"
+    bytes_only.write_bytes(b"\x89HDF\r\n\x1a\n" + b"\0" * 100)
+    for missing in (bytes_only, tmp_path / "none.nc"):
+        with pytest.raises(st.StatementError, match=missing.name):
+            st.load(missing)
+
+
+def test_a_result_needs_a_name_that_says_what_file_it_is(made):
+    with pytest.raises(st.StatementError, match=r"ends in \.nc or \.zarr"):
+        st.save(made["rest"], "rest.txt")

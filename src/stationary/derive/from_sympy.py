@@ -15,7 +15,8 @@ from stationary.errors import CompileError, say
 # Largest power written as a product: its derivatives stay polynomial.
 _PRODUCTS_UP_TO = 4
 
-_FUNCTIONS: dict[type, Callable[..., Any]] = {
+#: What each function of SymPy is in CasADi.
+FUNCTIONS: dict[type, Callable[..., Any]] = {
     sp.sin: ca.sin,
     sp.cos: ca.cos,
     sp.tan: ca.tan,
@@ -81,13 +82,13 @@ class Translator:
             return self._piecewise(e)
         if e in (sp.true, sp.false):
             return float(bool(e))
-        make = _FUNCTIONS.get(type(e))
+        make = FUNCTIONS.get(type(e))
         if make is None:
             raise CompileError(
                 say(
                     f"'{e}' has no numerical counterpart.",
                     f"Found {type(e).__name__}; known: "
-                    f"{', '.join(sorted(f.__name__ for f in _FUNCTIONS))}.",
+                    f"{', '.join(sorted(f.__name__ for f in FUNCTIONS))}.",
                     "Rewrite the expression with these functions.",
                 )
             )

@@ -15,6 +15,7 @@ from stationary.io import answers, questions, statement
 from stationary.io import continuum as continua
 from stationary.io.names import Names, coordinate_of
 from stationary.io.reader import Reader
+from stationary.io.results import is_result_file, load_result
 from stationary.io.source import FileError, Source
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
 from stationary.model.arrays import Array
@@ -193,19 +194,20 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def load(path: Any) -> Model:
-    """Read a model file.
+def load(path: Any) -> Any:
+    """Read a model file, or a result that `save` has written.
 
     Expressions are read by a grammar of their own; nothing in the file is evaluated as a program.
 
     Parameters
     ----------
     path : str or Path
-        The file; or its text, which has more than one line.
+        The file; or its text, which has more than one line. A name that ends in ``.nc`` or
+        ``.zarr`` is a result's.
 
     Returns
     -------
-    Model
+    Model, or the result
 
     Raises
     ------
@@ -226,6 +228,8 @@ def load(path: Any) -> Model:
     >>> model.system.coordinates, model.system.kinetic, model.params["m"]
     ((x,), m*x.dot**2/2, 2.0)
     """
+    if is_result_file(path):
+        return load_result(path)
     return _model(Reader(read(_source(path))))
 
 

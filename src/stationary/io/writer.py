@@ -16,6 +16,7 @@ from stationary.errors import StatementError, say
 from stationary.io.model_file import Model, load
 from stationary.io.names import RESERVED, is_column, is_name
 from stationary.io.questions import QUESTIONS
+from stationary.io.results import is_result_file, save_result
 from stationary.io.statement import ENERGIES, TERMS
 from stationary.io.units import value as in_si
 from stationary.model.arrays import Array
@@ -99,19 +100,22 @@ def _refuse(what: str, found: str) -> NoReturn:
 
 
 def save(
-    system: System | Model,
+    system: Any,
     path: Any = None,
     *,
     start: Mapping[Any, Any] | None = None,
     span: tuple[float, float] | None = None,
 ) -> str:
-    """Write a system as a model file.
+    """Write a system as a model file, or a result as NetCDF or Zarr.
 
-    Reading the file gives the same system back; what the format has no words for is refused.
+    `load` gives the same system or result back, in any process; what a model file has no words for
+    is refused.
 
     Parameters
     ----------
-    system : System or Model
+    system : System, Model or any result
+        Results, and systems that a model file has no words for, go to files whose names end in
+        ``.nc`` or ``.zarr``.
     path : str or Path, optional
         Where to write; left out, the text is only returned.
     start : dict, optional
@@ -122,7 +126,7 @@ def save(
     Returns
     -------
     str
-        The text of the file.
+        The text of a model file; nothing for a result.
 
     Examples
     --------
@@ -146,6 +150,9 @@ def save(
     >>> st.load(st.save(oscillator)).system == oscillator
     True
     """
+    if is_result_file(path) or not isinstance(system, (System, Model, Continuum)):
+        save_result(system, path)
+        return ""
     if isinstance(system, Continuum):
         _refuse("a continuum", f"Found the fields {', '.join(f.name for f in system.fields)}.")
     model = system if isinstance(system, Model) else Model(system)

@@ -202,7 +202,7 @@ class AtPoint:
         primes, shown = "'" * order, _text(place)
         name = f"{stem}{primes}({shown}{side})" + _dots(cls.rate)
         made = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
-        made.stem, made.over, made.place = stem, tuple(over), sp.S(place)
+        made.stem, made.over, made.place = stem, tuple(over), sp.sympify(place, strict=True)
         made.order, made.side = order, side
         return made
 

@@ -310,7 +310,7 @@ def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) ->
             )
         )
     try:
-        e = sp.S(e)
+        e = sp.sympify(e, strict=True)
         e = e.xreplace({s: sp.Float(values[s.name]) for s in e.free_symbols if s.name in values})
         known = e.free_symbols <= {f.position}
     except (sp.SympifyError, AttributeError, TypeError):

@@ -33,8 +33,15 @@ class Shapes(np.ndarray):
 
     modes: Any
 
+    @classmethod
+    def of(cls, vectors: np.ndarray, modes: Modes) -> Shapes:
+        """Wrap vectors, one per row, as shapes of modes."""
+        made = vectors.view(cls)
+        made.modes = modes
+        return made
+
     def __reduce__(self) -> tuple:
-        return _shapes_of, (np.asarray(self), self.modes)
+        return Shapes.of, (np.asarray(self), self.modes)
 
     def __array_finalize__(self, other):
         self.modes = getattr(other, "modes", None)
@@ -48,12 +55,6 @@ class Shapes(np.ndarray):
             places, _ = self.modes.layout.resolve(key, "the key")
             return np.asarray(self)[..., places]
         return super().__getitem__(key)
-
-
-def _shapes_of(vectors: np.ndarray, modes: Any) -> Shapes:
-    made = vectors.view(Shapes)
-    made.modes = modes
-    return made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,7 +194,7 @@ class Modes(AbstractShown):
     @cached_property
     def shapes(self) -> Shapes:
         """Shapes, one per row."""
-        return _shapes_of(self.vectors, self)
+        return Shapes.of(self.vectors, self)
 
     def field(self, u: Any) -> ModeFunction:
         """Return a field of all modes as a function of position, one column per mode.

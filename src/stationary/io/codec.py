@@ -1,0 +1,303 @@
+"""Results as plain data: text for what is stated, arrays for what was computed.
+
+Nothing in a file is evaluated as a program: only the kinds of objects, and the functions of SymPy,
+that are listed here are made, of arguments that were made in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.functions.elementary.piecewise import ExprCondPair
+
+from stationary.derive.from_sympy import FUNCTIONS
+from stationary.derive.graph import Graph
+from stationary.errors import StatementError, say
+from stationary.lower.kernel import Kernel, graph_of, kernel_of
+from stationary.model.each import Each
+from stationary.model.fields import AtPoint, Field
+from stationary.model.layout import Layout
+from stationary.result.status import Status
+from stationary.result.views import travelling
+
+_ROOMS = (
+    "model.arrays", "model.continuum", "model.each", "model.fields", "model.interpolation",
+    "model.slider", "model.symbols", "model.system", "model.terms", "lower.inputs",
+    "result.diagram", "result.equilibrium", "result.limits", "result.modes", "result.motion",
+    "result.multipliers", "result.slide", "result.statespace", "result.step", "solve.consistent",
+    "solve.equilibria",
+)  # fmt: skip
+
+_CONSTANTS = {
+    "pi": sp.pi, "E": sp.E, "I": sp.I, "oo": sp.oo, "-oo": -sp.oo, "nan": sp.nan, "zoo": sp.zoo,
+    "true": sp.true, "false": sp.false, "GoldenRatio": sp.GoldenRatio,
+}  # fmt: skip
+
+
+@cache
+def _kinds() -> dict[str, type]:
+    """Return the classes of which objects may be made, by name."""
+    made: dict[str, type] = {}
+    for room in _ROOMS:
+        module = import_module(f"stationary.{room}")
+        for name, kind in vars(module).items():
+            if isinstance(kind, type) and kind.__module__ == module.__name__:
+                if is_dataclass(kind) or issubclass(kind, (sp.Basic, np.ndarray, dict, list)):
+                    made[name] = kind
+    return made
+
+
+@cache
+def _heads() -> dict[str, Any]:
+    """Return the functions of which expressions may be made, by name."""
+    heads = [*FUNCTIONS, sp.Add, sp.Mul, sp.Pow, sp.Piecewise, ExprCondPair, sp.Tuple]
+    return {h.__name__: h for h in heads}
+
+
+class Encoder:
+    """Turns objects into plain data; equal expressions and objects are written once."""
+
+    def __init__(self):
+        self.nodes: list[Any] = []
+        self.objects: list[Any] = []
+        self.arrays: dict[str, np.ndarray] = {}
+        self._node: dict[sp.Basic, int] = {}
+        self._object: dict[int, int] = {}
+        self._alive: list[Any] = []
+
+    def __call__(self, value: Any, name: str = "a") -> Any:
+        """Return plain data for a value; `name` is for the array that it may be."""
+        if value is None or isinstance(value, (bool, int)) or type(value) is str:
+            return value
+        if isinstance(value, (np.bool_, np.integer)):
+            return value.item()
+        if isinstance(value, (float, np.floating)):
+            return {"f": float(value).hex()}
+        if isinstance(value, (complex, np.complexfloating)):
+            return {"c": [float(value.real).hex(), float(value.imag).hex()]}
+        if isinstance(value, sp.Basic):
+            return {"e": self._expression(value)}
+        if isinstance(value, np.ndarray):
+            return self._array(value, name)
+        if type(value) is list:
+            return [self(v, f"{name}_{i}") for i, v in enumerate(value)]
+        if type(value) is tuple:
+            return {"t": [self(v, f"{name}_{i}") for i, v in enumerate(value)]}
+        if type(value) is dict:
+            return {"d": [[self(k), self(v, f"{name}_{k}")] for k, v in value.items()]}
+        if isinstance(value, Status):
+            parts = (str(value), value.message, value.direction, value.names)
+            return {"s": [self(v, f"{name}_status") for v in parts]}
+        return {"o": self._shared(value, name)}
+
+    def _shared(self, value: Any, name: str) -> int:
+        """Write an object once, however often it occurs."""
+        if id(value) not in self._object:
+            # Kept alive: the identity of what is gone may come again.
+            self._alive.append(value)
+            made = self._written(value, name)
+            self.objects.append(made)
+            self._object[id(value)] = len(self.objects) - 1
+        return self._object[id(value)]
+
+    def _written(self, value: Any, name: str) -> Any:
+        if isinstance(value, Graph):
+            return {"graph": self(value.system)}
+        if isinstance(value, Layout):
+            return {"layout": self(value.system)}
+        if isinstance(value, Kernel):
+            parts = (value.signature, value.rows, value.damped, value.augmented)
+            return {"kernel": self(value.graph.system), "of": [self(p) for p in parts]}
+        kind = type(value).__name__
+        if _kinds().get(kind) is not type(value):
+            raise StatementError(
+                say(
+                    f"a {kind} cannot be saved.",
+                    "Found it inside the result; expected numbers, statements and results.",
+                    "Save the motion, equilibrium or other result that st's functions return.",
+                )
+            )
+        if isinstance(value, dict):
+            return {"is": kind, "dict": self(dict(value), name)}
+        if isinstance(value, list):
+            return {"is": kind, "list": self(list(value), name), "said": self(vars(value))}
+        known = travelling(value)
+        given = {
+            f.name: self(content, f"{name}_{f.name}" if name else f.name)
+            for f in fields(value)
+            if f.init and (content := known.get(f.name, f)) is not f
+        }
+        return {"is": kind, "with": given}
+
+    def _array(self, value: np.ndarray, name: str) -> Any:
+        made: dict[str, Any] = {"dtype": value.dtype.str, "shape": list(value.shape)}
+        if type(value) is not np.ndarray:
+            made["is"] = type(value).__name__
+            made["of"] = self(value.layout if hasattr(value, "layout") else value.modes)  # pyright: ignore[reportAttributeAccessIssue]
+        plain = np.asarray(value)
+        if plain.dtype.kind not in "biufc":
+            raise StatementError(
+                say("an array of objects cannot be saved.", f"Found {name}.", "Save numbers.")
+            )
+        if plain.size:
+            while name in self.arrays:
+                name += "_"
+            self.arrays[name] = plain.view(float).reshape(-1) if plain.dtype.kind == "c" else plain
+            made["a"] = name
+        else:
+            made["a"] = None
+        return made
+
+    def _expression(self, e: sp.Basic) -> int:
+        """Write an expression as a list of nodes, each after those that it is made of."""
+        if e not in self._node:
+            self.nodes.append(self._term(e))
+            self._node[e] = len(self.nodes) - 1
+        return self._node[e]
+
+    def _term(self, e: Any) -> Any:
+        kind = type(e).__name__
+        if isinstance(e, (sp.Integer, sp.Rational)):
+            return ["Rational", str(e.p), str(e.q)]
+        if isinstance(e, sp.Float):
+            return ["Float", [str(x) for x in e._mpf_], e._prec]
+        if str(e) in _CONSTANTS and _CONSTANTS[str(e)] == e:
+            return ["constant", str(e)]
+        if isinstance(e, Each):
+            return ["Each", self(e.expressions), self(e.table), e.name]
+        if _kinds().get(kind) is type(e):
+            return ["symbol", kind, self(tuple(e.__getnewargs_ex__()[0]))]
+        if type(e) is sp.Symbol:
+            return ["name", e.name, bool(e.is_real)]
+        if _heads().get(kind) is type(e):
+            return [kind, *(self._expression(a) for a in e.args)]
+        raise StatementError(
+            say(
+                f"'{str(e)[:60]}' cannot be saved.",
+                f"Found {kind}; known: {', '.join(sorted(_heads()))}.",
+                "Rewrite the expression with these functions.",
+            )
+        )
+
+
+class Decoder:
+    """Makes objects of plain data, each of those before it; anything else is refused."""
+
+    def __init__(self, nodes: list[Any], objects: list[Any], arrays: dict[str, np.ndarray]):
+        self._arrays = arrays
+        self._left = [nodes, objects]
+        # Expressions name tables and tables expressions: each is made when it is first needed.
+        self._made: dict[tuple[str, int], Any] = {}
+
+    def __call__(self, data: Any) -> Any:
+        """Return the value that plain data stands for."""
+        if data is None or isinstance(data, (bool, int, str)):
+            return data
+        if isinstance(data, list):
+            return [self(v) for v in data]
+        if "f" in data:
+            return float.fromhex(data["f"])
+        if "c" in data:
+            return complex(*map(float.fromhex, data["c"]))
+        if "e" in data:
+            return self._once("e", data["e"], self._term)
+        if "o" in data:
+            return self._once("o", data["o"], self._object)
+        if "t" in data:
+            return tuple(self(v) for v in data["t"])
+        if "d" in data:
+            return {self(k): self(v) for k, v in data["d"]}
+        if "s" in data:
+            word, message, direction, names = map(self, data["s"])
+            return Status(word, message, direction, names)
+        return self._array(data)
+
+    def _once(self, table: str, i: int, make: Any) -> Any:
+        if (table, i) not in self._made:
+            # An index that is being made, or negative, is no earlier one.
+            entry = self._left[table == "o"][i] if i >= 0 else None
+            if entry is None:
+                raise ValueError("a circle")
+            self._left[table == "o"][i] = None
+            self._made[table, i] = make(entry)
+        return self._made[table, i]
+
+    def _object(self, data: Any) -> Any:
+        if "graph" in data:
+            return graph_of(self(data["graph"]))
+        if "layout" in data:
+            return graph_of(self(data["layout"])).layout
+        if "kernel" in data:
+            return kernel_of(self(data["kernel"]), *map(self, data["of"]))
+        kind = _kinds()[data["is"]]
+        if "dict" in data and issubclass(kind, dict):
+            return kind(self(data["dict"]))
+        if "list" in data and issubclass(kind, list):
+            made = kind(self(data["list"]))
+            for name, said in self(data["said"]).items():
+                setattr(made, str(name), said)
+            return made
+        if not is_dataclass(kind):
+            raise ValueError(data["is"])
+        given = {str(k): self(v) for k, v in data["with"].items()}
+        words = {f.name for f in fields(kind) if "str" in str(f.type) or "dict" in str(f.type)}
+        _require_no_text([v for k, v in given.items() if k not in words])
+        return kind(**given)
+
+    def _array(self, data: Any) -> np.ndarray:
+        dtype, shape = np.dtype(data["dtype"]), tuple(data["shape"])
+        if dtype.kind not in "biufc":
+            raise ValueError(data["dtype"])
+        if data["a"] is None:
+            plain = np.zeros(shape, dtype)
+        else:
+            stored = self._arrays[data["a"]]
+            plain = stored.astype(float).view(complex) if dtype.kind == "c" else stored
+            plain = np.ascontiguousarray(plain.astype(dtype).reshape(shape))
+        if "is" not in data:
+            return plain
+        return _kinds()[data["is"]].of(plain, self(data["of"]))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _term(self, data: Any) -> sp.Basic:
+        kind, *rest = data
+        if kind == "Rational":
+            return sp.Rational(int(rest[0]), int(rest[1]))
+        if kind == "Float":
+            sign, mantissa, exponent, bits = map(int, rest[0])
+            return sp.Float((sign, mantissa, exponent, bits), precision=int(rest[1]))
+        if kind == "constant":
+            return _CONSTANTS[rest[0]]
+        if kind == "name":
+            return sp.Symbol(str(rest[0]), real=True if rest[1] else None)
+        if kind == "Each":
+            return Each(self(rest[0]), self(rest[1]), rest[2])
+        if kind == "symbol":
+            made = _kinds()[rest[0]]
+            if not issubclass(made, sp.Symbol):
+                raise ValueError(rest[0])
+            name, *others = self(rest[1])
+            if issubclass(made, (Field, AtPoint)):
+                # The side of a point is a word, too.
+                _require_no_text([x for x in others if x not in ("", "+", "-")])
+            return made(str(name), *others)
+        arguments = [self({"e": int(i)}) for i in rest]
+        # As it was written: what SymPy would simplify, it had simplified before.
+        if kind in ("Add", "Mul", "Pow"):
+            return _heads()[kind](*arguments, evaluate=False)
+        return _heads()[kind](*arguments)
+
+
+def _require_no_text(values: Any) -> None:
+    """Refuse text where an expression belongs: SymPy would evaluate it."""
+    if isinstance(values, str) and not isinstance(values, Status):
+        raise ValueError(f"text where an expression belongs: {values[:40]}")
+    if isinstance(values, dict):
+        _require_no_text([*values, *values.values()])
+    elif isinstance(values, (list, tuple)) and not hasattr(values, "_fields"):
+        for value in values:
+            _require_no_text(value)
