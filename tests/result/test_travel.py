@@ -168,8 +168,8 @@ def _hostile(content):
     yield json.dumps({**content, "root": {"e": 0}, "nodes": [["sin", "__import__('os')"]]})
     evil = "__import__('os').abort()"
     yield json.dumps({**content, "objects": [{"is": "System", "with": {"kinetic": evil}}]})
-    yield json.dumps({**content, "root": {"e": 0},
-                      "nodes": [["symbol", "PointValue", {"t": ["u", {"t": []}, evil]}]]})  # fmt: skip
+    point = ["symbol", "PointValue", {"t": ["u", {"t": []}, evil]}]
+    yield json.dumps({**content, "root": {"e": 0}, "nodes": [point]})
     part = {"is": "Part", "with": {"kind": "rod", "points": {"t": [{"t": [evil]}]}}}
     yield json.dumps({**content, "objects": [part]})
     yield json.dumps({**content, "root": [[[]] * 3] * 3 + [{"e": "x"}]})

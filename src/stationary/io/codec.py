@@ -18,6 +18,7 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 from stationary.derive.from_sympy import FUNCTIONS
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
+from stationary.lower.inputs import SLOTS, Drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Each
 from stationary.model.fields import AtPoint, Field
@@ -233,7 +234,8 @@ class Decoder:
         if "layout" in data:
             return graph_of(self(data["layout"])).layout
         if "kernel" in data:
-            return kernel_of(self(data["kernel"]), *map(self, data["of"]))
+            signature, *others = map(self, data["of"])
+            return kernel_of(self(data["kernel"]), _laws(signature), *others)
         kind = _kinds()[data["is"]]
         if "dict" in data and issubclass(kind, dict):
             return kind(self(data["dict"]))
@@ -246,6 +248,9 @@ class Decoder:
             raise ValueError(data["is"])
         given = {str(k): self(v) for k, v in data["with"].items()}
         words = {f.name for f in fields(kind) if "str" in str(f.type) or "dict" in str(f.type)}
+        if kind is Drives:
+            words.add("signature")
+            _laws(given["signature"])
         _require_no_text([v for k, v in given.items() if k not in words])
         return kind(**given)
 
@@ -290,6 +295,14 @@ class Decoder:
         if kind in ("Add", "Mul", "Pow"):
             return _heads()[kind](*arguments, evaluate=False)
         return _heads()[kind](*arguments)
+
+
+def _laws(signature: Any) -> Any:
+    """Return how inputs are given, if it is so that each has a kind and at most an expression."""
+    if any(kind not in SLOTS for kind, _ in signature):
+        raise ValueError("an input of no known kind")
+    _require_no_text([content for _, content in signature])
+    return signature
 
 
 def _require_no_text(values: Any) -> None:
