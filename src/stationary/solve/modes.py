@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import eigh
+from scipy.linalg import eigh, solve_triangular
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, eigsh
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
 from stationary.lower.kernel import graph_of, numeric
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
+from stationary.result.stability import spectrum
 from stationary.solve.inertia import require_system
-from stationary.solve.linear import Saddle, tangent_basis
+from stationary.solve.linear import Saddle, independent_rows, tangent_basis
+from stationary.solve.scales import scales_of
 from stationary.solve.search import Search, search_of
 from stationary.solve.statics import refuse, refuse_contacts, statics
 
@@ -27,6 +29,12 @@ _AT_REST = 1e-9
 
 # A part of a matrix below this, relative to the whole, is rounding.
 _TINY = 1e-9
+
+# Pivots that keep this much of their row leave no doubt that a stiffness is positive definite.
+_CLEARLY = 1e-5
+
+# Growth below this, relative to the fastest mode, is rounding of an iteration.
+_GROWTH = 1e-7
 
 # How far below zero, in roundings of ω², a matrix is surely not singular; Lanczos' restarts.
 _BELOW, _RESTARTS = 100.0, 500
@@ -89,7 +97,7 @@ def modes(
     layout = graph_of(system).layout
     graph_of(system).require_inertia()
     search, q, rest = _state(system, at, params, inputs, float(t))
-    count = _count(count, system.size - search.balance.rows)
+    count = _count(count, system.size - _rank(search, q))
     found = _Problem(search, q)
     squares, vectors = found.gyroscopic(count) if found.turns else found.symmetric(count)
     return Modes(
@@ -126,7 +134,10 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     given |= {str(k): v for k, v in (inputs or {}).items()}
     search = search_of(system, params, given, t, "any")
     q = at.q if isinstance(at, Equilibrium) else search.layout.state(at, search.params)[0]
-    if _unbalanced(search, q) > _AT_REST:
+    # What statics found has been judged there, unless something has been changed since.
+    found = isinstance(at, Equilibrium) and np.array_equal(at.params, search.params)
+    found = found and np.array_equal(at.u, search.inputs(q)) and t == at.t
+    if not found and _unbalanced(search, q) > _AT_REST:
         if at is not None:
             raise StatementError(
                 say(
@@ -142,15 +153,33 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
 
 
 def _unbalanced(search: Search, q: np.ndarray) -> float:
+    """Return unbalanced forces and violations, relative to those that matter."""
     g, _ = search.forces(q)
     active = np.arange(search.balance.rows)
     c, A = search.limits(q, active)
-    lam = search.first_multipliers(q, active)
-    K = search.tangent(q)
-    size = max(1.0, np.abs(q).max(initial=0.0))
-    scale = max(np.abs(g).max(initial=0.0), size * (abs(K).max() if K.nnz else 0.0), 1e-300)
-    force = np.abs(g - A.T @ lam).max(initial=0.0) / scale
-    return float(max(force, np.abs(c).max(initial=0.0) / size))
+    lam, K = search.first_multipliers(q, active), abs(search.tangent(q))
+    graph, u = search.balance.graph, search.inputs(q)
+    scales = scales_of(graph, search.params, search.t, q, u=u)
+    # What one coordinate's length is, those of equal mass share.
+    zero = np.zeros_like(q)
+    weights = np.sqrt(
+        np.abs(numeric(graph, "mass")(search.t, q, zero, u, search.params)[0].diagonal())
+    )
+    reach = float(np.max(weights * scales.length, initial=0.0))
+    shared = np.divide(reach, weights, out=scales.length.copy(), where=weights > 0)
+    length = np.maximum(scales.length, shared)
+    digits = 16 * np.spacing(np.abs(q))
+    at_work = np.abs(g) + abs(A).T @ np.abs(lam)
+    force = np.abs(g - A.T @ lam) - K @ digits - 16 * np.finfo(float).eps * at_work
+    violated = np.abs(c) - abs(A) @ digits
+    several = [(force, at_work + K @ length), (violated, abs(A) @ length + np.abs(c))]
+    return max(float(np.max(x / np.where(size > 0, size, 1.0), initial=0.0)) for x, size in several)
+
+
+def _rank(search: Search, q: np.ndarray) -> int:
+    """Return how many rows of constraints are independent."""
+    rows = search.balance.rows
+    return len(independent_rows(search.limits(q, np.arange(rows))[1])) if rows else 0
 
 
 def _count(count: Any, most: int) -> int:
@@ -210,9 +239,9 @@ class _Problem:
             if free is not None:
                 left = free.T @ left
             elif self.m:
-                left = Saddle(sparse.eye(self.n, format="csc"), self.A).solve(
-                    left, np.zeros(self.m)
-                )[0]
+                saddle, nothing = Saddle(sparse.eye(self.n, format="csc"), self.A), np.zeros(self.m)
+                real, imaginary = (saddle.solve(x, nothing)[0] for x in (left.real, left.imag))
+                left = real + 1j * imaginary
             scale = np.linalg.norm(self.K @ phi) + abs(square) * np.linalg.norm(self.M @ phi)
             # A rigid motion has no forces to compare with: those of its parts are its scale.
             scale = max(scale, 1e-6 * np.linalg.norm(self.parts @ np.abs(phi)))
@@ -315,52 +344,90 @@ class _Problem:
     # -- with gyroscopic forces -------------------------------------------------------------------
 
     def gyroscopic(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return ω² and complex shapes of M q̈ + C q̇ + K q = 0 with C skew."""
-        if self.m:
-            raise DerivationError(
-                say(
-                    "modes with gyroscopic forces and constraints together are not found here.",
-                    f"Found {self.m} rows of constraints.",
-                    "Use st.linearize, or coordinates that need no constraints.",
-                )
-            )
-        n, K, C, M = self.n, self.K, self.C, self.M
-        eye = sparse.eye(n, format="csc")
-        if n <= _DENSE_UP_TO:
-            inverse = np.linalg.inv(M.toarray())
-            whole = np.block(
-                [[np.zeros((n, n)), np.eye(n)], [-inverse @ K.toarray(), -inverse @ C.toarray()]]
-            )
-            rates, vectors = np.linalg.eig(whole)
+        """Return ω² and complex shapes of M q̈ + C q̇ + K q = Aᵀλ with C skew and A q = 0."""
+        if self.n <= _DENSE_UP_TO or count >= (self.n - self.m) // 2:
+            free = tangent_basis(self.A)
+            K, C, M = (free.T @ (X @ free) for X in (self.K, self.C, self.M))
+            swing, z = _turning((K + K.T) / 2, (C - C.T) / 2, (M + M.T) / 2, self._no_inertia)
+            shapes = free @ z
         else:
-            saddle = Saddle(K, self.A)
+            swing, shapes = self._turning_sparse(count)
+        order = np.argsort(swing, kind="stable")[:count]
+        swing, shapes = swing[order], shapes[:, order]
+        scale = np.sqrt(np.abs(np.sum(shapes.conj() * (self.M @ shapes), axis=0)))
+        return swing**2, (shapes / scale).T
 
-            def solve(b: np.ndarray) -> np.ndarray:
-                b1, b2 = np.ravel(b)[:n], np.ravel(b)[n:]
-                return np.concatenate([-saddle.solve(b2 + C @ b1, np.zeros(0))[0], b1])
+    def _turning_sparse(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slowest frequencies and shapes, by Arnoldi's method on the inverse."""
+        n, C, M = self.n, self.C, self.M
+        saddle, nothing = Saddle(self.K, self.A), np.zeros(self.m)
 
-            A = sparse.bmat([[None, eye], [-K, -C]], format="csc")
-            B = sparse.bmat([[eye, None], [None, M]], format="csc")
-            most = min(2 * count + 4, 2 * n - 2)
-            rates, vectors = eigs(
-                A, k=most, M=B, sigma=0.0, v0=np.random.default_rng(0).standard_normal(2 * n),
-                OPinv=LinearOperator((2 * n, 2 * n), matvec=solve, dtype=float),  # pyright: ignore[reportArgumentType]
-            )  # fmt: skip
-        growth, swing = np.real(rates), np.imag(rates)
-        if np.any(np.abs(growth) > 1e-7 * np.abs(rates).max()):
-            worst = complex(rates[np.argmax(growth)])
-            raise DerivationError(
-                say(
-                    "the motion is unstable: gyroscopic modes grow.",
-                    f"Found the rate {worst.real:.4g} per second at {abs(worst.imag):.4g} rad/s.",
-                    "Use st.linearize for all eigenvalues.",
-                )
+        def solve(b: np.ndarray) -> np.ndarray:
+            b1, b2 = np.ravel(b)[:n], np.ravel(b)[n:]
+            return np.concatenate([-saddle.solve(b2 + C @ b1, nothing)[0], b1])
+
+        eye = sparse.eye(n, format="csc")
+        A = sparse.bmat([[None, eye], [-self.K, -C]], format="csc")
+        B = sparse.bmat([[eye, None], [None, M]], format="csc")
+        most = min(2 * count + 4, 2 * (n - self.m) - 2)
+        # Twice through the inverse: the start, and all that follows, is what constraints allow.
+        start = solve(B @ solve(B @ np.random.default_rng(0).standard_normal(2 * n)))
+        rates, vectors = eigs(
+            A, k=most, M=B, sigma=0.0, v0=start,
+            OPinv=LinearOperator((2 * n, 2 * n), matvec=solve, dtype=float),  # pyright: ignore[reportArgumentType]
+        )  # fmt: skip
+        kept = _swinging(rates, np.full(len(rates), _GROWTH * np.abs(rates).max()))
+        return np.imag(rates[kept]), vectors[:n, kept]
+
+
+def _turning(K: Any, C: Any, M: Any, no_inertia: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return all frequencies of M ẍ + C ẋ + K x = 0 with C skew, and shapes in columns."""
+    k = len(K)
+    try:
+        mass = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise no_inertia() from None
+    try:
+        stiff = np.linalg.cholesky(K)
+        definite = (stiff.diagonal() > _CLEARLY * np.sqrt(K.diagonal())).all()
+    except np.linalg.LinAlgError:
+        definite, stiff = False, K
+    if definite:
+        # A Hermitian matrix whose eigenvalues are 1/ω: frequencies are real, the lowest the best.
+        turned = solve_triangular(stiff, solve_triangular(stiff, C, lower=True).T, lower=True).T
+        across = solve_triangular(stiff, mass, lower=True)
+        inverse, z = eigh(-1j * np.block([[turned, across], [-across.T, np.zeros((k, k))]]))
+        # The first half of every vector is Lᵀx with K = LLᵀ.
+        return 1 / inverse[k:], solve_triangular(stiff.T, z[:k, k:])
+    # In units of mass and of the motion's own time, so that stiffness and turning are alike.
+    K, C = (
+        solve_triangular(mass, solve_triangular(mass, X, lower=True).T, lower=True).T
+        for X in (K, C)
+    )
+    pace = max(np.sqrt(np.linalg.norm(K, 2)), np.linalg.norm(C, 2)) or 1.0
+    rounding = np.zeros((2 * k, 2 * k))
+    rounding[k:, :k] = 16 * np.finfo(float).eps * np.abs(K).max() / pace**2
+    whole = np.block([[np.zeros((k, k)), np.eye(k)], [-K / pace**2, -C / pace]])
+    rates, vectors, moved = spectrum(whole, rounding)
+    kept = _swinging(rates * pace, moved * pace)
+    swing = np.where(np.abs(rates[kept]) <= moved[kept], 0.0, np.imag(rates[kept]))
+    return swing * pace, solve_triangular(mass.T, vectors[:k, kept])
+
+
+def _swinging(rates: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Return one of every pair of rates ±iω; refuse rates that grow."""
+    growth, swing = np.real(rates), np.imag(rates)
+    if np.any(growth > moved):
+        worst = complex(rates[np.argmax(growth)])
+        raise DerivationError(
+            say(
+                "the motion is unstable: gyroscopic modes grow.",
+                f"Found the rate {worst.real:.4g} per second at {abs(worst.imag):.4g} rad/s.",
+                "Use st.linearize for all eigenvalues.",
             )
-        kept = np.flatnonzero(swing >= 0)
-        kept = kept[np.argsort(swing[kept])][:count]
-        shapes = vectors[:n, kept]
-        scale = np.sqrt(np.abs(np.sum(shapes.conj() * (M @ shapes), axis=0)))
-        return swing[kept] ** 2, (shapes / scale).T
+        )
+    still = np.flatnonzero(np.abs(rates) <= moved)
+    return np.concatenate([still[::2], np.flatnonzero((swing > 0) & (np.abs(rates) > moved))])
 
 
 def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,130 @@
+"""Modes with gyroscopic forces, under constraints, in every unit."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+UNITS = [1e-9, 1.0, 1e9]
+x, y, z = st.coordinates("x y z")
+a, b = st.coordinates("alpha beta")
+
+
+def foucault(turn, length, g=9.81, shift=0.0):
+    """A pendulum by places and a rod, seen from a turning frame."""
+    X, Y, Z = x - shift, y - shift, z - shift
+    v = (x.dot - turn * Y, y.dot + turn * X, z.dot)
+    return st.System(
+        kinetic=sum(c**2 for c in v) / 2,
+        potential=g * Z,
+        constraints=[X**2 + Y**2 + Z**2 - length**2],
+    )
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("turn", [0.01, 0.3, 0.9, 1.1, 3.0])
+def test_a_pendulum_seen_from_a_turning_frame_has_two_frequencies(turn, unit):
+    """ω = |√(g/l) ± Ω|, below and above the speed at which the energy loses its minimum."""
+    own = np.sqrt(9.81 / (2 * unit))
+    bob = foucault(turn * own, 2 * unit)
+    for at in ({z: -2 * unit}, st.statics(bob, start={z: -2 * unit}, kind="any")):
+        found = st.modes(bob, at=at, count=2)
+        expected = np.sort(own * np.abs([1 - turn, 1 + turn]))
+        np.testing.assert_allclose(found.frequencies, expected, rtol=1e-10)
+        # The bob goes round in circles: x and y are a quarter of a turn apart.
+        for shape in found.vectors:
+            np.testing.assert_allclose(
+                shape[0] / shape[1], 1j * np.sign((shape[0] / shape[1]).imag)
+            )
+        assert found.gyroscopic and found.residual < 1e-10
+
+
+def test_a_shifted_origin_changes_no_mode():
+    found = st.modes(foucault(0.5, 2.0, shift=1e6), at={x: 1e6, y: 1e6, z: 1e6 - 2}, count=2)
+    own = np.sqrt(9.81 / 2)
+    np.testing.assert_allclose(found.frequencies, [own - 0.5, own + 0.5], rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_rotor_on_a_rigid_shaft_whirls_forward_and_backward(unit):
+    """(I + mL²)ω² ∓ JΩω − kL² = 0, with the place of the disc held by constraints."""
+    mass, length, disc, polar = 2.0, 0.7 * unit, 0.3 * unit**2, 0.5 * unit**2
+    stiff, spin = 90.0, 40.0
+    rotor = st.System(
+        kinetic=mass * (x.dot**2 + y.dot**2) / 2
+        + disc * (a.dot**2 + b.dot**2) / 2
+        + polar * spin * a.dot * b,
+        potential=stiff * (x**2 + y**2) / 2,
+        constraints=[x - length * b, y + length * a],
+    )
+    found = st.modes(rotor, count=4)
+    inertia, turn = disc + mass * length**2, polar * spin
+    root = np.sqrt(turn**2 + 4 * inertia * stiff * length**2)
+    expected = np.array([root - turn, root + turn]) / (2 * inertia)
+    assert len(found) == 2
+    np.testing.assert_allclose(found.frequencies, expected, rtol=1e-11)
+    np.testing.assert_allclose(st.linearize(rotor).frequencies, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_turning_systems_under_constraints(seed):
+    """The same frequencies as with the constraints solved by hand, by another route."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(4, 8)), int(rng.integers(1, 3))
+    q = st.coordinates(" ".join(f"q{i}" for i in range(n)))
+    v = np.array([c.dot for c in q])
+    root = rng.standard_normal((2, n, n))
+    M, K = (r @ r.T + 0.1 * np.eye(n) for r in root)
+    G = rng.standard_normal((n, n))
+    rows = rng.standard_normal((m, n))
+    here = np.array(q)
+    system = st.System(
+        kinetic=v @ M @ v / 2 + v @ G @ here,
+        potential=here @ K @ here / 2,
+        constraints=[*(rows @ here), (rows[0] + rows[-1]) @ here],
+        coordinates=q,
+    )
+    free = np.linalg.svd(rows)[2][m:].T
+    M, K, C = (free.T @ X @ free for X in (M, K, G - G.T))
+    k = n - m
+    lead = np.block(
+        [[np.zeros((k, k)), np.eye(k)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]]
+    )
+    expected = np.sort(np.abs(np.linalg.eigvals(lead).imag))[::2]
+    found = st.modes(system, count=n)
+    assert len(found) == k
+    np.testing.assert_allclose(found.frequencies, expected, rtol=1e-8)
+
+
+def test_free_motions_of_a_turning_system_are_zero_frequencies():
+    """A charge in a field of force 2Ω and no spring: one turns at 2Ω, one rests."""
+    charge = st.System(
+        kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2 + 3.0 * x.dot * y, constraints=[z - x]
+    )
+    # On the plane z = x the mass along x is two.
+    np.testing.assert_allclose(
+        st.modes(charge, count=2).frequencies, [0, 3 / np.sqrt(2)], atol=1e-7
+    )
+
+
+def test_a_large_turning_system_under_constraints():
+    """A turning string, its middle held by a constraint instead of a fixed end: ω = |kπc ± Ω|."""
+    X = st.positions("X")
+    turn = 0.5
+    u, w = (st.field(name, over=(X, 0, 2)) for name in "uw")
+    string = st.Continuum(
+        kinetic=((u.dot - turn * w) ** 2 + (w.dot + turn * u) ** 2) / 2,
+        potential=(u.diff(X) ** 2 + w.diff(X) ** 2) / 2,
+        fixed={e.at(p): 0 for e in (u, w) for p in (0, 2)},
+        parts=[st.System(constraints=[u.at(1), w.at(1)])],
+    )
+    found = st.modes(st.discretize(string, elements=120, degree=1), count=4)
+    assert len(found.q) > 200
+    expected = [np.pi - turn] * 2 + [np.pi + turn] * 2
+    np.testing.assert_allclose(found.frequencies, expected, rtol=1e-3)
+
+
+def test_modes_that_grow_are_refused():
+    bob = foucault(0.1, 2.0)
+    with pytest.raises(st.DerivationError, match="gyroscopic modes grow"):
+        st.modes(bob, at={z: 2.0})
