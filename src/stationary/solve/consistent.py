@@ -303,9 +303,17 @@ class _Place:
         return _ROUNDING * (abs(A) @ np.abs(q))
 
     def rates(self, q: np.ndarray, v: np.ndarray, A: Any) -> np.ndarray:
-        """Return how large the terms of each row's Ṙ = A v + b are."""
+        """Return how large the terms of each row's Ṙ = A v + b are.
+
+        What stands still beside what moves is measured by a millionth of that: its velocities are
+        what rounding has left of the others.
+        """
         drive = self._constraints(self.t, q, v, self.u, self.p)[4]
-        return abs(A) @ np.abs(v) + np.abs(drive)
+        terms = abs(A) @ np.abs(v) + np.abs(drive)
+        slopes = np.asarray(abs(A).max(axis=1).todense() if sparse.issparse(A) else abs(A).max(1))
+        slopes = slopes.ravel()
+        speeds = np.divide(terms, slopes, out=np.zeros_like(terms), where=slopes > 0)
+        return np.maximum(terms, 1e-6 * slopes * speeds.max(initial=0.0))
 
     def scales(self, q: np.ndarray) -> Scales:
         """Return the statement's own sizes at one place."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import DidNotConverge, say
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.slide import Slide
 from stationary.result.status import Status
@@ -34,6 +35,23 @@ def judged(result: Any, **known: Any) -> Any:
     if false is None:
         return result
     return replace(result, status=Status("refuted", f"what it claims is not so: {false}"))
+
+
+def passed(result: Any, asker: str, *, throw: bool, **known: Any) -> Any:
+    """Return a judged result; raise what `asker` has to say if its claims are refuted."""
+    result = judged(result, **known)
+    if throw and result.status == "refuted":
+        raise DidNotConverge(
+            say(
+                f"the answer of {asker} does not stand up to examination.",
+                f"{result.status.message[0].upper()}{result.status.message[1:]}.",
+                "It is error.solution. Ask from another start or with other numbers; if that "
+                "does not help, this is a defect of the solver that is worth reporting.",
+            ),
+            status=str(result.status),
+            solution=result,
+        )
+    return result
 
 
 @singledispatch

@@ -20,7 +20,7 @@ def balance(state: State, rtol: float, start: np.ndarray | None = None) -> list[
     if not np.all(np.abs(state.unbalanced) <= allowed):
         # Rarely needed, and dearer than all the rest.
         allowed = np.maximum(allowed, rtol * (state.stiffness @ state.scales.length))
-        allowed += _ROUNDINGS * state.noise
+        allowed += _ROUNDINGS * (state.noise + np.finfo(float).eps * state.strongest)
     if start is not None:
         pulled = np.abs(state.forces(start))
         allowed += _ROUNDINGS * np.finfo(float).eps * np.where(np.isfinite(pulled), pulled, 0.0)

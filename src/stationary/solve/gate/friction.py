@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from stationary.derive.sliding import Sliding
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.gate.state import State
-from stationary.solve.sliding.question import terms_of
+
+# Beside the fastest slip one this many times slower is judged as if it were not slower.
+_STILL = 1e-6
 
 
 def friction(state: State, rtol: float) -> list[Finding]:
@@ -15,15 +16,14 @@ def friction(state: State, rtol: float) -> list[Finding]:
     if state.y is None or not len(state.y):
         return []
     rates, B, size, power = state.slips
-    starts, pressed, _ = terms_of(Sliding(state.graph))
-    term = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rates))))
+    starts, pressed, term = state.terms
     size, power = size[starts].copy(), power[starts]
     push = np.maximum(np.asarray(state.lam)[state.rows :], 0.0)
     by_contact = pressed >= 0
     size[by_contact] *= push[pressed[by_contact]]
     y = np.asarray(state.y)
-    speeds = np.sqrt(np.bincount(term, rates**2, len(starts)))
-    forces = np.sqrt(np.bincount(term, y**2, len(starts)))
+    speeds = state.lengths(rates)
+    forces = state.lengths(y)
     strength = max(float(forces.max(initial=0.0)), float(size[power == 0].max(initial=0.0)))
     allowed = rtol * np.maximum(size, 1e-3 * strength) + 1e-300
 
@@ -39,13 +39,23 @@ def friction(state: State, rtol: float) -> list[Finding]:
         return found
     # A slip that is small beside the rates it is the difference of has no direction of its own.
     terms = abs(B) @ np.abs(state.v) + np.abs(rates)
-    slop = rtol * np.sqrt(np.bincount(term, terms**2, len(starts)))
-    law = size * np.where(dry, 1.0, speeds ** np.where(dry, 1.0, power))
+    slop = state.lengths(terms)
+    slop = rtol * np.maximum(slop, _STILL * slop.max(initial=0.0))
+    powers = np.where(dry, 1.0, power)
+    law = size * np.where(dry, 1.0, speeds**powers)
     with np.errstate(divide="ignore", invalid="ignore"):
         along = np.where(speeds[term] > 0, law[term] * rates / speeds[term], 0.0)
         unsure = np.where(speeds > 0, slop / speeds, np.inf)
-    off = np.sqrt(np.bincount(term, (y - along) ** 2, len(starts)))
+    off = state.lengths(y - along)
     slides = (speeds > slop) | ~dry
     off = np.where(slides, off, 0.0)
-    allowed = allowed + rtol * law + np.where(slides & dry, 2 * size * np.minimum(unsure, 1.0), 0.0)
+    # Drag below the first power is infinitely steep at rest: there the last digits of rates count.
+    rounding = 64 * np.finfo(float).eps * state.lengths(terms)
+    steep = np.where(dry, 0.0, size * ((speeds + rounding) ** powers - speeds**powers))
+    allowed = (
+        allowed
+        + rtol * law
+        + steep
+        + np.where(slides & dry, 2 * size * np.minimum(unsure, 1.0), 0.0)
+    )
     return found + measured("friction opposes the slip:", off, allowed, name)

@@ -14,7 +14,7 @@ from stationary.derive.graph import Graph
 from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
 from stationary.solve.scales import Scales, scales_of
-from stationary.solve.sliding.question import evaluated
+from stationary.solve.sliding.question import evaluated, terms_of
 
 # How many times the last digits of the coordinates are shaken to see what that changes.
 _SHAKES = 3
@@ -99,10 +99,24 @@ class State:
         return self._left(self.q)
 
     @cached_property
+    def terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the rates of each friction term begin, its contact or −1, and the term of each."""
+        starts, pressed, _ = terms_of(Sliding(self.graph))
+        count = 0 if self.y is None else len(self.y)
+        return starts, pressed, np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
+
+    def lengths(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the length of the vector of each friction term."""
+        return np.sqrt(np.bincount(self.terms[2], vectors**2, len(self.terms[0])))
+
+    @cached_property
     def pulls(self) -> np.ndarray:
         """The size of the forces on each coordinate, whatever their signs."""
         size = np.abs(self.forces(self.q)) + abs(self.holds[2]).T @ np.abs(self.lam)
-        return size if self.y is None else size + abs(self.slips[1]).T @ np.abs(self.y)
+        if self.y is None or not len(self.y):
+            return size
+        # A force in a plane is rounded as a whole: no component is sharper than the largest.
+        return size + abs(self.slips[1]).T @ self.lengths(self.y)[self.terms[2]]
 
     @cached_property
     def noise(self) -> np.ndarray:
@@ -112,6 +126,14 @@ class State:
         shaken = [self.q + ulps * rng.choice([-1.0, 1.0], len(ulps)) for _ in range(_SHAKES)]
         found = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
         return np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+
+    @cached_property
+    def strongest(self) -> np.ndarray:
+        """What the strongest forces would do to each coordinate: their digits are shared by all."""
+        size = abs(self.holds[2]).sum(axis=0) * np.abs(self.lam).max(initial=0.0)
+        if self.y is not None and len(self.y):
+            size = size + abs(self.slips[1]).sum(axis=0) * np.abs(self.y).max()
+        return np.asarray(size).ravel()
 
     @cached_property
     def stiffness(self) -> Any:

@@ -18,6 +18,7 @@ from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
+from stationary.solve.gate import passed
 from stationary.solve.sliding.coulomb import pressed
 from stationary.solve.sliding.others import compared
 from stationary.solve.sliding.problem import Answer, largest
@@ -234,7 +235,7 @@ def _step(
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
-    return step
+    return passed(step, "sliding", throw=throw)
 
 
 def _require_convex(place: Place, outcome: Outcome) -> None:
