@@ -141,6 +141,7 @@ GLOSSARY = {
     "ode": "the first-order equation to integrate",
     "y": "state of the first-order equation",
     "end": "time at which a stretch ends",
+    "states": "coordinates and velocities that shall be states",
     "grid": "times at which states are wanted",
     "dense": "whether states between those times are wanted",
     # failures

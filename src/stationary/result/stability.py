@@ -66,8 +66,10 @@ def spectrum(
     if rounding is not None:
         unit = np.diag(back)
         entries = rounding / unit[:, None] * unit
-        noise = np.sum(np.abs(left) * (entries @ np.abs(right)), axis=0) / overlap
-        moved = np.maximum(moved, np.minimum(noise, size))
+        noise = np.sum(np.abs(left) * (entries @ np.abs(right)), axis=0)
+        # As far as an eigenvalue that is three in one.
+        most = size * np.cbrt(noise / (size or 1.0))
+        moved = np.maximum(moved, np.minimum(noise / overlap, most))
     vectors = back @ right
     return values, vectors / np.linalg.norm(vectors, axis=0), moved
 

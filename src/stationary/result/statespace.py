@@ -23,6 +23,8 @@ class StateSpace(AbstractShown):
     A, B, C, D : ndarray
     states, inputs, outputs : tuple of str
         Names; states are deviations of coordinates and velocities.
+    at : State
+        The operating point: coordinates and velocities by symbol or by name.
     E : ndarray
         Descriptor form E ż = F z + G u over z = (δq, δv, δλ), with `F` and `G`.
 
@@ -47,6 +49,7 @@ class StateSpace(AbstractShown):
     G: np.ndarray
     judgement: Status | None = None
     rounding: np.ndarray | None = None
+    at: Any = None
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,6 +111,12 @@ class StateSpace(AbstractShown):
             inputs=list(self.inputs) or None, outputs=list(self.outputs),
         )  # fmt: skip
 
+    def _point(self) -> str:
+        """Return what of the operating point is not zero."""
+        found = {k: v for k, v in (self.at or {}).items() if v}
+        some = ", ".join(f"{k} = {v:.6g}" for k, v in list(found.items())[:8])
+        return some + (", …" if len(found) > 8 else "") if found else "the origin, at rest"
+
     def __repr__(self) -> str:
         def shown(z: complex, moved: float) -> str:
             return f"{z.real:.4g}" if abs(z.imag) <= moved else f"{z.real:.3g}{z.imag:+.4g}i"
@@ -117,6 +126,7 @@ class StateSpace(AbstractShown):
         return (
             f"StateSpace of {len(self.states)} states, {self.stability}\n"
             f"  states       {', '.join(self.states)}\n"
+            f"  at           {self._point()}\n"
             f"  inputs       {', '.join(self.inputs) or 'none'}\n"
             f"  eigenvalues  {', '.join(map(shown, values[:8], moved[:8]))}"
         )

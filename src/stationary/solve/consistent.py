@@ -46,6 +46,12 @@ _RANK_OF_SQUARES = 1e-13
 # Violations below this, relative to the size of a row, are none; those below the second are near.
 _CONSISTENT, _NEAR = 1e-9, 1e-8
 
+# What to do where values that were given contradict the constraints.
+_HELD = (
+    "What is given is held, and what is left out is found: give other values, leave some out, or "
+    "pass at=st.consistent(system, …)."
+)
+
 # Moves below this, relative to the size of a coordinate, change nothing.
 _SETTLED = 1e-13
 
@@ -145,12 +151,22 @@ def consistent(
 
 
 def repaired(
-    graph: Graph, p: np.ndarray, t: float, q: np.ndarray, v: np.ndarray, *, repair: bool
+    graph: Graph,
+    p: np.ndarray,
+    t: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    *,
+    repair: bool,
+    given: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> State:
-    """Move a state onto the constraints, and find out which of them are independent."""
+    """Move a state onto the constraints, and find out which of them are independent.
+
+    Of coordinates and of velocities, those that are `given` stay as they are.
+    """
     if not graph.layout.multipliers:
         return State(graph, q, v, 0.0, (), ())
-    place = _Place(graph, p, t, q)
+    place = _Place(graph, p, t, q, given)
     R, Rdot, A = place.violation(q, v)
     slopes = np.asarray(abs(A).sum(axis=1)).ravel()
     bad = np.flatnonzero(~np.isfinite(R + Rdot + slopes))
@@ -185,7 +201,9 @@ def repaired(
                 new_R * far,
                 np.zeros_like(R),
                 "No state near the start satisfies all of them: they contradict each other, or "
-                "the start is too far away. Remove one, or start closer.",
+                "the start is too far away. Remove one, or start closer."
+                if given is None
+                else _HELD,
             )
         )
     new_v = place.velocity(new_q, v)
@@ -198,7 +216,9 @@ def repaired(
                 graph,
                 np.zeros_like(R),
                 Rdot * late,
-                "These velocities contradict each other: remove a constraint, or start elsewhere.",
+                "These velocities contradict each other: remove a constraint, or start elsewhere."
+                if given is None
+                else _HELD,
             )
         )
     rows = place.independent(new_q, new_v)
@@ -281,13 +301,14 @@ def _projected_together(
 class _Place:
     """The constraints of a system at one time, as numbers; matrices of small ones are dense."""
 
-    def __init__(self, graph: Graph, p: np.ndarray, t: float, q: np.ndarray):
+    def __init__(self, graph: Graph, p: np.ndarray, t: float, q: np.ndarray, given: Any = None):
         self.graph, self.p, self.t = graph, p, t
         self.u = np.zeros(len(graph.system.inputs))
         self.dense = graph.system.size + graph.layout.multipliers <= _DENSE_UP_TO
         self._constraints = numeric(graph, "constraints", dense=self.dense)
         self._dynamics = numeric(graph, "dynamics", dense=self.dense)
         self._somewhere, self._sizes = q, None
+        self._given = given or (np.zeros(len(q), dtype=bool),) * 2
 
     def violation(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return R, Ṙ and A."""
@@ -339,8 +360,16 @@ class _Place:
         M = self.mass(q, v)
         return metric(M, self.rows(q, v), self.sizes) if self.dense else M
 
-    def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one."""
+    def step(self, M: Any, A: Any, pull: np.ndarray, R: np.ndarray, order: int = 0) -> np.ndarray:
+        """Return the x nearest to `pull` in the metric M with A x = −R, as far as there is one.
+
+        What is given, of the coordinates or, in order 1, of the velocities, does not move.
+        """
+        given = self._given[order]
+        if given.any():
+            free = sparse.diags((~given).astype(float))
+            A, M = A @ free, free @ M @ free + sparse.diags(given * M.diagonal())
+            M = np.asarray(M.todense()) if self.dense and sparse.issparse(M) else M
         if self.dense:
             return self._dense_step(M, A, pull, R)
         # A trace of −ε on the diagonal keeps redundant rows from making the matrix singular.
@@ -445,7 +474,7 @@ class _Place:
         M, A = self.mass(q, v), self.rows(q, v)
         for _ in range(2):
             _, Rdot, _ = self.violation(q, v)
-            v = v + self.step(M, A, np.zeros_like(v), Rdot)
+            v = v + self.step(M, A, np.zeros_like(v), Rdot, 1)
         return v
 
     def independent(self, q: np.ndarray, v: np.ndarray) -> tuple[int, ...]:
@@ -485,4 +514,5 @@ def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str
         for i in worst
         if R[i] or Rdot[i]
     )
-    return say("the start violates constraints.", f"Found: {found}; expected zero.", remedy)
+    what = "the operating point" if remedy == _HELD else "the start"
+    return say(f"{what} violates constraints.", f"Found: {found}; expected zero.", remedy)

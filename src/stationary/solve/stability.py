@@ -9,12 +9,13 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import orth, qr
+from scipy.linalg import orth
 
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.each import Repeated
+from stationary.model.fields import Field
 from stationary.model.layout import Layout, name_of
 from stationary.model.system import System, written_out
 from stationary.model.terms import Constraint, vector
@@ -24,12 +25,19 @@ from stationary.result.status import Status
 from stationary.solve.consistent import repaired
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.linear import tangent_basis
+from stationary.solve.scales import scales_of
 from stationary.solve.search import Search
 from stationary.solve.statics import refuse
 from stationary.solve.still import balance_of
 
 # Accelerations below this, relative to the forces at work, count as none.
 _STEADY = 1e-7
+
+# Velocities this many times smaller than the largest are none.
+_DRIFT = 1e-9
+
+# Of those that tell at least this part of what the best would tell, the first declared is a state.
+_PREFERRED = 0.1
 
 # Looks at the same point with other last digits, which tell what rounding does to a matrix.
 _LOOKS = 5
@@ -42,6 +50,7 @@ def linearize(
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     outputs: Sequence[Any] | None = None,
+    states: Sequence[Any] | None = None,
     t: float | None = None,
 ) -> StateSpace:
     """Linearize the equations of motion about an equilibrium or a steady motion.
@@ -50,8 +59,10 @@ def linearize(
     ----------
     system : System
     at : Equilibrium or dict, optional
-        The operating point: an equilibrium, or coordinates and velocities. A coordinate with a
-        velocity must be cyclic: the motion is then steady, and the coordinate itself is no state.
+        The operating point: an equilibrium, or coordinates and velocities. What is given is held;
+        what is left out follows from the constraints, or is zero; ``lin.at`` is what came out. A
+        coordinate with a velocity must be cyclic: the motion is then steady, and the coordinate
+        itself is no state.
         Contacts that push at an equilibrium hold as constraints do; open ones do not count.
     params : dict, optional
         Values of parameters; those of the equilibrium, if one is given, else the defaults.
@@ -59,6 +70,9 @@ def linearize(
         Values of the inputs at the operating point; zero where left out.
     outputs : list of expressions, optional
         What is observed; all coordinates that are states when left out.
+    states : list, optional
+        Coordinates, with which come their velocities, and velocities that shall be the states.
+        They must not depend on others. When left out, the first as declared that tell the motion.
     t : float, optional
         Time, for systems that depend on it; that of the equilibrium, else zero.
 
@@ -111,16 +125,31 @@ def linearize(
     q, v = (at.q, np.zeros_like(at.q)) if still else layout.state(at, values)
     given = {u.name: 0.0 for u in system.inputs} | given
     driven = drives(layout, given, (t, t))
-    state = repaired(graph, values, t, q, v, repair=True)
+    held = None if still or not at else _given(layout, at)
+    state = repaired(graph, values, t, q, v, repair=True, given=held)
     sizes = check_inertia(graph, values, t, state.q, state.v)
     numbers = tuple(("number", None) for _ in system.inputs)
     kernel = kernel_of(system, numbers, state.rows, False, sizes)
     u = _values(driven, layout, t, state.q, state.v, values)
     point = _Point(kernel, values, u, t, state.q, state.v)
-    made = point.reduced(None if outputs is None else vector(list(outputs), "an output"))
+    if not still:
+        point.require_steady()
+    observed = None if outputs is None else vector(list(outputs), "an output")
+    asked = [] if states is None else [layout.resolve(key, "states") for key in states]
+    made = replace(point.reduced(observed, asked), at=state)
     if np.any(state.v) or system.pfaffian:
         return made
     return replace(made, judgement=_at_rest(layout, values, u, t, state.q))
+
+
+def _given(layout: Layout, at: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which coordinates and which velocities an operating point gives."""
+    given = np.zeros(layout.system.size, dtype=bool), np.zeros(layout.system.size, dtype=bool)
+    for key in at:
+        if not isinstance(key, Field):
+            places, order = layout.resolve(key, "at")
+            given[order][places] = True
+    return given
 
 
 def _at_rest(layout: Layout, values: np.ndarray, u: np.ndarray, t: float, q: np.ndarray) -> Status:
@@ -198,28 +227,125 @@ class _Point:
             np.asarray(rate).ravel()[keep], np.asarray(slope)[keep, keep], np.asarray(push)[keep]
         )  # fmt: skip
 
-    def reduced(self, outputs: Any) -> StateSpace:
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Roots of the masses of the coordinates, which make metres and radians one measure."""
+        M = numeric(self.kernel.graph, "mass")(self.t, self.q, self.v, self.u, self.params)[0]
+        roots = np.sqrt(np.abs(M.diagonal()))
+        typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
+        return np.where(roots > 1e-6 * typical, roots, typical)
+
+    @cached_property
+    def drifting(self) -> np.ndarray:
+        """Coordinates that move at the operating point."""
+        speeds = self.weights * np.abs(self.v)
+        return np.flatnonzero(speeds > _DRIFT * speeds.max(initial=0.0))
+
+    def reduced(self, outputs: Any, asked: list[tuple[np.ndarray, int]]) -> StateSpace:
         """Restrict to what can move: on the constraints, without coordinates that only drift."""
-        rate, J, B = self.matrices(self.y)
+        _, J, B = self.matrices(self.y)
         n, layout = self.n, self.kernel.layout
-        drifting = np.flatnonzero(np.abs(self.v) > 0)
-        self._require_steady(rate, J, drifting)
+        self._require_cyclic(J)
         labels = [layout.name(i) for i in range(n)] + [layout.name(i) + ".dot" for i in range(n)]
-        kept = np.array([i for i in range(2 * n) if i not in set(drifting.tolist())])
+        kept = np.setdiff1d(np.arange(2 * n), self.drifting)
         # Without the coordinates that drift some directions are lost: what is left is a basis.
-        tangent = orth(self._tangent(drifting)[kept], rcond=1e-10)
-        # States are chosen among the coordinates and velocities themselves, the first that suffice.
-        chosen = _independent(tangent)
+        tangent = orth(self._tangent()[kept], rcond=1e-10)
+        first = self._asked(asked, labels, kept)
+        chosen = self._chosen(tangent, kept, first)
         basis = tangent @ np.linalg.inv(tangent[chosen])
+        rounding = self._rounding(kept)[chosen] @ np.abs(basis)
         J, B = J[np.ix_(kept, kept)], B[kept]
+        A, B = J[chosen] @ basis, B[chosen]
+        if first:
+            alone = np.isin(chosen, first)
+            self._require_alone(A, rounding, chosen, alone, [labels[i] for i in kept])
+            A, B, basis = A[np.ix_(alone, alone)], B[alone], basis[:, alone]
+            rounding, chosen = rounding[np.ix_(alone, alone)], chosen[alone]
         states = tuple(labels[kept[i]] for i in chosen)
         C, D, observed = self._observed(outputs, kept, basis, states)
         E, F, G = self._descriptor()
         return StateSpace(
-            A=J[chosen] @ basis, B=B[chosen], C=C, D=D, states=states,
+            A=A, B=B, C=C, D=D, states=states,
             inputs=names(self.kernel.graph.system.inputs), outputs=observed, E=E, F=F, G=G,
-            rounding=self._rounding(kept)[chosen] @ np.abs(basis),
+            rounding=rounding,
         )  # fmt: skip
+
+    def _asked(self, asked: list, labels: list[str], kept: np.ndarray) -> list[int]:
+        """Return the places of the states that were asked for; coordinates bring velocities."""
+        wanted: list[int] = []
+        for places, order in asked:
+            flat = np.ravel(places).tolist()
+            wanted += [i for i in flat] if order == 0 else []
+            wanted += [self.n + i for i in flat]
+        missing = [labels[i] for i in wanted if i not in set(kept.tolist())]
+        if missing:
+            raise StatementError(
+                say(
+                    f"'{missing[0]}' moves at the operating point and can be no state.",
+                    "A coordinate that drifts steadily has no small deviation.",
+                    "Ask for its velocity, or for other coordinates.",
+                )
+            )
+        return [int(np.flatnonzero(kept == i)[0]) for i in dict.fromkeys(wanted)]
+
+    def _chosen(self, tangent: np.ndarray, kept: np.ndarray, first: list[int]) -> np.ndarray:
+        """Return which coordinates and velocities are the states.
+
+        In the order as declared, passing over what those before it nearly tell: in units of
+        mass, so that neither units nor last digits have a say.
+        """
+        scaled = tangent * np.concatenate([self.weights] * 2)[kept, None]
+        positions = np.flatnonzero(kept < self.n)
+        spent: list[int] = []
+        left = scaled.copy()
+        sizes = np.linalg.norm(scaled, axis=1)
+        for group in (first, positions.tolist(), list(range(len(kept)))):
+            while len(spent) < tangent.shape[1]:
+                free = [i for i in group if i not in spent]
+                own = np.linalg.norm(left[free], axis=1) if free else np.zeros(0)
+                if not len(own) or own.max() <= 1e-8 * sizes.max():
+                    break
+                k = (
+                    free[0]
+                    if group is first
+                    else free[int(np.argmax(own > _PREFERRED * own.max()))]
+                )
+                size = np.linalg.norm(left[k])
+                if group is first and size <= 1e-6 * sizes[k] or not size:
+                    break
+                along = left[k] / size
+                left = left - np.outer(left @ along, along)
+                spent.append(k)
+            if group is first and set(first) - set(spent):
+                self._refuse_dependent([i for i in first if i not in spent][0], kept)
+        return np.sort(spent)
+
+    def _refuse_dependent(self, k: int, kept: np.ndarray) -> None:
+        place, rate = int(kept[k]) % self.n, ".dot" * bool(kept[k] >= self.n)
+        raise StatementError(
+            say(
+                f"'{self.kernel.layout.name(place)}{rate}' is no state of its own.",
+                "Found that it does not move, or follows from the other states that were asked "
+                "for, by the constraints.",
+                "Ask for fewer states, or for others.",
+            )
+        )
+
+    def _require_alone(self, A, rounding, chosen, alone: np.ndarray, labels: list[str]) -> None:
+        """Refuse states that depend on others that were not asked for."""
+        within = np.abs(A[alone]).max(axis=1, initial=0.0, where=alone[None, :])
+        others = np.abs(A[np.ix_(alone, ~alone)])
+        tied = others > 64 * rounding[np.ix_(alone, ~alone)] + 1e-12 * within[:, None]
+        if tied.any():
+            i, j = np.argwhere(tied)[0]
+            one, other = labels[chosen[alone][i]], labels[chosen[~alone][j]]
+            raise StatementError(
+                say(
+                    f"'{one}' depends on '{other}', which was not asked for.",
+                    f"Found the slope {others[i, j]:.3g} of its rate.",
+                    f"Ask for '{other}' too, or leave `states` out.",
+                )
+            )
 
     def _rounding(self, kept: np.ndarray) -> np.ndarray:
         """Return by how much the last digits of the operating point change ∂ẏ/∂y."""
@@ -231,35 +357,55 @@ class _Point:
         middle = several[0]
         return 4 * np.max([np.abs(X - middle) for X in several], axis=0) + eps * np.abs(middle)
 
-    def _require_steady(self, rate: np.ndarray, J: np.ndarray, drifting: np.ndarray) -> None:
+    def require_steady(self) -> None:
+        """Refuse a point at which something accelerates."""
         n, layout = self.n, self.kernel.layout
-        a = rate[n:]
-        scale = max(1.0, np.abs(J).max() * max(1.0, np.abs(self.y).max()) * 1e-3)
-        worst = int(np.argmax(np.abs(a))) if n else 0
-        if n and np.abs(a[worst]) > _STEADY * scale:
-            raise StatementError(
-                say(
-                    "the operating point is neither an equilibrium nor a steady motion.",
-                    f"Found the acceleration {a[worst]:.3g} of '{layout.name(worst)}', expected "
-                    "none.",
-                    "Find one with st.statics or st.equilibria, or give the inputs that hold it.",
-                )
+        rate, J, _ = self.matrices(self.y)
+        a, by_q, by_v = rate[n:], np.abs(J[n:, :n]), np.abs(J[n:, n:])
+        scales = scales_of(self.kernel.graph, self.params, self.t, self.q, u=self.u)
+        # What bends has a length; what does not is as far away as its place says.
+        reach = np.maximum(scales.length, np.abs(self.q))
+        shared = np.max(self.weights * reach, initial=0.0) / self.weights
+        small = _STEADY * (by_q @ np.maximum(reach, shared) + by_v @ np.abs(self.v))
+        if (np.abs(a) <= small).all() and self._same(J, a, 1.0, 1e-6):
+            return
+        # The matrices of the equilibrium next to it are the same to the last digits.
+        if self._same(J, a, 1.0, 64 * np.finfo(float).eps) and not self._same(J, a, 1e7, 1e-6):
+            return
+        worst = int(np.argmax(np.abs(a) * self.weights))
+        raise StatementError(
+            say(
+                "the operating point is neither an equilibrium nor a steady motion.",
+                f"Found the acceleration {a[worst]:.3g} of '{layout.name(worst)}', expected none.",
+                "Find one with st.statics or st.equilibria, or give the inputs that hold it.",
             )
-        for i in drifting:
-            if np.abs(J[n:, i]).max(initial=0.0) > 1e-9 * max(1.0, np.abs(J).max()):
+        )
+
+    def _same(self, J: np.ndarray, a: np.ndarray, times: float, within: float) -> bool:
+        """Tell whether matrices stay the same on the way to where nothing accelerates."""
+        n = self.n
+        move = -np.linalg.lstsq(J[n:, :n], a, rcond=1e-10)[0]
+        there = self.matrices(np.concatenate([self.q + times * move, self.v]))[1]
+        return bool(np.abs(there - J).max() <= within * np.abs(J).max())
+
+    def _require_cyclic(self, J: np.ndarray) -> None:
+        scaled = np.abs(J[self.n :, : self.n]) * self.weights[:, None] / self.weights
+        for i in self.drifting:
+            if scaled[:, i].max(initial=0.0) > 1e-9 * scaled.max():
                 raise StatementError(
                     say(
-                        f"'{layout.name(int(i))}' moves at the operating point and is not cyclic.",
+                        f"'{self.kernel.layout.name(int(i))}' moves at the operating point and is "
+                        "not cyclic.",
                         "Found accelerations that depend on it; a steady motion has none.",
                         "Give it no velocity, or choose a coordinate that nothing depends on.",
                     )
                 )
 
-    def _tangent(self, drifting: np.ndarray) -> np.ndarray:
+    def _tangent(self) -> np.ndarray:
         """Return a basis of the small motions that the constraints allow."""
         n, rows = self.n, list(self.kernel.rows)
         if not rows:
-            return np.eye(2 * n)[:, [i for i in range(2 * n) if i not in set(drifting.tolist())]]
+            return np.eye(2 * n)[:, np.setdiff1d(np.arange(2 * n), self.drifting)]
         slopes = _row_slopes(self.kernel)(self.t, self.q, self.v, self.u, self.params)
         A, of_rate = (np.asarray(x)[rows] for x in slopes)
         held = self._holonomic()
@@ -351,11 +497,3 @@ def _force_slopes(kernel: Kernel) -> ca.Function:
     _, q, v, u, _ = arguments
     slopes = [ca.jacobian(force, x) for x in (q, v, u)]
     return ca.Function("force_slopes", [*arguments, lam], [*slopes, A, of_rate])
-
-
-def _independent(basis: np.ndarray) -> np.ndarray:
-    """Return rows of a basis that are independent, as well conditioned as they come."""
-    if basis.shape[0] == basis.shape[1]:
-        return np.arange(basis.shape[0])
-    _, _, pivots = qr(basis.T, pivoting=True, mode="economic")
-    return np.sort(pivots[: basis.shape[1]])
