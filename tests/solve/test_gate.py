@@ -92,3 +92,28 @@ def test_a_sliding_step_is_believed_and_a_wrong_one_is_not(ask, unit):
         forces = {name: np.array(step.forces[name])}
         forces[name][k] *= 1 + 1e-4
         assert judged(replace(step, forces=forces)).status == "refuted", k
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_limit_load_is_believed_and_a_wrong_one_is_not(unit):
+    system, at = pushed(unit, 3.0)
+    x, y, phi = system.coordinates
+    P = st.inputs("P")
+    part = st.System(friction=system.friction, loads=[st.Load((P, 0.3 * P), on=(x, y))])
+    limit = st.limit_load(part, load=P, at={x: 3 * unit})
+
+    def there(factor):
+        return (0.0, np.array([3 * unit, 0.0, 0.0]), np.array([factor])), np.zeros(0)
+
+    assert judged(limit, at=there).status == "collapses"
+    for end in ("low", "high"):
+        right = getattr(limit, end)
+        mode = np.array(right.mode)
+        mode[2] *= 1.01
+        forces = {name: 1.0001 * np.asarray(f) for name, f in right.forces.items()}
+        for wrong in (
+            replace(right, factor=1.0001 * right.factor),
+            replace(right, mode=type(right.mode).of(mode, limit.graph.layout)),
+            replace(right, forces=forces),
+        ):
+            assert judged(replace(limit, **{end: wrong}), at=there).status == "refuted"

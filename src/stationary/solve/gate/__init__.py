@@ -6,6 +6,7 @@ the status of what is not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -14,10 +15,12 @@ import numpy as np
 
 from stationary.errors import DidNotConverge, say
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.limits import LimitLoad
 from stationary.result.slide import Slide
 from stationary.result.status import Status
 from stationary.result.step import Step
 from stationary.solve.gate.balance import balance
+from stationary.solve.gate.collapse import collapse
 from stationary.solve.gate.constraints import constraints, rates
 from stationary.solve.gate.contacts import contacts
 from stationary.solve.gate.finding import Finding, worst
@@ -27,6 +30,9 @@ from stationary.solve.gate.state import State
 # How far from true a claim may be, relative to what is at work: of rest, and of sliding, where
 # forces of different size share one tolerance.
 _REST, _SLIDING = 1e-9, 1e-6
+
+#: Time, configuration and inputs; and the parameters.
+Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 def judged(result: Any, **known: Any) -> Any:
@@ -40,11 +46,12 @@ def judged(result: Any, **known: Any) -> Any:
 def passed(result: Any, asker: str, *, throw: bool, **known: Any) -> Any:
     """Return a judged result; raise what `asker` has to say if its claims are refuted."""
     result = judged(result, **known)
+    message = result.status.message
     if throw and result.status == "refuted":
         raise DidNotConverge(
             say(
                 f"the answer of {asker} does not stand up to examination.",
-                f"{result.status.message[0].upper()}{result.status.message[1:]}.",
+                f"{message[0].upper()}{message[1:]}.",
                 "It is error.solution. Ask from another start or with other numbers; if that "
                 "does not help, this is a defect of the solver that is worth reporting.",
             ),
@@ -99,6 +106,24 @@ def _(slide: Slide) -> list[Finding]:
             float(slide.t[-1] - slide.t[0]), travel,
         )  # fmt: skip
         found += [*_slides(state), *constraints(state, _SLIDING)]
+    return found
+
+
+@findings.register
+def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
+    found: list[Finding] = []
+    for end in (limit.low, limit.high):
+        if not np.isfinite(end.factor):
+            continue
+        (t, q, u), params = at(end.factor)
+        y = np.zeros(sum(r.places.size for r in limit.graph.layout.slips))
+        for rows in limit.graph.layout.slips:
+            y[rows.places] = -np.asarray(end.forces[rows.name])
+        zero, lam = np.zeros_like(q), np.asarray(end.lam)
+        state = State(limit.graph, t, q, zero, u, params, lam, y, moves=False)
+        (_, _, more), others = at(end.factor + 1.0)
+        once = replace(state, u=more, params=others).forces(q) - state.forces(q)
+        found += collapse(end, state, once, _SLIDING)
     return found
 
 

@@ -11,12 +11,15 @@ from stationary.solve.gate.state import State
 _ROUNDINGS = 64.0
 
 
-def balance(state: State, rtol: float, start: np.ndarray | None = None) -> list[Finding]:
+def balance(
+    state: State, rtol: float, start: np.ndarray | None = None, besides: np.ndarray | float = 0.0
+) -> list[Finding]:
     """Measure what is left over of the forces beside those at work, and beside rounding.
 
     At a flat minimum no force is at work nearby: there the rounding of those at the start counts.
+    `besides` are forces on each coordinate that might be at work as well.
     """
-    allowed = rtol * state.pulls
+    allowed = rtol * (state.pulls + besides)
     if not np.all(np.abs(state.unbalanced) <= allowed):
         # Rarely needed, and dearer than all the rest.
         allowed = np.maximum(allowed, rtol * (state.stiffness @ state.scales.length))

@@ -19,6 +19,7 @@ from stationary.model.terms import Load
 from stationary.result.limits import LimitEnd, LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
+from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.judge import Cones, Strength, strength
 from stationary.solve.sliding.modes import movable
@@ -75,10 +76,10 @@ def limit_load(
     require_system(system)
     t = as_time(t)
     system, name, value, params, inputs = _one_symbol(system, load, params, inputs)
-    places, questions = [], []
-    for factor in (0.0, 1.0, 2.0):
+    known = any(p.name == name for p in system.parameters)
+
+    def asked(factor: float) -> tuple[Question, Place]:
         values = {name: value * factor}
-        known = any(p.name == name for p in system.parameters)
         question = Question(
             system,
             {**(params or {}), **(values if known else {})},
@@ -86,8 +87,13 @@ def limit_load(
             (t, t),
         )
         q, _ = question.layout.state(as_place(at))
-        places.append(question.at(t, q))
-        questions.append(question)
+        return question, question.at(t, q)
+
+    def there(factor: float) -> tuple:
+        question, place = asked(factor)
+        return (t, place.q, place.u), question.params
+
+    questions, places = zip(*map(asked, (0.0, 1.0, 2.0)))
     question, place = questions[0], places[0]
     require_place(question, places[1])
     _require_rest(place)
@@ -104,9 +110,9 @@ def limit_load(
         _end(question, place, cone, found, sign * live, sign, limit)
         for found, sign, limit in zip(ends, (-1.0, 1.0), safe)
     )
-    return LimitLoad(
-        question.system, question.sliding.graph, low, high, _status(low, high, 1e-9 * scale)
-    )
+    status = _status(low, high, 1e-9 * scale)
+    limit = LimitLoad(question.system, question.sliding.graph, low, high, status)
+    return passed(limit, "limit_load", throw=True, at=there)
 
 
 # Up to so many modes of contacts all are tried.
