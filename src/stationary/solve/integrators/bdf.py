@@ -26,6 +26,9 @@ _MOST_HALVINGS = 14
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
 
+# On the last halves of a way that leads nowhere it gives up sooner.
+_LAST_STEPS = 1000
+
 # The shortest step, as a part of the way: a hundred last digits of time.
 _SHORTEST = 1e-14
 
@@ -92,7 +95,13 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
     while ahead and halvings < _MOST_HALVINGS:
         length = ahead[0] - reached[-1]
         states, taken = _run(
-            ode, (0.0, 1.0), reached[-1], length, found[-1], implicit=_implicit(ode.kernel)
+            ode,
+            (0.0, 1.0),
+            reached[-1],
+            length,
+            found[-1],
+            implicit=_implicit(ode.kernel),
+            most=_LAST_STEPS if halvings else _MOST_STEPS,
         )
         if states is None:
             ahead = [reached[-1] + length / 2]
@@ -108,10 +117,17 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _run(
-    ode: Ode, fractions: tuple, start: float, length: float, y: np.ndarray, *, implicit: bool
+    ode: Ode,
+    fractions: tuple,
+    start: float,
+    length: float,
+    y: np.ndarray,
+    *,
+    implicit: bool,
+    most: int = _MOST_STEPS,
 ) -> tuple[np.ndarray | None, int]:
     kernel = ode.kernel
-    solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit)
+    solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit, most)
     given: dict[str, Any] = {"x0": y, "p": np.concatenate([ode.p, [start, length]])}
     if implicit:
         given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
@@ -138,7 +154,7 @@ def _held(kernel: Kernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.nda
 
 @lru_cache(maxsize=32)
 def _integrator(
-    kernel: Kernel, fractions: tuple, rtol: float, atol: float, implicit: bool
+    kernel: Kernel, fractions: tuple, rtol: float, atol: float, implicit: bool, most: int
 ) -> ca.Function:
     """Return SUNDIALS on a scaled time from 0 to 1: start and length are values at run time."""
     kind = type(kernel.arguments[0])
@@ -149,7 +165,7 @@ def _integrator(
     options = {
         "reltol": rtol,
         "abstol": atol,
-        "max_num_steps": _MOST_STEPS,
+        "max_num_steps": most,
         "disable_internal_warnings": True,
         "show_eval_warnings": False,
     }
