@@ -17,6 +17,7 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
+from stationary.lower.features import Features, features_of
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
@@ -138,8 +139,9 @@ class Kernel:
         values = self.parameters + sum(SLOTS[k] for k, _ in self.signature) + bool(self.rows)
         return kind.sym("t"), kind.sym("y", self.states), kind.sym("p", values)
 
-    def _split(self) -> tuple[Any, Any, Any, Any, Any]:
-        """Express the arguments (t, q, v, u, p) of the graph by t, y, p."""
+    @cached_property
+    def inner(self) -> tuple[Any, Any, Any, Any, Any]:
+        """The arguments (t, q, v, u, p) of the graph, expressed by t, y, p."""
         t, y, p = self.arguments
         n, m = self.size, self.parameters
         q, v, values, slots = y[:n], y[n : 2 * n], p[:m], p[m:]
@@ -149,7 +151,7 @@ class Kernel:
     @cached_property
     def rhs(self) -> ca.Function:
         """The function f(t, y, p)."""
-        inner = self._split()
+        inner = self.inner
         power = self.graph.energies(*inner)[3]
         if self.rows:
             acceleration, _, supplied = self.held(*inner, self.arguments[2][-1])
@@ -183,6 +185,11 @@ class Kernel:
         return heyoka.Engine(self.rhs)
 
     @cached_property
+    def features(self) -> Features | None:
+        """What in the statement may be sharp, if anything."""
+        return features_of(self)
+
+    @cached_property
     def kinks(self) -> list[str]:
         """Operations that make a force jump or kink."""
         return heyoka.kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
@@ -197,7 +204,7 @@ class Kernel:
     @cached_property
     def inputs(self) -> ca.Function:
         """The inputs u as a function of t, y, p."""
-        return ca.Function("inputs", list(self.arguments), [self._split()[3]])
+        return ca.Function("inputs", list(self.arguments), [self.inner[3]])
 
     def expression(self, e: sp.Expr, data: tuple[sp.Symbol, ...] = ()) -> ca.Function:
         """Lower an expression to a function of t, y, the parameters and data given as columns."""

@@ -22,7 +22,7 @@ from stationary.solve.evidence import with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.linear import tangent_basis
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
@@ -138,7 +138,7 @@ def simulate(
     y = np.zeros(kernel.states)
     y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
 
-    def run(closely: bool) -> Motion:
+    def run(prove: bool) -> Motion:
         made = _Run(
             kernel=kernel,
             params=values,
@@ -150,16 +150,17 @@ def simulate(
             integrator=_choose(method, kernel),
             may_change=method == "auto",
             tolerances=(rtol, atol),
-            closely=closely,
+            closely=kernel.sudden,
+            prove=prove,
         )
         if not isinstance(made.integrator, Taylor):
             made.require_finite(y)
         return with_evidence(made.motion(y), rtol, atol)
 
-    motion = run(kernel.sudden)
-    if motion.status == "inaccurate" and motion.method == "Taylor" and not kernel.sudden:
-        # A step as long as that may have jumped over something.
-        motion = run(closely=True)
+    motion = run(prove=False)
+    if motion.status == "inaccurate" and motion.method == "Taylor":
+        # A step may have jumped over something.
+        motion = run(prove=True)
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
     return motion
@@ -216,6 +217,7 @@ class _Run:
     used: list[str] = field(default_factory=list)
     alpha: float = 0.0
     closely: bool = False
+    prove: bool = False
 
     def motion(self, y: np.ndarray) -> Motion:
         """Integrate over the whole grid and wrap up what came out."""
@@ -314,7 +316,7 @@ class _Run:
     def _ode(self, t: float) -> Ode:
         least = len(self.grid) - 1 if self.closely else 0
         longest = (self.grid[-1] - self.grid[0]) / max(_FEWEST_STEPS, least)
-        return Ode(self.kernel, self._values(t), *self.tolerances, longest)
+        return Ode(self.kernel, self._values(t), *self.tolerances, longest, self.prove)
 
     def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return how far rows of A are from losing rank, and free motions from losing inertia."""
@@ -395,7 +397,8 @@ class _Run:
         name = type(self.integrator).__name__
         if not self.used or self.used[-1] != name:
             self.used.append(name)
-        return self.integrator.pieces(self._ode(t), t, y, end, grid=grid, dense=self.watch.awake)
+        dense = self.watch.awake
+        return trusted(self.integrator.pieces(self._ode(t), t, y, end, grid=grid, dense=dense))
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

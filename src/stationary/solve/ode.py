@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,8 @@ from stationary.lower.kernel import Kernel, numeric
 class Ode:
     """The initial value problem ẏ = f(t, y, p) between two changes of its inputs.
 
-    No step shall be longer than `longest`: what is at rest now may be pushed later.
+    No step shall be longer than `longest`: what is at rest now may be pushed later. Every step
+    shall `prove` itself where that was not enough.
     """
 
     kernel: Kernel
@@ -24,6 +25,7 @@ class Ode:
     rtol: float
     atol: float
     longest: float = np.inf
+    prove: bool = False
 
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:
@@ -59,17 +61,39 @@ class Piece:
 _COARSE = 1e8
 
 
-def trusted(times: np.ndarray) -> int:
-    """Return how many of the times before a blow-up are worth keeping."""
-    enough = np.diff(times) > _COARSE * np.spacing(np.abs(times[1:]))
-    return len(times) if np.all(enough) else int(np.argmin(enough)) + 1
-
-
 class BlowUp(Exception):
     """Raised by an integrator that can go no further; its last piece is good to the end."""
 
     def __init__(self, at: float):
         self.at = at
+
+
+def trusted(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Hold back the last pieces before a blow-up that are not worth keeping."""
+    waiting: list[Piece] = []
+    try:
+        for piece in pieces:
+            waiting.append(piece)
+            if _coarse(piece.t)[-1]:
+                yield from waiting
+                waiting = []
+    except BlowUp:
+        for piece in waiting:
+            good = _coarse(piece.t)
+            count = len(good) if good.all() else int(np.argmin(good))
+            if count:
+                t = piece.t[: count + 1]
+                end = piece.evaluate(t[-1:])[0] if count < len(good) else piece.end
+                yield replace(piece, t=t, end=end, steps=min(count, piece.steps))
+            if count < len(good):
+                break
+        raise
+    yield from waiting
+
+
+def _coarse(times: np.ndarray) -> np.ndarray:
+    """Tell which steps time has enough digits for."""
+    return np.diff(times) > _COARSE * np.spacing(np.abs(times[1:]))
 
 
 class AbstractIntegrator(ABC):

@@ -39,7 +39,7 @@ _UNROLL_UP_TO = 250
 _BETWEEN_LOOKS = 0.1
 
 # Names the way in which a graph is lowered: code that another way has left on disk is not used.
-_LOWERING = "coefficients, pairs"
+_LOWERING = "coefficients, pairs, sizes, unit"
 
 # A lock older than this many seconds was left by a process that died.
 _STALE = 600.0
@@ -127,16 +127,21 @@ def _arithmetic(known: Coefficients, par: Any) -> dict[int, Callable[..., Scaled
 def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
     """Return the graph of ẏ = f(t, y, p) as heyoka's pairs of variable and derivative.
 
-    What heyoka takes for parameters is the second result, a function of p.
+    Variables are states over their sizes, and time is counted in a unit of its own: a step is as
+    long as the largest variable allows, below 1 errors count as they are, and powers of a step are
+    numbers in all units. What heyoka takes for parameters is the second result, a function of p,
+    the sizes and the unit of time.
     """
     import heyoka as hy
 
-    known = Coefficients(rhs.numel_in(2))
+    parameters = rhs.numel_in(2)
+    known = Coefficients(parameters + rhs.numel_in(1) + 1)
     arithmetic, functions = _arithmetic(known, hy.par), _functions()
     y = [hy.expression(f"y{i}") for i in range(rhs.numel_in(1))]
 
-    time = Scaled(1.0, {}, hy.time)
-    state = [Scaled(1.0, {}, x) for x in y]
+    *sizes, unit = (Scaled(1.0, {parameters + i: 1}) for i in range(len(y) + 1))
+    time = Scaled(1.0, {}, hy.time) * unit
+    state = [Scaled(1.0, {}, x) * size for x, size in zip(y, sizes)]
 
     def argument(which: int, entry: int) -> Scaled:
         if which == 2:
@@ -150,7 +155,8 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
         if op == ca.OP_INPUT:
             memory[write[0]] = argument(*read)
         elif op == ca.OP_OUTPUT:
-            rates[write[1]] = hy.expression(memory[read[0]].written(known, hy.par))
+            rate = memory[read[0]] * unit / sizes[write[1]]
+            rates[write[1]] = hy.expression(rate.written(known, hy.par))
         elif op == ca.OP_CONST:
             memory[write[0]] = Scaled(rhs.instruction_constant(k), {})
         elif op in arithmetic:
@@ -183,16 +189,15 @@ class _Code:
         self._numeric = Numeric(coefficients)
         self._given = b""
 
-    def prepared(self, p: np.ndarray, *, alone: bool) -> Any:
-        """Return the integrator with its parameters set: itself, or a copy."""
-        stepper = self.stepper if alone else copy.copy(self.stepper)
-        given = p.tobytes()
-        if given != self._given or not alone:
+    def set(self, stepper: Any, p: np.ndarray, sizes: np.ndarray, unit: float) -> None:
+        """Set the parameters of an integrator, the sizes of its states and its unit of time."""
+        values = np.concatenate((p, sizes, (unit,)))
+        given = values.tobytes()
+        if stepper is not self.stepper or given != self._given:
             # Those behind the last one that the equations contain have no place.
-            stepper.pars[:] = self._numeric(p)[0][: len(stepper.pars)]
-            if alone:
+            stepper.pars[:] = self._numeric(values)[0][: len(stepper.pars)]
+            if stepper is self.stepper:
                 self._given = given
-        return stepper
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Code, (self.stepper, self.coefficients)
@@ -213,12 +218,13 @@ class Engine:
 
         self.key = disk.digest(self.rhs.serialize(), hy.__version__, _LOWERING)
 
-    def integrator(self, p: np.ndarray, *, alone: bool = True) -> Any:
-        """Return the best integrator that there is for parameters p; compile if there is none.
+    def integrator(self, *, alone: bool = True) -> tuple[_Code, Any]:
+        """Return the best code that there is and its integrator; compile if there is none.
 
         Copying takes longer than a short run: only a second motion at the same time is not alone.
         """
-        return self._best().prepared(p, alone=alone)
+        code = self._best()
+        return code, code.stepper if alone else copy.copy(code.stepper)
 
     def _best(self) -> _Code:
         self.runs += 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 100
@@ -66,10 +66,9 @@ class Runge(AbstractIntegrator):
             # At this pace the end is never reached: as before a singularity.
             stalled = len(inner) == _CHUNK and times[-1] - times[0] < _SLOWEST * (end - t)
             failed = stalled or solver.status == "failed" or not np.all(np.isfinite(solver.y))
-            count = trusted(np.array(times)) if failed else len(times)
-            if count > 1:
-                evaluate = _transposed(OdeSolution(times[:count], inner[: count - 1]))
-                yield Piece(np.array(times[:count]), evaluate, states[count - 1], count - 1)
+            if inner:
+                evaluate = _transposed(OdeSolution(times, inner))
+                yield Piece(np.array(times), evaluate, states[-1], len(inner))
             if failed:
                 raise BlowUp(solver.t)
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
+from math import frexp, isfinite
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import MissingExtra, StatementError, say
 from stationary.lower.engines import heyoka
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
+from stationary.solve.integrators.series import Series, only_rounded
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
-# Steps between two looks at the clock and the keyboard.
+# Steps between two looks at the clock and the keyboard; so many, to begin with, are looked into
+# together.
 _CHUNK = 500
+_FEW = 8
 
 # Each term of the series should be about e⁻² times the one before it; beyond this ratio the
 # remainder is no longer below rounding.
@@ -26,6 +30,18 @@ _LONGEST = np.exp(-2.0)
 
 # Steps whose length tells how fast a motion is.
 _FIRST_FEW = 6
+
+# States beyond 2 to this power have no size.
+_BEYOND = 900
+
+# Sizes are measured again where states outgrow them by this much.
+_GROWN = 64.0
+
+# States that came out this much smaller than was assumed have been integrated in the dark.
+_DARK = 0.1
+
+# Defects that are rounding vary by less than this.
+_ABOVE = 10.0
 
 # A step this many times smaller than the spacing of floating point numbers leads nowhere.
 _STALLED = 4.0
@@ -55,29 +71,26 @@ class Taylor(AbstractIntegrator):
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
         self._require(ode)
-        engine = ode.kernel.engine
-        first = engine.lock.acquire(blocking=False)
-        try:
-            stepper = engine.integrator(ode.p, alone=first)
-            short = _first_step(stepper, t, y)
-            walk = _between_steps if dense else _on_grid
-            yield from walk(stepper, end, grid, ode.longest, short)
-        finally:
-            if first:
-                engine.lock.release()
+        with _stepper(ode) as stepper:
+            short = stepper.start(t, y)
+            # Energy that adds up over the steps proves what a series sees from afar; what may be
+            # sharp, or has failed that test, proves itself step by step.
+            closely = dense or ode.prove or ode.kernel.features is not None
+            walk = _proven if closely else _on_grid
+            yield from walk(stepper, end, grid, short)
 
     def first_steps(self, ode: Ode, t: float, y: np.ndarray) -> float:
         """Return the length of the shortest of the first few steps."""
         self._require(ode)
-        engine, lengths = ode.kernel.engine, [ode.longest]
-        with engine.lock:
-            stepper = engine.integrator(ode.p)
-            stepper.time, stepper.state[:] = t, y
+        lengths = [ode.longest]
+        with _stepper(ode) as stepper:
+            stepper.start(t, y)
             for _ in range(_FIRST_FEW):
-                stepper.step(ode.longest)
-                if not np.isfinite(stepper.last_h) or not np.all(np.isfinite(stepper.state)):
+                stepper.code.step(stepper.longest)
+                h = stepper.code.last_h * stepper.unit
+                if not np.isfinite(h) or not np.all(np.isfinite(stepper.code.state)):
                     break
-                lengths.append(stepper.last_h)
+                lengths.append(h)
         return min(x for x in lengths if x > 0)
 
     @staticmethod
@@ -109,22 +122,85 @@ class Taylor(AbstractIntegrator):
             )
 
 
-def _first_step(stepper: Any, t: float, y: np.ndarray) -> float:
-    """Put the integrator at the start; return how long its first step may be, at most.
+@contextmanager
+def _stepper(ode: Ode) -> Iterator[_Stepper]:
+    """Yield an integrator: the kernel's own, or a copy while another motion has it."""
+    engine = ode.kernel.engine
+    first = engine.lock.acquire(blocking=False)
+    try:
+        yield _Stepper(ode, *engine.integrator(alone=first))
+    finally:
+        if first:
+            engine.lock.release()
 
-    The step is chosen from the last two coefficients of the series (Jorba & Zou 2005, section 3.2).
-    At a symmetric instant these can vanish while those before them do not, and the step comes out
-    too long: a double pendulum released with both arms level has only every fourth coefficient. A
-    start is often such an instant, so that here the whole second half of the series has a say.
-    """
-    stepper.time, stepper.state[:] = t, y
-    stepper.step(write_tc=True)
-    step, series = stepper.last_h, np.abs(stepper.tc)
-    stepper.time, stepper.state[:] = t, y
-    roots, size = _roots(series.shape[1]), series[:, 0].max() or 1.0
-    growth = ((series[:, -len(roots) :] / size) ** roots).max()
-    # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
-    return _LONGEST / growth if 0 < growth < np.inf and growth * step > _DECAY else np.inf
+
+class _Stepper:
+    """The compiled integrator of states over their sizes, in a unit of time of its own."""
+
+    def __init__(self, ode: Ode, code: Any, stepper: Any):
+        self.ode, self._code, self.code = ode, code, stepper
+        self.sizes = np.ones(ode.kernel.states)
+        self.unit = 2.0 ** frexp(ode.longest)[1]
+        self.longest = ode.longest / self.unit
+        # Sizes of states that have not moved yet are none.
+        self.known = np.zeros(ode.kernel.states, dtype=bool)
+
+    def start(self, t: float, y: np.ndarray) -> float:
+        """Put the integrator at the start; return how long its first step may be, at most.
+
+        The step is chosen from the last two coefficients of the series (Jorba & Zou 2005, section
+        3.2). At a symmetric instant these can vanish while those before them do not, and the step
+        comes out too long: a double pendulum released with both arms level has only every fourth
+        coefficient. A start is often such an instant, so that here the whole second half of the
+        series has a say.
+        """
+        self._measure(np.abs(y))
+        self.put(t, y)
+        self.code.step(self.longest, True)
+        step, series = self.code.last_h, np.abs(self.code.tc)
+        roots, size = _roots(series.shape[1]), series[:, 0].max() or 1.0
+        growth = ((series[:, -len(roots) :] / size) ** roots).max()
+        # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
+        short = np.inf
+        if 0 < growth < np.inf and growth * step > _DECAY:
+            short = _LONGEST / growth
+        reach = min(step, short)
+        self._measure((series * reach ** _orders(series.shape[1])).max(axis=1) * self.sizes)
+        self.put(t, y)
+        return short * self.unit
+
+    def _measure(self, sizes: np.ndarray) -> None:
+        """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
+        self.known |= sizes > 0
+        mantissa, exponent = np.frexp(sizes)
+        good = (mantissa > 0) & (np.abs(exponent) < _BEYOND)
+        self.sizes = np.where(good, np.ldexp(1.0, np.where(good, exponent, 0)), self.sizes)
+        self._code.set(self.code, self.ode.p, self.sizes, self.unit)
+
+    def grown(self, states: np.ndarray) -> bool:
+        """Measure sizes anew after some steps; tell whether they were steps in the dark."""
+        sizes = np.abs(states).max(axis=0)
+        dark = bool(np.any(~self.known & (sizes > 0) & (sizes < _DARK * self.sizes)))
+        away = (sizes > _GROWN * self.sizes) | (~self.known & (sizes > 0))
+        if away.any():
+            t, y = self.time, self.state
+            self._measure(np.where(away, sizes, self.sizes))
+            self.put(t, y)
+        return dark
+
+    def put(self, t: float, y: np.ndarray) -> None:
+        """Go to a time and a state."""
+        self.code.time, self.code.state[:] = t / self.unit, y / self.sizes
+
+    @property
+    def time(self) -> float:
+        """The time."""
+        return self.code.time * self.unit
+
+    @property
+    def state(self) -> np.ndarray:
+        """The state."""
+        return self.code.state * self.sizes
 
 
 @cache
@@ -133,62 +209,102 @@ def _roots(count: int) -> np.ndarray:
     return 1 / np.arange(count // 2, count)
 
 
-def _on_grid(
-    stepper: Any, end: float, grid: np.ndarray, longest: float, short: float
-) -> Iterator[Piece]:
+@cache
+def _orders(count: int) -> np.ndarray:
+    return np.arange(count)
+
+
+def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> Iterator[Piece]:
     """Walk to the end and note the states at the output times on the way."""
-    time = stepper.time
+    code, unit, time = stepper.code, stepper.unit, stepper.time
     while time < end:
-        first, state = time, stepper.state.copy()
-        reached, found, steps = [], [], 0
+        first, state = time, stepper.state
+        reached, found, steps, began = [], [], 0, grid
         while time < end and steps < _CHUNK:
             until, short = min(end, time + short), np.inf
             ahead = grid if until == end else grid[: grid.searchsorted(until, "right")]
             before = () if len(ahead) and ahead[0] == time else (time,)
             after = () if len(ahead) and ahead[-1] == until else (until,)
             times = np.concatenate((before, ahead, after)) if before or after else ahead
-            outcome, smallest, _, taken, _, states = stepper.propagate_grid(
-                times, max_steps=_CHUNK, max_delta_t=longest
+            outcome, smallest, _, taken, _, states = code.propagate_grid(
+                times / unit, max_steps=_CHUNK, max_delta_t=stepper.longest
             )
             time = stepper.time
-            if _failed(stepper, outcome, smallest, end):
-                # Again from where all was well, keeping every step: the last good one is wanted.
-                stepper.time, stepper.state[:] = first, state
-                yield from _between_steps(stepper, end, grid, longest, np.inf)
+            if _failed(code, outcome, smallest, end / unit):
+                # Again from where all was well, step by step: the last good one is wanted.
+                stepper.put(first, state)
+                yield from _proven(stepper, end, began, np.inf)
                 return
             skip = len(before)
             count = min(len(states) - skip, len(ahead))
             reached.append(ahead[:count])
-            found.append(states[skip : count + skip])
+            found.append(states[skip : count + skip] * stepper.sizes)
             grid, steps = grid[count:], steps + taken
-        state = stepper.state.copy()
-        lookup = _lookup(_joined(reached), _joined(found), state)
-        yield Piece(np.array([first, time]), lookup, state, steps, False)
-
-
-def _between_steps(
-    stepper: Any, end: float, grid: np.ndarray, longest: float, short: float
-) -> Iterator[Piece]:
-    """Walk to the end and keep the series of every step."""
-    while stepper.time < end:
-        before = stepper.time
-        until, short = min(end, before + short), np.inf
-        outcome, smallest, _, steps, dense, _ = stepper.propagate_until(
-            until, max_steps=_CHUNK, max_delta_t=longest, c_output=True
+        ended = stepper.state
+        states = _joined(found)
+        if stepper.grown(np.vstack([states, ended])):
+            stepper.put(first, state)
+            time, grid = first, began
+            continue
+        yield Piece(
+            np.array([first, time]), _lookup(_joined(reached), states, ended), ended, steps, False
         )
-        failed = _failed(stepper, outcome, smallest, end)
-        if dense is None:
-            raise BlowUp(before)
-        times, evaluate = np.array(dense.times), _copied(dense)
-        if failed:
-            states = evaluate(times)
-            finite = np.append(np.all(np.isfinite(states), axis=1), False)
-            last = min(trusted(times), int(np.argmin(finite))) - 1
-            if last > 0:
-                yield Piece(times[: last + 1], evaluate, states[last], last)
-            ended = stepper.time if np.isfinite(stepper.time) else times[max(last, 0)]
-            raise BlowUp(float(ended))
-        yield Piece(times, evaluate, stepper.state.copy(), steps)
+
+
+def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> Iterator[Piece]:
+    """Walk to the end by steps that each prove themselves, and keep their series."""
+    ode = stepper.ode
+    floor, before, count = np.zeros(ode.kernel.states), None, _FEW
+    t, y = stepper.time, stepper.state
+    while t < end:
+        series, lost = _steps(stepper, end, short, count)
+        failure = series.failure(ode, floor)
+        if failure is not None and before is not None and only_rounded(before, failure, series):
+            floor = np.maximum(floor, _ABOVE * failure.defect)
+            failure = series.failure(ode, floor)
+        kept = series if failure is None else series.cut(failure)
+        if len(kept.c):
+            t, y = kept.t[-1], kept.ends[-1]
+            yield Piece(kept.t, kept.evaluate, y, len(kept.c))
+        if failure is None and not lost:
+            short, count, before = np.inf, min(2 * count, _CHUNK), None
+            stepper.grown(kept.ends)
+            continue
+        if failure is None:
+            short = lost / 4
+        else:
+            short = failure.bad - failure.good if failure.good else failure.bad / 4
+        if not short > _STALLED * np.spacing(abs(t)):
+            raise BlowUp(float(t))
+        count, before = _FEW, None if len(kept.c) else failure
+        stepper.put(t, y)
+
+
+def _steps(stepper: _Stepper, end: float, short: float, count: int) -> tuple[Series, float]:
+    """Take some steps, the first one short and each at most twice as long as the one before.
+
+    The second result is the length of a step that led nowhere, or zero.
+    """
+    code, unit, sizes = stepper.code, stepper.unit, stepper.sizes
+    times, lengths, coefficients, lost = [stepper.time], [], [], 0.0
+    ends, orders = [stepper.state], _orders(code.tc.shape[1])
+    while times[-1] < end and len(coefficients) < count:
+        left = (end - times[-1]) / unit
+        most = min(short / unit, stepper.longest, left)
+        _, h = code.step(most, True)
+        stalled = h < _STALLED * np.spacing(abs(code.time)) and h < left
+        if stalled or not isfinite(code.state.sum()):
+            lost = (h if isfinite(h) and h > 0 else most) * unit
+            break
+        if h == left:
+            code.time = end / unit
+        times.append(stepper.time)
+        lengths.append(h * unit)
+        coefficients.append(code.tc * h**orders * sizes[:, None])
+        ends.append(stepper.state)
+        short *= 2
+    c = np.array(coefficients).reshape(-1, len(sizes), len(orders))
+    return Series(np.array(times), np.array(lengths), c, np.array(ends)), lost
 
 
 @cache
@@ -199,13 +315,9 @@ def _lost() -> Any:
     return taylor_outcome.err_nf_state
 
 
-def _failed(stepper: Any, outcome: Any, smallest: float, end: float) -> bool:
-    stalled = smallest < _STALLED * np.spacing(abs(stepper.time)) and stepper.time < end
-    return stalled or outcome == _lost() or not isfinite(stepper.state.sum())
-
-
-def _copied(dense: Any) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda times: np.array(dense(times))
+def _failed(code: Any, outcome: Any, smallest: float, end: float) -> bool:
+    stalled = smallest < _STALLED * np.spacing(abs(code.time)) and code.time < end
+    return stalled or outcome == _lost() or not isfinite(code.state.sum())
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

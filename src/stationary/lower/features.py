@@ -1,0 +1,177 @@
+"""What in a statement may be sharp: functions that are flat for long and then change at once.
+
+The force of a thin wall, 10·exp(−((x − 5)/0.001)²), is zero in floating point almost everywhere:
+no step that begins and ends beside it can know of it from its ends. The arguments of such functions
+can: they change all the way, and tell how many of its own scales a function passes in a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from stationary.lower.engines.casadi import Numeric
+
+if TYPE_CHECKING:
+    from stationary.lower.kernel import Kernel
+
+# Where functions are constant in floating point: below the first number or above the second.
+_FLAT = {
+    ca.OP_EXP: (-746.0, np.inf), ca.OP_EXPM1: (-38.0, np.inf), ca.OP_TANH: (-20.0, 20.0),
+    ca.OP_ERF: (-6.0, 6.0), ca.OP_SINH: (-np.inf, np.inf), ca.OP_COSH: (-np.inf, np.inf),
+}  # fmt: skip
+
+# Functions whose scale is their argument itself: near zero they are steep.
+_STEEP = {
+    ca.OP_SQRT, ca.OP_LOG, ca.OP_POW, ca.OP_CONSTPOW, ca.OP_DIV, ca.OP_INV, ca.OP_ATAN,
+    ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_LOG1P,
+}  # fmt: skip
+
+# Powers beyond this one are as flat near zero as an exponential.
+_HIGHEST = 12
+
+# How many of its scales a function may pass between two looks at it.
+_PASSED = 4.0
+
+# Zero has no logarithm.
+_TINY = 1e-300
+
+# States that are looked at in one call.
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Arguments of the sharp functions of a statement along a motion."""
+
+    low: np.ndarray
+    high: np.ndarray
+    relative: np.ndarray
+    _looks: Numeric
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def look(
+        self, t: np.ndarray, y: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the arguments, their rates and ẏ = f at times and states, one row each."""
+        count = len(self)
+        found = np.empty((len(t), 2 * count + y.shape[1]))
+        for first in range(0, len(t), _AT_ONCE):
+            here = slice(first, first + _AT_ONCE)
+            n = len(t[here])
+            padded = np.minimum(np.arange(_AT_ONCE), n - 1)
+            looked = self._looks(t[here][padded], y[here][padded].ravel(), p)[0]
+            found[here] = looked.reshape(_AT_ONCE, -1)[:n]
+        return found[:, :count], found[:, count : 2 * count], found[:, 2 * count :]
+
+    def passed(
+        self, length: np.ndarray, z: np.ndarray, rate: np.ndarray, after: np.ndarray,
+        rate_after: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """Tell in which intervals a function may do more than its ends show.
+
+        Between its ends an argument stays within a quarter of the way that its rates make of their
+        values, as a cubic does.
+        """
+        way = 0.25 * length[:, None] * np.maximum(np.abs(rate), np.abs(rate_after))
+        change = np.maximum(np.abs(after - z), way)
+        flat = (np.maximum(z, after) + way < self.low) | (np.minimum(z, after) - way > self.high)
+        scale = np.where(self.relative, np.maximum(np.abs(z), np.abs(after)), 1.0)
+        return np.any((change > _PASSED * scale) & ~flat, axis=1)
+
+
+def features_of(kernel: Kernel) -> Features | None:
+    """Return the sharp functions of a kernel's statement; None if it has none."""
+    if not kernel.graph.scalar:
+        return None
+    symbols = kernel.arguments
+    arguments, operations = _arguments(_statement(kernel), symbols)
+    if not arguments:
+        return None
+    t, y, p = symbols
+    z = ca.vertcat(*arguments)
+    f = kernel.rhs(t, y, p)
+    rate = ca.jtimes(z, ca.vertcat(t, y), ca.vertcat(1, f))
+    one = ca.Function("looks", [t, y, p], [ca.densify(ca.vertcat(z, rate, f))], {"cse": True})
+    looks = Numeric(one.map("looks", "serial", _AT_ONCE, [2], []))
+    low = np.array([_FLAT.get(op, (-np.inf, np.inf))[0] for op in operations])
+    high = np.array([_FLAT.get(op, (-np.inf, np.inf))[1] for op in operations])
+    relative = np.array([op in _STEEP for op in operations])
+    return Features(low, high, relative, looks)
+
+
+def _statement(kernel: Kernel) -> ca.Function:
+    """Return energies, power and constraints of a kernel, whose operations are the statement's."""
+    inner = kernel.inner
+    outputs = [kernel.graph.energies(*inner)]
+    if kernel.rows:
+        outputs.append(kernel.graph.constraints(*inner)[0])
+    stated = ca.vertcat(*(ca.densify(e) for e in outputs))
+    return ca.Function("stated", list(kernel.arguments), [stated], {"cse": True})
+
+
+def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any], list[int]]:
+    """Return what moves inside sharp functions, and which these are.
+
+    Sines and steep functions are listed where something sharp is made of them: by themselves a
+    series sees them from afar.
+    """
+    memory: list[Any] = [None] * stated.sz_w()
+    # Whether a value moves, and which listed arguments it is made of.
+    moves, made_of = [False] * stated.sz_w(), [frozenset()] * stated.sz_w()
+    listed: list[tuple[Any, int]] = []
+    wanted: set[int] = set()
+    for k in range(stated.n_instructions()):
+        op, read, write = (
+            stated.instruction_id(k), stated.instruction_input(k), stated.instruction_output(k),
+        )  # fmt: skip
+        if op == ca.OP_OUTPUT:
+            continue
+        place = write[0]
+        if op == ca.OP_INPUT:
+            memory[place], moves[place] = symbols[read[0]][read[1]], read[0] != 2
+            made_of[place] = frozenset()
+            continue
+        if op == ca.OP_CONST:
+            memory[place], moves[place] = ca.SX(stated.instruction_constant(k)), False
+            made_of[place] = frozenset()
+            continue
+        inside = [memory[i] for i in read]
+        moving, parts = any(moves[i] for i in read), frozenset().union(*(made_of[i] for i in read))
+        which = _argument(op, inside, [moves[i] for i in read])
+        if moving and which is not None:
+            sharp = op in _FLAT
+            if op in (ca.OP_POW, ca.OP_CONSTPOW) and _high(inside[1]):
+                # A high power is the exponential of a logarithm.
+                listed.append((inside[1] * ca.log(ca.fabs(inside[0]) + _TINY), ca.OP_EXP))
+                sharp = True
+            else:
+                listed.append((inside[which], op))
+            parts |= {len(listed) - 1}
+            if sharp:
+                wanted |= parts
+        apply = ca.SX.unary if len(inside) == 1 else ca.SX.binary
+        memory[place], moves[place], made_of[place] = apply(op, *inside), moving, parts
+    kept = sorted(wanted)
+    return [listed[i][0] for i in kept], [listed[i][1] for i in kept]
+
+
+def _argument(op: int, inside: list[Any], moves: list[bool]) -> int | None:
+    """Return which operand of an operation has a scale, if one has."""
+    if op in _FLAT or op in (ca.OP_SIN, ca.OP_COS, ca.OP_TAN):
+        return 0
+    if op == ca.OP_DIV:
+        return 1 if moves[1] else None
+    if op in (ca.OP_POW, ca.OP_CONSTPOW):
+        return 0 if moves[0] else 1
+    return 0 if op in _STEEP else None
+
+
+def _high(exponent: Any) -> bool:
+    """Tell whether a power is as sharp as an exponential."""
+    return not exponent.is_constant() or abs(float(exponent)) > _HIGHEST
