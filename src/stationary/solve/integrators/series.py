@@ -93,7 +93,8 @@ class Series:
         if not steps:
             return None
         h = self.h
-        sizes, ended = np.abs(self.c).sum(axis=2), self.rates(np.arange(steps), h)
+        sizes = np.abs(self.c).sum(axis=2)
+        ended = self.c @ np.arange(self.c.shape[2]) / h[:, None]
         if features is None:
             f = np.vstack([self.c[1:, :, 1] / h[1:, None], ode.f(self.t[-1], self.ends[-1])])
             passed = np.zeros(steps, dtype=bool)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import frexp, isfinite
@@ -31,8 +30,11 @@ _LONGEST = np.exp(-2.0)
 # Steps whose length tells how fast a motion is.
 _FIRST_FEW = 6
 
-# States beyond 2 to this power have no size.
-_BEYOND = 900
+# States beyond this have no size.
+_BEYOND = 1e250
+
+# States of a stretch that tell how large they are.
+_LOOKS = 16
 
 # Sizes are measured again where states outgrow them by this much.
 _GROWN = 64.0
@@ -71,19 +73,26 @@ class Taylor(AbstractIntegrator):
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
         self._require(ode)
-        with _stepper(ode) as stepper:
+        engine = ode.kernel.engine
+        first = engine.lock.acquire(blocking=False)
+        try:
+            stepper = _Stepper(ode, *engine.integrator(alone=first))
             short = stepper.start(t, y)
             # Energy that adds up over the steps proves what a series sees from afar; what may be
             # sharp, or has failed that test, proves itself step by step.
             closely = dense or ode.prove or ode.kernel.features is not None
             walk = _proven if closely else _on_grid
             yield from walk(stepper, end, grid, short)
+        finally:
+            if first:
+                engine.lock.release()
 
     def first_steps(self, ode: Ode, t: float, y: np.ndarray) -> float:
         """Return the length of the shortest of the first few steps."""
         self._require(ode)
         lengths = [ode.longest]
-        with _stepper(ode) as stepper:
+        with ode.kernel.engine.lock:
+            stepper = _Stepper(ode, *ode.kernel.engine.integrator())
             stepper.start(t, y)
             for _ in range(_FIRST_FEW):
                 stepper.code.step(stepper.longest)
@@ -122,31 +131,19 @@ class Taylor(AbstractIntegrator):
             )
 
 
-@contextmanager
-def _stepper(ode: Ode) -> Iterator[_Stepper]:
-    """Yield an integrator: the kernel's own, or a copy while another motion has it."""
-    engine = ode.kernel.engine
-    first = engine.lock.acquire(blocking=False)
-    try:
-        yield _Stepper(ode, *engine.integrator(alone=first))
-    finally:
-        if first:
-            engine.lock.release()
-
-
 class _Stepper:
     """The compiled integrator of states over their sizes, in a unit of time of its own."""
 
     def __init__(self, ode: Ode, code: Any, stepper: Any):
         self.ode, self._code, self.code = ode, code, stepper
-        self.sizes = np.ones(ode.kernel.states)
         self.unit = 2.0 ** frexp(ode.longest)[1]
         self.longest = ode.longest / self.unit
+        self.sizes = np.ones(ode.kernel.states)
         # Sizes of states that have not moved yet are none.
-        self.known = np.zeros(ode.kernel.states, dtype=bool)
+        self.known, self._settled = self.sizes > 0, False
 
     def start(self, t: float, y: np.ndarray) -> float:
-        """Put the integrator at the start; return how long its first step may be, at most.
+        """Measure sizes and go to the start; return how long the first step may be, at most.
 
         The step is chosen from the last two coefficients of the series (Jorba & Zou 2005, section
         3.2). At a symmetric instant these can vanish while those before them do not, and the step
@@ -154,34 +151,41 @@ class _Stepper:
         coefficient. A start is often such an instant, so that here the whole second half of the
         series has a say.
         """
-        self._measure(np.abs(y))
+        self._set(self.sizes)
         self.put(t, y)
         self.code.step(self.longest, True)
-        step, series = self.code.last_h, np.abs(self.code.tc)
-        roots, size = _roots(series.shape[1]), series[:, 0].max() or 1.0
-        growth = ((series[:, -len(roots) :] / size) ** roots).max()
+        series = np.abs(self.code.tc)
+        first = np.maximum(series[:, 0], series[:, 1] * self.longest)
+        first[first == 0] = 1.0
+        roots = _roots(series.shape[1])
+        growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0)
+        growth, last = float(growths.max()), float(growths[-2:].max())
         # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
-        short = np.inf
-        if 0 < growth < np.inf and growth * step > _DECAY:
-            short = _LONGEST / growth
-        reach = min(step, short)
-        self._measure((series * reach ** _orders(series.shape[1])).max(axis=1) * self.sizes)
+        told = 0 < growth < np.inf
+        reach = min(self.longest, _LONGEST / growth) if told else self.longest
+        self._measure((series * reach ** _orders(series.shape[1])).max(axis=1))
         self.put(t, y)
-        return short * self.unit
+        return reach * self.unit if told and growth * _LONGEST > _DECAY * last else np.inf
+
+    def _set(self, sizes: np.ndarray) -> None:
+        self.sizes = sizes
+        self._code.set(self.code, self.ode.p, sizes, self.unit)
 
     def _measure(self, sizes: np.ndarray) -> None:
         """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
-        self.known |= sizes > 0
-        mantissa, exponent = np.frexp(sizes)
-        good = (mantissa > 0) & (np.abs(exponent) < _BEYOND)
-        self.sizes = np.where(good, np.ldexp(1.0, np.where(good, exponent, 0)), self.sizes)
-        self._code.set(self.code, self.ode.p, self.sizes, self.unit)
+        self.known = (sizes > 0) & (sizes < _BEYOND)
+        self._settled = bool(self.known.all())
+        self._set(np.ldexp(1.0, np.frexp(np.where(self.known, sizes, self.sizes))[1]))
 
     def grown(self, states: np.ndarray) -> bool:
         """Measure sizes anew after some steps; tell whether they were steps in the dark."""
-        sizes = np.abs(states).max(axis=0)
-        dark = bool(np.any(~self.known & (sizes > 0) & (sizes < _DARK * self.sizes)))
-        away = (sizes > _GROWN * self.sizes) | (~self.known & (sizes > 0))
+        sizes = np.abs(states[:: 1 + len(states) // _LOOKS]).max(axis=0)
+        if self._settled and (sizes / self.sizes).max() < _GROWN:
+            return False
+        away, dark = sizes > _GROWN * self.sizes, False
+        if not self._settled:
+            new = ~self.known & (sizes > 0)
+            away, dark = away | new, bool(np.any(new & (sizes < _DARK * self.sizes)))
         if away.any():
             t, y = self.time, self.state
             self._measure(np.where(away, sizes, self.sizes))
@@ -242,7 +246,7 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
             grid, steps = grid[count:], steps + taken
         ended = stepper.state
         states = _joined(found)
-        if stepper.grown(np.vstack([states, ended])):
+        if stepper.grown(states):
             stepper.put(first, state)
             time, grid = first, began
             continue
