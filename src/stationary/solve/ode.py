@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ulp
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def trusted(pieces: Iterator[Piece]) -> Iterator[Piece]:
     try:
         for piece in pieces:
             waiting.append(piece)
-            if _coarse(piece.t)[-1]:
+            if piece.t[-1] - piece.t[-2] > _COARSE * ulp(piece.t[-1]):
                 yield from waiting
                 waiting = []
     except BlowUp:

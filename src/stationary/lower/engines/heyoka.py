@@ -187,15 +187,19 @@ class _Code:
     def __init__(self, stepper: Any, coefficients: ca.Function):
         self.stepper, self.coefficients = stepper, coefficients
         self._numeric = Numeric(coefficients)
-        self._given = b""
+        self._given: tuple[bytes, list[float], float] | None = None
 
-    def set(self, stepper: Any, p: np.ndarray, sizes: np.ndarray, unit: float) -> None:
+    def sizes(self) -> tuple[list[float], float]:
+        """Return the sizes of states and the unit of time that were given last."""
+        return self._given[1:] if self._given else ([1.0] * len(self.stepper.state), 1.0)
+
+    def set(self, stepper: Any, p: np.ndarray, sizes: list[float], unit: float) -> None:
         """Set the parameters of an integrator, the sizes of its states and its unit of time."""
-        values = np.concatenate((p, sizes, (unit,)))
-        given = values.tobytes()
+        given = p.tobytes(), sizes, unit
         if stepper is not self.stepper or given != self._given:
+            values = self._numeric(np.concatenate((p, sizes, (unit,))))[0]
             # Those behind the last one that the equations contain have no place.
-            stepper.pars[:] = self._numeric(values)[0][: len(stepper.pars)]
+            stepper.pars[:] = values[: len(stepper.pars)]
             if stepper is self.stepper:
                 self._given = given
 

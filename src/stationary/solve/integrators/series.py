@@ -12,6 +12,9 @@ from stationary.solve.ode import Ode
 # that has converged misses it by a few tens of last digits.
 _DEFECT = 1e-12
 
+# Numbers below this have lost digits.
+_NOTHING = 1e-290
+
 # Last digits of states and times that rounding may have taken.
 _LAST_DIGITS = 4.0
 
@@ -154,7 +157,7 @@ def _wrong(
     floor: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Tell where a series misses ẏ = f by more than it may and more than rounding makes of f."""
-    allowed = _DEFECT * (rates + np.abs(f)) + floor
+    allowed = _DEFECT * (rates + np.abs(f)) + floor + _NOTHING
     wrong = ~np.all(defect <= allowed, axis=1)
     if wrong.any():
         here = np.flatnonzero(wrong)

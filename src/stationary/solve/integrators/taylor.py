@@ -30,6 +30,12 @@ _LONGEST = np.exp(-2.0)
 # Steps whose length tells how fast a motion is.
 _FIRST_FEW = 6
 
+# Steps from here to one over it are taken in the unit that they are given in.
+_USUAL = 1e-4
+
+# Something to divide by.
+_NOTHING = 1e-300
+
 # States beyond this have no size.
 _BEYOND = 1e250
 
@@ -136,11 +142,9 @@ class _Stepper:
 
     def __init__(self, ode: Ode, code: Any, stepper: Any):
         self.ode, self._code, self.code = ode, code, stepper
-        self.unit = 2.0 ** frexp(ode.longest)[1]
-        self.longest = ode.longest / self.unit
-        self.sizes = np.ones(ode.kernel.states)
-        # Sizes of states that have not moved yet are none.
-        self.known, self._settled = self.sizes > 0, False
+        self.settled = False
+        # Those of the motion before: a start measures its own.
+        self._set(*code.sizes())
 
     def start(self, t: float, y: np.ndarray) -> float:
         """Measure sizes and go to the start; return how long the first step may be, at most.
@@ -151,45 +155,51 @@ class _Stepper:
         coefficient. A start is often such an instant, so that here the whole second half of the
         series has a say.
         """
-        self._set(self.sizes)
+        # Powers of a step remain numbers: its own unit where those of seconds would not.
+        longest = float(self.ode.longest)
+        unit = 1.0 if _USUAL < longest < 1 / _USUAL else 2.0 ** frexp(longest)[1]
+        if unit != self.unit:
+            self._set(self._sizes, unit)
         self.put(t, y)
         self.code.step(self.longest, True)
         series = np.abs(self.code.tc)
-        first = np.maximum(series[:, 0], series[:, 1] * self.longest)
-        first[first == 0] = 1.0
         roots = _roots(series.shape[1])
-        growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0)
-        growth, last = float(growths.max()), float(growths[-2:].max())
+        first = np.maximum(series[:, 0], series[:, 1] * self.longest) + _NOTHING
+        growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0).tolist()
+        growth, last = max(growths), max(growths[-2:])
         # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
         told = 0 < growth < np.inf
         reach = min(self.longest, _LONGEST / growth) if told else self.longest
-        self._measure((series * reach ** _orders(series.shape[1])).max(axis=1))
+        terms = (series * reach ** _orders(series.shape[1])).max(axis=1)
+        self._measure((terms * self.sizes).tolist(), [1.0] * len(terms))
         self.put(t, y)
-        return reach * self.unit if told and growth * _LONGEST > _DECAY * last else np.inf
+        return reach * unit if told and growth * _LONGEST > _DECAY * last else np.inf
 
-    def _set(self, sizes: np.ndarray) -> None:
-        self.sizes = sizes
-        self._code.set(self.code, self.ode.p, sizes, self.unit)
+    def _set(self, sizes: list[float], unit: float) -> None:
+        self._code.set(self.code, self.ode.p, sizes, unit)
+        self._sizes, self.sizes, self.unit = sizes, np.array(sizes), unit
+        self.longest = float(self.ode.longest) / unit
 
-    def _measure(self, sizes: np.ndarray) -> None:
+    def _measure(self, sizes: list[float], others: list[float]) -> None:
         """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
-        self.known = (sizes > 0) & (sizes < _BEYOND)
-        self._settled = bool(self.known.all())
-        self._set(np.ldexp(1.0, np.frexp(np.where(self.known, sizes, self.sizes))[1]))
+        self.known = [0 < x < _BEYOND for x in sizes]
+        self.settled = all(self.known)
+        new = [2.0 ** frexp(x)[1] if k else y for x, y, k in zip(sizes, others, self.known)]
+        if new != self._sizes:
+            self._set(new, self.unit)
 
     def grown(self, states: np.ndarray) -> bool:
         """Measure sizes anew after some steps; tell whether they were steps in the dark."""
         sizes = np.abs(states[:: 1 + len(states) // _LOOKS]).max(axis=0)
-        if self._settled and (sizes / self.sizes).max() < _GROWN:
+        new = ~np.array(self.known) & (sizes > 0)
+        away = new | (sizes > _GROWN * self.sizes)
+        if not away.any():
             return False
-        away, dark = sizes > _GROWN * self.sizes, False
-        if not self._settled:
-            new = ~self.known & (sizes > 0)
-            away, dark = away | new, bool(np.any(new & (sizes < _DARK * self.sizes)))
-        if away.any():
-            t, y = self.time, self.state
-            self._measure(np.where(away, sizes, self.sizes))
-            self.put(t, y)
+        dark = bool(np.any(new & (sizes < _DARK * self.sizes)))
+        t, y = self.time, self.state
+        kept = np.where(self.known, self.sizes, 0.0)
+        self._measure(np.where(away, sizes, kept).tolist(), self._sizes)
+        self.put(t, y)
         return dark
 
     def put(self, t: float, y: np.ndarray) -> None:
@@ -231,7 +241,7 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
             after = () if len(ahead) and ahead[-1] == until else (until,)
             times = np.concatenate((before, ahead, after)) if before or after else ahead
             outcome, smallest, _, taken, _, states = code.propagate_grid(
-                times / unit, max_steps=_CHUNK, max_delta_t=stepper.longest
+                times if unit == 1 else times / unit, max_steps=_CHUNK, max_delta_t=stepper.longest
             )
             time = stepper.time
             if _failed(code, outcome, smallest, end / unit):
@@ -242,11 +252,13 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
             skip = len(before)
             count = min(len(states) - skip, len(ahead))
             reached.append(ahead[:count])
-            found.append(states[skip : count + skip] * stepper.sizes)
+            states = states[skip : count + skip]
+            states *= stepper.sizes
+            found.append(states)
             grid, steps = grid[count:], steps + taken
         ended = stepper.state
         states = _joined(found)
-        if stepper.grown(states):
+        if (time < end or not stepper.settled) and stepper.grown(states):
             stepper.put(first, state)
             time, grid = first, began
             continue
