@@ -33,9 +33,6 @@ _FIRST_FEW = 6
 # Steps from here to one over it are taken in the unit that they are given in.
 _USUAL = 1e-4
 
-# Something to divide by.
-_NOTHING = 1e-300
-
 # States beyond this have no size.
 _BEYOND = 1e250
 
@@ -164,7 +161,8 @@ class _Stepper:
         self.code.step(self.longest, True)
         series = np.abs(self.code.tc)
         roots = _roots(series.shape[1])
-        first = np.maximum(series[:, 0], series[:, 1] * self.longest) + _NOTHING
+        first = (series[:, :4] * self.longest ** _orders(4)).max(axis=1)
+        first[first == 0] = np.inf
         growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0).tolist()
         growth, last = max(growths), max(growths[-2:])
         # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
