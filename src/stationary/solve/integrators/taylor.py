@@ -40,7 +40,7 @@ _BEYOND = 1e250
 _LOOKS = 16
 
 # Sizes are measured again where states outgrow them by this much.
-_GROWN = 64.0
+_GROWN = 4.0
 
 # States that came out this much smaller than was assumed have been integrated in the dark.
 _DARK = 0.1
@@ -188,7 +188,8 @@ class _Stepper:
 
     def grown(self, states: np.ndarray) -> bool:
         """Measure sizes anew after some steps; tell whether they were steps in the dark."""
-        sizes = np.abs(states[:: 1 + len(states) // _LOOKS]).max(axis=0)
+        sizes = np.abs(states[:: 1 + len(states) // _LOOKS]).max(axis=0, initial=0.0)
+        sizes = np.maximum(sizes, np.abs(self.state))
         new = ~np.array(self.known) & (sizes > 0)
         away = new | (sizes > _GROWN * self.sizes)
         if not away.any():
