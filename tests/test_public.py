@@ -93,6 +93,7 @@ GLOSSARY = {
     "events": "expressions whose zeros are recorded",
     "terminal": "whether an event ends the motion",
     "direction": "the sign of the crossing that counts as an event",
+    "action": "new values that an event gives to coordinates and velocities",
     "kind": "which equilibria to accept",
     "within": "range of each coordinate to search",
     "parameter": "the parameter that is freed",

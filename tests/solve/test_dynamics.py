@@ -300,11 +300,10 @@ def test_tolerances_bound_the_work_as_well_as_the_error():
     assert st.simulate(pendulum, span=(0, 20), start={theta: 2.0}).steps < 110
 
 
-def test_auto_takes_taylor_series_for_smooth_forces_and_runge_kutta_for_kinks():
+def test_auto_takes_taylor_series_between_kinks():
     kinked = st.System(kinetic=x.dot**2 / 2, potential=st.Abs(x))
-    assert st.simulate(oscillator, span=(0, 1), start={x: 1.0}).method == "Taylor"
     motion = st.simulate(kinked, span=(0, 8), start={x: 1.0}, points=9)
-    assert motion.method == "Runge"
+    assert motion.method == "Taylor" and motion.steps < 25
     # Parabolas, one after the other: period 4√2, and x(√2) = 0.
     quarter = np.sqrt(2)
     phase = motion.t % (4 * quarter)
@@ -317,7 +316,7 @@ def test_auto_takes_taylor_series_for_smooth_forces_and_runge_kutta_for_kinks():
             1 - (phase - 4 * quarter) ** 2 / 2,
         ),
     )
-    np.testing.assert_allclose(motion[x], exact, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(motion[x], exact, rtol=0, atol=1e-13)
 
 
 def test_auto_changes_to_bdf_where_a_system_turns_out_stiff():

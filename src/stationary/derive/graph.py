@@ -167,12 +167,23 @@ class Graph:
     @cached_property
     def fed(self) -> bool:
         """Whether anything but U changes the energy: a load, dissipation, explicit time."""
-        return self.driven or any(not e.energies[3].is_zero() for e in self.whole.elements)
+        elements = self.whole.elements
+        timed = any(ca.depends_on(e.T - e.U, e.t) for e in elements)
+        return self.driven or timed or any(not e.energies[3].is_zero() for e in elements)
 
     @property
     def sudden(self) -> bool:
         """Whether time can make a force appear out of nothing."""
         return any(e.sudden for e in self.whole.elements)
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether time is stated in energies or constraints, and not in loads alone."""
+        if not self.scalar:
+            return False
+        return any(
+            ca.depends_on(ca.vertcat(e.T - e.U, e.R, e.Rdot), e.t) for e in self.whole.elements
+        )
 
     @cached_property
     def driven(self) -> bool:

@@ -19,6 +19,7 @@ from stationary.lower.engines import heyoka
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
+from stationary.lower.switches import Switches
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
 from stationary.model.system import System, require
@@ -193,6 +194,19 @@ class Kernel:
     def kinks(self) -> list[str]:
         """Operations that make a force jump or kink."""
         return heyoka.kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
+
+    @cached_property
+    def switches(self) -> Switches | None:
+        """What switches or peaks; none where neither can be told from the graph."""
+        if not self.rhs.is_a("SXFunction"):
+            return None
+        timely = ca.depends_on(self.rhs.call(self.rhs.sx_in())[0], self.rhs.sx_in()[0])
+        return Switches(self.rhs) if timely or self.kinks else None
+
+    @property
+    def branch(self) -> bool:
+        """Whether the sides of switches are values at run time."""
+        return False
 
     @cached_property
     def compiles(self) -> bool:

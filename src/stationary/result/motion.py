@@ -29,6 +29,7 @@ from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, States, checked
+from stationary.result.happened import Happened
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import STAYS, AbstractShown, show
@@ -53,7 +54,10 @@ class Motion(AbstractShown):
     method : str
         What integrated it.
     events : tuple of ndarray
-        Times at which each event happened, in the order in which the events were given.
+        Times at which each event happened, in the order in which the events were given, and
+        ``motion.events["name"]`` of one with a name.
+    struck : tuple of pairs of float
+        When actions of events changed the state, and by how much the energy.
     repaired : float
         By how much a start was moved to satisfy the constraints, in the metric of the masses.
     redundant : tuple of str
@@ -79,7 +83,8 @@ class Motion(AbstractShown):
     status: Status
     steps: int = 0
     method: str = ""
-    events: tuple[np.ndarray, ...] = ()
+    events: Happened = Happened()
+    struck: tuple[tuple[float, float], ...] = ()
     alpha: float = 0.0
     repaired: float = 0.0
     redundant: tuple[str, ...] = ()
@@ -322,8 +327,13 @@ class Motion(AbstractShown):
 
     @property
     def work(self) -> np.ndarray:
-        """The time integral of `power`, integrated together with the motion."""
-        return self.y[:, -1] if self.kernel.graph.fed else np.zeros(len(self.t))
+        """The time integral of `power`, integrated with the motion, and what events have done."""
+        fed = self.y[:, -1] if self.kernel.graph.fed else np.zeros(len(self.t))
+        if not self.struck:
+            return fed
+        times, energies = np.array(self.struck).T
+        done = np.append(0.0, np.cumsum(energies))
+        return fed + done[np.searchsorted(times, self.t, "right")]
 
     @property
     def balance(self) -> np.ndarray:
@@ -388,7 +398,7 @@ class Motion(AbstractShown):
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""
-        return replace(self, t=times, y=states, events=())
+        return replace(self, t=times, y=states, events=Happened())
 
     def _instant(self) -> Instant:
         return Instant(self)

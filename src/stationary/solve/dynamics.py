@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
-from stationary.lower.inputs import Drives, drives
+from stationary.lower.inputs import drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
 from stationary.result.motion import Motion
 from stationary.result.status import Status
 from stationary.solve.asked import count, refuse_unsmooth, stabilization, times, tolerance
 from stationary.solve.consistent import State, projected, repaired
-from stationary.solve.events import Event, Watch, as_events
+from stationary.solve.events import Ending, Event, Watch, as_events
 from stationary.solve.evidence import with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.legs import Legs, shortened
 from stationary.solve.linear import tangent_basis
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, trusted
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
@@ -38,10 +39,6 @@ _OWN = 0.1
 
 # Rows whose smallest singular value has come down by this much are about to lose one of them.
 _SINGULAR = 0.05
-
-# However smooth a motion begins, it is looked at this many times; once for every output where a
-# push may yet come of which a series knows nothing.
-_FEWEST_STEPS = 16
 
 # How many steps times states are kept for `Motion.at`; beyond it the motion is integrated again.
 _DENSE_UP_TO = 1_000_000
@@ -82,10 +79,11 @@ def simulate(
         For every input a number, an expression of `t`, coordinates and velocities, or samples:
         ``(times, values)``, interpolated linearly.
     points : int
-        Number of evenly spaced output times. A pulse much narrower than their spacing may be
-        stepped over.
+        Number of evenly spaced output times. Times at which something stated in t switches or
+        peaks are met whatever this number.
     events : list of Event, optional
-        Expressions whose zeros are located; a terminal one ends the motion.
+        Expressions whose zeros are located; a terminal one ends the motion, one with an action
+        changes the state.
     method : "auto" or integrator
         `Taylor`, `BDF`, `Runge`, `Variational`. ``"auto"`` takes Taylor series where forces are
         smooth, changes to BDF where the steps turn out to be limited by stability, and takes
@@ -141,23 +139,24 @@ def simulate(
     y = np.zeros(kernel.states)
     y[: kernel.size], y[kernel.size : 2 * kernel.size] = state.q, state.v
 
+    # A push that cannot be foreseen is looked for at every output.
+    unforeseen = kernel.sudden and not kernel.graph.scalar
+
     def run(prove: bool) -> Motion:
+        grid = _grid(first, last, points)
+        smooth = not isinstance(method, Variational)
+        legs = Legs(kernel, values, driven, grid, (rtol, atol), unforeseen, smooth, prove)
         made = _Run(
             kernel=kernel,
             params=values,
-            drives=driven,
             state=state,
             stabilize=stabilization(stabilize),
-            grid=_grid(first, last, points),
-            watch=Watch(watched, kernel, values),
-            integrator=_choose(method, kernel),
+            grid=grid,
+            legs=legs,
+            watch=Watch(watched, kernel, values, last - first),
+            integrator=_choose(method, kernel if legs.branches is None else legs.branches.now),
             may_change=method == "auto",
-            tolerances=(rtol, atol),
-            closely=kernel.sudden,
-            prove=prove,
         )
-        if not isinstance(made.integrator, Taylor):
-            made.require_finite(y)
         return with_evidence(made.motion(y), rtol, atol)
 
     motion = run(prove=False)
@@ -185,6 +184,15 @@ def _failure(motion: Motion, last: float) -> str:
             f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
             "st.Variational(step=…) may pass; throw=False returns what there is.",
         )
+    if motion.status in ("jump", "chatter"):
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            "Let it change over a short time, or give two motions, one from the end of the other."
+            if motion.status == "jump"
+            else "Smooth what switches, as st.tanh(x/small) for st.sign(x); throw=False returns "
+            "what there is.",
+        )
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
         f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
@@ -205,32 +213,27 @@ class _Run:
 
     kernel: Kernel
     params: np.ndarray
-    drives: Drives
     state: State
     stabilize: Baumgarte | Projection
     grid: np.ndarray
+    legs: Legs
     watch: Watch
     integrator: AbstractIntegrator
     may_change: bool
-    tolerances: tuple[float, float]
     pieces: list[Piece] = field(default_factory=list)
     last: Piece | None = None
     held: int = 0
     steps: int = 0
     used: list[str] = field(default_factory=list)
-    alpha: float = 0.0
-    closely: bool = False
-    prove: bool = False
+    struck: list[tuple[float, float]] = field(default_factory=list)
 
     def motion(self, y: np.ndarray) -> Motion:
         """Integrate over the whole grid and wrap up what came out."""
-        self.alpha = self._rate(y, self.grid[0])
         progress = Progress(self.kernel.graph.system.name or "simulate")
         times, states = [], []
         status = DONE
         try:
-            for piece in self._solution(y):
-                end = self.watch.look(piece)
+            for piece, end in self._solution(y):
                 inside = self._inside(piece, end)
                 if len(inside):
                     times.append(inside)
@@ -242,6 +245,8 @@ class _Run:
                     break
         except KeyboardInterrupt:
             status = INTERRUPTED
+        except Stopped as end:
+            status = Status(end.word, end.message)
         except BlowUp as end:
             status = self._ended(end.at)
         finally:
@@ -265,12 +270,13 @@ class _Run:
             y=y_all,
             params=self.params,
             kernel=self.kernel,
-            drives=self.drives,
+            drives=self.legs.drives,
             status=status,
             steps=self.steps,
             method=" then ".join(self.used),
-            events=tuple(np.array(times) for times in self.watch.times),
-            alpha=self.alpha,
+            events=self.watch.happened,
+            struck=tuple(self.struck),
+            alpha=self.legs.alpha,
             repaired=self.state.moved,
             redundant=self.state.redundant,
             dense=self._dense(t, y_all),
@@ -278,7 +284,7 @@ class _Run:
 
     def require_finite(self, y: np.ndarray) -> None:
         """Refuse a start at which forces are not finite."""
-        rates = self._ode(self.grid[0]).f(self.grid[0], y)
+        rates = self.legs.ode(self.grid[0]).f(self.grid[0], y)
         finite = np.isfinite(rates)
         if not finite.all():
             bad = np.flatnonzero(~finite)
@@ -297,7 +303,7 @@ class _Run:
             return 0.0
         if self.stabilize.alpha is not None:
             return self.stabilize.alpha
-        ode = self._ode(t)
+        ode = self.legs.ode(t)
         rate = natural_rate(ode, t, y, self.grid[-1] - self.grid[0])
         if isinstance(self.integrator, Taylor):
             # As fast as the steps are short: a decay that they follow without effort.
@@ -308,18 +314,6 @@ class _Run:
         """Whether states are to be put onto the constraints that the integrator leaves."""
         chosen = isinstance(self.stabilize, Baumgarte) and self.stabilize.alpha is None
         return chosen and bool(self.kernel.rows) and not isinstance(self.integrator, Taylor)
-
-    def _values(self, t: float) -> np.ndarray:
-        """Return the vector p from time t on."""
-        if not self.kernel.signature and not self.kernel.rows:
-            return self.params
-        last = [self.alpha] if self.kernel.rows else []
-        return np.concatenate([self.params, self.drives.slots(t), last])
-
-    def _ode(self, t: float) -> Ode:
-        least = len(self.grid) - 1 if self.closely else 0
-        longest = (self.grid[-1] - self.grid[0]) / max(_FEWEST_STEPS, least)
-        return Ode(self.kernel, self._values(t), *self.tolerances, longest, self.prove)
 
     def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return how far rows of A are from losing rank, and free motions from losing inertia."""
@@ -350,37 +344,61 @@ class _Run:
             return Status("singular", f"the constraints become singular near t = {at:.6g}")
         return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
-    def _solution(self, y: np.ndarray):
-        """Yield pieces from the first time to the last, changing inputs and integrator between."""
-        first, last = self.grid[0], self.grid[-1]
-        stops = [*self.drives.knots(first, last), last]
+    def _solution(self, y: np.ndarray) -> Iterator[tuple[Piece, float | None]]:
+        """Yield pieces from the first time to the last, and the time of a terminal event.
+
+        Inputs, branches and the integrator change between them.
+        """
+        t = float(self.grid[0])
+        stops = self.legs.stops
         by_projection = bool(self.kernel.rows) and isinstance(self.stabilize, Projection)
         if by_projection:
             stops = np.union1d(stops, self.grid[1:])
-        t = first
-        for end in stops:
+        for end in stops.tolist():
+            self.legs.enter(t, end, y)
+            if t == self.grid[0]:
+                if not isinstance(self.integrator, Taylor):
+                    self.require_finite(y)
+                self.legs.alpha = self._rate(y, t)
+                over, y = self._begun(t, y)
+                if over:
+                    yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), t
+                    return
             while t < end:
-                grid = self._outputs(t, end)
                 try:
-                    for piece in self._segment(t, y, end, grid):
+                    for piece, border in self._segment(t, y, end):
+                        found = self.watch.look(piece)
+                        if found is not None:
+                            piece = shortened(piece, found.t, self._struck(piece, found))
                         self.steps += piece.steps
-                        t, y = piece.t[-1], piece.end
+                        t, y = float(piece.t[-1]), piece.end
                         if by_projection and t == end:
                             y = self._projected(t, y)
                             piece = _ending(piece, y)
-                        yield self._settled(piece) if self._loose() else piece
+                        if t == end < self.grid[-1] and (found is None or not found.terminal):
+                            shown, y = self.legs.over(t, y)
+                            piece = piece if shown is y else _ending(piece, shown)
+                        over = found is not None and found.terminal
+                        yield self._settled(piece) if self._loose() else piece, t if over else None
+                        if found is not None:
+                            self.legs.restart(t, end, y)
+                            break
+                        if border is not None:
+                            self.legs.change(t, border, y)
+                            break
                         if self.may_change and self._stiff(t, y):
                             self.integrator, self.may_change = BDF(), False
-                            self.alpha = self._rate(y, t)
+                            self.legs.alpha = self._rate(y, t)
                             break
                 except BlowUp:
                     if not self.steps:
                         self.require_finite(y)
                     # A force may be finite and yet have no series, as |v|v at rest.
                     series = self.may_change and isinstance(self.integrator, Taylor)
-                    if not series or self._lost():
+                    if not (series or self.legs.whole()) or self._lost():
                         raise
-                    self.integrator, self.may_change = Runge(), False
+                    if series:
+                        self.integrator, self.may_change = Runge(), False
 
     def _projected(self, t: Any, y: np.ndarray) -> np.ndarray:
         """Put one state, or those of several times, onto the constraints."""
@@ -396,12 +414,37 @@ class _Run:
 
         return replace(piece, evaluate=evaluate)
 
-    def _segment(self, t: float, y: np.ndarray, end: float, grid: np.ndarray):
+    def _begun(self, t: float, y: np.ndarray) -> tuple[bool, np.ndarray]:
+        """Look for events at the start: whether they end the motion, and what they make of it."""
+        if not self.watch.awake:
+            return False, y
+        soon = 1e-5 * (self.grid[-1] - self.grid[0])
+        return self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
+
+    def _struck(self, piece: Piece, found: Ending) -> np.ndarray:
+        """Return the state after an event, on the constraints; note what that did to the energy."""
+        before, after = piece.evaluate(np.array([found.t]))[0], found.y
+        if np.array_equal(before, after):
+            return after
+        after = self._projected(found.t, after) if self.kernel.rows else after
+        energies = [self._energy(found.t, y) for y in (before, after)]
+        self.struck.append((found.t, energies[1] - energies[0]))
+        return after
+
+    def _energy(self, t: float, y: np.ndarray) -> float:
+        n = self.kernel.size
+        u = numeric(self.kernel, "inputs")(t, y, self.legs.values(t))[0]
+        return numeric(self.kernel.graph, "energies")(t, y[:n], y[n : 2 * n], u, self.params)[0][2]
+
+    def _segment(self, t: float, y: np.ndarray, end: float) -> Iterator[tuple[Piece, int | None]]:
+        """Yield pieces of one leg, and the border of its branch at which the last one ends."""
         name = type(self.integrator).__name__
         if not self.used or self.used[-1] != name:
             self.used.append(name)
-        dense = self.watch.awake
-        return trusted(self.integrator.pieces(self._ode(t), t, y, end, grid=grid, dense=dense))
+        ode, grid = self.legs.begin(t), self._outputs(t, end)
+        dense = self.watch.awake or self.legs.watching
+        for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
+            yield self.legs.cut(piece, ode, self.integrator)
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""
@@ -424,9 +467,10 @@ class _Run:
             return False
         if self.kernel.states > 2 * EXAMINE_UP_TO:
             return True
-        rates = np.linalg.eigvals(np.asarray(self.kernel.jacobian(t, y, self._values(t))))
+        ode, own = self.legs.ode(t), self.legs.alpha
+        rates = np.linalg.eigvals(np.asarray(ode.kernel.jacobian(t, y, ode.p)))
         # The decay of violations is of our own making, and no stiffness.
-        rates = rates[np.abs(rates + self.alpha) > _OWN * self.alpha] if self.alpha else rates
+        rates = rates[np.abs(rates + own) > _OWN * own] if own else rates
         if not len(rates):
             return False
         fastest = rates[np.argmin(rates.real)]
@@ -462,13 +506,16 @@ class _Run:
                 return piece.evaluate(times)
         found = [y[None, :]] * int(np.sum(times == t))
         ahead = times[times > t]
-        for end in (*self.drives.knots(t, times[-1]), times[-1]):
-            grid = ahead[(ahead > t) & (ahead <= end)]
-            for piece in self._segment(t, y, end, grid) if t < end else ():
+        for leg, begin, end in self.legs.between(t, float(times[-1])):
+            if leg.y is not None and leg.t > t:
+                y = leg.y
+            t, grid = begin, ahead[(ahead > begin) & (ahead <= end)]
+            way = self.integrator.pieces(leg.ode, t, y, end, grid=grid, dense=False)
+            for piece in way if t < end else ():
                 inside = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
                 if len(inside):
                     found.append(piece.evaluate(inside))
-                t, y = piece.t[-1], piece.end
+                y = piece.end
         return np.concatenate(found)
 
 

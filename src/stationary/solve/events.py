@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,20 +14,16 @@ from stationary.errors import StatementError, say
 from stationary.lower.kernel import Kernel
 from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.terms import expression
-from stationary.solve.ode import Piece
-
-#: An expression as a function of times, and of the states there if they are known.
-Course = Callable[..., np.ndarray]
+from stationary.result.happened import Happened
+from stationary.solve.branches import CHATTER, chatters
+from stationary.solve.ode import Piece, Stopped
+from stationary.solve.passages import Course, passages
 
 # A Taylor step can span a good part of an oscillation: look for changes of sign inside it.
 _LOOKS = 12
 
-# An interval is seen through if what its neighbours predict inside it is wrong by less than this
-# part of the values at its ends; halved until then, but not more often than this, nor into more
-# intervals than that.
-_PART = 0.1
-_MOST_HALVINGS = 40
-_MOST_INTERVALS = 200_000
+# A rate of an event below this part of what it is summed from is zero.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,15 @@ class Event:
         Whether the motion ends there.
     direction : int
         1 to notice only passages upwards, −1 only downwards, 0 both.
+    name : str, optional
+        Under which ``motion.events["name"]`` gives its times.
+    action : dict, optional
+        New values of coordinates and velocities, ``{y.dot: -e * y.dot}``: the state jumps to them,
+        all at once, computed from the state before, and the motion goes on from there.
+
+    A motion may start where an event is zero. If it leaves at once, nothing happens, so that a ball
+    thrown from the floor can come back to it; if the event stays zero, or turns away without
+    speed, it happens at the first time.
 
     Examples
     --------
@@ -50,15 +55,29 @@ class Event:
     >>> motion = st.simulate(ball, span=(0, 9), start={y: 1.0}, events=[floor])
     >>> motion.t[-1].round(9), motion.status
     (np.float64(0.451523641), 'event')
+    >>> bounce = st.Event(y, direction=-1, name="bounce", action={y.dot: -0.5 * y.dot})
+    >>> motion = st.simulate(ball, span=(0, 1), start={y: 1.0}, events=[bounce])
+    >>> motion.events["bounce"].round(6)
+    array([0.451524, 0.903047])
     """
 
     expr: Any
     terminal: bool = False
     direction: int = 0
+    name: str | None = None
+    action: Any = None
 
     def __post_init__(self):
         made = from_dynamicsymbols(expression(self.expr, "the expression of an event"))
         object.__setattr__(self, "expr", made)
+        if self.action is not None and not isinstance(self.action, Mapping):
+            raise StatementError(
+                say(
+                    "the action of an event is a dict of new values.",
+                    f"Found {type(self.action).__name__}: {str(self.action)[:60]}.",
+                    "Write action={y.dot: -y.dot}, one entry for each value that changes.",
+                )
+            )
         if self.direction not in (-1, 0, 1):
             raise StatementError(
                 say(
@@ -88,41 +107,152 @@ def as_events(events: Any) -> list[Event]:
     return made
 
 
+@dataclass(frozen=True)
+class Ending:
+    """When an event ends a piece, with which state the motion goes on, and whether it is over."""
+
+    t: float
+    y: np.ndarray
+    terminal: bool
+
+
 class Watch:
     """Looks for events in the pieces of a solution."""
 
-    def __init__(self, events: list[Event], kernel: Kernel, params: np.ndarray):
-        self._events, self._params = events, params
-        known = {p.name: p for p in kernel.layout.system.parameters} if events else {}
-        self._functions: list[ca.Function] = []
-        for event in events:
-            swap: dict[sp.Basic, sp.Basic] = {}
-            for s in event.expr.free_symbols:
-                if s.name in known:
-                    swap[s] = known[s.name]
-                elif str(s) != "t":
-                    kernel.layout.resolve(s, "an event")
-            self._functions.append(kernel.expression(event.expr.xreplace(swap)))
+    def __init__(self, events: list[Event], kernel: Kernel, params: np.ndarray, span: float):
+        self._events, self._params, self._kernel = events, params, kernel
+        self._functions = [self._lowered(event.expr, "an event") for event in events]
+        self._actions = [self._jump(event) for event in events]
         self.times: list[list[float]] = [[] for _ in events]
+        self._span, self._acts = span, list[float]()
         self.awake = bool(events)
+        # Events whose zero a motion starts from.
+        self._left: set[int] = set()
 
-    def look(self, piece: Piece) -> float | None:
-        """Note the events of a piece; return the time of the first terminal one."""
+    def _lowered(self, e: sp.Expr, what: str) -> ca.Function:
+        """Return an expression as a function of t, y, the parameters and nothing else."""
+        layout = self._kernel.layout
+        known = {p.name: p for p in layout.system.parameters}
+        swap: dict[sp.Basic, sp.Basic] = {}
+        for s in e.free_symbols:
+            if isinstance(s, sp.Symbol) and s.name in known:
+                swap[s] = known[s.name]
+            elif str(s) != "t":
+                layout.resolve(s, what)
+        return self._kernel.expression(e.xreplace(swap))
+
+    def _jump(self, event: Event) -> list[tuple[int, ca.Function]]:
+        """Return which entries of the state an event changes, and to what."""
+        made = []
+        for key, value in (event.action or {}).items():
+            what = "the action of an event"
+            places, order = self._kernel.layout.resolve(key, what)
+            value = from_dynamicsymbols(expression(value, what))
+            if np.ndim(places) or order > 1:
+                raise StatementError(
+                    say(
+                        "the action of an event changes one coordinate or velocity with each key.",
+                        f"Found {key}.",
+                        "Write action={y.dot: …}, one entry for each.",
+                    )
+                )
+            place = int(places) + order * self._kernel.size
+            made.append((place, self._lowered(value, what)))
+        return made
+
+    @property
+    def happened(self) -> Happened:
+        """When events happened, so far."""
+        return Happened(map(np.array, self.times), (event.name for event in self._events))
+
+    def begin(
+        self, t: float, y: np.ndarray, rates: np.ndarray, soon: float
+    ) -> tuple[bool, np.ndarray]:
+        """Note the events at the start; tell whether they end the motion, and the state after."""
+        now = []
+        for i, (f, event) in enumerate(zip(self._functions, self._events)):
+            value, size, rate, whole = self._rate(f, t, y, rates)
+            if abs(value) > 8 * np.finfo(float).eps * size:
+                continue
+            self._left.add(i)
+            ahead = self._soon(f, t, y, rates, soon)
+            turns = abs(rate) <= _ROUNDING * whole
+            if turns and (not event.direction or ahead * event.direction >= 0):
+                self.times[i].append(t)
+                now.append(i)
+        if any(self._events[i].terminal for i in now):
+            return True, y
+        return False, self._acted(now, t, y)
+
+    def look(self, piece: Piece) -> Ending | None:
+        """Note the events of a piece; return how the first one that ends it does so."""
         if not self._events:
             return None
         fractions = np.arange(_LOOKS) / _LOOKS
         inner = piece.t[:-1, None] + np.diff(piece.t)[:, None] * fractions
         times = np.unique(np.append(inner.ravel(), piece.t[-1]))
         states = piece.evaluate(times)
-        found = [
-            self._roots(self._course(f, piece), event, times, states)
-            for f, event in zip(self._functions, self._events)
-        ]
-        ends = [r[0] for r, event in zip(found, self._events) if r and event.terminal]
-        end = min(ends) if ends else None
-        for noted, roots in zip(self.times, found):
-            noted += [r for r in roots if end is None or r <= end]
-        return end
+        found = []
+        for i, (f, event) in enumerate(zip(self._functions, self._events)):
+            course = self._course(f, piece)
+            g = np.array(course(times, states))
+            if i in self._left:
+                g[0] = 0.0
+            found.append(passages(course, times, g, event.direction).tolist())
+        self._left.clear()
+        ends = [r[0] for r, e in zip(found, self._events) if r and (e.terminal or e.action)]
+        if not ends:
+            for noted, roots in zip(self.times, found):
+                noted += roots
+            return None
+        end = min(ends)
+        # What happens within rounding of it happens at the same instant.
+        last = end + 4 * np.spacing(abs(end))
+        y = piece.evaluate(np.array([end]))[0]
+        terminal, now = False, []
+        for i, (event, roots) in enumerate(zip(self._events, found)):
+            self.times[i] += [min(r, end) for r in roots if r <= last]
+            if any(end <= r <= last for r in roots):
+                now.append(i)
+                terminal |= event.terminal
+        self._left |= set(now)
+        return Ending(end, y if terminal else self._acted(now, end, y), terminal)
+
+    def _acted(self, now: list[int], t: float, y: np.ndarray) -> np.ndarray:
+        """Return the state after the actions of some events, computed from the one before."""
+        made = y.copy()
+        jumps = [jump for i in now for jump in self._actions[i]]
+        for place, f in jumps:
+            made[place] = float(f(t, y, self._params, np.zeros(0)))
+        if jumps:
+            self._acts = [*self._acts[-CHATTER:], t]
+            if chatters(self._acts, self._span):
+                raise Stopped(
+                    "chatter", f"events follow each other ever faster near t = {t:.6g}", t
+                )
+        return made
+
+    def _rate(
+        self, f: ca.Function, t: float, y: np.ndarray, rates: np.ndarray
+    ) -> tuple[float, float, float, float]:
+        """Return the value of an event, its rate, and what each is relative to."""
+        slope, ahead = _slopes(f)
+        given = (t, y, self._params, np.zeros(0))
+        value = float(f(*given))
+        parts = np.asarray(slope(*given)).ravel()
+        late = float(ahead(*given))
+        size = abs(value) + float(np.abs(parts) @ np.abs(y)) + abs(late * t)
+        rest = float(np.abs(parts) @ np.abs(rates)) + abs(late)
+        return value, size, float(parts @ rates) + late, rest
+
+    def _soon(
+        self, f: ca.Function, t: float, y: np.ndarray, rates: np.ndarray, soon: float
+    ) -> float:
+        """Return the sign that an event takes on shortly after an instant, or 0."""
+        n, later = self._kernel.size, y + soon * rates
+        later[:n] += soon**2 / 2 * rates[n : 2 * n]
+        value, size, *_ = self._rate(f, t + soon, later, rates)
+        return float(np.sign(value)) if abs(value) > 8 * np.finfo(float).eps * size else 0.0
 
     def _course(self, f: ca.Function, piece: Piece) -> Course:
         """Return the expression of an event as a function of sorted times."""
@@ -135,111 +265,10 @@ class Watch:
 
         return course
 
-    @staticmethod
-    def _roots(course: Course, event: Event, times: np.ndarray, states: np.ndarray) -> list[float]:
-        times, g = _seen_through(course, times, course(times, states))
-        at = np.flatnonzero((g[:-1] != 0) & (np.sign(g[:-1]) != np.sign(g[1:])))
-        if event.direction:
-            at = at[(g[at] < 0) == (event.direction > 0)]
-        return _zeros(course, times[at], times[at + 1], g[at], g[at + 1]).tolist()
 
-
-def _zeros(course: Course, a: Any, b: Any, fa: Any, fb: Any) -> np.ndarray:
-    """Return the zeros between pairs of instants with values of opposite signs, all at once.
-
-    Inverse quadratic interpolation where it is safe, bisection where not (T. R. Chandrupatla, Adv.
-    Eng. Softw. 28 (1997) 145).
-    """
-    found = np.where(np.abs(fa) < np.abs(fb), a, b)
-    left = np.arange(len(found))
-    x1, x2, f1, f2 = b, a, fb, fa
-    share = np.full(len(found), 0.5)
-    while len(left):
-        x = x1 + share * (x2 - x1)
-        f = course(x)
-        same = np.sign(f) == np.sign(f1)
-        x3, f3 = np.where(same, x1, x2), np.where(same, f1, f2)
-        x2, f2 = np.where(same, x2, x1), np.where(same, f2, f1)
-        x1, f1 = x, f
-        best = np.where(np.abs(f1) < np.abs(f2), x1, x2)
-        found[left] = best
-        with np.errstate(all="ignore"):
-            least = np.spacing(np.abs(best)) / np.abs(x2 - x1)
-            xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
-            curved = f1 / (f2 - f1) * f3 / (f2 - f3)
-            curved += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
-        safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(curved)
-        share = np.clip(np.where(safe, curved, 0.5), np.minimum(least, 0.5), 1 - least)
-        go = (least < 0.5) & (f1 != 0) & (f2 != 0)
-        left, share = left[go], share[go]
-        x1, x2, f1, f2 = x1[go], x2[go], f1[go], f2[go]
-    return found
-
-
-def _seen_through(
-    course: Course, times: np.ndarray, g: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Add instants until no change of sign can hide between two of them.
-
-    Inside every interval that is not seen through the expression is looked at once more: where a
-    parabola through its surroundings comes closest to zero, or else somewhere near the middle, at
-    another place in each, so that no oscillation keeps step with the looks. The cubic through the
-    four instants around must foretell what is found there.
-    """
-    scale = np.abs(g[np.isfinite(g)]).max(initial=0.0)
-    unseen = np.ones(len(times) - 1, dtype=bool)
-    for _ in range(_MOST_HALVINGS):
-        at = np.flatnonzero(unseen & (np.diff(times) > 64 * np.spacing(np.abs(times[1:]))))
-        if not len(at) or len(times) < 4 or len(times) > _MOST_INTERVALS:
-            break
-        probes = _probes(times, g, at)
-        found = course(probes)
-        scale = max(scale, np.abs(found[np.isfinite(found)]).max(initial=0.0))
-        expected = _cubic(times, g, at, probes)
-        ends = np.abs(np.stack([g[at], g[at + 1], found]))
-        crosses = (np.sign(g[at]) != np.sign(found)) | (np.sign(found) != np.sign(g[at + 1]))
-        room = np.where(crosses, ends.max(axis=0), ends.min(axis=0))
-        with np.errstate(invalid="ignore"):
-            wrong = np.abs(found - expected) > _PART * room + 1e-12 * scale
-        # A dip towards zero is followed down, in case it passes through.
-        dips = ~crosses & (ends[2] < 0.5 * np.minimum(ends[0], ends[1])) & (ends[2] > 1e-12 * scale)
-        again = np.zeros(len(times) - 1, dtype=bool)
-        again[at] = wrong | dips
-        # What is wrong here throws doubt on what is foretold next door.
-        doubt = again.copy()
-        doubt[1:] |= again[:-1]
-        doubt[:-1] |= again[1:]
-        halves = 1 + np.isin(np.arange(len(doubt)), at)
-        unseen = np.repeat(doubt, halves)
-        times, g = np.insert(times, at + 1, probes), np.insert(g, at + 1, found)
-    return times, g
-
-
-def _probes(times: np.ndarray, g: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return one instant inside each of these intervals."""
-    a, b = times[at], times[at + 1]
-    # Multiples of the golden ratio keep step with nothing.
-    usual = a + (b - a) * (0.35 + 0.3 * ((at * 0.6180339887498949) % 1.0))
-    third = np.where(at + 2 < len(times), at + 2, at - 1)
-    c = times[third]
-    with np.errstate(all="ignore"):
-        first, second = (g[at + 1] - g[at]) / (b - a), (g[third] - g[at + 1]) / (c - b)
-        bend = (second - first) / (c - a)
-        turn = (a + b) / 2 - first / (2 * bend)
-    low, high = a + 0.02 * (b - a), b - 0.02 * (b - a)
-    towards = (np.sign(g[at]) == np.sign(g[at + 1])) & (bend * g[at] > 0)
-    return np.where(towards & (turn > low) & (turn < high), turn, usual)
-
-
-def _cubic(times: np.ndarray, g: np.ndarray, at: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return what the cubic through the four instants around an interval says inside it."""
-    first = np.clip(at - 1, 0, len(times) - 4)
-    nodes = [times[first + i] for i in range(4)]
-    made = np.zeros(len(at))
-    for i in range(4):
-        weight = np.ones(len(at))
-        for j in range(4):
-            if j != i:
-                weight *= (wanted - nodes[j]) / (nodes[i] - nodes[j])
-        made += weight * g[first + i]
-    return made
+def _slopes(f: ca.Function) -> tuple[ca.Function, ca.Function]:
+    """Return the derivatives of a function of t, y, … to the state and to time."""
+    given: Any = f.sx_in() if f.is_a("SXFunction") else f.mx_in()
+    e: Any = f.call(given)[0]
+    slope, ahead = (ca.densify(ca.jacobian(e, x)) for x in (given[1], given[0]))
+    return ca.Function("slope", given, [slope]), ca.Function("ahead", given, [ahead])

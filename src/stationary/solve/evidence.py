@@ -31,7 +31,7 @@ _BROKEN = 1e-7
 
 def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
-    if motion.status in ("singular", "blow-up"):
+    if motion.status in ("singular", "blow-up", "jump", "chatter"):
         return _trimmed(motion)
     few = _few(len(motion.t))
     broken = _broken(motion, few)
@@ -43,7 +43,7 @@ def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     found = _sampled(motion, "energies", few)
     found[:, 2] -= found[0, 2]
     done = 0.0
-    if motion.kernel.graph.fed:
+    if motion.kernel.graph.fed or motion.struck:
         work = motion.work[few]
         found[:, 2] -= work - work[0]
         done = float(np.abs(work).max())

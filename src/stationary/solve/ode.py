@@ -18,7 +18,8 @@ class Ode:
     """The initial value problem ẏ = f(t, y, p) between two changes of its inputs.
 
     No step shall be longer than `longest`: what is at rest now may be pushed later. Every step
-    shall `prove` itself where that was not enough.
+    shall `prove` itself where that was not enough. A piece that may be cut short begins with no
+    more steps than `stride`.
     """
 
     kernel: Kernel
@@ -27,6 +28,7 @@ class Ode:
     atol: float
     longest: float = np.inf
     prove: bool = False
+    stride: int | None = None
 
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:
@@ -48,6 +50,8 @@ class Piece:
     end : ndarray
         The state at the last time.
     steps : int
+    exact : bool
+        Whether `evaluate` is as good between the steps as at them.
     """
 
     t: np.ndarray
@@ -55,6 +59,7 @@ class Piece:
     end: np.ndarray
     steps: int
     dense: bool = True
+    exact: bool = False
 
 
 # The last step before a singularity that is worth keeping spans this many floating point numbers:
@@ -67,6 +72,13 @@ class BlowUp(Exception):
 
     def __init__(self, at: float):
         self.at = at
+
+
+class Stopped(Exception):
+    """Raised where the statement allows no motion to go on: a word and a sentence for why."""
+
+    def __init__(self, word: str, message: str, at: float):
+        self.word, self.message, self.at = word, message, at
 
 
 def trusted(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -20,6 +20,12 @@ _CHUNK = 100
 # Nodes of the interpolation where states at any time are asked for.
 _FINE = 501
 
+# Where a piece may be cut short, so many nodes for each radian of a vibration, at most so many,
+# for systems up to this many states.
+_PER_RADIAN = 5
+_FINEST = 200_000
+_EXAMINED = 200
+
 # Halvings of the way to where a motion ends early: it is known to that part of an output interval.
 _MOST_HALVINGS = 14
 
@@ -62,16 +68,26 @@ class BDF(AbstractIntegrator):
         """Integrate; see `AbstractIntegrator`."""
         nodes = np.append(grid[grid > t], end)
         if dense:
-            nodes = np.append(nodes, np.linspace(t, end, _FINE)[1:])
+            nodes = np.append(nodes, np.linspace(t, end, _fine(ode, t, y, end))[1:])
         nodes = np.unique(nodes)
+        stride = ode.stride or _CHUNK
         while len(nodes):
-            ahead, nodes = nodes[:_CHUNK], nodes[_CHUNK:]
+            ahead, nodes = nodes[:stride], nodes[stride:]
+            stride = min(2 * stride, _CHUNK)
             times, states, steps = _advance(ode, np.append(t, ahead), y)
             if len(times) > 1:
                 yield _piece(ode, times, states, steps, dense)
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
             t, y = times[-1], states[-1]
+
+
+def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
+    """Return the number of nodes: enough for the fastest vibration where a piece may be cut."""
+    if ode.stride is None or ode.kernel.states > _EXAMINED:
+        return _FINE
+    rates = np.linalg.eigvals(np.asarray(ode.kernel.jacobian(t, y, ode.p)))
+    return min(_FINEST, max(_FINE, int((end - t) * np.abs(rates.imag).max() * _PER_RADIAN)))
 
 
 def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -142,7 +158,7 @@ def _run(
 
 def _implicit(kernel: Kernel) -> bool:
     """Whether accelerations and multipliers are unknowns; rows that depend on each other forbid."""
-    return bool(kernel.rows) and not kernel.damped
+    return bool(kernel.rows) and not kernel.damped and not kernel.branch
 
 
 def _held(kernel: Kernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.ndarray]:

@@ -52,10 +52,10 @@ class Runge(AbstractIntegrator):
         if not np.isfinite(solver.h_abs):
             # The trial step that was to tell a length has left the domain of a force.
             solver.h_abs = _SMALL * (end - t)
-        stalled = False
+        stalled, stride = False, ode.stride or _CHUNK
         while solver.status == "running" and not stalled:
             times, inner, states = [solver.t], [], [solver.y]
-            while solver.status == "running" and len(inner) < _CHUNK:
+            while solver.status == "running" and len(inner) < stride:
                 with np.errstate(all="ignore"):
                     solver.step()
                 if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
@@ -65,6 +65,7 @@ class Runge(AbstractIntegrator):
                 states.append(solver.y)
             # At this pace the end is never reached: as before a singularity.
             stalled = len(inner) == _CHUNK and times[-1] - times[0] < _SLOWEST * (end - t)
+            stride = min(2 * stride, _CHUNK)
             failed = stalled or solver.status == "failed" or not np.all(np.isfinite(solver.y))
             if inner:
                 evaluate = _transposed(OdeSolution(times, inner))

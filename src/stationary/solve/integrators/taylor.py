@@ -171,7 +171,9 @@ class _Stepper:
         terms = (series * reach ** _orders(series.shape[1])).max(axis=1)
         self._measure((terms * self.sizes).tolist(), [1.0] * len(terms))
         self.put(t, y)
-        return reach * unit if told and growth * _LONGEST > _DECAY * last else np.inf
+        if not told or growth * _LONGEST <= _DECAY * last:
+            return np.inf
+        return max(reach * unit, _STALLED * np.spacing(abs(t)))
 
     def _set(self, sizes: list[float], unit: float) -> None:
         self._code.set(self.code, self.ode.p, sizes, unit)
@@ -269,7 +271,7 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
 def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> Iterator[Piece]:
     """Walk to the end by steps that each prove themselves, and keep their series."""
     ode = stepper.ode
-    floor, before, count = np.zeros(ode.kernel.states), None, _FEW
+    floor, before, count = np.zeros(ode.kernel.states), None, ode.stride or _FEW
     t, y = stepper.time, stepper.state
     while t < end:
         series, lost = _steps(stepper, end, short, count)
@@ -280,7 +282,7 @@ def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> It
         kept = series if failure is None else series.cut(failure)
         if len(kept.c):
             t, y = kept.t[-1], kept.ends[-1]
-            yield Piece(kept.t, kept.evaluate, y, len(kept.c))
+            yield Piece(kept.t, kept.evaluate, y, len(kept.c), exact=True)
         if failure is None and not lost:
             short, count, before = np.inf, min(2 * count, _CHUNK), None
             stepper.grown(kept.ends)

@@ -1,0 +1,201 @@
+"""The legs of a motion: between knots of its inputs, switches, peaks and changes of state."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from stationary.lower.inputs import Drives
+from stationary.lower.kernel import Kernel
+from stationary.lower.switches import Switches
+from stationary.solve.branches import Branches
+from stationary.solve.instants import known_instants
+from stationary.solve.jumps import Jumps
+from stationary.solve.ode import AbstractIntegrator, Ode, Piece
+
+# However smooth a motion begins, it is looked at this many times; once for every output where a
+# push may yet come of which a series knows nothing.
+_FEWEST_STEPS = 16
+
+# Instants closer than this many floating point numbers are one.
+_ONE = 64
+
+
+@dataclass
+class Leg:
+    """A stretch with one law: where it begins, and the state there if that has changed."""
+
+    t: float
+    ode: Ode
+    y: np.ndarray | None = None
+
+
+class Legs:
+    """The legs of one run, as far as they are known."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        params: np.ndarray,
+        drives: Drives,
+        grid: np.ndarray,
+        tolerances: tuple[float, float],
+        closely: bool,
+        smooth: bool,
+        prove: bool,
+    ):
+        self.kernel, self.params, self.drives = kernel, params, drives
+        self.first, self.last = float(grid[0]), float(grid[-1])
+        self.alpha = 0.0
+        self._middle = self.first
+        self._changed: np.ndarray | None = None
+        self.done: list[Leg] = []
+        self._tolerances, self._prove = tolerances, prove
+        least = len(grid) - 1 if closely else 0
+        self._longest = (self.last - self.first) / max(_FEWEST_STEPS, least)
+        switches = kernel.switches
+        self.knots = drives.knots(self.first, self.last)
+        self._jumps = Jumps(kernel) if kernel.graph.timed else None
+        self._switch_times, self._near_peaks = self._known(switches)
+        self.branches: Branches | None = None
+        # Where methods step over borders themselves, only their instants are of use.
+        if smooth and switches is not None and switches.borders and not switches.loose:
+            self.branches = Branches(kernel, switches, self.last - self.first)
+
+    def _known(self, switches: Switches | None) -> tuple[np.ndarray, np.ndarray]:
+        courses = [] if switches is None else list(switches.courses)
+        courses += [] if self._jumps is None else self._jumps.courses
+        if not courses:
+            return np.empty(0), np.empty(0)
+        ends = np.concatenate([[self.first], self.knots, [self.last]])
+        parameters = self.kernel.parameters
+        return known_instants(courses, self.values, ends, self._longest, parameters)
+
+    @cached_property
+    def stops(self) -> np.ndarray:
+        """Instants to be met exactly, the last one included."""
+        stops = np.append(self.knots, self.last)
+        for more in (self._switch_times, self._near_peaks):
+            if len(more):
+                room = _ONE * np.spacing(np.maximum(np.abs(more), np.abs(self.last)))
+                at = np.searchsorted(stops, more)
+                after = np.abs(stops[np.minimum(at, len(stops) - 1)] - more)
+                before = np.abs(stops[np.maximum(at - 1, 0)] - more)
+                stops = np.union1d(stops, more[np.minimum(before, after) > room])
+        apart = np.append(np.diff(stops) > _ONE * np.spacing(np.abs(stops[1:])), True)
+        return stops[apart]
+
+    def values(self, t: float) -> np.ndarray:
+        """Return the vector p from time t on."""
+        if not self.kernel.signature and not self.kernel.rows:
+            return self.params
+        last = [self.alpha] if self.kernel.rows else []
+        return np.concatenate([self.params, self.drives.slots(t), last])
+
+    def ode(self, t: float) -> Ode:
+        """Return the equation that holds from time t on."""
+        p, kernel = self.values(t), self.kernel
+        stride = None
+        if self.branches is not None:
+            p, kernel = self.branches.values(p), self.branches.now
+            stride = 2 if self.branches.watching else None
+        return Ode(kernel, p, *self._tolerances, self._longest, self._prove, stride)
+
+    @property
+    def watching(self) -> bool:
+        """Whether states inside a step may end it."""
+        return self.branches is not None and self.branches.watching
+
+    def enter(self, t: float, until: float, y: np.ndarray) -> None:
+        """Begin a leg that ends at a known instant."""
+        self._middle = (t + until) / 2
+        if self.branches is not None:
+            self.branches.enter(t, until, y, self.values(t))
+
+    def over(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state at a known instant, and the one after it, with what jumps in time."""
+        if self._jumps is None or t not in self._switch_times:
+            return y, y
+        ahead = self.stops[np.searchsorted(self.stops, t, "right")]
+        shown, y = self._jumps.over(t, (self._middle, (t + ahead) / 2), y, self.values(t))
+        self._changed = y
+        return shown, y
+
+    def begin(self, t: float) -> Ode:
+        """Note a leg, and return its equation."""
+        ode = self.ode(t)
+        self.done.append(Leg(t, ode, self._changed))
+        self._changed = None
+        return ode
+
+    def cut(
+        self, piece: Piece, ode: Ode, integrator: AbstractIntegrator
+    ) -> tuple[Piece, int | None]:
+        """Return a piece as far as its branch holds, and the border that it passes then."""
+        if not self.watching:
+            return piece, None
+        assert self.branches is not None
+        left = self.branches.left(piece, self.values(piece.t[0]))
+        if left is None:
+            return piece, None
+        t, border = left
+        return shortened(piece, t, self._located(piece, t, ode, integrator)), border
+
+    def _located(
+        self, piece: Piece, t: float, ode: Ode, integrator: AbstractIntegrator
+    ) -> np.ndarray:
+        """Return the state at an instant, as exact as the steps: an interpolation is less so."""
+        if piece.exact:
+            return piece.evaluate(np.array([t]))[0]
+        before = int(np.searchsorted(piece.t, t)) - 1
+        start = float(piece.t[max(before, 0)])
+        y = piece.evaluate(np.array([start]))[0]
+        if start < t:
+            for step in integrator.pieces(ode, start, y, t, grid=np.empty(0), dense=False):
+                y = step.end
+        return y
+
+    def change(self, t: float, border: int, y: np.ndarray) -> None:
+        """Pass a border of the branch."""
+        assert self.branches is not None
+        self.branches.change(t, border, y, self.values(t))
+
+    def restart(self, t: float, until: float, y: np.ndarray) -> None:
+        """Go on from a state that an event has changed."""
+        if self.branches is not None:
+            self.branches.enter(t, until, y, self.values(t))
+        self._changed = y
+
+    def whole(self) -> bool:
+        """Go on with the law as it is stated, if a side was held that has an end of its own."""
+        if self.branches is None or self.branches.stated:
+            return False
+        self.branches.stated = True
+        return True
+
+    def between(self, t: float, until: float) -> Iterator[tuple[Leg, float, float]]:
+        """Yield the legs between two times, each with where it begins and ends here."""
+        k = bisect_right(self.done, t, key=lambda leg: leg.t) - 1
+        for i in range(max(k, 0), len(self.done)):
+            end = self.done[i + 1].t if i + 1 < len(self.done) else np.inf
+            begin = max(t, self.done[i].t)
+            if begin >= until:
+                return
+            yield self.done[i], begin, min(end, until)
+
+
+def shortened(piece: Piece, t: float, y: np.ndarray) -> Piece:
+    """Return a piece up to an instant inside it, whose state is known."""
+    times = np.append(piece.t[piece.t < t], t)
+
+    def evaluate(ts: np.ndarray) -> np.ndarray:
+        states = piece.evaluate(ts)
+        states[ts == t] = y
+        return states
+
+    steps = max(1, round(piece.steps * (len(times) - 1) / (len(piece.t) - 1)))
+    return replace(piece, t=times, evaluate=evaluate, end=y, steps=steps)
