@@ -23,6 +23,7 @@ from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Each
 from stationary.model.fields import AtPoint, Field
 from stationary.model.layout import Layout
+from stationary.result.happened import Happened
 from stationary.result.status import Status
 from stationary.result.views import travelling
 
@@ -91,6 +92,8 @@ class Encoder:
             return {"t": [self(v, f"{name}_{i}") for i, v in enumerate(value)]}
         if type(value) is dict:
             return {"d": [[self(k), self(v, f"{name}_{k}")] for k, v in value.items()]}
+        if isinstance(value, Happened):
+            return {"h": [self(tuple(value), name), self(value.names)]}
         if isinstance(value, Status):
             parts = (str(value), value.message, value.direction, value.names)
             return {"s": [self(v, f"{name}_status") for v in parts]}
@@ -211,6 +214,8 @@ class Decoder:
             return self._once("o", data["o"], self._object)
         if "t" in data:
             return tuple(self(v) for v in data["t"])
+        if "h" in data:
+            return Happened(*map(self, data["h"]))
         if "d" in data:
             return {self(k): self(v) for k, v in data["d"]}
         if "s" in data:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -156,5 +156,4 @@ def sliding(
 
 def _branch(kernel: Kernel, law: ca.Function, switches: Switches, *more: Any) -> Branch:
     """Return a branch of a kernel."""
-    parts = (kernel.graph, kernel.signature, kernel.rows, kernel.damped, kernel.augmented)
-    return Branch(*parts, law, switches, *more)
+    return Branch(*(getattr(kernel, f.name) for f in fields(Kernel)), law, switches, *more)

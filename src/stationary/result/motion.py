@@ -29,7 +29,6 @@ from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import vector
 from stationary.result.fields import FieldFunction, States, checked
-from stationary.result.happened import Happened
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import STAYS, AbstractShown, show
@@ -83,7 +82,7 @@ class Motion(AbstractShown):
     status: Status
     steps: int = 0
     method: str = ""
-    events: Happened = Happened()
+    events: tuple[Any, ...] = ()
     struck: tuple[tuple[float, float], ...] = ()
     alpha: float = 0.0
     repaired: float = 0.0
@@ -398,7 +397,7 @@ class Motion(AbstractShown):
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""
-        return replace(self, t=times, y=states, events=Happened())
+        return replace(self, t=times, y=states, events=())
 
     def _instant(self) -> Instant:
         return Instant(self)
