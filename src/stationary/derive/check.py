@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import mpmath
 import numpy as np
 import sympy as sp
 
-from stationary.derive.constraints import STATES as PLACES
 from stationary.derive.constraints import integrability, redundant
+from stationary.derive.effort import bounded, is_long
+from stationary.derive.graph import Graph
 from stationary.derive.lagrange import (
     Equations,
     equations,
@@ -22,13 +22,18 @@ from stationary.derive.lagrange import (
     virtual_work,
 )
 from stationary.derive.readable import in_fractions, plain, tidy
+from stationary.derive.sampling import compiled, random_state, sampled, states_of, vanish, vanishes
 from stationary.errors import StatementError, unknown
+from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
-from stationary.model.system import System
+from stationary.model.system import System, require
 from stationary.model.terms import Drag
 
-#: States at which an expression is evaluated where SymPy cannot decide.
-STATES = 20
+#: Names that are listed, and operations of an expression that is written into a line.
+MOST_NAMED, MOST_SHOWN = 5, 150
+
+# Relative difference of two ways to compute a force, both of them right.
+_SAME = 1e-9
 
 #: Most coupled coordinates whose minors of M are decided exactly.
 MOST_MINORS = 3
@@ -77,6 +82,8 @@ class Finding:
 class Report:
     """What `check` found: ``report.passed``, ``report["skew"]``, and a text to print.
 
+    ``report.exhaustive`` is false where algebra was given up in favour of numbers.
+
     Examples
     --------
     >>> x, y, m = *st.coordinates("x y"), st.parameters("m")
@@ -89,6 +96,7 @@ class Report:
 
     name: str
     findings: tuple[Finding, ...]
+    exhaustive: bool = True
 
     @property
     def passed(self) -> bool:
@@ -109,7 +117,10 @@ class Report:
 
     def __str__(self) -> str:
         title = f"Check of {self.name or 'the system'}: {'passed' if self.passed else 'failed'}"
-        return "\n".join([title, *(f"  {finding}" for finding in self.findings)])
+        lines = [title, *(f"  {finding}" for finding in self.findings)]
+        if not self.exhaustive:
+            lines.append("  Some of it is too long for algebra: it was decided by numbers.")
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -144,85 +155,70 @@ def check(system: System) -> Report:
     >>> list(report["cyclic"].value)
     [phi]
     """
-    whole, _ = in_fractions(readable(system))
-    smooth = replace(
-        whole, friction=tuple(f for f in whole.friction if isinstance(f, Drag)), contacts=()
+    require(system)
+    # Dry friction and contacts are named and not written out, however many rows they have.
+    rough = Rough(
+        tuple(f for f in system.friction if not isinstance(inner(f), Drag)), system.contacts
     )
-    eq = equations(smooth)
-    findings = [
-        _symmetric(eq),
-        _positive_definite(eq),
-        _skew(eq),
-        _gradient(eq),
-        _equations(eq),
-        _cyclic(eq, whole),
-        _energy(eq, whole),
+    drags = tuple(f for f in system.friction if isinstance(inner(f), Drag))
+    whole, _ = in_fractions(readable(replace(system, friction=drags, contacts=())))
+    eq = equations(whole)
+    steps: list[Callable[[], list[Finding]]] = [
+        lambda: [_symmetric(eq)],
+        lambda: [_positive_definite(eq)],
+        lambda: [_skew(eq)],
+        lambda: [_gradient(eq)],
+        lambda: [_equations(eq)],
+        lambda: [_cyclic(eq, whole, rough)],
+        lambda: [_energy(eq, whole, rough)],
+        lambda: _constraints(eq) if eq.lam else [],
     ]
-    if eq.lam:
-        findings += _constraints(eq)
-    return Report(system.name, tuple(findings))
+    findings, exhaustive = [], eq.simplified
+    for step in steps:
+        with bounded() as effort:
+            findings += step()
+        exhaustive = exhaustive and not effort.stopped
+    return Report(system.name, tuple(findings), exhaustive)
 
 
-# -- deciding -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Rough:
+    """What has no place in Lagrange's equations: dry friction and contacts."""
+
+    friction: tuple[Any, ...]
+    contacts: tuple[Any, ...]
+
+    def rubbing(self, c: Coordinate) -> list[str]:
+        """Return the names of friction against the motion of a coordinate."""
+        return [str(inner(f).name) for f in self.friction if _involves(f, inner(f).on, c)]
+
+    def touches(self, c: Coordinate) -> bool:
+        """Tell whether a contact depends on a coordinate."""
+        terms = ((x, inner(x)) for x in self.contacts)
+        return any(_involves(x, (term.gap, *(term.slip or ())), c) for x, term in terms)
 
 
-def sampled(expressions: Sequence[sp.Expr], count: int = STATES) -> Iterator[list[Any]]:
-    """Evaluate expressions at random states, where they are real; what vanishes is exactly 0.
-
-    Parameters take their defaults, or random positive values.
-    """
-    symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
-    function = sp.lambdify(symbols, list(expressions), "mpmath", cse=True)
-    random = np.random.default_rng(1)
-    for _ in range(5 * count):
-        state = [_random_value(s, random) for s in symbols]
-        values = _evaluated(function, state)
-        if values is not None:
-            yield values
-            count -= 1
-        if count == 0:
-            return
+def inner(entry: Any) -> Any:
+    """Return the term that an entry states, once or for every row of a table."""
+    return entry.term if isinstance(entry, Repeated) else entry
 
 
-def _evaluated(function: Callable[..., list], state: list[float]) -> list[Any] | None:
-    """Evaluate to 30 and to 60 digits: a number that is zero shrinks, every other one stays."""
-    try:
-        with mpmath.workdps(30):
-            coarse = [mpmath.mpmathify(value) for value in function(*map(mpmath.mpf, state))]
-        with mpmath.workdps(60):
-            fine = [mpmath.mpmathify(value) for value in function(*map(mpmath.mpf, state))]
-    except (ZeroDivisionError, ValueError):
-        return None
-    if not all(mpmath.isfinite(value) and mpmath.im(value) == 0 for value in fine):
-        return None
-    return [value if abs(value - rough) < 1e-6 * abs(value) else mpmath.mpf(0)
-            for value, rough in zip(fine, coarse)]  # fmt: skip
+def _involves(entry: Any, expressions: Sequence[sp.Expr], c: Coordinate) -> bool:
+    stem, repeats = c.name.partition("[")[0], isinstance(entry, Repeated)
+    if repeats and any(array.name == stem for array in entry.table.arrays):
+        return True
+    return any(e.has(c) for e in expressions)
 
 
-def _random_value(symbol: sp.Basic, random: np.random.Generator) -> float:
-    if isinstance(symbol, Parameter) or symbol.is_positive:
-        given = getattr(symbol, "default", None)
-        return random.uniform(1, 2) if given is None else given
-    # Small velocities keep a particle with a limiting speed below it.
-    size = 0.5 if isinstance(symbol, Velocity) else 2.0
-    return random.uniform(-size, size)
+def _listed(names: Sequence[str]) -> str:
+    """Write names, of many the first ones."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(f"'{n}'" for n in names[:MOST_NAMED]) + (f" and {more} more" * (more > 0))
 
 
-def vanish(expressions: Iterable[sp.Expr]) -> tuple[bool, str]:
-    """Tell whether all expressions are zero for every state, and how that was found out."""
-    left = [e for e in expressions if e != 0]
-    # One state where they do not vanish is cheaper than a proof that they do.
-    if left and any(any(values) for values in sampled(left, 1)):
-        return False, "sampled at 1 state"
-    left = [e for e in map(tidy, left) if e != 0]
-    if not left:
-        return True, "exact"
-    states = list(sampled(left))
-    return len(states) > 0 and not any(map(any, states)), f"sampled at {_states(len(states))}"
-
-
-def _states(count: int) -> str:
-    return f"{count} state{'' if count == 1 else 's'}"
+def _shown(e: sp.Expr, otherwise: str) -> str:
+    """Write an expression, or what it is called if nobody would read it."""
+    return otherwise if is_long((e,), MOST_SHOWN) else plain(e)
 
 
 # -- the mass matrix ------------------------------------------------------------------------------
@@ -248,11 +244,11 @@ def _positive_definite(eq: Equations) -> Finding:
     for b in blocks:
         minors = [tidy(eq.M.extract(b[:k], b[:k]).det()) for k in range(1, len(b) + 1)]
         signs = [_sign(minor) for minor in minors]
-        if minors[-1] == 0:
+        if vanishes(minors[-1]):
             which = ", ".join(f"'{eq.coordinates[i]}'" for i in b)
             return Finding(name, False, f"M is singular: T does not see every motion of {which}")
         if "not positive" in signs:
-            minor = plain(minors[signs.index("not positive")])
+            minor = _shown(minors[signs.index("not positive")], "that is not positive")
             return Finding(name, False, f"M has the leading minor {minor}, for positive parameters")
         if "unknown" in signs:
             return _sampled_eigenvalues(eq)
@@ -287,7 +283,7 @@ def _sampled_eigenvalues(eq: Equations) -> Finding:
         lowest = min(lowest, np.linalg.eigvalsh(M / np.where(scale > 0, scale, 1))[0])
     passed = seen > 0 and lowest > 1e-12
     text = f"the least eigenvalue of M, scaled to a unit diagonal, is {lowest:.3g}"
-    return Finding("positive definite", bool(passed), text, f"sampled at {_states(seen)}")
+    return Finding("positive definite", bool(passed), text, f"sampled at {states_of(seen)}")
 
 
 def _skew(eq: Equations) -> Finding:
@@ -309,8 +305,9 @@ def _gradient(eq: Equations) -> Finding:
     at_rest = [g.subs(rest) for g in eq.G]
     pairs = [(i, j) for i in range(len(q)) for j in range(i)]
     passed, how = vanish(at_rest[i].diff(q[j]) - at_rest[j].diff(q[i]) for i, j in pairs)
-    extra = {c: tidy(g - eq.system.potential.diff(c)) for c, g in zip(q, eq.G)}
-    more = "; ".join(f"{plain(e)} for '{c}'" for c, e in extra.items() if e != 0)
+    extra = {c: g - eq.system.potential.diff(c) for c, g in zip(q, eq.G)}
+    told = {c: _shown(tidy(e), "more") for c, e in extra.items() if not vanishes(e)}
+    more = "; ".join(f"{e} for '{c}'" for c, e in told.items())
     text = "G = ∂U/∂q, free of curl" if passed else "G at rest is not a gradient"
     if more:
         start = "G at rest is free of curl" if passed else text
@@ -322,6 +319,8 @@ def _gradient(eq: Equations) -> Finding:
 def _equations(eq: Equations) -> Finding:
     """Compare the matrices, simplified on the way, with d/dt ∂L/∂q̇ − ∂L/∂q taken literally."""
     s = eq.system
+    if is_long((s.kinetic, s.potential)):
+        return _equations_by_numbers(eq)
     a, v = sp.Matrix(eq.accelerations), sp.Matrix(eq.velocities)
     read = eq.M * a + eq.C * v + eq.G
     literal = [rate(s.kinetic.diff(c.dot)) - (s.kinetic - s.potential).diff(c)
@@ -329,13 +328,36 @@ def _equations(eq: Equations) -> Finding:
     states = list(sampled([a - b for a, b in zip(read, literal)], count=5))
     passed = len(states) > 0 and not any(map(any, states))
     text = f"M q̈ + C q̇ + G {'equals' if passed else 'differs from'} d/dt ∂L/∂q̇ − ∂L/∂q"
-    return Finding("equations", passed, text, f"sampled at {_states(len(states))}")
+    return Finding("equations", passed, text, f"sampled at {states_of(len(states))}")
+
+
+def _equations_by_numbers(eq: Equations) -> Finding:
+    """Compare the matrices with what automatic differentiation makes of the statement."""
+    graph, worst = Graph(eq.system).dynamics, []
+    q, v, u, p = eq.coordinates, eq.velocities, eq.system.inputs, eq.system.parameters
+    symbols = [t, *q, *v, *u, *p]
+    read = compiled(symbols, [*eq.M, *(eq.Q - eq.G), *eq.C], "numpy")
+    random, n = np.random.default_rng(1), len(q)
+    with np.errstate(all="ignore"):
+        for _ in range(5):
+            state = random_state(symbols, random)
+            parts = np.split(np.array(state), np.cumsum([1, n, n, len(u)]))
+            M, force = (np.array(x) for x in graph(*parts))
+            own = np.split(np.array(read(*state), dtype=float), [n * n, n * n + n])
+            turning = own[2].reshape(n, n) @ parts[2]
+            pairs = ((own[0], M.ravel(), 0 * M), (own[1] - turning, force.ravel(), turning))
+            worst.append(max(np.abs(a - b).max() / np.abs([*a, *b, *np.ravel(c)]).max()
+                             for a, b, c in pairs))  # fmt: skip
+    known = [gap for gap in worst if np.isfinite(gap)]
+    passed = bool(known) and max(known) < _SAME
+    text = f"M q̈ + C q̇ + G − Q {'equals' if passed else 'differs from'} what the engines compute"
+    return Finding("equations", passed, text, f"sampled at {states_of(len(known))}")
 
 
 # -- what is conserved ----------------------------------------------------------------------------
 
 
-def _cyclic(eq: Equations, whole: System) -> Finding:
+def _cyclic(eq: Equations, whole: System, rough: Rough) -> Finding:
     """Name coordinates on which no energy and no force depends, and what becomes of their momenta.
 
     A force along such a coordinate, as that of a motor, changes its momentum and leaves it cyclic.
@@ -344,32 +366,32 @@ def _cyclic(eq: Equations, whole: System) -> Finding:
     undriven = whole.work.xreplace(dict.fromkeys(whole.work.atoms(Input), sp.S.Zero))
     L = whole.kinetic - whole.potential
     Q = generalized_forces(eq.system)
-    touched = [e for c in whole.contacts for e in (c.gap, *(c.slip or ()))]
     kept, told, ways = {}, [], set()
     for i, c in enumerate(eq.coordinates):
-        if not any(eq.M.row(i)) or any(eq.A.col(i)) or any(e.has(c) for e in touched):
+        if not any(eq.M.row(i)) or any(eq.A.col(i)) or rough.touches(c):
             continue
         absent, how = vanish(((L + undriven).diff(c), *(force.diff(c) for force in Q)))
         if not absent:
             continue
         momentum, force = tidy(whole.kinetic.diff(c.dot)), tidy(L.diff(c) + Q[i])
-        rubs = [f.name for f in whole.friction if not isinstance(f, Drag)
-                and any(on.has(c) for on in f.on)]  # fmt: skip
-        changes = [f"at the rate {plain(force)}"] if force != 0 else []
-        changes += [f"by friction '{name}'" for name in rubs]
+        rubs = rough.rubbing(c)
+        pull = _shown(force, "of the force on it")
+        changes = [] if vanishes(force) else [f"at the rate {pull}"]
+        changes += [f"by friction {_listed(rubs)}"] if rubs else []
+        size = _shown(momentum, f"∂T/∂{c.dot}")
         ways.add(how)
         if changes:
             change = " and ".join(changes)
-            told.append(f"'{c}' with momentum {plain(momentum)} that changes {change}")
+            told.append(f"'{c}' with momentum {size} that changes {change}")
         else:
             kept[c] = momentum
-            told.append(f"'{c}' with conserved momentum {plain(momentum)}")
+            told.append(f"'{c}' with conserved momentum {size}")
     how = next((way for way in ways if way != "exact"), "exact")
     text = "; ".join(told) or "no coordinate is cyclic"
     return Finding("cyclic", bool(told), text, how, kept, required=False)
 
 
-def _energy(eq: Equations, whole: System) -> Finding:
+def _energy(eq: Equations, whole: System, rough: Rough) -> Finding:
     """Check dh/dt = −∂L/∂t + q̇·Q − λ·(A q̇), with W on the side of the energy."""
     T, v = whole.kinetic, eq.velocities
     L = T - whole.potential + whole.work
@@ -379,31 +401,32 @@ def _energy(eq: Equations, whole: System) -> Finding:
         h = tidy(sum(u * p for u, p in zip(v, momenta)) - L)
     else:
         b, T0 = linear_and_constant(T, momenta, eq.M, v)
-        natural = not any(map(tidy, (*b, T0)))
+        natural = vanish((*b, T0))[0]
         moving = quadratic_form(eq.M, v)
         h = moving + tidy(whole.potential - whole.work - T0)
-    reasons, how = _reasons_for_loss(eq, whole, L)
+    reasons, how = _reasons_for_loss(eq, whole, L, rough)
     name = ("T + U − W" if whole.work != 0 else "T + U") if natural else "q̇·∂T/∂q̇ − L"
-    text = f"{name} = {plain(h)} is {'not ' if reasons else ''}conserved"
+    value = "" if is_long((h,), MOST_SHOWN) else f" = {plain(h)}"
+    text = f"{name}{value} is {'not ' if reasons else ''}conserved"
     if not natural and not reasons:
         text += ": the Jacobi integral"
     text += f": {'; '.join(reasons)}" if reasons else ""
     return Finding("energy", not reasons, text, how, h, required=False)
 
 
-def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr) -> tuple[list[str], str]:
+def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, rough: Rough) -> tuple[list[str], str]:
     q = eq.coordinates
     steady, how = vanish((L.diff(t),))
     reasons = [] if steady else ["an energy depends on time"]
     driven = sorted({u.name for e in (L,) for u in e.atoms(Input)})
     reasons += [f"an energy depends on the input '{u}'" for u in driven]
     power = {f"load '{x.name}' does work": _power(virtual_work(x, q), q) for x in s.loads}
-    drags = [f for f in s.friction if isinstance(f, Drag)]
-    power |= {f"drag '{x.name}' takes energy": _power(virtual_work(x, q), q) for x in drags}
+    power |= {f"drag '{x.name}' takes energy": _power(virtual_work(x, q), q) for x in s.friction}
     power["dissipation takes energy"] = sum(s.dissipation.diff(c.dot) * c.dot for c in q)
     reasons += [text for text, p in power.items() if not vanish((sp.S(p),))[0]]
-    reasons += [f"friction '{f.name}' takes energy" for f in s.friction if f not in drags]
-    reasons += [f"contact '{c.name}' may take energy in impacts" for c in s.contacts]
+    rubs, hits = ([str(inner(x).name) for x in kind] for kind in (rough.friction, rough.contacts))
+    reasons += [f"friction {_listed(rubs)} takes energy"] if rubs else []
+    reasons += [f"contact {_listed(hits)} may take energy in impacts"] if hits else []
     moved = [(c, R.diff(t) != 0 or R.has(Input)) for c in s.constraints for R in c.R]
     still = {c.dot: sp.S.Zero for c in q}
     moved += [(c, e.xreplace(still) != 0 or e.has(Input)) for c in s.pfaffian for e in c.expr]
@@ -429,22 +452,23 @@ def _constraints(eq: Equations) -> list[Finding]:
         for c in system.constraints
         for k in range(len(c.R))
     ] + [name for name, _ in rows]
-    again = redundant(eq.A, held, names, q)
+    again, seen = redundant(eq.A, held, names, q)
     found = integrability(rows, held, q)
     integrable = [row for row in found if row.integrable]
     free = len(q) - len(names) + len(again)
     places = len(q) - len([n for n in names[: len(held)] if n not in again]) - len(integrable)
     counted = f"{free} in velocity, {places} in configuration, for {len(q)} coordinates"
+    how = "counted" if seen else "counted, as if all rows were independent"
     findings = [
         Finding(
             "redundant",
-            not again,
-            _told_redundant(again),
-            f"sampled at {PLACES} consistent states",
+            bool(seen) and not again,
+            _told_redundant(again) if seen else "no state was found that meets the constraints",
+            f"sampled at {seen} consistent state{'' if seen == 1 else 's'}",
             tuple(again),
             required=False,
         ),
-        Finding("freedom", True, counted, "counted", (free, places), required=False),
+        Finding("freedom", True, counted, how, (free, places), required=False),
     ]
     if rows:
         told = [

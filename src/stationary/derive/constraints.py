@@ -8,12 +8,20 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from scipy.linalg import null_space
+from sympy.integrals.manualintegrate import manualintegrate
 
+from stationary.derive.effort import is_long
+from stationary.derive.sampling import compiled, sampled, vanish
 from stationary.model.symbols import Coordinate, Parameter, t
 
-# Random states at which the rank is examined, steps of Newton's method onto the constraints, and
-# the size, relative to the whole row, of what a row must add to those before it.
-STATES, _STEPS, _RANK = 3, 60, 1e-8
+# Random states at which the rank is examined, how many are tried for them, steps of Newton's method
+# onto the constraints, and the size, relative to the whole row, of what a row must add to those
+# before it.
+STATES, _TRIES, _STEPS, _RANK = 3, 12, 60, 1e-8
+
+# Operations of a row that is integrated in closed form.
+_SHORT = 60
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,8 @@ def integrability(rows: list[tuple[str, sp.Expr]], held: list[sp.Expr], q: list)
     A row ω is integrable by itself if ω ∧ dω = 0. A set of rows is integrable if every dω vanishes
     on the motions that all rows, and the gradients of the constraints `held`, allow.
     """
+    if not rows:
+        return []
     space = [*q, t]
     forms = [form(e, q) for _, e in rows]
     gradients = [[R.diff(x) for x in space] for R in held]
@@ -66,15 +76,12 @@ def _d(omega: list[sp.Expr], space: list, i: int, j: int) -> sp.Expr:
 def _alone(omega: list[sp.Expr], space: list) -> bool:
     """Tell whether ω ∧ dω = 0."""
     present = [i for i, e in enumerate(omega) if e != 0 or _occurs(omega, space[i])]
-    for i, j, k in combinations(present, 3):
-        wedge = (
-            omega[i] * _d(omega, space, j, k)
-            + omega[j] * _d(omega, space, k, i)
-            + omega[k] * _d(omega, space, i, j)
-        )
-        if sp.simplify(wedge) != 0:
-            return False
-    return True
+    return vanish(
+        omega[i] * _d(omega, space, j, k)
+        + omega[j] * _d(omega, space, k, i)
+        + omega[k] * _d(omega, space, i, j)
+        for i, j, k in combinations(present, 3)
+    )[0]
 
 
 def _occurs(omega: list[sp.Expr], symbol: sp.Symbol) -> bool:
@@ -83,54 +90,72 @@ def _occurs(omega: list[sp.Expr], symbol: sp.Symbol) -> bool:
 
 def _closed_on(forms: list, rows: list, space: list) -> list[bool]:
     """Tell for every form whether dω vanishes on the motions that the rows allow."""
-    free = sp.Matrix(rows).nullspace(simplify=True)
-    answers = []
-    for omega in forms:
-        slope = sp.Matrix(len(space), len(space), lambda i, j, omega=omega: _d(omega, space, i, j))
-        answers.append(
-            all(sp.simplify((a.T * slope * b)[0, 0]) == 0 for a, b in combinations(free, 2))
-        )
-    return answers
+    n, pairs = len(space), list(combinations(range(len(space)), 2))
+    slopes = [_d(omega, space, i, j) for omega in forms for i, j in pairs]
+    numbers = [*(e for row in rows for e in row), *slopes]
+    answers = np.ones(len(forms), dtype=bool)
+    for values in sampled(numbers):
+        split = len(rows) * n
+        A = np.array([float(x) for x in values[:split]]).reshape(-1, n)
+        size = np.linalg.norm(A, axis=1, keepdims=True)
+        free = null_space(A / np.where(size > 0, size, 1), rcond=_RANK)
+        S = np.zeros((len(forms), n, n))
+        S[:, *np.array(pairs).T] = np.reshape([float(x) for x in values[split:]], (len(forms), -1))
+        S -= S.transpose(0, 2, 1)
+        left = np.abs(free.T @ S @ free).max(axis=(1, 2), initial=0.0)
+        answers &= left <= _RANK * np.abs(S).max(axis=(1, 2))
+    return answers.tolist()
 
 
 def _integral(omega: list[sp.Expr], space: list) -> sp.Expr | None:
     """Return h with dh ∝ ω, trying the form itself and divided by products of its coefficients."""
+    if is_long(omega, _SHORT):
+        return None
     varying = [e for e in omega if e.free_symbols]
     factors = [sp.S.One, *(1 / e for e in varying)]
     factors += [1 / (a * b) for a, b in combinations_with_replacement(varying, 2)]
     for factor in factors:
         scaled = [sp.simplify(factor * e) for e in omega]
-        closed = all(
-            sp.simplify(_d(scaled, space, i, j)) == 0 for i, j in combinations(range(len(space)), 2)
-        )
-        if closed:
-            h = sp.S.Zero
-            for e, x in zip(scaled, space):
-                part = sp.integrate(sp.simplify(e - h.diff(x)), x)
-                if part.has(sp.Integral):
-                    return None
-                h += part
-            return sp.simplify(h)
+        pairs = combinations(range(len(space)), 2)
+        if not vanish(_d(scaled, space, i, j) for i, j in pairs)[0]:
+            continue
+        h = sp.S.Zero
+        for e, x in zip(scaled, space):
+            # By rules alone: they end, and what they do not know is no short integral.
+            part = manualintegrate(sp.simplify(e - h.diff(x)), x)
+            if part.has(sp.Integral):
+                return None
+            h += part
+        return sp.simplify(h)
     return None
 
 
-def redundant(A: sp.Matrix, R: list[sp.Expr], names: list[str], q: list) -> list[str]:
-    """Return names of rows that add nothing to those before them, at random consistent states."""
+def redundant(A: sp.Matrix, R: list[sp.Expr], names: list[str], q: list) -> tuple[list[str], int]:
+    """Return names of rows that add nothing to those before them, and at how many states that is.
+
+    The states are random and meet the constraints.
+    """
     symbols = [*q, t]
     parameters = sorted(
         {s for e in (*A, *R) for s in e.free_symbols if isinstance(s, Parameter)}, key=str
     )
-    f = sp.lambdify([*symbols, *parameters], [list(R), A.tolist()], "numpy", cse=True)
+    both = compiled([*symbols, *parameters], [*R, *A], "numpy")
+
+    def f(*state: float) -> tuple[list, np.ndarray]:
+        values = both(*state)
+        return values[: len(R)], np.reshape(values[len(R) :], A.shape)
+
     rng = np.random.default_rng(0)
     values = [rng.uniform(0.5, 1.5) if p.default is None else p.default for p in parameters]
-    always: set[int] | None = None
-    for _ in range(STATES):
+    found: list[set[int]] = []
+    for _ in range(_TRIES):
         state = _consistent(f, rng.standard_normal(len(q)), values, len(R))
-        if state is None:
-            continue
-        dependent = _dependent(np.array(f(*state, 0.0, *values)[1], dtype=float))
-        always = dependent if always is None else always & dependent
-    return [names[i] for i in sorted(always or ())]
+        if state is not None:
+            found.append(_dependent(np.array(f(*state, 0.0, *values)[1], dtype=float)))
+        if len(found) == STATES:
+            break
+    always = set.intersection(*found) if found else set()
+    return [names[i] for i in sorted(always)], len(found)
 
 
 def _consistent(f: Any, q: np.ndarray, values: list[float], held: int) -> np.ndarray | None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.derive.effort import LONGEST, WHOLE, bounded, operations
 from stationary.derive.lagrange import (
+    UNSIMPLIFIED,
     Equations,
     conditions,
     force,
@@ -25,8 +27,9 @@ from stationary.derive.readable import (
     terms,
     tidy,
     total,
-    write_sum,
+    written,
 )
+from stationary.derive.sampling import vanish
 from stationary.errors import DerivationError
 from stationary.model.symbols import Coordinate, Input, rate, t
 from stationary.model.terms import Constraint
@@ -40,7 +43,12 @@ Step = tuple[str, list[str]]
 
 def explanation(eq: Equations) -> str:
     """Return the derivation of the equations, step by step."""
-    board = _Blackboard(eq)
+    with bounded(WHOLE):
+        return _told(_Blackboard(eq))
+
+
+def _told(board: _Blackboard) -> str:
+    eq = board.eq
     name = eq.system.name
     lines = [
         f"# Equations of motion{f' of {name}' if name else ''}",
@@ -59,7 +67,7 @@ def explanation(eq: Equations) -> str:
     )
     for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
         lines += [f"## {number}. {heading}", *body]
-    return "\n\n".join(lines)
+    return "\n\n".join(lines if eq.simplified else [*lines, UNSIMPLIFIED])
 
 
 class _Blackboard:
@@ -98,7 +106,7 @@ class _Blackboard:
             rows.append(rf"R_{{{k}}} &= {sp.latex(R)} = 0")
             name += rf" + {sp.latex(lam)} R_{{{k}}}"
             parts.append((R, lam))
-        lagrangian = f"L &= {name.removeprefix(' + ')} = {write_sum(parts)}"
+        lagrangian = f"L &= {name.removeprefix(' + ')} = {written(parts)}"
         return "Energies and the Lagrangian", [block(*rows), block(lagrangian)]
 
     def derivatives(self) -> Step:
@@ -118,9 +126,9 @@ class _Blackboard:
         inertia = [*zip(eq.M.row(i), eq.accelerations), *terms(self.tidy(still(p, self.q)))]
         along = slope("L", c.dot)
         return block(
-            f"{slope('L', c)} &= {write_sum(pushed)}",
-            f"{along} &= {write_sum(momentum)}",
-            rf"\frac{{d}}{{dt}} {along} &= {write_sum(inertia)}",
+            f"{slope('L', c)} &= {written(pushed)}",
+            f"{along} &= {written(momentum)}",
+            rf"\frac{{d}}{{dt}} {along} &= {written(inertia)}",
         )
 
     def virtual_work(self) -> Step:
@@ -130,7 +138,7 @@ class _Blackboard:
             forces = virtual_work(term, self.q)
             sums = [a + b for a, b in zip(sums, forces)]
             pairs = zip(map(self.tidy, force(term)), term.on)
-            along = write_sum((f, _varied(on)) for f, on in pairs)
+            along = written((f, _varied(on)) for f, on in pairs)
             work = self._variation(map(self.tidy, forces))
             body.append(block(rf"\delta W &= {along}{f' = {work}' * (work != along)}"))
         if body:
@@ -144,7 +152,7 @@ class _Blackboard:
         return "Virtual work", body
 
     def _variation(self, forces: Iterable[sp.Expr]) -> str:
-        return write_sum(zip(forces, map(_varied, self.q)))
+        return written(zip(forces, map(_varied, self.q)))
 
     def dissipation(self) -> Step:
         D = self.system.dissipation
@@ -186,7 +194,7 @@ class _Blackboard:
             once, rule = _rate_rule(term, e, k + 1)
             pull = zip(self.eq.A.row(k), self.eq.accelerations)
             found = [*pull, *terms(self.tidy(still(once, self.q)))]
-            body.append(block(rule, f"&= {write_sum(found)} = 0"))
+            body.append(block(rule, f"&= {written(found)} = 0"))
         return "Rates of the constraints, which fix the multipliers", body
 
     def multipliers(self) -> Step:
@@ -213,7 +221,7 @@ class _Blackboard:
     def matrices(self) -> Step:
         eq, s = self.eq, self.system
         exact = (sp.nsimplify(g, rational=True) for g in eq.G)
-        ordinary = all(tidy(g - s.potential.diff(c)) == 0 for g, c in zip(exact, self.q))
+        ordinary = vanish(g - s.potential.diff(c) for g, c in zip(exact, self.q))[0]
         middle = slope("U", "q") if ordinary else "G"
         forces = self._right_side("")
         if s.work != 0:
@@ -221,14 +229,21 @@ class _Blackboard:
         right = forces.removeprefix(" + ") or ("" if eq.lam else "0")
         right += r" + A^{\mathsf{T}} \lambda" if eq.lam else ""
         body = [block(rf"M \ddot{{q}} + C \dot{{q}} + {middle} = {right.removeprefix(' + ')}")]
-        body += [block(f"M &= {sp.latex(eq.M)}"), block(f"C &= {sp.latex(eq.C)}")]
-        body.append(block(f"G &= {f'{middle} = ' * ordinary}{sp.latex(eq.G)}"))
+        body += [block(f"M &= {_matrix(eq.M)}"), block(f"C &= {_matrix(eq.C)}")]
+        body.append(block(f"G &= {f'{middle} = ' * ordinary}{_matrix(eq.G)}"))
         if forces:
-            body.append(block(f"Q &= {forces.removeprefix(' + ')} = {sp.latex(eq.Q)}"))
+            body.append(block(f"Q &= {forces.removeprefix(' + ')} = {_matrix(eq.Q)}"))
         if eq.lam:
             lam = sp.latex(sp.ImmutableMatrix(eq.lam))
-            body.append(block(rf"A &= {sp.latex(eq.A)},\quad \lambda = {lam}"))
+            body.append(block(rf"A &= {_matrix(eq.A)},\quad \lambda = {lam}"))
         return "Matrix form", body
+
+
+def _matrix(entries: sp.ImmutableMatrix) -> str:
+    """Write a matrix, or its size if nobody would read it."""
+    count = operations(entries, 50 * LONGEST)
+    words = rf"\text{{({entries.rows} × {entries.cols}, {count} operations)}}"
+    return words if count > LONGEST else sp.latex(entries)
 
 
 def _varied(e: sp.Expr) -> sp.Symbol:

@@ -9,7 +9,6 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.derive.check import sampled, vanish
 from stationary.derive.lagrange import Equations, equations, linear_and_constant, refuse
 from stationary.derive.readable import (
     aligned,
@@ -22,6 +21,7 @@ from stationary.derive.readable import (
     tidy,
     write_sum,
 )
+from stationary.derive.sampling import sampled, vanish
 from stationary.errors import StatementError, unknown
 from stationary.model.symbols import Coordinate, Moving, Parameter, Velocity
 from stationary.model.system import System

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import sympy as sp
 
+from stationary.derive.effort import WHOLE, bounded
 from stationary.derive.readable import (
     Term,
     aligned,
@@ -18,7 +19,7 @@ from stationary.derive.readable import (
     terms,
     tidy,
     total,
-    write_sum,
+    written,
 )
 from stationary.errors import DerivationError, say
 from stationary.model.arrays import Array
@@ -26,6 +27,9 @@ from stationary.model.each import Each, Repeated
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, rate, t
 from stationary.model.system import System, require, written_out
 from stationary.model.terms import ENERGIES, TERMS, Constraint, Drag, Friction, Load
+
+#: What is said where the bound on algebra was reached.
+UNSIMPLIFIED = "Some of it is too long to be simplified, and is left as it was derived."
 
 #: Most coordinates of a system with repetitions that is written out to be read.
 READABLE = 40
@@ -70,6 +74,8 @@ class Equations:
         ∂R/∂q of every holonomic constraint, then the coefficients of every Pfaffian one.
     lam : tuple of Multiplier
         One per row of `A`, named after its constraint.
+    simplified : bool
+        Whether everything was simplified; what is too long for that is right and left as it is.
 
     Examples
     --------
@@ -88,6 +94,7 @@ class Equations:
     Q: sp.ImmutableMatrix
     A: sp.ImmutableMatrix
     lam: tuple[Multiplier, ...]
+    simplified: bool = True
 
     @property
     def velocities(self) -> tuple[Velocity, ...]:
@@ -126,7 +133,9 @@ class Equations:
 
     def _left(self, i: int) -> list[Term]:
         """Return the terms of M q̈ + C q̇ + G for one coordinate, in the order of reading."""
-        turning = tidy(sum(c * v for c, v in zip(self.C.row(i), self.velocities)))
+        turning = sp.Add(*(c * v for c, v in zip(self.C.row(i), self.velocities)))
+        # What could not be simplified before will not become simple now.
+        turning = tidy(turning) if self.simplified else turning
         return [*zip(self.M.row(i), self.accelerations), *terms(turning), *terms(self.G[i])]
 
     def _right(self, i: int) -> list[Term]:
@@ -137,11 +146,13 @@ class Equations:
         lines = ["Equations of motion" + (f" of {self.system.name}" if self.system.name else "")]
         width = max((len(q.name) for q in self.coordinates), default=0) + 1
         for i, q in enumerate(self.coordinates):
-            sides = (write_sum(side, plain) for side in (self._left(i), self._right(i)))
-            lines.append(f"  {q.name + ':':<{width}} {' = '.join(sides)}")
+            sides = " = ".join(written(side, plain) for side in (self._left(i), self._right(i)))
+            lines.append(f"  {q.name + ':':<{width}} {sides}")
         if self.lam:
             conditions = (*self.system.constraints, *self.system.pfaffian)
             lines += ["under", *(f"  {term}" for term in conditions)]
+        if not self.simplified:
+            lines.append(UNSIMPLIFIED)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -149,7 +160,7 @@ class Equations:
     def latex(self) -> str:
         """Return the equations, one row per coordinate, as an aligned block of LaTeX."""
         rows = [
-            f"{write_sum(self._left(i))} &= {write_sum(self._right(i))}"
+            f"{written(self._left(i))} &= {written(self._right(i))}"
             for i in range(len(self.coordinates))
         ]
         return aligned([*rows, *(f"{sp.latex(e)} &= 0" for _, e in conditions(self.system))])
@@ -217,19 +228,26 @@ def equations(system: System) -> Equations:
     exact, back = in_fractions(stated)
     q: tuple[Coordinate, ...] = exact.coordinates
     momenta = [exact.kinetic.diff(c.dot) for c in q]
-    M = _mass_matrix(momenta, q)
-    C = _christoffel(M, q)
-    rest = _rest_of_inertia(exact.kinetic, momenta, M, C, q)
-    rows = _constraint_rows(exact)
+    # Each has its own bound: what is spent on inertia is not missing for the forces.
+    with bounded(WHOLE) as inertia:
+        M = _mass_matrix(momenta, q)
+    with bounded() as turning:
+        C = _christoffel(M, q)
+    with bounded() as forces:
+        rest = _rest_of_inertia(exact.kinetic, momenta, M, C, q)
+        G = [tidy(exact.potential.diff(c) + r) for c, r in zip(q, rest)]
+        Q = [tidy(f) for f in generalized_forces(exact)]
+        rows = _constraint_rows(exact)
     return Equations(
         system=stated,
         coordinates=q,
         M=sp.ImmutableMatrix(M.applyfunc(back)),
         C=sp.ImmutableMatrix(C.applyfunc(back)),
-        G=column(back(tidy(exact.potential.diff(c) + r)) for c, r in zip(q, rest)),
-        Q=column(back(tidy(f)) for f in generalized_forces(exact)),
+        G=column(map(back, G)),
+        Q=column(map(back, Q)),
         A=sp.ImmutableMatrix(len(rows), len(q), [back(a) for _, row in rows for a in row]),
         lam=tuple(lam for lam, _ in rows),
+        simplified=not (inertia.stopped or turning.stopped or forces.stopped),
     )
 
 

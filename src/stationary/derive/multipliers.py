@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sympy as sp
 
+from stationary.derive.effort import bounded, is_long
 from stationary.derive.lagrange import Equations, conditions, refuse, still
 from stationary.derive.readable import column, in_fractions, tidy
+from stationary.derive.sampling import vanishes
 from stationary.model.symbols import rate
 from stationary.model.terms import Constraint
 
 # Inverses of symbolic matrices beyond this size are no longer read.
 MOST_COORDINATES, MOST_MULTIPLIERS = 6, 2
+
+# Operations of an expression that is worked with on the way to them.
+_LONGEST = 600
 
 
 def is_small(eq: Equations) -> bool:
@@ -30,6 +35,11 @@ def closed_form(eq: Equations) -> sp.ImmutableMatrix:
             f"most {MOST_MULTIPLIERS} of {MOST_COORDINATES}.",
             "Use st.simulate: motion.lam has their values.",
         )
+    with bounded():
+        return _solved(eq)
+
+
+def _solved(eq: Equations) -> sp.ImmutableMatrix:
     exact, back = in_fractions(eq.system)
     M, A, C, G, Q = (
         X.applyfunc(lambda e: sp.nsimplify(e, rational=True))
@@ -38,17 +48,30 @@ def closed_form(eq: Equations) -> sp.ImmutableMatrix:
     turning = C * sp.Matrix(eq.velocities)
     free = Q - turning.applyfunc(tidy) - G
     gamma = sp.Matrix([_bent(term, e, eq) for term, e in conditions(exact)])
-    pulled, missing = _inverse(M, A.T), gamma + A * _inverse(M, free)
-    K, missing = (A * pulled).applyfunc(tidy), missing.applyfunc(tidy)
-    size = tidy(K.det(method="berkowitz"))
-    if size == 0:
+    pulled = _inverse(M, A.T.row_join(free))
+    K = (A * pulled[:, :-1]).applyfunc(_short)
+    missing = (gamma + A * pulled[:, -1]).applyfunc(_short)
+    size = _short(K.det(method="berkowitz"))
+    if vanishes(size):
         refuse(
             "the multipliers are not determined: constraints depend on each other.",
             f"Found A M⁻¹Aᵀ without an inverse for {', '.join(map(str, eq.lam))}.",
             "Remove a redundant constraint; st.check names it.",
         )
     solved = -K.adjugate() * missing
-    return column(back(_quotient(e, size)) for e in solved)
+    return column(back(_quotient(_short(e), size)) for e in solved)
+
+
+def _short(e: sp.Expr) -> sp.Expr:
+    """Simplify; refuse what is too long to be worked with."""
+    made = tidy(e)
+    if is_long((made,), _LONGEST):
+        refuse(
+            "the multipliers are too entangled to be written down.",
+            f"Found more than {_LONGEST} operations on the way to them.",
+            "Use st.simulate: motion.lam has their values.",
+        )
+    return made
 
 
 def _bent(term, e: sp.Expr, eq: Equations) -> sp.Expr:
@@ -58,9 +81,16 @@ def _bent(term, e: sp.Expr, eq: Equations) -> sp.Expr:
 
 
 def _inverse(M: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
+    """Return M⁻¹ times the columns on the right, by elimination; M is positive definite."""
     if M.is_diagonal():
         return sp.Matrix(*right.shape, lambda i, j: right[i, j] / M[i, i])
-    return M.LUsolve(right).applyfunc(tidy)
+    n, rows = M.rows, [list(row) for row in M.row_join(right).tolist()]
+    for k in range(n):
+        for i in (i for i in range(n) if i != k and rows[i][k] != 0):
+            share = rows[i][k] / rows[k][k]
+            rows[i] = [_short(a - share * b) for a, b in zip(rows[i], rows[k])]
+            rows[i][k] = sp.S.Zero
+    return sp.Matrix([[_short(e / row[k]) for e in row[n:]] for k, row in enumerate(rows)])
 
 
 def _quotient(above: sp.Expr, below: sp.Expr) -> sp.Expr:

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from stationary.derive.effort import LONGEST, affordable, is_long, operations
 from stationary.model.symbols import Parameter
 from stationary.model.system import System
 
@@ -37,7 +38,7 @@ def tidy(e: Any) -> sp.Expr:
     l*m*cos(a - b)
     """
     e = sp.S(e)
-    if e.is_Atom or (size := e.count_ops()) > TIDY_LIMIT:
+    if e.is_Atom or is_long((e,), TIDY_LIMIT) or not affordable(e, size := e.count_ops()):
         return e
     masked, back = _masked(e)
     flat = _expanded(masked)
@@ -240,6 +241,17 @@ def write_sum(several: Iterable[Term], write: Callable[[Any], str] = sp.latex) -
         text += (" - " if minus else " + ") if text else ("-" if minus else "")
         text += _product(-coefficient if minus else coefficient, last, write)
     return text or "0"
+
+
+def written(several: Iterable[Term], write: Callable[[Any], str] = sp.latex) -> str:
+    """Write a sum, or say how long it is if nobody would read it."""
+    several = list(several)
+    count = operations((e for term in several for e in term), 50 * LONGEST)
+    if count <= LONGEST:
+        return write_sum(several, write)
+    more = " or more" if count > 50 * LONGEST else ""
+    words = f"{count} operations{more}, too many to be written down"
+    return f"({words})" if write is plain else rf"\text{{({words})}}"
 
 
 def _product(coefficient: sp.Expr, last: sp.Expr, write: Callable[[Any], str]) -> str:

@@ -1,0 +1,91 @@
+"""How much algebra a derivation may do, counted in operations: every machine stops at the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import sympy as sp
+
+#: Terms that one expression may have when its products are multiplied out.
+MOST_EXPANDED = 1000
+
+#: Operations and terms of all expressions that one derivation simplifies, and that one step of it
+#: does.
+WHOLE, STEP = 20_000, 5_000
+
+#: Operations above which an expression is not written down.
+LONGEST = 1000
+
+
+@dataclass
+class Effort:
+    """What may still be spent on simplifying, and whether something was left as it was."""
+
+    left: int
+    stopped: bool = False
+
+
+_effort: ContextVar[Effort | None] = ContextVar("effort", default=None)
+
+
+@contextmanager
+def bounded(operations: int = STEP) -> Iterator[Effort]:
+    """Bound what is spent on simplifying inside; what is left as it was is noted."""
+    effort = Effort(operations)
+    token = _effort.set(effort)
+    try:
+        yield effort
+    finally:
+        _effort.reset(token)
+
+
+def affordable(e: sp.Expr, operations: int) -> bool:
+    """Tell whether an expression of so many operations may be simplified, and take the cost off."""
+    count = expanded(e)
+    effort = _effort.get()
+    fine = count <= MOST_EXPANDED and (effort is None or count + operations <= effort.left)
+    if effort is not None:
+        effort.left -= (count + operations) * fine
+        effort.stopped = effort.stopped or not fine
+    return fine
+
+
+def expanded(e: sp.Expr) -> int:
+    """Return how many terms an expression has when its products are multiplied out."""
+    known: dict[Any, int] = {}
+
+    def terms(e: Any) -> int:
+        found = known.get(e)
+        if found is None:
+            if e.is_Add:
+                found = sum(map(terms, e.args))
+            elif e.is_Mul:
+                found = math.prod(map(terms, e.args))
+            elif e.is_Pow and e.exp.is_Integer and e.exp.is_positive:
+                count, power = terms(e.base), int(e.exp)
+                # Large powers are not worked out: they are beyond every limit.
+                many = count > 1 and power > MOST_EXPANDED
+                found = MOST_EXPANDED + 1 if many else math.comb(count + power - 1, power)
+            else:
+                found = 1
+            known[e] = found
+        return found
+
+    return terms(e)
+
+
+def operations(several: Any, most: int = LONGEST) -> int:
+    """Return how many operations expressions have, counted up to one beyond `most`."""
+    walk = (1 for e in several for node in sp.preorder_traversal(e) if node.args)
+    return sum(islice(walk, most + 1))
+
+
+def is_long(several: Any, most: int = LONGEST) -> bool:
+    """Tell whether expressions have more operations than anyone reads."""
+    return operations(several, most) > most

@@ -1,0 +1,102 @@
+"""Algebra is bounded by operations: beyond the bound everything is right, only longer."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stationary as st
+from stationary.derive import effort
+from stationary.derive.check import check
+from stationary.derive.effort import affordable, bounded, expanded, operations
+from stationary.derive.readable import tidy
+
+G = 9.81
+
+
+def cart():
+    x, theta, F = *st.coordinates("x theta"), st.inputs("F")
+    bob = st.particle(2.0, at=(x + st.sin(theta), -st.cos(theta)), gravity=G)
+    return bob + st.particle(1.0, at=x) + st.System(loads=[st.Load(F, on=x)])
+
+
+def chain(links=2):
+    angles, at, made = st.coordinates(" ".join(f"a{i}" for i in range(links))), (0, 0), 0
+    for i in range(links):
+        turn = sum(angles[: i + 1])
+        at = (at[0] + st.sin(turn), at[1] - st.cos(turn))
+        made = made + st.particle(1.0, at=at, gravity=G)
+    return made
+
+
+def disk():
+    x, y, phi = st.coordinates("x y phi")
+    rolling = [x.dot - st.cos(phi) * y.dot, y.dot - y.dot + st.sin(phi) * x.dot - phi.dot * x]
+    return st.System(kinetic=x.dot**2 + y.dot**2 + phi.dot**2, pfaffian=rolling)
+
+
+def rotating(links=2):
+    """A chain of bars in space, each turned by a right angle: products of sums of products."""
+    angles, R, p, made = st.coordinates(" ".join(f"a{i}" for i in range(links))), sp.eye(3), 0, 0
+    for a in angles:
+        c, s = sp.cos(a), sp.sin(a)
+        R = R * sp.Matrix([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        p = R[:, 0] if p == 0 else p + R[:, 0]
+        R = R * sp.Matrix([[1, 0, 0], [0, 0, -1], [0, 1, 0]])
+        made = made + st.System(kinetic=sum(st.rate(e) ** 2 for e in p) / 2, potential=G * p[1])
+    return made
+
+
+SYSTEMS = [cart, chain, disk, rotating]
+
+
+def numbers(eq, matrices="MCGQA"):
+    """Evaluate what is read at a random state."""
+    chance = np.random.default_rng(5)
+    symbols = [*eq.coordinates, *eq.velocities, *eq.system.inputs]
+    swap = {s: chance.uniform(-1, 1) for s in symbols}
+    return [np.array(getattr(eq, name).xreplace(swap), dtype=float) for name in matrices]
+
+
+@pytest.mark.parametrize("make", SYSTEMS)
+def test_what_is_too_long_to_be_simplified_is_right_all_the_same(make, monkeypatch):
+    system = make()
+    simple, sure = st.equations(system), check(system)
+    assert simple.simplified and sure.exhaustive
+    monkeypatch.setattr(effort, "MOST_EXPANDED", 0)
+    raw, unsure = st.equations(system), check(system)
+    assert not raw.simplified and "too long to be simplified" in str(raw)
+    for one, other in zip(numbers(simple), numbers(raw)):
+        assert one == pytest.approx(other, rel=1e-11, abs=1e-11)
+    # Numbers decide as algebra does; what was decided by them says so.
+    assert [(f.name, bool(f)) for f in unsure] == [(f.name, bool(f)) for f in sure]
+    assert not unsure.exhaustive and "decided by numbers" in str(unsure)
+    assert "besides" not in unsure["gradient"].text
+    assert len(raw.explain()) > 100
+
+
+def test_terms_are_counted_as_they_are_multiplied_out():
+    a, b, c = st.coordinates("a b c")
+    for e in ((a + b + 1) ** 4, (a + b) * (a + c) ** 2, a * (b + c) + st.sin(a + b) * (a + b)):
+        whole = sp.Add.make_args(sp.expand(e))
+        assert len(whole) <= expanded(e) <= 2 * len(whole)
+    # Nothing is multiplied out to be counted.
+    assert expanded(((((a + 1) ** 99 + b) ** 99 + c) ** 99 + a) ** 99) > 1e60
+    assert operations([(a + b + c) ** 2] * 1000, most=50) == 51
+
+
+def test_a_bound_is_spent_and_then_nothing_is_simplified():
+    a = st.coordinates("a")
+    long = st.sin(a) ** 2 + st.cos(a) ** 2
+    with bounded(30) as left:
+        assert [tidy(long) == 1 for _ in range(5)] == [True, True, True, True, False]
+    assert left.stopped
+    assert tidy(long) == 1 and affordable(long, 1)
+
+
+@pytest.mark.parametrize("power", [8, 300, 99999])
+def test_large_powers_are_left_alone(power):
+    x, m = st.coordinates("x"), st.parameters("m")
+    system = st.System(kinetic=m * x.dot**2 / 2, potential=(x + m + 1) ** power)
+    eq = st.equations(system)
+    assert eq.G[0] == power * (x + m + 1) ** (power - 1)
+    assert check(system)["energy"]
