@@ -31,7 +31,7 @@ def test_a_cart_with_a_pendulum_has_two_equilibria_and_x_is_free():
     for rest in (down, up):
         along = dict(zip(rest.as_start(), np.abs(rest.free[0])))
         assert len(rest.free) == 1 and along == pytest.approx({"x": 1.0, "theta": 0.0}, abs=1e-9)
-    assert "starts" in found.searched
+    assert found.complete and "subdivision" in found.searched
 
 
 OMEGA = st.parameters(Omega=5.0)
@@ -190,5 +190,5 @@ def test_a_system_that_never_rests_has_none():
 def test_a_search_says_how_hard_it_looked_and_lists_what_it_found():
     found = st.equilibria(st.System(potential=-st.cos(theta)), within={theta: (-1, 4)})
     text = repr(found)
-    assert text.startswith("2 equilibria; Newton's method from")
+    assert text.startswith("2 equilibria, complete; interval subdivision of")
     assert "  stable: theta = " in text and "  unstable (saddle): theta = 3.14159" in text
