@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import casadi as ca
 import numpy as np
@@ -30,8 +31,9 @@ _POLE = 1e3
 # Parts of the box in which nothing is decided: how many start a search.
 _LEFT = 192
 
-# Most members of families that are looked at, and how many neighbours each is moved to.
-_MEMBERS, _NEIGHBOURS = 96, 3
+# Most members of families that are looked at, how many neighbours each is moved to, and most
+# groups of them that are tried in pairs.
+_MEMBERS, _NEIGHBOURS, _GROUPS = 96, 3, 16
 
 # Most coordinates for which a proof is tried.
 _PROVEN_UP_TO = 8
@@ -147,7 +149,10 @@ class Hunt:
             self.lacks.append("the statement has an operation without bounds")
             return None
         low, high = np.zeros(n), np.zeros(n)
-        low[box.places], high[box.places] = box.low / box.size[box.places], box.high / box.size[box.places]
+        low[box.places], high[box.places] = (
+            box.low / box.size[box.places],
+            box.high / box.size[box.places],
+        )
         # A little more than the box: equilibria on its edge are in it.
         proof = subdivision.run(low[unknown] - 1e-3, high[unknown] + 1.1e-3)
         self.boxes, self._unknown = proof.looked_at, places
@@ -256,8 +261,8 @@ class Hunt:
         """Note zeros that are in the box and new, by themselves or on families."""
         if not len(w):
             return
-        w = self.swarm.corrected(w, 12)
-        w = w[self.swarm.is_zero(w) & self.box.inside(w[:, : self.swarm.n] * self.box.size, _SAME)]
+        w = self.swarm.corrected(w, 60)
+        w = w[self.swarm.settled(w) & self.box.inside(w[:, : self.swarm.n] * self.box.size, _SAME)]
         dimensions = self.swarm.flat_directions(w)
         w[dimensions == 0] = self.swarm.centred(w[dimensions == 0])
         fresh: list[tuple[np.ndarray, int]] = []
@@ -298,11 +303,17 @@ class Hunt:
             for i in range(count):
                 others = np.flatnonzero((names != names[i]) & ~tried[i])
                 near = others[np.argsort(apart[i, others], kind="stable")[:_NEIGHBOURS]]
-                pairs += [(i, j) for j in near if not (tried[j, i] and apart[i, j] > 0)]
+                pairs += [(i, j) for j in near]
+            # And for every two groups the two members that are nearest to each other.
+            groups = [np.flatnonzero(names == name) for name in np.unique(names)]
+            for one, other in combinations(groups[:_GROUPS], 2):
+                far = np.where(tried[np.ix_(one, other)], np.inf, apart[np.ix_(one, other)])
+                i, j = np.unravel_index(np.argmin(far), far.shape)
+                pairs += [(one[i], other[j])] if np.isfinite(far[i, j]) else []
             if not pairs:
                 break
             i, j = np.array(pairs).T
-            tried[i, j] = True
+            tried[i, j] = tried[j, i] = True
             for a, b in zip(i[met := self.swarm.meet(w[i], w[j])], j[met]):
                 names[names == names[b]] = names[a]
         return [np.flatnonzero(names == name).tolist() for name in np.unique(names)]

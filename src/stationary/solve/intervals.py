@@ -97,9 +97,8 @@ def _inverse(rough: np.ndarray, x: Pair) -> Pair:
     low, high = x
     across = (low <= 0) & (high >= 0)
     rough |= across
-    made = _wide(1 / high, 1 / low)
-    below = np.where(across, np.where(high > 0, np.where(low < 0, -np.inf, 1 / high), -np.inf), made[0])
-    above = np.where(across, np.where(low < 0, np.where(high > 0, np.inf, 1 / low), np.inf), made[1])
+    below = np.where(across & ~((low == 0) & (high > 0)), -np.inf, 1 / high)
+    above = np.where(across & ~((high == 0) & (low < 0)), np.inf, 1 / low)
     return _wide(below, above)
 
 

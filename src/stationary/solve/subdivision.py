@@ -151,7 +151,9 @@ class Subdivision:
         keep = np.ones(len(low), bool)
         at = np.flatnonzero(smooth)
         if len(at):
-            gone, sure, zeros, shrunk = self._krawczyk(z[at], reach[at], rad[at] / reach[at, : self.k])
+            gone, sure, zeros, shrunk = self._krawczyk(
+                z[at], reach[at], rad[at] / reach[at, : self.k]
+            )
             proof.zeros += list(zeros[sure & ~gone])
             keep[at[gone | sure]] = False
             middle, scale = z[at, : self.k], reach[at, : self.k]
@@ -172,7 +174,7 @@ class Subdivision:
         With C the inverse of Aᵀ in the middle, λ = C g + (I − C Aᵀ) λ: where the rows keep their
         directions over a box, that is a bound.
         """
-        count, k, m = len(mid), self.k, self.m
+        count, m = len(mid), self.m
         if not m:
             return np.ones(count, bool), np.empty((count, 0)), np.empty((count, 0))
         low, high, _ = self.parts(mid - rad, mid + rad)
@@ -198,7 +200,9 @@ class Subdivision:
             most = np.linalg.solve(solve, (np.abs(first) + around)[..., None])
             spread_of = around + (off @ most)[..., 0]
             center[good] = first
-            radius[good] = np.where(bounded[:, None], 1.1 * spread_of + 1e-12 * np.abs(first), np.inf)
+            radius[good] = np.where(
+                bounded[:, None], 1.1 * spread_of + 1e-12 * np.abs(first), np.inf
+            )
         return possible, center, np.maximum(radius, _THIN * rad.max(axis=1, keepdims=True))
 
     def _slopes(self, z, reach) -> tuple[np.ndarray, np.ndarray]:
@@ -231,8 +235,13 @@ class Subdivision:
         center = -(Y @ F[..., None])[..., 0]
         radius = E.sum(axis=2) + (np.abs(Y) @ blur[..., None])[..., 0]
         # What the sums of the last lines may have lost.
-        radius += 1e-14 * u * (1 + (np.abs(Y) @ (np.abs(F) + np.abs(J).sum(axis=2))[..., None])[..., 0])
-        center, radius = np.where(fine[:, None], center, 0.0), np.where(fine[:, None], radius, np.inf)
+        radius += (
+            1e-14 * u * (1 + (np.abs(Y) @ (np.abs(F) + np.abs(J).sum(axis=2))[..., None])[..., 0])
+        )
+        center, radius = (
+            np.where(fine[:, None], center, 0.0),
+            np.where(fine[:, None], radius, np.inf),
+        )
         square = self.rows == u
         sure = fine & square & np.all(np.abs(center) + radius < 1, axis=1)
         below = np.maximum(center - radius, -1.0)[:, :k]
@@ -250,7 +259,7 @@ class Subdivision:
         return self.swarm.corrected(whole, 20)
 
     def _look_for_families(self, low, high) -> None:
-        """Look at a few zeros among what is left: are there directions in which they go on?"""
+        """Look among what is left for zeros with directions in which they go on."""
         some = np.linspace(0, len(low) - 1, min(_LOOKED_AT, len(low))).astype(int)
         mid, rad = (low[some] + high[some]) / 2, (high[some] - low[some]) / 2
         _, center, _ = self._multipliers(mid, rad)

@@ -25,6 +25,9 @@ FLAT = 1e-8
 # A zero whose equations change this little in some direction has next to no stiffness.
 _WEAK = 1e-4
 
+# Newton's steps this short, beside the box, have come to a zero.
+_SETTLED = 1e-9
+
 # Members of a family that are this close are one place; a look along it goes this far.
 _MET, _AHEAD = 1e-6, 1e-3
 
@@ -56,7 +59,8 @@ class Swarm:
         self.home = np.concatenate([home / size, np.zeros(m)])
         around = np.random.default_rng(5).uniform(-1, 1, (16, self.n)) * size + home
         F, J = self._raw(np.hstack([np.vstack([home, around]), np.zeros((17, m))]))
-        energies = np.hstack([F[:, : self.n] * size, J[:, : self.n, : self.n].max(axis=2) * size**2])
+        stiff = np.abs(J[:, : self.n, : self.n]).max(axis=2, initial=0.0)
+        energies = np.hstack([F[:, : self.n] * size, stiff * size**2])
         energies = np.abs(energies[np.isfinite(energies) & (energies != 0)])
         energy = float(np.median(energies)) if len(energies) else 1.0
         rows = np.abs(J[:, self.n :, : self.n] * size).max(axis=2, initial=0.0)
@@ -99,6 +103,13 @@ class Swarm:
         # Never less than what is next to nothing in the whole box.
         typical[:, :n] = typical[:, :n].max(axis=1, keepdims=True, initial=1e-4)
         return np.all(np.isfinite(F), axis=1) & np.all(np.abs(F) <= rtol * typical, axis=1)
+
+    def settled(self, w: np.ndarray) -> np.ndarray:
+        """Tell which zeros another of Newton's steps leaves where they are."""
+        F, J = self.values(w)
+        move = np.einsum("kij,kj->ki", pinv(J, FLAT), F)
+        good = np.abs(move)[:, : self.n].max(axis=1, initial=0.0) <= _SETTLED
+        return good & self.is_zero(w)
 
     def run(self, starts: np.ndarray, known: list[np.ndarray]) -> np.ndarray:
         """Return where the searches from some places end that converge."""

@@ -27,7 +27,9 @@ def images(q: np.ndarray, box: Box) -> np.ndarray:
     middle[box.places] = (box.low + box.high) / 2
     every = []
     for order, signs in _maps(n, box.places):
-        for about in (np.zeros(n), middle) if np.any(middle) and np.any(signs < 0) else (np.zeros(n),):
+        for about in (
+            (np.zeros(n), middle) if np.any(middle) and np.any(signs < 0) else (np.zeros(n),)
+        ):
             image = np.where(signs < 0, 2 * about - q[:, order], q[:, order])
             every.append(_turned(image, box))
     made = np.vstack(every) if every else np.empty((0, n))
