@@ -6,13 +6,14 @@ and radians, newtons and meganewtons count alike.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from stationary.lower.inputs import SLOTS, lowered
-from stationary.model.system import System, kept
+from stationary.model.system import System
 from stationary.solve.search import Search
 from stationary.solve.still import balance_of
 
@@ -281,7 +282,7 @@ def graph_at_rest(system: System, signature: tuple, z: Any, p: Any) -> tuple[Any
     return g, c, A
 
 
-@kept(32)
+@lru_cache(maxsize=32)
 def _equations(system: System, signature: tuple) -> ca.Function:
     """Return the conditions of balance over (q, λ) and their Jacobian, inputs included."""
     balance = balance_of(system)
