@@ -117,3 +117,48 @@ def test_a_limit_load_is_believed_and_a_wrong_one_is_not(unit):
             replace(right, forces=forces),
         ):
             assert judged(replace(limit, **{end: wrong}), at=there).status == "refuted"
+
+
+def refuted(wrong, **known):
+    return any(not f.holds for f in findings(wrong, **known))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_linear_equations_are_believed_and_wrong_ones_are_not(unit):
+    system, start = hung(unit, 5.0)
+    lin = st.linearize(system, at=st.statics(system, start=start))
+    assert not refuted(lin)
+    for i, j in np.ndindex(lin.A.shape):
+        A = lin.A.copy()
+        A[i, j] += 1e-4 * np.abs(A[i]).max()
+        assert refuted(replace(lin, A=A)), (i, j)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_modes_are_believed_and_wrong_ones_are_not(unit):
+    system, start = hung(unit, 5.0)
+    rest = st.statics(system, start=start)
+    modes = st.modes(system, at=rest, count=2)
+    known = {"u": rest.u, "lam": np.asarray(rest.lam)}
+    assert not refuted(modes, **known)
+    assert refuted(replace(modes, squares=modes.squares * [1.0, 1.0001]), **known)
+    for i in range(4):
+        vectors = modes.vectors.copy()
+        vectors[0, i] += 1e-4 * np.abs(vectors[0]).max()
+        assert refuted(replace(modes, vectors=vectors), **known), i
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_branch_is_believed_and_a_wrong_one_is_not(unit):
+    # Euler's column of two links: phi = 0, and the way it buckles.
+    phi, (P, k) = st.coordinates("phi"), st.parameters(P=0.5 * unit, k=1.0 * unit)
+    column = st.System(potential=2 * k * phi**2 - 2 * P * (1 - st.cos(phi)))
+    diagram = st.continuation(column, parameter=P, span=(0, 4 * unit), start={phi: 0})
+    known = {"t": 0.0, "u": lambda q: np.zeros(0)}
+    for branch in diagram.branches:
+        assert branch.status != "refuted" and not refuted(branch, **known)
+    buckled = max(diagram.branches, key=lambda b: np.ptp(b.q))
+    q = buckled.q.copy()
+    q[len(q) // 2] += 1e-6
+    assert refuted(replace(buckled, q=q), **known)
+    assert refuted(replace(buckled, parameter=buckled.parameter * (1 + 1e-6)), **known)

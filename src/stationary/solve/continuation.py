@@ -18,6 +18,7 @@ from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.status import Status
 from stationary.solve.curve import FIRST, AbstractCurve, turned, without
+from stationary.solve.gate import passed
 from stationary.solve.growth import frozen_at
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import tangent_basis
@@ -282,7 +283,8 @@ class _Path(AbstractCurve):
             unstable=np.array([c[0] if self.first.stable is not None else -1 for c in counts]),
             status=status,
         )
-        return branch, found
+        known = {"t": self.search.t, "u": self.search.inputs}
+        return passed(branch, "continuation", throw=False, **known), found
 
     def _told(self, branch: Branch, begins: bool = False) -> Branch:
         """Say of a branch where it begins, and which part of the span it does not reach."""

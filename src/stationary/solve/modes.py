@@ -15,6 +15,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
+from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import Saddle, independent_rows, tangent_basis
 from stationary.solve.scales import scales_of
@@ -100,7 +101,7 @@ def modes(
     count = _count(count, system.size - _rank(search, q))
     found = _Problem(search, q)
     squares, vectors = found.gyroscopic(count) if found.turns else found.symmetric(count)
-    return Modes(
+    made = Modes(
         layout=layout,
         values=search.params,
         q=q,
@@ -113,6 +114,7 @@ def modes(
         gyroscopic=found.turns,
         rest=rest,
     )
+    return passed(made, "modes", u=search.inputs(q), lam=found.lam)
 
 
 def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
@@ -202,7 +204,7 @@ class _Problem:
         u, zero = search.inputs(q), np.zeros_like(q)
         graph = search.balance.graph
         self.A = search.limits(q, active)[1].tocsr()
-        lam = search.full(search.first_multipliers(q, active), active)
+        self.lam = lam = search.full(search.first_multipliers(q, active), active)
         stiffness, bent = search.tangent(q), search.curvature(q, lam)
         K = stiffness - bent
         # What rounds off: a constraint's force may cancel the stiffness to nothing.

@@ -23,6 +23,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace, names
 from stationary.result.status import Status
 from stationary.solve.consistent import repaired
+from stationary.solve.gate import passed
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.linear import tangent_basis
 from stationary.solve.scales import scales_of
@@ -136,7 +137,7 @@ def linearize(
         point.require_steady()
     observed = None if outputs is None else vector(list(outputs), "an output")
     asked = [] if states is None else [layout.resolve(key, "states") for key in states]
-    made = replace(point.reduced(observed, asked), at=state)
+    made = passed(replace(point.reduced(observed, asked), at=state), "linearize")
     if np.any(state.v) or system.pfaffian:
         return made
     return replace(made, judgement=_at_rest(layout, values, u, t, state.q))

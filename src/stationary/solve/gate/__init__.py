@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import DidNotConverge, say
+from stationary.lower.kernel import graph_of
+from stationary.result.diagram import Branch
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.limits import LimitLoad
+from stationary.result.modes import Modes
 from stationary.result.slide import Slide
+from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
 from stationary.result.step import Step
 from stationary.solve.gate.balance import balance
@@ -25,11 +29,12 @@ from stationary.solve.gate.constraints import constraints, rates
 from stationary.solve.gate.contacts import contacts
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.friction import friction
+from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State
 
-# How far from true a claim may be, relative to what is at work: of rest, and of sliding, where
-# forces of different size share one tolerance.
-_REST, _SLIDING = 1e-9, 1e-6
+# How far from true a claim may be, relative to what is at work: of rest, of sliding, where forces
+# of different size share one tolerance, and of eigenproblems.
+_REST, _SLIDING, _LINEAR = 1e-9, 1e-6, 1e-6
 
 #: Time, configuration and inputs; and the parameters.
 Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
@@ -38,24 +43,30 @@ Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
 def judged(result: Any, **known: Any) -> Any:
     """Return a result with the status that it deserves."""
     false = worst(findings(result, **known))
+    return result if false is None else replace(result, status=_refuted(false))
+
+
+def _refuted(false: Finding) -> Status:
+    return Status("refuted", f"what it claims is not so: {false}")
+
+
+def passed(result: Any, asker: str, *, throw: bool = True, **known: Any) -> Any:
+    """Return a judged result; raise what `asker` has to say if its claims are refuted."""
+    false = worst(findings(result, **known))
     if false is None:
         return result
-    return replace(result, status=Status("refuted", f"what it claims is not so: {false}"))
-
-
-def passed(result: Any, asker: str, *, throw: bool, **known: Any) -> Any:
-    """Return a judged result; raise what `asker` has to say if its claims are refuted."""
-    result = judged(result, **known)
-    message = result.status.message
-    if throw and result.status == "refuted":
+    status = _refuted(false)
+    if hasattr(result, "status"):
+        result = replace(result, status=status)
+    if throw:
         raise DidNotConverge(
             say(
                 f"the answer of {asker} does not stand up to examination.",
-                f"{message[0].upper()}{message[1:]}.",
+                f"{status.message[0].upper()}{status.message[1:]}.",
                 "It is error.solution. Ask from another start or with other numbers; if that "
                 "does not help, this is a defect of the solver that is worth reporting.",
             ),
-            status=str(result.status),
+            status=str(status),
             solution=result,
         )
     return result
@@ -124,6 +135,28 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
         (_, _, more), others = at(end.factor + 1.0)
         once = replace(state, u=more, params=others).forces(q) - state.forces(q)
         found += collapse(end, state, once, _SLIDING)
+    return found
+
+
+@findings.register
+def _(modes: Modes, *, u: np.ndarray, lam: np.ndarray) -> list[Finding]:
+    return modes_hold(modes, u, lam, _LINEAR)
+
+
+@findings.register
+def _(lin: StateSpace) -> list[Finding]:
+    return linear_holds(lin, _LINEAR)
+
+
+@findings.register
+def _(branch: Branch, *, t: float, u: Callable[[np.ndarray], np.ndarray]) -> list[Finding]:
+    graph, found = graph_of(branch.layout.system), []
+    names = [p.name for p in branch.layout.system.parameters]
+    travel = np.ptp(branch.q, axis=0)
+    for value, q, lam in zip(branch.parameter, branch.q, branch.lam):
+        params = np.array([value if n == branch.name else branch.params[n] for n in names])
+        state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel)
+        found += [*balance(state, _REST), *constraints(state, _REST)]
     return found
 
 

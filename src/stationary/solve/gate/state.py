@@ -13,6 +13,7 @@ from stationary.derive.balance import Balance
 from stationary.derive.graph import Graph
 from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
+from stationary.solve.gate.rounding import rounding
 from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.question import evaluated, terms_of
 
@@ -120,12 +121,19 @@ class State:
 
     @cached_property
     def noise(self) -> np.ndarray:
-        """How the forces on each coordinate change with the last digits of the coordinates."""
+        """How the forces on each coordinate change with last digits, of coordinates and terms."""
         rng = np.random.default_rng(0)
         ulps = self.scales.rounding
         shaken = [self.q + ulps * rng.choice([-1.0, 1.0], len(ulps)) for _ in range(_SHAKES)]
         found = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
-        return np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+        made = np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+        at = [self.t, self.q, self.u, self.params]
+        computed = (
+            rounding(Balance(self.graph).forces, at)
+            if self.y is None
+            else rounding(Sliding(self.graph).forces, [*at, self.v])
+        )
+        return made if computed is None else made + computed
 
     @cached_property
     def strongest(self) -> np.ndarray:

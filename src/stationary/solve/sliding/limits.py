@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -357,7 +357,7 @@ def _require_rest(place: Place) -> None:
         )
 
 
-def _require_linear(name: str, places: list[Place], live: np.ndarray) -> None:
+def _require_linear(name: str, places: Sequence[Place], live: np.ndarray) -> None:
     twice = places[2].problem.f - places[1].problem.f
     size = max(np.abs(live).max(initial=0.0), 1e-300)
     if not np.any(live):

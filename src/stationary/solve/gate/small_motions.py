@@ -1,0 +1,113 @@
+"""Small motions: modes satisfy their eigenproblem, reduced matrices the whole linear equations."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import lsqr
+
+from stationary.derive.balance import Balance
+from stationary.lower.kernel import graph_of, numeric
+from stationary.result.modes import Modes
+from stationary.result.statespace import StateSpace
+from stationary.solve.gate.finding import Finding, measured
+
+# The part of the forces that act on parts of a shape beside which those left over are small,
+# where the shape as a whole moves without any.
+_RIGID = 1e-6
+
+
+def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> list[Finding]:
+    """Measure K φ + iω C φ − ω² M φ = Aᵀν, A φ = 0 and φᵀMφ = 1 of every mode."""
+    graph = graph_of(modes.system)
+    balance, at = Balance(graph), (modes.t, modes.q, u, modes.values)
+    K = numeric(balance, "tangent")(*at)[0]
+    if balance.rows:
+        K = K - numeric(balance, "curvature")(*at, lam)[0]
+    M = numeric(graph, "mass")(modes.t, modes.q, np.zeros_like(modes.q), u, modes.values)[0]
+    C = numeric(balance, "damping")(*at)[0]
+    C = (C - C.T) / 2
+    A = numeric(balance, "limits")(*at)[1].tocsr()[: balance.rows]
+    left, allowed, off, size = [], [], [], []
+    for square, phi in zip(modes.squares, modes.vectors):
+        forces = K @ phi - square * (M @ phi)
+        if modes.gyroscopic:
+            forces = forces + 1j * np.emath.sqrt(square) * (C @ phi)
+        work = np.linalg.norm(K @ phi) + abs(square) * np.linalg.norm(M @ phi)
+        work = max(work, _RIGID * np.linalg.norm(abs(K) @ np.abs(phi)))
+        left.append(np.linalg.norm(_beside(A, forces)))
+        allowed.append(rtol * work)
+        off.append(np.linalg.norm(A @ phi))
+        size.append(rtol * np.linalg.norm(abs(A) @ np.abs(phi)))
+    names = [f"mode {k}" for k in range(len(modes.squares))].__getitem__
+    scaled = np.abs(np.real(np.sum(modes.vectors.conj() * (M @ modes.vectors.T).T, axis=1)) - 1)
+    found = measured("forces of a shape balance:", np.array(left), np.array(allowed), names)
+    found += measured("a shape is of unit inertia:", scaled, np.full(len(scaled), rtol), names)
+    if balance.rows:
+        found += measured("a shape obeys the constraints:", np.array(off), np.array(size), names)
+    return found
+
+
+def _beside(A, forces: np.ndarray) -> np.ndarray:
+    """Return what is left of forces when constraints have taken what they can."""
+    if not A.shape[0]:
+        return forces
+    parts = (np.real(forces), np.imag(forces)) if np.iscomplexobj(forces) else (forces,)
+    exact = {"atol": 1e-15, "btol": 1e-15, "iter_lim": 20 * sum(A.shape)}
+    rest = [x - A.T @ lsqr(A.T, x, **exact)[0] for x in parts]
+    return rest[0] + 1j * rest[1] if len(rest) > 1 else rest[0]
+
+
+def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
+    """Measure that ẋ = A x + B u follows from E ż = F z + G u, whose matrices hold no choice.
+
+    For every state, and for every input, the whole equations are solved for z and ż in the least
+    square: their states must be x and A x + B u.
+    """
+    if lin.at is None:
+        return []
+    layout, n = lin.at.graph.layout, len(lin.at.q)
+    size, m = lin.E.shape[0], lin.E.shape[0] - 2 * n
+    chosen = []
+    for name in lin.states:
+        places, order = layout.resolve(name, "states")
+        chosen.append(int(places) + n * order)
+    select = np.eye(size)[chosen]
+    still = np.eye(size)[np.flatnonzero(lin.at.v)]
+    rows, nothing = lin.F[2 * n :], np.zeros((m, size))
+    # A row on coordinates alone holds for velocities and accelerations as well.
+    holonomic = ~np.any(rows[:, n : 2 * n], axis=1)
+    twice = np.zeros((m, size))
+    twice[holonomic, n : 2 * n] = rows[holonomic, :n]
+    whole = np.vstack([
+        np.hstack([-lin.F, lin.E]),
+        np.hstack([select, np.zeros_like(select)]),
+        np.hstack([still, np.zeros_like(still)]),
+        np.hstack([nothing, rows]),
+        np.hstack([nothing, twice]),
+    ])  # fmt: skip
+    inputs, states = lin.B.shape[1], len(chosen)
+    known = np.zeros((len(whole), states + inputs))
+    known[size : size + states, :states] = np.eye(states)
+    known[:size, states:] = lin.G
+    row, column = _even(whole)
+    solved = np.linalg.lstsq(row[:, None] * whole * column, row[:, None] * known, rcond=1e-13)[0]
+    rates = (column[:, None] * solved)[size:][chosen]
+    claimed = np.hstack([lin.A, lin.B])
+    # Rates that are zero have the rounding of the others.
+    typical = np.abs(claimed).max(axis=1, initial=0.0)
+    typical = np.maximum(typical, 1e-6 * typical.max(initial=0.0)) + 1e-300
+    off = np.abs(rates - claimed).max(axis=1, initial=0.0)
+    names = lin.states.__getitem__
+    return measured("the rate follows from all equations:", off, rtol * typical, names)
+
+
+def _even(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return factors of rows and of columns that make the largest entries of all about one."""
+    row, column = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+    for _ in range(20):
+        scaled = np.abs(row[:, None] * matrix * column)
+        largest = scaled.max(axis=1, initial=0.0)
+        row /= np.sqrt(np.where(largest > 0, largest, 1.0))
+        largest = np.abs(row[:, None] * matrix * column).max(axis=0, initial=0.0)
+        column /= np.sqrt(np.where(largest > 0, largest, 1.0))
+    return row, column
