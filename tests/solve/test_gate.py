@@ -162,3 +162,28 @@ def test_a_branch_is_believed_and_a_wrong_one_is_not(unit):
     q[len(q) // 2] += 1e-6
     assert refuted(replace(buckled, q=q), **known)
     assert refuted(replace(buckled, parameter=buckled.parameter * (1 + 1e-6)), **known)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("make", [hung, lambda unit, shift: rolling(unit)])
+def test_a_motion_is_believed_and_a_wrong_one_is_not(make, unit):
+    system, start = make(unit, 5.0)
+    motion = st.simulate(system, span=(0, np.sqrt(unit)), start=start, points=41)
+    assert not refuted(motion)
+    rng = np.random.default_rng(0)
+    for i in range(motion.y.shape[1]):
+        y = motion.y.copy()
+        k = rng.integers(1, len(y) - 1)
+        y[k, i] += 1e-6 * np.ptp(y[:, i])
+        assert refuted(replace(motion, y=y)), i
+    t = motion.t.copy()
+    t[7] += 1e-6 * (t[-1] - t[0])
+    assert refuted(replace(motion, t=t))
+
+
+def rolling(unit):
+    """A cart that nothing holds, with a pendulum: one coordinate is in no energy."""
+    x, theta = st.coordinates("x theta")
+    bob = (x + unit * st.sin(theta), -unit * st.cos(theta))
+    cart = st.particle(2.0, at=(x, 0)) + st.particle(1.0, at=bob, gravity=9.81)
+    return cart, {x: 3 * unit, theta: 1.0, x.dot: 0.1 * np.sqrt(unit)}

@@ -115,8 +115,8 @@ class Encoder:
         if isinstance(value, Layout):
             return {"layout": self(value.system)}
         if isinstance(value, Kernel):
-            parts = (value.signature, value.rows, value.damped, value.augmented)
-            return {"kernel": self(value.graph.system), "of": [self(p) for p in parts]}
+            _, (system, *parts) = value.__reduce__()
+            return {"kernel": self(system), "of": [self(p) for p in parts]}
         kind = type(value).__name__
         if _kinds().get(kind) is not type(value):
             raise StatementError(

@@ -380,20 +380,31 @@ class Motion(AbstractShown):
 
     def _between(self, times: np.ndarray) -> np.ndarray:
         """Integrate from the output time before each of these, sorted times."""
-        rhs, made = numeric(self.kernel, "rhs"), np.empty((len(times), self.y.shape[1]))
         before = np.searchsorted(self.t, times, "right") - 1
-        last = [self.alpha] if self.kernel.rows else []
+        made = np.empty((len(times), self.y.shape[1]))
         for k in np.unique(before):
-            some = times[before == k]
-            p = np.concatenate([self.params, self.drives.slots(float(self.t[k])), last])
-            made[before == k] = self.y[k]
-            if some[-1] > self.t[k]:
-                found = solve_ivp(
-                    lambda t, y, p=p: rhs(t, y, p)[0], (self.t[k], some[-1]), self.y[k],
-                    method="DOP853", t_eval=some, rtol=1e-12, atol=0.0,
-                )  # fmt: skip
-                made[before == k] = found.y.T
+            made[before == k] = self._followed(int(k), times[before == k])
         return made
+
+    def _followed(self, k: int, times: np.ndarray) -> np.ndarray:
+        """Return states at times from output time k on."""
+        if times[-1] <= self.t[k]:
+            return np.tile(self.y[k], (len(times), 1))
+        rhs, last = numeric(self.kernel, "rhs"), [self.alpha] if self.kernel.rows else []
+        p = np.concatenate([self.params, self.drives.slots(float(self.t[k])), last])
+        found = solve_ivp(
+            lambda t, y: rhs(t, y, p)[0], (self.t[k], times[-1]), self.y[k], method="DOP853",
+            t_eval=times, rtol=1e-12, atol=1e-14 * np.abs(self.y).max(axis=0) + 1e-300,
+        )  # fmt: skip
+        return found.y.T
+
+    def continued(self) -> np.ndarray:
+        """Return where each output state but the last is at the next output time.
+
+        Integrated anew, whatever method made the motion: this is evidence.
+        """
+        ends = [self._followed(k, self.t[k + 1 : k + 2])[0] for k in range(len(self.t) - 1)]
+        return np.array(ends).reshape(len(self.t) - 1, self.y.shape[1])
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""

@@ -19,6 +19,7 @@ from stationary.result.diagram import Branch
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.limits import LimitLoad
 from stationary.result.modes import Modes
+from stationary.result.motion import Motion
 from stationary.result.slide import Slide
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
@@ -27,14 +28,16 @@ from stationary.solve.gate.balance import balance
 from stationary.solve.gate.collapse import collapse
 from stationary.solve.gate.constraints import constraints, rates
 from stationary.solve.gate.contacts import contacts
+from stationary.solve.gate.equation import energy, equation
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.friction import friction
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State
 
 # How far from true a claim may be, relative to what is at work: of rest, of sliding, where forces
-# of different size share one tolerance, and of eigenproblems.
-_REST, _SLIDING, _LINEAR = 1e-9, 1e-6, 1e-6
+# of different size share one tolerance, of
+# eigenproblems, and of motions.
+_REST, _SLIDING, _LINEAR, _MOTION = 1e-9, 1e-6, 1e-6, 1e-8
 
 #: Time, configuration and inputs; and the parameters.
 Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
@@ -102,6 +105,13 @@ def _(step: Step) -> list[Finding]:
         y[rows.places] = -np.asarray(step.forces[rows.name])
     lam = np.asarray(step.lam)
     return _slides(State(step.graph, step.t, step.q, step.v, step.u, step.params, lam, y))
+
+
+@findings.register
+def _(motion: Motion) -> list[Finding]:
+    if not motion.success:
+        return []
+    return [*equation(motion, _MOTION), *energy(motion, _MOTION)]
 
 
 @findings.register
