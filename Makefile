@@ -17,13 +17,14 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo docs test lint format bench bench-constraints clean
+.PHONY: help demo docs test test-random lint format bench bench-constraints clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    run the worked examples: a table of results and a folder of pictures"
 	@echo "make docs    build the documentation: site/index.html"
 	@echo "make test    run every test"
+	@echo "make test-random  run the random tests with new numbers"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
 	@echo "make bench   compare with other packages (bench-constraints: under constraints)"
@@ -41,6 +42,12 @@ docs: $(VENV)/.installed
 test: $(VENV)/.installed
 	@echo "tests"
 	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal $(ARGS)
+
+# New random numbers in every run: for looking for what nobody has thought of.
+test-random: $(VENV)/.installed
+	@echo "random tests"
+	@HYPOTHESIS_PROFILE=free $(VENV)/bin/python -m pytest -q -n auto --dist worksteal \
+	  tests/physics/test_random_systems.py tests/io/test_fuzz.py $(ARGS)
 
 lint: $(VENV)/.installed
 	@echo "ruff check"

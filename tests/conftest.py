@@ -3,7 +3,13 @@
 import os
 import tempfile
 
+import hypothesis
 import pytest
+
+# Random tests draw the same numbers in every run; `make test-random` draws new ones.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("free", deadline=None, max_examples=1000, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # Before stationary is imported: it reads them when it is first used.
 os.environ["MPLBACKEND"] = "Agg"
