@@ -21,47 +21,46 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import sympy as sp
 
 from stationary.errors import did_you_mean
-from stationary.model.each import norm
+from stationary.io.nodes import Nodes, Refused
+from stationary.model.contents import contents
 from stationary.model.symbols import rate
 
 #: Limits: an expression that a person writes stays far below them.
 LONGEST = 20_000
 DEEPEST = 60
-LARGEST_POWER = 1000
 _MOST_DIGITS = 40
 _LARGEST_EXPONENT = 300
-# Bits of whole numbers that come out of whole numbers, such as 2^500.
-_MOST_BITS = 2048
 _LONGEST_NAME = 60
 
 
 class Function(NamedTuple):
-    """A function of the grammar: what it makes, and how many arguments it takes."""
+    """A function of the grammar: what makes it from its arguments, and how many it takes."""
 
-    make: Callable[..., Any]
+    make: Callable[[Nodes, list[Any]], Any]
     fewest: int = 1
     most: int = 1
 
 
-def _if(*arguments: Any) -> sp.Expr:
-    pairs = [(arguments[k + 1], arguments[k]) for k in range(0, len(arguments) - 1, 2)]
-    return sp.Piecewise(*pairs, (arguments[-1], True))
+def _of(kind: Any) -> Callable[[Nodes, list[Any]], Any]:
+    return lambda nodes, arguments: nodes.call(kind, arguments)
 
 
 FUNCTIONS = {
-    **{name: Function(getattr(sp, name)) for name in (
+    **{name: Function(_of(getattr(sp, name))) for name in (
         "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-        "atanh", "exp", "log", "sqrt", "sign", "erf", "floor",
+        "atanh", "exp", "log",
     )},
-    "atan2": Function(sp.atan2, 2, 2),
-    "abs": Function(sp.Abs),
-    "ceil": Function(sp.ceiling),
-    "step": Function(sp.Heaviside),
-    "min": Function(sp.Min, 1, 20),
-    "max": Function(sp.Max, 1, 20),
-    "norm": Function(lambda *entries: norm(entries), 1, 20),
-    "rate": Function(rate),
-    "if": Function(_if, 3, 21),
+    "sqrt": Function(lambda nodes, arguments: nodes.root(arguments[0])),
+    **{name: Function(_of(getattr(sp, name))) for name in ("sign", "erf", "floor")},
+    "atan2": Function(_of(sp.atan2), 2, 2),
+    "abs": Function(_of(sp.Abs)),
+    "ceil": Function(_of(sp.ceiling)),
+    "step": Function(_of(sp.Heaviside)),
+    "min": Function(_of(sp.Min), 1, 20),
+    "max": Function(_of(sp.Max), 1, 20),
+    "norm": Function(lambda nodes, arguments: nodes.norm(arguments), 1, 20),
+    "rate": Function(lambda nodes, arguments: nodes.keep(rate(arguments[0]))),
+    "if": Function(lambda nodes, arguments: nodes.choose(*arguments), 3, 21),
 }  # fmt: skip
 
 # What people write instead, and what is meant.
@@ -97,6 +96,11 @@ class Token(NamedTuple):
 
 class Scope(Protocol):
     """What names mean in an expression, and how a mistake is reported."""
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes of all expressions of the file."""
+        ...
 
     def symbol(self, token: Token) -> sp.Expr:
         """Return what a name stands for, or complain."""
@@ -158,6 +162,9 @@ def parse(text: str, scope: Scope) -> sp.Expr:
     parser = _Parser(text, scope)
     try:
         made = parser.whole()
+    except Refused as refused:
+        before = parser.tokens[max(0, parser.place - 1)]
+        scope.complain(parser.began, max(before.end, parser.began + 1), *refused.args)
     except (RecursionError, OverflowError, ZeroDivisionError, TypeError, ValueError) as error:
         if hasattr(error, "line"):
             raise
@@ -166,10 +173,11 @@ def parse(text: str, scope: Scope) -> sp.Expr:
             0, len(text), "the expression has no value that can be computed with.",
             f"Found {type(error).__name__} in working it out.", "Simplify it.",
         )  # fmt: skip
-    if not isinstance(made, sp.Expr) or made.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
+    if not isinstance(made, sp.Expr) or contents(made).unphysical:
         scope.complain(
             0, len(text), "the expression is not a finite real number for any state.",
-            f"Found {str(made)[:40]}.", "Check divisions by zero and roots of what is negative.",
+            "Found an infinite or a complex number in it.",
+            "Check divisions by zero and roots of what is negative.",
         )  # fmt: skip
     return made
 
@@ -177,9 +185,11 @@ def parse(text: str, scope: Scope) -> sp.Expr:
 class _Parser:
     def __init__(self, text: str, scope: Scope):
         self.text, self.scope = text, scope
+        self.nodes = scope.nodes
         self.tokens = list(self._tokens())
         self.place = 0
         self.depth = 0
+        self.began = 0  # where what is put together now begins
 
     # -- tokens -------------------------------------------------------------------------------
 
@@ -278,25 +288,28 @@ class _Parser:
         return made
 
     def sum(self) -> sp.Expr:
+        start = self.token.start
         terms = [self.product()]
         while self.at("+", "-"):
             minus = self.take().text == "-"
             term = self.product()
-            terms.append(-term if minus else term)
-        return terms[0] if len(terms) == 1 else self.bounded(sp.Add(*terms))
+            terms.append(self.minus(term) if minus else term)
+        self.began = start
+        return terms[0] if len(terms) == 1 else self.nodes.add(terms)
+
+    def minus(self, e: sp.Expr) -> sp.Expr:
+        return self.nodes.multiply([sp.S.NegativeOne, e])
 
     def product(self) -> sp.Expr:
+        start = self.token.start
         factors = [self.signed()]
         while self.at("*", "/"):
             sign = self.take()
             factor = self.signed()
-            if sign.text == "/" and factor.is_zero:
-                self.scope.complain(
-                    sign.start, self.tokens[self.place - 1].end, "something is divided by zero.",
-                    "Found a divisor that is 0.", "Check it.",
-                )  # fmt: skip
-            factors.append(1 / factor if sign.text == "/" else factor)
-        return factors[0] if len(factors) == 1 else self.bounded(sp.Mul(*factors))
+            self.began = sign.start
+            factors.append(self.nodes.divide(factor) if sign.text == "/" else factor)
+        self.began = start
+        return factors[0] if len(factors) == 1 else self.nodes.multiply(factors)
 
     def signed(self) -> sp.Expr:
         if self.at("-", "+"):
@@ -304,7 +317,7 @@ class _Parser:
             minus = self.take().text == "-"
             made = self.signed()
             self.depth -= 1
-            return -made if minus else made
+            return self.minus(made) if minus else made
         return self.power()
 
     def power(self) -> sp.Expr:
@@ -316,37 +329,8 @@ class _Parser:
         self.take()
         exponent = self.signed()
         self.depth -= 1
-        self._check_power(base, exponent, start)
-        return self.bounded(base**exponent)
-
-    def _check_power(self, base: sp.Expr, exponent: sp.Expr, start: int) -> None:
-        """Refuse powers of numbers that would not end: 9^9^9^9."""
-        end = self.tokens[self.place - 1].end
-        if exponent.is_number:
-            size = abs(sp.Float(exponent, 15)) if exponent.is_real else sp.Float("1e9")
-            numbers = [n for n in (base, *base.args) if isinstance(n, sp.Number)]
-            bits = max((_bits(n) for n in numbers), default=0)
-            if size > LARGEST_POWER or bits * size > _MOST_BITS:
-                self.scope.complain(
-                    start, end, "a power is too large.",
-                    f"Found an exponent of {float(size):.6g}, expected at most {LARGEST_POWER}, "
-                    "and numbers that stay small.",
-                    "Use exp(), or other units.",
-                )  # fmt: skip
-        if base.is_zero and exponent.is_number and not exponent.is_positive:
-            self.scope.complain(
-                start, end, "zero has no such power.", f"Found 0^{exponent}.", "Check it."
-            )
-
-    def bounded(self, e: sp.Expr) -> sp.Expr:
-        """Refuse whole numbers that grew beyond use."""
-        number = e if isinstance(e, sp.Number) else e.as_coeff_Mul()[0]
-        if _bits(number) > _MOST_BITS:
-            self.scope.complain(
-                0, len(self.text), "a number in the expression is too large.",
-                f"Found one of {_bits(number)} bits.", "Use decimal numbers, as in 1e30.",
-            )  # fmt: skip
-        return e
+        self.began = start
+        return self.nodes.power(base, exponent)
 
     def primary(self) -> sp.Expr:
         start = self.token.start
@@ -405,7 +389,8 @@ class _Parser:
             self._wrong_count(name, function, len(arguments), end)
         if name.text == "if":
             self._check_conditions(name, arguments, starts, end)
-        return self.bounded(function.make(*arguments))
+        self.began = name.start
+        return function.make(self.nodes, arguments)
 
     def _argument(self, condition_expected: bool) -> Any:
         left = self.sum()
@@ -419,7 +404,7 @@ class _Parser:
                 "Write if(x < 0, value, other value).",
             )  # fmt: skip
         right = self.sum()
-        return _COMPARISONS[sign.text](left, right)
+        return self.nodes.compare(_COMPARISONS[sign.text], left, right)
 
     def _check_conditions(
         self, name: Token, arguments: list[Any], starts: list[int], end: int
@@ -563,8 +548,3 @@ class _Parser:
             f"Expected {wanted}.", f"Write {example.get(name.text, f'{name.text}(x)')}.",
         )  # fmt: skip
 
-
-def _bits(number: Any) -> int:
-    if not isinstance(number, sp.Rational):
-        return 0
-    return max(int(number.p).bit_length(), int(number.q).bit_length())

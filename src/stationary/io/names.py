@@ -10,8 +10,10 @@ import sympy as sp
 
 from stationary.errors import did_you_mean
 from stationary.io.grammar import FUNCTIONS, Index, Token
+from stationary.io.nodes import Nodes
 from stationary.io.toml import Document, Path
 from stationary.model.arrays import Array
+from stationary.model.contents import contents
 from stationary.model.each import Slot
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 
@@ -50,6 +52,7 @@ class Names:
     inputs: bool = True
     states: bool = True
     rows: Rows | None = None
+    nodes: Nodes = field(default_factory=Nodes)
 
     def within(self, path: Path, what: str, **rules: Any) -> Names:
         """Return the same names for another expression."""
@@ -123,13 +126,13 @@ class Names:
                 start, end, f"'{e}' is {kind} and has no velocity.",
                 "Only coordinates and definitions have one.", "Remove the ' or .dot.",
             )  # fmt: skip
-        if e.atoms(Velocity):
+        if any(isinstance(s, Velocity) for s in contents(e).symbols):
             self.complain(
                 start, end, "an acceleration cannot stand in a statement.",
                 "Found the rate of a velocity.",
                 "Energies and loads depend on positions and velocities alone.",
             )  # fmt: skip
-        return rate(e)
+        return self.nodes.keep(rate(e))
 
     def called(self, token: Token, arguments: list[Any], end: int) -> sp.Expr | None:
         """Return None: only functions of the grammar are called."""
@@ -218,7 +221,7 @@ class Names:
 
     def check(self, e: sp.Expr) -> None:
         """Refuse velocities that came in by a definition or by rate()."""
-        moving = [s for s in e.free_symbols if isinstance(s, Velocity)]
+        moving = [s for s in contents(e).symbols if isinstance(s, Velocity)]
         if moving and not self.velocities:
             self.document.complain(
                 self.path, f"{self.what} contains the velocity '{min(map(str, moving))}'.",

@@ -165,6 +165,10 @@ class Reader:
     def numbers(self, path: Path, what: str) -> np.ndarray:
         """Return an array of numbers from nested lists."""
 
+        plain = _plain_numbers(self.at(path))
+        if plain is not None:
+            return plain
+
         def taken(here: Path) -> Any:
             if isinstance(self.at(here), list):
                 return [taken(k) for k in self.items(here, what)]
@@ -228,6 +232,18 @@ class Reader:
             say(path, f"'{name}' names two things.", "It is declared already.",
                 "Rename one of them.")  # fmt: skip
         return name
+
+
+def _plain_numbers(found: Any) -> np.ndarray | None:
+    """Return nested lists of numbers as an array, or None where one of them is something else."""
+    if not isinstance(found, list) or not found:
+        return None
+    try:
+        made = np.asarray(found)
+    except (ValueError, OverflowError):
+        return None
+    good = made.dtype.kind in "if" and made.size and np.all(np.abs(made) <= _LARGEST)
+    return made.astype(float) if good else None
 
 
 def _could_be_unit(text: str) -> bool:

@@ -19,6 +19,8 @@ _BLANK = re.compile(r"[ \t]*")
 _ROOM = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN = re.compile(r"[^\s,#\]}]+(?: \d[^\s,#\]}]*)?")
+_NUMBERS = re.compile(r"\[[\d\s.,eE+\-_]*\]")
+_LONG = 5000
 _EXPRESSION = re.compile(r"[^#\n]*")
 _SHORT_ESCAPES = {"b", "t", "n", "f", "r", '"', "\\", "e"}
 
@@ -272,6 +274,11 @@ class _Scanner:
 
     def _array(self, path: Path, depth: int) -> None:
         start = self.at
+        numbers = _NUMBERS.match(self.text, self.at)
+        if numbers and numbers.end() - start > _LONG:
+            # A long list of numbers has one place: a person does not look for the entry.
+            self.at = numbers.end()
+            return
         self.at += 1
         for count in range(len(self.text)):
             self.at = self._after(_ROOM)
@@ -318,14 +325,14 @@ class _Scanner:
     def _bare_value(self, path: Path) -> None:
         """Step over a number or a truth; say what to do about text without quotes."""
         match = _PLAIN.match(self.text, self.at)
-        whole = _EXPRESSION.match(self.text, self.at)
-        rest = whole[0].rstrip() if whole else ""
         if match is None:
             self.complain(
                 self.at, self.at + 1, f"'{path[-1]}' has no value.",
                 "Found nothing after '='.", "Write a number, or text in quotes.",
             )  # fmt: skip
         if not _looks_plain(match[0]):
+            whole = _EXPRESSION.match(self.text, self.at)
+            rest = whole[0].rstrip() if whole else ""
             self.complain(
                 self.at, self.at + len(rest), f"the value of '{path[-1]}' is text without quotes.",
                 f"Found {rest[:60]}", "Put expressions and other text in quotes, as in "
