@@ -17,7 +17,7 @@ import sympy as sp
 
 from stationary.derive.from_sympy import Translator
 from stationary.model.arrays import Array
-from stationary.model.contents import sudden
+from stationary.model.contents import contents, sudden
 from stationary.model.each import Repeated, Slot, Table
 from stationary.model.layout import Layout, Rows
 from stationary.model.symbols import Coordinate, Velocity, t
@@ -116,7 +116,7 @@ class Element:
         self._symbols |= {s: self.p[i] for i, s in enumerate(system.parameters)}
         self._symbols |= {s: self.u[i] for i, s in enumerate(system.inputs)}
 
-        found = set().union(*(e.free_symbols for e in statement.expressions()))
+        found = set().union(*(contents(e).symbols for e in statement.expressions()))
         self.sudden = t in found and any(sudden(e) for e in statement.expressions())
         local, numbers = self._local(found, statement.table, layout)
         self.index = np.array(self._columns, dtype=int).reshape(len(self._columns), self.rows)

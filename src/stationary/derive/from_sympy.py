@@ -56,6 +56,13 @@ FUNCTIONS: dict[type, Callable[..., Any]] = {
 }
 
 
+def _parts(e: Any) -> tuple[Any, ...]:
+    """Return the parts of a node that have counterparts of their own."""
+    if isinstance(e, sp.Piecewise):
+        return tuple(part for pair in e.args for part in pair.args)
+    return e.args if e.is_Add or e.is_Mul or e.is_Pow or type(e) in _FUNCTIONS else ()
+
+
 class Translator:
     """Translates expressions over one set of symbols; equal subexpressions become one node."""
 
@@ -64,10 +71,19 @@ class Translator:
 
     def __call__(self, e: sp.Basic) -> Any:
         """Return the CasADi counterpart of a SymPy expression."""
-        done = self._known.get(e)
-        if done is None:
-            done = self._known[e] = self._translate(e)
-        return done
+        if e not in self._known:
+            # Parts first and each once: neither depth nor repetition costs anything.
+            waiting = [e]
+            while waiting:
+                node = waiting[-1]
+                new = [a for a in _parts(node) if a not in self._known]
+                if new:
+                    waiting += new
+                    continue
+                waiting.pop()
+                if node not in self._known:
+                    self._known[node] = self._translate(node)
+        return self._known[e]
 
     def _translate(self, e: Any) -> Any:
         if e.is_Number or e.is_NumberSymbol:
@@ -99,7 +115,7 @@ class Translator:
         above, below = [], []
         for factor in e.args:
             if factor.is_Pow and factor.exp.is_Number and factor.exp.is_negative:
-                below.append(self(factor.base**-factor.exp))
+                below.append(self._power(self(factor.base), -factor.exp))
             else:
                 above.append(self(factor))
         product = functools.reduce(operator.mul, above) if above else 1.0

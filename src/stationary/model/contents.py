@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 
 from stationary.model.each import Each
+from stationary.model.graphs import nodes
 from stationary.model.symbols import natural, t
 
 # Expressions of a statement are asked about many times while it is checked.
@@ -46,9 +46,18 @@ class Contents:
     order: tuple[sp.Symbol, ...]
 
 
-@lru_cache(maxsize=_KEPT)
+_known: dict[sp.Basic, Contents] = {}
+
+
 def contents(e: sp.Expr) -> Contents:
-    """Walk through an expression once and sort what it is made of."""
+    """Walk through an expression once and sort what it is made of.
+
+    An expression is a graph: what it holds several times is visited once, and what was asked about
+    before is not visited again.
+    """
+    known = _known.get(e)
+    if known is not None:
+        return known
     order, sums, functions, strange = [], set(), set(), set()
     seen, bound = set(), False
     waiting: list[sp.Basic] = [e]
@@ -57,7 +66,14 @@ def contents(e: sp.Expr) -> Contents:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, sp.Symbol):
+        part = None if isinstance(node, sp.Symbol) else _known.get(node)
+        if part is not None:
+            order += [s for s in part.order if s not in seen]
+            seen.update(part.order)
+            sums |= part.sums
+            functions |= part.functions
+            strange |= part.unphysical
+        elif isinstance(node, sp.Symbol):
             order.append(node)
         elif isinstance(node, Each):
             sums.add(node)
@@ -72,7 +88,11 @@ def contents(e: sp.Expr) -> Contents:
     if bound:
         # Variables of integration are no symbols of the expression.
         order = [s for s in order if s in e.free_symbols]
-    return Contents(*map(frozenset, (order, sums, functions, strange)), order=tuple(order))
+    found = Contents(*map(frozenset, (order, sums, functions, strange)), order=tuple(order))
+    if len(_known) >= _KEPT:
+        _known.clear()
+    _known[e] = found
+    return found
 
 
 def sudden(e: sp.Expr) -> bool:
@@ -81,7 +101,13 @@ def sudden(e: sp.Expr) -> bool:
     A Gaussian pulse is zero to all digits long before it comes, a step before it is made. Sines,
     low powers and their quotients have series that tell of the future.
     """
-    if any(f.has(t) for f in e.atoms(sp.Function) if not isinstance(f, (sp.sin, sp.cos))):
-        return True
-    powers = (p for p in e.atoms(sp.Pow) if p.has(t))
-    return any(not p.exp.is_number or abs(p.exp) > _FLAT for p in powers)
+    if t not in contents(e).symbols:
+        return False
+    for node in nodes(e):
+        if isinstance(node, sp.Function) and not isinstance(node, (sp.sin, sp.cos)):
+            if t in contents(node).symbols:
+                return True
+        elif node.is_Pow and t in contents(node).symbols:
+            if not node.exp.is_number or abs(node.exp) > _FLAT:
+                return True
+    return False

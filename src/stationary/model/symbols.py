@@ -13,6 +13,7 @@ from sympy.printing.latex import translate
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
+from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
 
 #: Time. Energies, loads and constraints may depend on it.
 t = sp.Symbol("t", real=True)
@@ -361,7 +362,7 @@ def from_dynamicsymbols(expression: sp.Basic, as_inputs: frozenset[str] = frozen
     ``x(t)`` becomes the coordinate ``x``, ``Derivative(x(t), t)`` its velocity. Functions named in
     `as_inputs` become inputs.
     """
-    if not expression.has(AppliedUndef):
+    if not any(isinstance(node, AppliedUndef) for node in nodes(expression)):
         return expression
     swap: dict[sp.Basic, sp.Basic] = {}
     for derivative in expression.atoms(sp.Derivative):
@@ -412,13 +413,14 @@ def rate(expr: Any) -> Any:
 
 def along_time(expression: Any) -> Any:
     """Differentiate with respect to time whatever moves: all that has a rate."""
-    symbols = expression.free_symbols
+    symbols = symbols_in(expression)
     moving = sorted((s for s in symbols if hasattr(s, "dot")), key=str)
     total = sp.S.Zero
     if t in symbols:
         # What moves is held while time itself passes: fields depend on it, too.
-        held = {s: sp.Dummy() for s in moving}
-        total = expression.xreplace(held).diff(t).xreplace({d: s for s, d in held.items()})
+        held = {s: sp.Dummy() for s in moving} if written_out(expression) <= LARGE else {}
+        passing = slope(expression.xreplace(held), t) if held else slope(expression, t)
+        total = passing.xreplace({d: s for s, d in held.items()}) if held else passing
     for symbol in moving:
-        total += expression.diff(symbol) * symbol.dot
+        total += slope(expression, symbol) * symbol.dot
     return total
