@@ -225,10 +225,10 @@ class Nodes:
         """Return a function of its arguments, worked out where these are plain numbers."""
         for e in arguments:
             self.value(e)
-        if all(map(_plain, arguments)):
-            made = kind(*arguments)
-        elif kind in (sp.Max, sp.Min):
+        if kind in (sp.Max, sp.Min):
             made = self._extreme(kind, arguments)
+        elif all(map(_plain, arguments)):
+            made = kind(*arguments)
         else:
             more = [sp.S.Half] if kind is sp.Heaviside else []
             made = kind(*arguments, *more, evaluate=False)
