@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import stationary as st
-from stationary.derive.from_sympy import _FUNCTIONS, Translator
+from stationary.derive.from_sympy import FUNCTIONS, Translator
 from stationary.lower import cache
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.engines.heyoka import Engine, equations
@@ -287,7 +287,7 @@ def by_sympy(e: sp.Expr, values) -> float:
 
 
 def test_every_function_that_can_be_translated_is_tried():
-    assert set(CASES) == set(_FUNCTIONS)
+    assert set(CASES) == set(FUNCTIONS)
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)

@@ -60,7 +60,7 @@ def _parts(e: Any) -> tuple[Any, ...]:
     """Return the parts of a node that have counterparts of their own."""
     if isinstance(e, sp.Piecewise):
         return tuple(part for pair in e.args for part in pair.args)
-    return e.args if e.is_Add or e.is_Mul or e.is_Pow or type(e) in _FUNCTIONS else ()
+    return e.args if e.is_Add or e.is_Mul or e.is_Pow or type(e) in FUNCTIONS else ()
 
 
 class Translator:

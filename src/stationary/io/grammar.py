@@ -547,4 +547,3 @@ class _Parser:
             f"argument{'s' * (count != 1)}.",
             f"Expected {wanted}.", f"Write {example.get(name.text, f'{name.text}(x)')}.",
         )  # fmt: skip
-

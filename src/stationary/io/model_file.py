@@ -250,16 +250,22 @@ def _source(path: Any) -> Source:
         return Source(path)
     file = FilePath(path)
     try:
-        if file.stat().st_size > 4 * LARGEST_FILE:
+        # A device has no end, and a size of zero: as much is read as a model file may have.
+        if not file.is_dir() and not file.is_file() and file.exists():
+            raise OSError("it is a device or a pipe")
+        with file.open("rb") as opened:
+            content = opened.read(4 * LARGEST_FILE + 1)
+        if len(content) > 4 * LARGEST_FILE:
             raise FileError(
                 say(
                     f"{file}: the file is too large for a model file.",
-                    f"Found {file.stat().st_size} bytes.",
+                    f"Found more than {4 * LARGEST_FILE} bytes.",
                     "State what repeats once, with [[each]].",
                 ),
                 file=str(file),
             )
-        content = file.read_bytes()
+    except FileError:
+        raise
     except (OSError, ValueError) as error:
         beside = [p.name for p in file.parent.glob("*.toml")] if _is_folder(file.parent) else []
         raise FileError(

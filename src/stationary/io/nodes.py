@@ -8,28 +8,31 @@ nodes are one object, so that an expression is a graph however often its definit
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import sympy as sp
+from sympy.core.add import _addsort
+from sympy.core.mul import _mulsort
 from sympy.core.sorting import ordered
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 #: Limits: what a person writes stays far below them.
 MOST_NODES = 100_000
-MOST_LEVELS = 300
+MOST_LEVELS = 400
 MOST_BITS = 2048
 LARGEST_POWER = 1000
 # SymPy orders the arguments of max and min by walking through all that they would be written out.
-_WRITTEN = 10_000
+_WRITTEN = 2000
+_MOST_SHARED = 50_000
+_shared: dict[Any, Any] = {}
 
 
 class Refused(Exception):
     """What cannot be put together: the three parts of a message, which waits for its place."""
 
 
-_EVALUATED: dict[type, Callable[..., float]] = {
+_EVALUATED: dict[Any, Callable[..., Any]] = {
     **{getattr(sp, name): getattr(math, name) for name in (
         "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
         "atanh", "exp", "log", "erf", "floor", "atan2",
@@ -61,7 +64,13 @@ class Nodes:
     def keep(self, e: Any) -> Any:
         """Return the one object that stands for all equal to a node, after a look at its size."""
         known = self._known.get(e)
-        if known is not None:
+        if known is None:
+            # Of what is large when written out, files share one object: two that are equal and
+            # not the same would be compared branch by branch.
+            known = _shared.get(e)
+            if known is not None:
+                e = known
+        if known is not None and known in self._sizes:
             return known
         waiting = [e]
         while waiting:
@@ -76,6 +85,10 @@ class Nodes:
             waiting.pop()
             self._measure(node)
         self._known[e] = e
+        if self._sizes[e][0] > _WRITTEN:
+            if len(_shared) >= _MOST_SHARED:
+                _shared.clear()
+            _shared[e] = e
         return e
 
     def _measure(self, e: Any) -> None:
@@ -138,27 +151,59 @@ class Nodes:
     # -- sums, products, powers ---------------------------------------------------------------
 
     def add(self, terms: Iterable[Any]) -> Any:
-        """Return a sum."""
-        return self._collected(sp.Add, operator.add, sp.S.Zero, terms)
+        """Return a sum, equal terms collected."""
+        number: Any = sp.S.Zero
+        shares: dict[Any, Any] = {}
+        for term in _flat(terms, sp.Add):
+            if term.is_Number:
+                number = self.bounded(number + term)
+            else:
+                share, rest = term.as_coeff_Mul()
+                rest = self.keep(rest)
+                shares[rest] = self.bounded(shares.get(rest, sp.S.Zero) + share)
+        several = [self._scaled(share, rest) for rest, share in shares.items() if share != 0]
+        return self._joined(sp.Add, _addsort, number, sp.S.Zero, several)
+
+    def _scaled(self, share: Any, rest: Any) -> Any:
+        if share == 1:
+            return rest
+        return self.keep(sp.Mul._from_args((share, *(rest.args if rest.is_Mul else (rest,)))))
 
     def multiply(self, factors: Iterable[Any]) -> Any:
-        """Return a product."""
-        factors = list(factors)
-        if sp.S.Zero in factors:
+        """Return a product, powers of equal bases collected."""
+        number: Any = sp.S.One
+        powers: dict[Any, Any] = {}
+        plain = []
+        for factor in _flat(factors, sp.Mul):
+            if factor.is_Number:
+                number = self.bounded(number * factor)
+            elif _is_root(factor):
+                plain.append(factor)
+            else:
+                raised = factor.is_Pow and factor.exp.is_Number
+                base, exponent = factor.args if raised else (factor, sp.S.One)
+                powers[base] = powers.get(base, sp.S.Zero) + exponent
+        if number == 0:
             # Without the question whether the other factors are finite: every state is.
             return sp.S.Zero
-        return self._collected(sp.Mul, operator.mul, sp.S.One, factors)
+        if plain:
+            number, rest = sp.Mul(number, *plain).as_coeff_Mul()
+            plain = [] if rest is sp.S.One else list(sp.Mul.make_args(rest))
+        several = [self._power(base, e) for base, e in powers.items() if e != 0]
+        if any(e.is_Mul or e.is_Number for e in several):
+            return self.multiply([number, *plain, *several])
+        several += plain
+        if len(several) == 1 and several[0].is_Add and number != 1:
+            return self.add([self.multiply([number, term]) for term in several[0].args])
+        return self._joined(sp.Mul, _mulsort, number, sp.S.One, several)
 
-    def _collected(self, kind: Any, join: Any, neutral: Any, entries: Iterable[Any]) -> Any:
-        # Numbers first, one by one: whole numbers and fractions are stopped before they grow.
-        number, others = neutral, []
-        for e in entries:
-            if e.is_Number:
-                number = self.bounded(join(number, e))
-            else:
-                others.append(e)
-        self.count += len(others)
-        made = kind(number, *others) if number != neutral else kind(*others)
+    def _joined(self, kind: Any, sort: Any, number: Any, neutral: Any, several: list[Any]) -> Any:
+        self.count += len(several)
+        several = [self.keep(e) for e in several]
+        sort(several)
+        if number != neutral or not several:
+            several.insert(0, number)
+        made = several[0] if len(several) == 1 else kind._from_args(several)
         made = self.keep(self.bounded(made))
         self.value(made)
         return made
@@ -177,7 +222,9 @@ class Nodes:
     def divide(self, e: Any) -> Any:
         """Return one over an expression."""
         if self.value(e) == 0:
-            raise Refused("something is divided by zero.", "Found a divisor that is 0.", "Check it.")
+            raise Refused(
+                "something is divided by zero.", "Found a divisor that is 0.", "Check it."
+            )
         return self.power(e, sp.S.NegativeOne)
 
     def power(self, base: Any, exponent: Any) -> Any:
@@ -204,12 +251,11 @@ class Nodes:
             return base**exponent
         if exponent in (sp.S.Zero, sp.S.One):
             return base if exponent else sp.S.One
-        if exponent.is_Number and base.is_Pow and base.exp.is_Number:
-            if exponent.is_Integer:
-                return self._power(base.base, base.exp * exponent)
-            if base.exp == 2:
-                # The root of a square: everything is real.
-                return self._power(self.call(sp.Abs, [base.base]), 2 * exponent)
+        if base.is_Pow and exponent.is_Integer:
+            return self._power(base.base, self.multiply([base.exp, exponent]))
+        if base.is_Pow and base.exp == 2 and exponent.is_Number:
+            # The root of a square: everything is real.
+            return self._power(self.call(sp.Abs, [base.base]), 2 * exponent)
         if exponent.is_Integer and base.is_Mul:
             return self.multiply([self._power(factor, exponent) for factor in base.args])
         if exponent.is_Integer and exponent.is_even and isinstance(base, sp.Abs):
@@ -280,6 +326,16 @@ class Nodes:
         # Made without SymPy's look for choices inside conditions, which it multiplies out.
         made = (sp.Tuple.__new__(ExprCondPair, value, condition) for value, condition in pairs)
         return self.keep(sp.Basic.__new__(sp.Piecewise, *made))
+
+
+def _flat(entries: Iterable[Any], kind: Any) -> Iterator[Any]:
+    for e in entries:
+        yield from e.args if isinstance(e, kind) else (e,)
+
+
+def _is_root(e: Any) -> bool:
+    """Tell π and the powers of whole numbers, which SymPy joins at once."""
+    return bool(e.is_NumberSymbol or (e.is_Pow and e.base.is_Rational and e.exp.is_Rational))
 
 
 def _plain(e: Any) -> bool:

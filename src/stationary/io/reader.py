@@ -103,7 +103,7 @@ class Reader:
             )  # fmt: skip
         return found
 
-    def whole(self, path: Path, what: str, fewest: int = 1, most: int = 10_000_000) -> int:
+    def whole(self, path: Path, what: str, fewest: int = 1, most: int = 1_000_000) -> int:
         """Return a whole number."""
         found = self.at(path)
         if isinstance(found, bool) or not isinstance(found, int) or not fewest <= found <= most:
@@ -164,7 +164,6 @@ class Reader:
 
     def numbers(self, path: Path, what: str) -> np.ndarray:
         """Return an array of numbers from nested lists."""
-
         plain = _plain_numbers(self.at(path))
         if plain is not None:
             return plain

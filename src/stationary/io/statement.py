@@ -27,6 +27,9 @@ TERMS = ("loads", "friction", "constraints", "pfaffian", "contacts")
 TABLES = (*TERMS, "each", "parts", "drawing", "mechanism")
 
 _MOST_COORDINATES = 1_000_000
+# By name, one after the other; an array holds more.
+_MOST_NAMED = 20_000
+_MOST_POINTS = 100_000
 _MOST_ROWS = 1_000_000
 
 # What may stand in an energy.
@@ -58,6 +61,12 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
     else:
         listed = reader.items(path, "'coordinates'")
         entries = [(p, reader.text(p, "a coordinate"), False) for p in listed]
+    if len(entries) > _MOST_NAMED:
+        reader.document.complain(
+            path, "the file declares too many coordinates by name.",
+            f"Found {len(entries)}, expected at most {_MOST_NAMED}.",
+            'Declare an array, as in "r[1000,2]".',
+        )  # fmt: skip
     made: list[Any] = []
     for place, text, is_key in entries:
         complain = reader.document.complain_of_key if is_key else reader.document.complain
@@ -66,6 +75,7 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
         sizes = [part.strip() for part in (match[2] or "").split(",")] if match and match[2] else []
         if not sizes:
             made.append(symbols.Coordinate(name))
+            reader.names.symbols[name] = made[-1]
             continue
         good = all(s.isdecimal() and 0 < len(s) < 8 and int(s) for s in sizes) and len(sizes) < 4
         shape = tuple(int(s) for s in sizes) if good else (0,)
@@ -393,7 +403,14 @@ def _slider(reader: Reader, path: Path, name: str) -> System:
     if reader.at((*path, "limit")) is not None:
         given["limit"] = _value(reader, path, "limit")
     if reader.at((*path, "count")) is not None:
-        given["count"] = reader.whole((*path, "count"), "'count'")
+        given["count"] = reader.whole((*path, "count"), "'count'", most=_MOST_POINTS)
+    for key in ("points", "outline"):
+        if np.size(given.get(key, ())) > 2 * _MOST_POINTS:
+            reader.document.complain(
+                (*path, key), f"'{key}' has too many rows.",
+                f"Found {np.size(given[key]) // 2}, expected at most {_MOST_POINTS}.",
+                "Leave some out.",
+            )  # fmt: skip
     names = reader.at((*path, "at")) or ["x", "y", "phi"]
     placed = [reader.names.symbols.get(n) for n in names if isinstance(n, str)]
     if len(placed) != 3 or not all(isinstance(c, symbols.Coordinate) for c in placed):

@@ -6,7 +6,7 @@ branches than there are atoms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
@@ -68,3 +68,27 @@ def slope(e: sp.Expr, by: sp.Symbol) -> sp.Expr:
                 *(one.diff(held[k]).xreplace(back) * slopes[node.args[k]] for k in moving)
             )
     return slopes[e]
+
+
+def renamed(e: sp.Basic, swap: Mapping[sp.Basic, sp.Basic]) -> sp.Basic:
+    """Put symbols in the place of symbols; nothing is worked out anew."""
+    made: dict[sp.Basic, sp.Basic] = {}
+    for node in nodes(e):
+        arguments = [made[a] for a in node.args]
+        if node in swap:
+            made[node] = swap[node]
+        elif all(new is old for new, old in zip(arguments, node.args)):
+            # What holds symbols outside its arguments knows how to replace them itself.
+            made[node] = node if node.args or node.is_Atom else node.xreplace(swap)
+        elif node.is_Add or node.is_Mul:
+            made[node] = node.func(*arguments)
+        elif isinstance(node, (sp.Max, sp.Min)):
+            made[node] = sp.Expr.__new__(type(node), *arguments)
+            made[node]._argset = frozenset(arguments)  # pyright: ignore[reportAttributeAccessIssue]
+        elif isinstance(node, (sp.Piecewise, sp.Tuple)):
+            made[node] = sp.Basic.__new__(type(node), *arguments)
+        elif isinstance(node, (sp.Pow, sp.Function, sp.Rel)) and type(node) in vars(sp).values():
+            made[node] = node.func(*arguments, evaluate=False)
+        else:
+            made[node] = node.xreplace(swap)
+    return made[e]

@@ -14,6 +14,7 @@ from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, normalized
 from stationary.model.contents import contents
 from stationary.model.each import Repeated
+from stationary.model.graphs import renamed
 from stationary.model.printing import as_latex, as_text
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
@@ -128,8 +129,8 @@ class System:
         if not swap:
             return self
 
-        def change(e: sp.Expr) -> sp.Expr:
-            return e.xreplace(swap)
+        def change(e: sp.Expr) -> Any:
+            return renamed(e, swap)
 
         every = self.apply(change)
         every["coordinates"] = tuple(swap.get(c, c) for c in self.coordinates)
