@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad, solve_ivp
+from scipy.linalg import eigh
 
 import stationary as st
 
@@ -68,3 +70,165 @@ def test_no_library_writes_to_the_terminal(capfd):
         st.statics(st.System(potential=x**3 - 3 * st.log(y)), start={x: -1.0, y: 1.0})
     written = capfd.readouterr()
     assert (written.out, written.err) == ("", "")
+
+
+# -- sharp features -------------------------------------------------------------------------------
+
+
+def reference(f, y0, end):
+    """Integrate ẏ = f by an implicit method of its own steps, none longer than 1e-3 of the way."""
+    found = solve_ivp(f, (0, end), y0, method="Radau", rtol=1e-9, atol=1e-12, max_step=end / 1000)
+    return found.y[:, -1]
+
+
+@pytest.mark.parametrize("sharpness", [1e2, 1e4])
+def test_regularized_friction_comes_out_right(sharpness):
+    system = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2,
+        loads=[st.Load(-0.3 * st.tanh(sharpness * x.dot), on=x)],
+    )  # fmt: skip
+    expected = reference(
+        lambda t, y: [y[1], -y[0] - 0.3 * np.tanh(sharpness * y[1])], [1.0, 1.0], 10
+    )
+    for method in ("auto", st.Runge(), st.BDF()):
+        motion = st.simulate(system, span=(0, 10), start={x: 1.0, x.dot: 1.0}, method=method)
+        np.testing.assert_allclose(motion.y[-1, :2], expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_no_wall_is_thin_enough_to_be_passed(case):
+    # A wall higher than the energy throws back, whatever its width, its place, its shape, the units
+    # of length and time; a mass that comes back arrives at its start with its speed.
+    rng = np.random.default_rng(case)
+    length, time = 10.0 ** rng.uniform(-9, 9), 10.0 ** rng.uniform(-6, 6)
+    width = 10.0 ** rng.uniform(-5, -2)
+    place = rng.uniform(2, 9)
+    X = (x / length - place) / width
+    shape = [st.exp(-(X**2)), 1 - st.tanh(X) ** 2, st.exp(-(X**4)), 1 / st.cosh(X)][case % 4]
+    speed = length / time
+    system = st.System(kinetic=x.dot**2 / 2, potential=2 * speed**2 * shape)
+    motion = st.simulate(system, span=(0, 2 * place * time), start={x.dot: speed})
+    assert motion[x.dot][-1] == pytest.approx(-speed, rel=1e-9)
+    assert abs(motion[x]).max() < place * length
+    # The way inside the wall saves or costs no more than a few widths.
+    assert abs(motion[x][-1]) < 20 * width * length
+
+
+def test_a_wall_lower_than_the_energy_is_passed_and_felt():
+    # Slower inside: the time lost is ∫ (1/√(v² − 2U) − 1/v) dx.
+    width, height = 1e-3, 0.4
+    system = st.System(
+        kinetic=x.dot**2 / 2, potential=height * st.exp(-(((x - 5.3) / width) ** 2))
+    )
+    lost = width * quad(lambda s: 1 / np.sqrt(1 - 2 * height * np.exp(-(s**2))) - 1, -9, 9)[0]
+    motion = st.simulate(system, span=(0, 10), start={x.dot: 1.0})
+    assert 10 - motion[x][-1] == pytest.approx(lost, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_a_short_pulse_gives_all_its_momentum(unit):
+    width = 1e-3 * unit
+    pulse = st.exp(-(((st.t - 5 * unit) / width) ** 2)) / (np.sqrt(np.pi) * width)
+    system = st.System(kinetic=x.dot**2 / 2, work=x * pulse)
+    motion = st.simulate(system, span=(0, 10 * unit))
+    assert motion[x.dot][-1] == pytest.approx(1.0, rel=1e-10)
+
+
+def test_short_ranges_are_no_blow_up():
+    between = st.System(kinetic=x.dot**2 / 2, potential=st.exp(-200 * x) + st.exp(-200 * (1 - x)))
+    floor = st.System(
+        kinetic=x.dot**2 / 2, potential=G * x + st.log(1 + st.exp(-x / 0.001))
+    )
+    for system, start in ((between, {x: 0.5, x.dot: 1.0}), (floor, {x: 1.0})):
+        motion = st.simulate(system, span=(0, 3), start=start)
+        other = st.simulate(system, span=(0, 3), start=start, method=st.Runge(), rtol=1e-13)
+        assert motion.method == "Taylor" and abs(motion.balance).max() < 1e-13 * G
+        np.testing.assert_allclose(motion.y[-1], other.y[-1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("length", [1e-12, 1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("time", [1e-15, 1.0, 1e9])
+def test_series_are_as_accurate_in_every_unit(length, time):
+    # Two springs that pull at each other, one a thousand times weaker and softer than the other.
+    system = st.System(
+        kinetic=(x.dot**2 + 1e-6 * y.dot**2) / 2,
+        potential=(x**2 + 1e-3 * (y / 10) ** 2 + 1e-7 * (x - y) ** 2) / (2 * time**2),
+    )
+    start = {x: length, y: 1e-4 * length}
+    motion = st.simulate(system, span=(0, 20 * time), start=start, points=3)
+    M = np.diag([1, 1e-6])
+    K = np.array([[1 + 1e-7, -1e-7], [-1e-7, 1e-5 + 1e-7]])
+    squares, shapes = eigh(K, M)
+    parts = shapes.T @ M @ [1, 1e-4]
+    expected = shapes @ (parts * np.cos(20 * np.sqrt(squares)))
+    np.testing.assert_allclose(motion.q[-1] / length, expected, rtol=0, atol=2e-13)
+
+
+# -- how far the end can be trusted ---------------------------------------------------------------
+
+a, b = st.coordinates("a b")
+G = 9.81
+
+
+def double_pendulum():
+    return st.System(
+        kinetic=a.dot**2 + b.dot**2 / 2 + a.dot * b.dot * st.cos(a - b),
+        potential=-G * (2 * st.cos(a) + st.cos(b)),
+    )
+
+
+def in_positions():
+    u, v = st.coordinates("u v")
+    masses = st.particle(1, at=(x, y), gravity=G) + st.particle(1, at=(u, v), gravity=G)
+    rods = st.rod((0, 0), (x, y), 1, name="upper") + st.rod((x, y), (u, v), 1, name="lower")
+    return masses + rods, u, v
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=["series", "runge", "bdf"])
+def test_digits_left_are_those_that_another_statement_of_the_same_motion_shares(method):
+    # A double pendulum in angles, and in positions on rods by series: errors of their own.
+    system, u, v = in_positions()
+    start = {x: np.sin(2), y: -np.cos(2), u: np.sin(2) + np.sin(1), v: -np.cos(2) - np.cos(1)}
+    for end in (2, 6, 10, 14, 30):
+        one = st.simulate(double_pendulum(), span=(0, end), start={a: 2.0, b: 1.0}, method=method)
+        other = st.simulate(system, span=(0, end), start=start)
+        places = [st.sin(a), -st.cos(a), st.sin(a) + st.sin(b), -st.cos(a) - st.cos(b)]
+        missed = max(abs(one[e][-1] - other[s][-1]) for e, s in zip(places, (x, y, u, v)))
+        shared = np.clip(-np.log10(max(missed, 1e-16)), 0, 16)
+        # The difference holds the error of either, and one coordinate may be right by chance.
+        least = min(one.digits, other.digits)
+        assert least - 1.5 < shared < least + 2.5
+    assert one.digits < 1
+    assert f"digits left at the end: {int(one.digits)}" in repr(one)
+
+
+def test_regular_motions_keep_their_digits():
+    spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    assert st.simulate(spring, span=(0, 100), start={x: 1.0}).digits > 12
+    orbit = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, potential=-1 / st.sqrt(x**2 + y**2)
+    )
+    assert st.simulate(orbit, span=(0, 60), start={x: 1.0, y.dot: 0.9}).digits > 11
+    rod = st.particle(1, at=(x, y), gravity=G) + st.rod((0, 0), (x, y), 1)
+    assert st.simulate(rod, span=(0, 10), start={x: 1.0}).digits > 12
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_digits_left_do_not_depend_on_units_or_origin(unit):
+    # Hénon and Heiles' star in a chaotic orbit; the place of the origin is not a length.
+    far = 3.0 * unit
+    X, Y = (x - far) / unit, y / unit
+    star = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=unit**2 * ((X**2 + Y**2) / 2 + X**2 * Y - Y**3 / 3),
+    )
+    start = {x: far, y: -0.25 * unit, x.dot: 0.42 * unit}
+    digits = [st.simulate(star, span=(0, end), start=start).digits for end in (20, 300)]
+    assert 11.5 < digits[0] < 15.9
+    assert 4 < digits[1] < 10
+
+
+def test_a_motion_that_ends_early_has_no_digits():
+    runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4))
+    motion = st.simulate(runaway, span=(0, 9), start={x: 1.0}, throw=False)
+    assert np.isnan(motion.digits) and "digits" not in repr(motion)

@@ -34,6 +34,10 @@ from stationary.result.status import Status
 from stationary.result.views import STAYS, AbstractShown, show
 
 
+# Printing a motion of more steps than this does not integrate it again.
+_SECOND_RUN_UP_TO = 20_000
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(AbstractShown):
     """The motion of a system.
@@ -88,6 +92,7 @@ class Motion(AbstractShown):
     repaired: float = 0.0
     redundant: tuple[str, ...] = ()
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
+    again: Callable[[], float] | None = field(default=None, metadata=STAYS)
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -348,6 +353,17 @@ class Motion(AbstractShown):
             found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
         return found
 
+    @cached_property
+    def digits(self) -> float:
+        """How many digits of the last state can be trusted, or nan where nothing can tell.
+
+        Errors of the steps grow along the way: little where a motion is regular, by a factor in
+        every interval of time where it is chaotic, whatever the energy balance says. The motion is
+        integrated a second time, when this is first asked for, from a start with such errors in it;
+        the digits are those of places over the way that each coordinate goes, and of velocities.
+        """
+        return self.again() if self.again else np.nan
+
     @property
     def success(self) -> bool:
         """Whether the run ended as asked: at the end of the span or at a terminal event."""
@@ -408,7 +424,7 @@ class Motion(AbstractShown):
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""
-        return replace(self, t=times, y=states, events=())
+        return replace(self, t=times, y=states, events=(), again=None)
 
     def _instant(self) -> Instant:
         return Instant(self)
@@ -484,7 +500,15 @@ class Motion(AbstractShown):
             f"  status          {self.status}: {self.status.message}\n"
             f"  energy balance  {drift:.1e} ({drift / scale:.1e} of the largest T or U)"
             + self._constraints_text()
+            + self._digits_text()
         )
+
+    def _digits_text(self) -> str:
+        if self.again is None or not self.success:
+            return ""
+        if self.steps > _SECOND_RUN_UP_TO:
+            return "\n  digits left at the end: motion.digits runs it again to tell"
+        return f"\n  digits left at the end: {int(self.digits)}"
 
     def _constraints_text(self) -> str:
         if not self.kernel.layout.multipliers:

@@ -17,6 +17,7 @@ from stationary.result.motion import Motion
 from stationary.result.status import Status
 from stationary.solve.asked import count, refuse_unsmooth, stabilization, times, tolerance
 from stationary.solve.consistent import State, projected, repaired
+from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
 from stationary.solve.events import Ending, Event, Watch, as_events
 from stationary.solve.evidence import with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
@@ -280,7 +281,32 @@ class _Run:
             repaired=self.state.moved,
             redundant=self.state.redundant,
             dense=self._dense(t, y_all),
+            again=lambda: self._digits(t, y_all, status),
         )
+
+    def _digits(self, t: np.ndarray, y: np.ndarray, status: Status) -> float:
+        """Integrate again from a start with an error, and tell what the ends have in common."""
+        if status not in ("done", "event") or len(t) < 2:
+            return np.nan
+        start = disturbed(y, self.steps)
+        if self.kernel.rows:
+            start = self._projected(t[0], start)
+        series = self.used == ["Taylor"]
+        fixed = isinstance(self.integrator, Variational)
+        second = replace(
+            self,
+            grid=np.linspace(t[0], t[-1], LOOKS),
+            watch=Watch((), self.kernel, self.params),
+            integrator=Variational(LONGER * self.integrator.step) if fixed
+            else self.integrator if len(self.used) == 1 else Taylor(),
+            may_change=len(self.used) > 1,
+            tolerances=self.tolerances if series else tuple(LOOSER * x for x in self.tolerances),
+            pieces=[], last=None, held=_DENSE_UP_TO, steps=0, used=[],
+        )  # fmt: skip
+        motion = second.motion(start)
+        if motion.status != "done":
+            return 0.0
+        return digits_left(self.kernel, self.params, t[0], motion.y, y[-1], not series)
 
     def require_finite(self, y: np.ndarray) -> None:
         """Refuse a start at which forces are not finite."""

@@ -98,6 +98,7 @@ class Series:
         h = self.h
         sizes = np.abs(self.c).sum(axis=2)
         ended = self.c @ np.arange(self.c.shape[2]) / h[:, None]
+        z = rate = np.empty((steps + 1, 0))
         if features is None:
             f = np.vstack([self.c[1:, :, 1] / h[1:, None], ode.f(self.t[-1], self.ends[-1])])
             passed = np.zeros(steps, dtype=bool)

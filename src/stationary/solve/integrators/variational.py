@@ -127,7 +127,8 @@ def _sizes(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
 @lru_cache(maxsize=32)
 def _stiffness(graph: Graph) -> Callable[..., Any]:
     """Return the slope of what pushes over places, sparse, as a function of arrays."""
-    t, q, v, u, p = graph.momenta.sx_in() if graph.scalar else graph.momenta.mx_in()
+    symbols: Any = graph.momenta.sx_in() if graph.scalar else graph.momenta.mx_in()
+    t, q, v, u, p = symbols
     slope = ca.jacobian(graph.momenta(t, q, v, u, p)[1], q)
     made = Numeric(ca.Function("stiffness", [t, q, v, u, p], [slope]), frozenset({0}))
     return lambda *arguments: made(*arguments)[0]

@@ -1,0 +1,59 @@
+"""How far the end of a motion can be trusted: how errors of its steps have grown until then.
+
+Energy tells nothing about that: a chaotic motion keeps its energy to rounding and has lost its way.
+The motion is integrated again, beginning with an error as its own steps make it, and what becomes
+of the error is compared with how far and how fast the motion goes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.lower.kernel import Kernel, numeric
+
+#: Tolerances, and fixed steps, of the second run over those of the first.
+LOOSER, LONGER = 10.0, 2.0
+
+# The difference of both runs is at least this many times the error of the first.
+_TIMES = 3.0
+
+# Times at which the second run is looked at to tell how far the motion goes.
+LOOKS = 101
+
+# All digits that a number has.
+_ALL = -np.log10(np.finfo(float).eps)
+
+# A coordinate that carries less than this part of the motion is at rest but for rounding.
+_AT_REST = 1e-13
+
+
+def disturbed(y: np.ndarray, steps: int) -> np.ndarray:
+    """Return the first of some states with the rounding of all steps in it, added up by chance."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], y.shape[1])
+    return y[0] + signs * np.sqrt(max(steps, 1)) * np.spacing(np.abs(y).max(axis=0))
+
+
+def digits_left(
+    kernel: Kernel, params: np.ndarray, t: float, states: np.ndarray, end: np.ndarray, looser: bool
+) -> float:
+    """Return how many digits two motions have in common at the end.
+
+    `states` are those of the second motion over time, `end` is the last of the first; the second
+    may be the `looser` one.
+    """
+    n = kernel.size
+    u = np.zeros(len(kernel.signature))
+    arguments = (t, states[0, :n], states[0, n : 2 * n], u, params)
+    mass = np.abs(numeric(kernel.graph, "dynamics")(*arguments)[0].diagonal())
+    weight = np.sqrt(np.where(mass > 0, mass, np.inf))
+    worst = 0.0
+    for part, origin in ((slice(0, n), states[0, :n]), (slice(n, 2 * n), 0.0)):
+        far = np.abs(states[:, part] - origin).max(axis=0)
+        whole = np.linalg.norm(np.where(np.isfinite(weight), weight, 0.0) * far)
+        scale = np.maximum(far, _AT_REST * whole / weight)
+        error = np.abs(states[-1, part] - end[part])
+        moved = (error > 0) & (scale > 0)
+        worst = max(worst, float((error[moved] / scale[moved]).max(initial=0.0)))
+    if looser and worst < 1 / _TIMES**2:
+        worst /= _TIMES
+    return float(np.clip(-np.log10(max(worst, 1e-300)), 0.0, _ALL))
