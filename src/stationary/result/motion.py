@@ -33,7 +33,6 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import STAYS, AbstractShown, show
 
-
 # Printing a motion of more steps than this does not integrate it again.
 _SECOND_RUN_UP_TO = 20_000
 

@@ -48,6 +48,10 @@ _DARK = 0.1
 # Defects that are rounding vary by less than this.
 _ABOVE = 10.0
 
+# After so many steps that fail, each has to have brought this part of the way.
+_MOST_FAILURES = 100
+_SLOWEST = 1e-4
+
 # A step this many times smaller than the spacing of floating point numbers leads nowhere.
 _STALLED = 4.0
 
@@ -273,6 +277,7 @@ def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> It
     ode = stepper.ode
     floor, before, count = np.zeros(ode.kernel.states), None, ode.stride or _FEW
     t, y = stepper.time, stepper.state
+    first, failures = t, 0
     while t < end:
         series, lost = _steps(stepper, end, short, count)
         failure = series.failure(ode, floor)
@@ -291,7 +296,9 @@ def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> It
             short = lost / 4
         else:
             short = failure.bad - failure.good if failure.good else failure.bad / 4
-        if not short > _STALLED * np.spacing(abs(t)):
+        failures += 1
+        hopeless = failures > _MOST_FAILURES and t - first < _SLOWEST * failures * (end - first)
+        if hopeless or not short > _STALLED * np.spacing(abs(t)):
             raise BlowUp(float(t))
         count, before = _FEW, None if len(kept.c) else failure
         stepper.put(t, y)
