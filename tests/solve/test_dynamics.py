@@ -496,10 +496,11 @@ def test_a_motion_evaluates_expressions_of_everything_it_knows():
 
 def test_a_motion_prints_its_evidence():
     motion = st.simulate(oscillator, span=(0, 1), start={x: 1.0}, points=3)
-    first, status, energy = str(motion).splitlines()
+    first, status, energy, digits = str(motion).splitlines()
     assert first.startswith("Motion of a system: t = 0 … 1, 3 times, Taylor, ")
     assert status == "  status          done: reached the end of the span"
     assert energy.startswith("  energy balance  ")
+    assert digits == f"  digits left at the end: {int(motion.digits)}"
 
 
 def test_a_motion_becomes_a_table_and_a_dataset():

@@ -91,7 +91,7 @@ class Motion(AbstractShown):
     repaired: float = 0.0
     redundant: tuple[str, ...] = ()
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
-    again: Callable[[], float] | None = field(default=None, metadata=STAYS)
+    again: Callable[[Motion], float] | None = field(default=None, metadata=STAYS)
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -361,7 +361,9 @@ class Motion(AbstractShown):
         integrated a second time, when this is first asked for, from a start with such errors in it;
         the digits are those of places over the way that each coordinate goes, and of velocities.
         """
-        return self.again() if self.again else np.nan
+        if self.again is None or not self.success or len(self.t) < 2:
+            return np.nan
+        return self.again(self)
 
     @property
     def success(self) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import numeric
+from stationary.result.motion import Motion
 
 #: Tolerances, and fixed steps, of the second run over those of the first.
 LOOSER, LONGER = 10.0, 2.0
@@ -23,6 +24,9 @@ LOOKS = 101
 # All digits that a number has.
 _ALL = -np.log10(np.finfo(float).eps)
 
+# Of a motion that an event ends sooner than this part of it nothing is left.
+_LATE = 1e-3
+
 # A coordinate that carries less than this part of the motion is at rest but for rounding.
 _AT_REST = 1e-13
 
@@ -33,17 +37,13 @@ def disturbed(y: np.ndarray, steps: int) -> np.ndarray:
     return y[0] + signs * np.sqrt(max(steps, 1)) * np.spacing(np.abs(y).max(axis=0))
 
 
-def digits_left(
-    kernel: Kernel, params: np.ndarray, t: float, states: np.ndarray, end: np.ndarray, looser: bool
-) -> float:
-    """Return how many digits two motions have in common at the end.
-
-    `states` are those of the second motion over time, `end` is the last of the first; the second
-    may be the `looser` one.
-    """
-    n = kernel.size
+def digits_left(motion: Motion, second: Motion) -> float:
+    """Return how many digits a motion has in common with a second one at the end."""
+    n, kernel, states = motion.kernel.size, motion.kernel, second.y
+    if not second.success or motion.t[-1] - second.t[-1] > _LATE * (motion.t[-1] - motion.t[0]):
+        return 0.0
     u = np.zeros(len(kernel.signature))
-    arguments = (t, states[0, :n], states[0, n : 2 * n], u, params)
+    arguments = (motion.t[0], motion.q[0], motion.v[0], u, motion.params)
     mass = np.abs(numeric(kernel.graph, "dynamics")(*arguments)[0].diagonal())
     weight = np.sqrt(np.where(mass > 0, mass, np.inf))
     worst = 0.0
@@ -51,9 +51,9 @@ def digits_left(
         far = np.abs(states[:, part] - origin).max(axis=0)
         whole = np.linalg.norm(np.where(np.isfinite(weight), weight, 0.0) * far)
         scale = np.maximum(far, _AT_REST * whole / weight)
-        error = np.abs(states[-1, part] - end[part])
+        error = np.abs(states[-1, part] - motion.y[-1, part])
         moved = (error > 0) & (scale > 0)
         worst = max(worst, float((error[moved] / scale[moved]).max(initial=0.0)))
-    if looser and worst < 1 / _TIMES**2:
+    if motion.method != "Taylor" and worst < 1 / _TIMES**2:
         worst /= _TIMES
     return float(np.clip(-np.log10(max(worst, 1e-300)), 0.0, _ALL))

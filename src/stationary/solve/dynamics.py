@@ -143,11 +143,12 @@ def simulate(
     # A push that cannot be foreseen is looked for at every output.
     unforeseen = kernel.sudden and not kernel.graph.scalar
 
-    def run(prove: bool) -> Motion:
-        grid = _grid(first, last, points)
+    def run(
+        y: np.ndarray, grid: np.ndarray, method: Any, tolerances: tuple[float, float], prove: bool
+    ) -> Motion:
         smooth = not isinstance(method, Variational)
-        legs = Legs(kernel, values, driven, grid, (rtol, atol), unforeseen, smooth, prove)
-        made = _Run(
+        legs = Legs(kernel, values, driven, grid, tolerances, unforeseen, smooth, prove)
+        return _Run(
             kernel=kernel,
             params=values,
             state=state,
@@ -157,13 +158,29 @@ def simulate(
             watch=Watch(watched, kernel, values, last - first),
             integrator=_choose(method, kernel if legs.branches is None else legs.branches.now),
             may_change=method == "auto",
-        )
-        return with_evidence(made.motion(y), rtol, atol)
+            again=again,
+        ).motion(y)
 
-    motion = run(prove=False)
+    def again(motion: Motion) -> float:
+        """Tell what is left of the digits by a second run, whose errors are larger."""
+        start, series = disturbed(motion.y, motion.steps), motion.method == "Taylor"
+        if kernel.rows:
+            start[: 2 * kernel.size] = np.concatenate(
+                projected(graph, values, first, *np.split(start[: 2 * kernel.size], 2))
+            )
+        other = Variational(LONGER * method.step) if isinstance(method, Variational) else method
+        looser = (rtol, atol) if series else (LOOSER * rtol, LOOSER * atol)
+        grid = np.linspace(first, motion.t[-1], LOOKS)
+        return digits_left(motion, run(start, grid, other, looser, False))
+
+    def proven(prove: bool) -> Motion:
+        grid = _grid(first, last, points)
+        return with_evidence(run(y, grid, method, (rtol, atol), prove), rtol, atol)
+
+    motion = proven(False)
     if motion.status == "inaccurate" and motion.method == "Taylor":
         # A step may have jumped over something.
-        motion = run(prove=True)
+        motion = proven(True)
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
     return motion
@@ -221,6 +238,7 @@ class _Run:
     watch: Watch
     integrator: AbstractIntegrator
     may_change: bool
+    again: Callable[[Motion], float]
     pieces: list[Piece] = field(default_factory=list)
     last: Piece | None = None
     held: int = 0
@@ -281,32 +299,8 @@ class _Run:
             repaired=self.state.moved,
             redundant=self.state.redundant,
             dense=self._dense(t, y_all),
-            again=lambda: self._digits(t, y_all, status),
+            again=self.again,
         )
-
-    def _digits(self, t: np.ndarray, y: np.ndarray, status: Status) -> float:
-        """Integrate again from a start with an error, and tell what the ends have in common."""
-        if status not in ("done", "event") or len(t) < 2:
-            return np.nan
-        start = disturbed(y, self.steps)
-        if self.kernel.rows:
-            start = self._projected(t[0], start)
-        series = self.used == ["Taylor"]
-        fixed = isinstance(self.integrator, Variational)
-        second = replace(
-            self,
-            grid=np.linspace(t[0], t[-1], LOOKS),
-            watch=Watch((), self.kernel, self.params),
-            integrator=Variational(LONGER * self.integrator.step) if fixed
-            else self.integrator if len(self.used) == 1 else Taylor(),
-            may_change=len(self.used) > 1,
-            tolerances=self.tolerances if series else tuple(LOOSER * x for x in self.tolerances),
-            pieces=[], last=None, held=_DENSE_UP_TO, steps=0, used=[],
-        )  # fmt: skip
-        motion = second.motion(start)
-        if motion.status != "done":
-            return 0.0
-        return digits_left(self.kernel, self.params, t[0], motion.y, y[-1], not series)
 
     def require_finite(self, y: np.ndarray) -> None:
         """Refuse a start at which forces are not finite."""
