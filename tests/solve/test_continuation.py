@@ -5,6 +5,8 @@ import pytest
 
 import stationary as st
 from stationary.errors import StationaryError
+from stationary.solve.curve import AbstractCurve
+from stationary.solve.follow import Follower
 
 x, y, theta = st.coordinates("x y theta")
 g = st.parameters(g=9.81)
@@ -494,3 +496,88 @@ def test_a_pitchfork_is_one_from_whichever_branch_it_is_met():
         found = st.continuation(system, parameter=P, span=(0, 2), start={x: start}, params={P: 2.0})
         assert kinds(found) == ["pitchfork"] and len(found.branches) == 3
         assert found.special[0].parameter == pytest.approx(1.0, abs=1e-10)
+
+
+# -- units and origin ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+@pytest.mark.parametrize(
+    ("length", "energy", "load"), [(1, 1, 1), (1e-9, 1e-21, 1e-12), (1e9, 1, 1e9), (1, 1e12, 1e-6)]
+)
+def test_a_truss_snaps_at_the_same_loads_in_every_unit_and_from_every_origin(
+    length, energy, load, shift
+):
+    # R. von Mises (1923): bars of length c over half a span of one, at height h the load is
+    # 100 h (c/√(1 + h²) − 1), largest at 1 + h² = c^(2/3).
+    x, a = st.coordinates("x"), st.parameters(a=0.0)
+    c = np.sqrt(1.09)
+    height = x / length - shift
+    system = st.System(
+        potential=energy * (50 * (st.sqrt(1 + height**2) - c) ** 2 + a / load * height)
+    )
+    diagram = st.continuation(
+        system, parameter=a, span=(-2 * load, 2 * load), start={x: (shift + 0.3) * length}
+    )
+    h = np.sqrt(c ** (2 / 3) - 1)
+    most = 100 * h * (c / np.sqrt(1 + h**2) - 1)
+    assert [s.kind for s in diagram.special] == ["fold", "fold"]
+    assert [s.parameter / load for s in diagram.special] == pytest.approx([-most, most], rel=1e-9)
+    assert [s[x] / length - shift for s in diagram.special] == pytest.approx([-h, h], abs=1e-5)
+    # As many points: steps are measured by the curve's own size.
+    assert len(diagram.branches[0]) == pytest.approx(216, abs=4)
+
+
+# -- curves of other things ------------------------------------------------------------------------
+
+
+class Resonance(AbstractCurve):
+    """The amplitude of a Duffing oscillator by one harmonic, over the frequency of its drive."""
+
+    parameter, span, n = "w", (0.5, 2.5), 2
+    damping, cubic, drive = 0.05, 0.5, 0.3
+    scale = np.array([1.0, 1.0, 1.0])
+
+    def __init__(self):
+        a, b = np.linalg.solve([[0.75, 0.025], [-0.025, 0.75]], [0.3, 0.0])
+        self.start = np.array([a, b, 0.5])
+        for _ in range(20):
+            F, J = self.raw(self.start)
+            self.start[:2] -= np.linalg.solve(J[:, :2], F)
+
+    def raw(self, z):
+        """Balance of the cosine and of the sine of the drive."""
+        a, b, w = z
+        d, r = self.damping, a**2 + b**2
+        stiff = 1 - w**2 + 0.75 * self.cubic * r
+        F = np.array([stiff * a + d * w * b - self.drive, stiff * b - d * w * a])
+        grow = 1.5 * self.cubic
+        J = np.array(
+            [
+                [stiff + grow * a * a, d * w + grow * a * b, -2 * w * a + d * b],
+                [-d * w + grow * a * b, stiff + grow * b * b, -2 * w * b - d * a],
+            ]
+        )
+        return F, J
+
+
+def test_any_curve_can_be_followed_through_its_folds():
+    # A. H. Nayfeh, D. T. Mook, Nonlinear Oscillations (1979): the response bends over; its folds
+    # are where the frequency is stationary along the amplitude.
+    curve = Resonance()
+    follower = Follower(curve, 2000, np.inf)
+    follower.run()
+    (trail,) = follower.trails
+    assert trail.status == "span" and trail.points[-1, -1] == 2.5
+    folds = sorted(mark.z[-1] for mark in follower.marks if mark.kind == "fold")
+    # With s the square of the amplitude (1 − w² + ¾ c s)² + d² w² = f²/s is quadratic in w².
+    s = np.linspace(0.05, 15, 1_000_001)
+    k = 1 + 0.75 * curve.cubic * s
+    p = k - curve.damping**2 / 2
+    root = p**2 - k**2 + curve.drive**2 / s
+    s, p, root = (x[root > 0] for x in (s, p, root))
+    above = np.sqrt(p + np.sqrt(root))
+    lowest = np.argmin(above)
+    assert 0 < lowest < len(s) - 1
+    highest = np.sqrt(np.max([p + np.sqrt(root), p - np.sqrt(root)], axis=0))[lowest:].max()
+    assert folds == pytest.approx([above[lowest], highest], rel=1e-6)
