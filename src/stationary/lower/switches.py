@@ -268,6 +268,14 @@ class Switches:
         ]
         return ca.Function("places", [self.t, self.y, whole], [ca.densify(ca.horzcat(*columns))])
 
+    @cached_property
+    def normals(self) -> ca.Function:
+        """How the places of all borders change with the state."""
+        whole = ca.vertcat(self.p, self.s)
+        places = ca.vertcat(*(b.place for b in self.borders))
+        made = ca.densify(ca.jacobian(places, self.y))
+        return ca.Function("normals", [self.t, self.y, whole], [made])
+
 
 def _key(e: Any) -> str:
     return f"={float(e)!r}" if e.is_constant() else str(e.element_hash())

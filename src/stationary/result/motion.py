@@ -92,6 +92,7 @@ class Motion(AbstractShown):
     redundant: tuple[str, ...] = ()
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
     again: Callable[[Motion], float] | None = field(default=None, metadata=STAYS)
+    rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
 
     # -- states ---------------------------------------------------------------------------------
 
@@ -108,6 +109,8 @@ class Motion(AbstractShown):
     @cached_property
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates), from the equations of motion."""
+        if self.rates is not None:
+            return self.rates(self.t, self.y)[:, self.kernel.size : 2 * self.kernel.size]
         if not self.kernel.rows:
             return self._evaluate(self.kernel.graph.acceleration)
         return self._held[0]

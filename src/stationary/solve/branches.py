@@ -22,22 +22,25 @@ _ROUNDING = 1e-12
 # Borders met at one instant whose sides are all tried together.
 _TOGETHER = 4
 
-# So many changes, each after a shorter time than the one before the last, are chatter if at this
-# pace more than a million of them would fill the span; or if time hardly tells them apart.
-CHATTER = 60
+# So many changes, each after a shorter time than the one before the last, are chatter if more than
+# a million like the last one would fill the span, or if there have been very many; and whenever
+# time hardly tells them apart.
+CHATTER = 20
 _PACE = 1e-6
+_VERY_MANY = 20_000
 _APART = 64.0
 
 
-def chatters(changes: list[float], span: float) -> bool:
-    """Tell whether changes follow each other ever faster."""
+def chatters(changes: list[float], span: float, count: int) -> bool:
+    """Tell whether changes, the last ones of a number of them, follow each other ever faster."""
     if len(changes) < CHATTER:
         return False
     changes = changes[-CHATTER:]
     between = np.diff(changes)
     if np.all(between <= _APART * np.spacing(np.abs(changes[1:]))):
         return True
-    return between.mean() < _PACE * span and bool(np.all(between[2:] < between[:-2]))
+    faster = np.all(between[2:] < between[:-2])
+    return bool(faster and (between[-1] < _PACE * span or count > _VERY_MANY))
 
 
 class Branches:
@@ -53,6 +56,7 @@ class Branches:
         self.stated = False
         self._slack = self._rounding = np.zeros(len(self.sides))
         self._changes: list[float] = []
+        self._count = 0
 
     @property
     def watching(self) -> bool:
@@ -104,10 +108,11 @@ class Branches:
         places = numeric(self._switches, "places")(t, y, self.values(p))[0]
         return places[: len(self.sides)]
 
-    def change(self, t: float, border: int, y: np.ndarray, p: np.ndarray) -> None:
-        """Pass a border."""
+    def change(self, t: float, border: int, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Pass a border; return the state, put onto it if it stays there."""
+        self._count += 1
         self._changes = [*self._changes[-CHATTER:], t]
-        if chatters(self._changes, self._span):
+        if chatters(self._changes, self._span, self._count):
             raise Stopped("chatter", f"forces switch ever faster near t = {t:.6g}", t)
         if border in self.on:
             shares = numeric(self.now, "shares")(t, y, self.values(p))[0]
@@ -120,6 +125,16 @@ class Branches:
             self._slacken(t, y, p)
         else:
             self._resolve(t, y, p, (border,))
+            if border in self.on:
+                return self._put(t, y, p)
+        return y
+
+    def _put(self, t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Put a state onto the borders on which it stays: the steps end there up to their error."""
+        on = list(self.on)
+        normals = numeric(self._switches, "normals")(t, y, self.values(p))[0]
+        normals = normals.reshape(len(self.sides), -1, order="F")[on]
+        return y - np.linalg.lstsq(normals, self._places(t, y, p)[on], rcond=None)[0]
 
     def _slacken(self, t: float, y: np.ndarray, p: np.ndarray) -> None:
         places, sizes = self._orders(self.sides, self.on, t, y, p)

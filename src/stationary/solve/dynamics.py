@@ -300,6 +300,7 @@ class _Run:
             redundant=self.state.redundant,
             dense=self._dense(t, y_all),
             again=self.again,
+            rates=self.legs.rates if self.legs.stays else None,
         )
 
     def require_finite(self, y: np.ndarray) -> None:
@@ -396,7 +397,11 @@ class _Run:
                             y = self._projected(t, y)
                             piece = _ending(piece, y)
                         if t == end < self.grid[-1] and (found is None or not found.terminal):
-                            shown, y = self.legs.over(t, y)
+                            try:
+                                shown, y = self.legs.over(t, y)
+                            except Stopped:
+                                yield piece, None
+                                raise
                             piece = piece if shown is y else _ending(piece, shown)
                         over = found is not None and found.terminal
                         yield self._settled(piece) if self._loose() else piece, t if over else None
@@ -404,7 +409,7 @@ class _Run:
                             self.legs.restart(t, end, y)
                             break
                         if border is not None:
-                            self.legs.change(t, border, y)
+                            y = self.legs.change(t, border, y)
                             break
                         if self.may_change and self._stiff(t, y):
                             self.integrator, self.may_change = BDF(), False

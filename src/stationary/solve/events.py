@@ -126,8 +126,8 @@ class Watch:
         self.times: list[list[float]] = [[] for _ in events]
         self._span, self._acts = span, list[float]()
         self.awake = bool(events)
-        # Events whose zero a motion starts from.
-        self._left: set[int] = set()
+        # Events whose zero a motion starts from, and the side that it comes from.
+        self._left: dict[int, float] = {}
 
     def _lowered(self, e: sp.Expr, what: str) -> ca.Function:
         """Return an expression as a function of t, y, the parameters and nothing else."""
@@ -174,7 +174,7 @@ class Watch:
             value, size, rate, whole = self._rate(f, t, y, rates)
             if abs(value) > 8 * np.finfo(float).eps * size:
                 continue
-            self._left.add(i)
+            self._left[i] = 0.0
             ahead = self._soon(f, t, y, rates, soon)
             turns = abs(rate) <= _ROUNDING * whole
             if turns and (not event.direction or ahead * event.direction >= 0):
@@ -194,11 +194,8 @@ class Watch:
         states = piece.evaluate(times)
         found = []
         for i, (f, event) in enumerate(zip(self._functions, self._events)):
-            course = self._course(f, piece)
-            g = np.array(course(times, states))
-            if i in self._left:
-                g[0] = 0.0
-            found.append(passages(course, times, g, event.direction).tolist())
+            course = self._course(f, piece, self._left.get(i))
+            found.append(passages(course, times, course(times, states), event.direction).tolist())
         self._left.clear()
         ends = [r[0] for r, e in zip(found, self._events) if r and (e.terminal or e.action)]
         if not ends:
@@ -215,8 +212,18 @@ class Watch:
             if any(end <= r <= last for r in roots):
                 now.append(i)
                 terminal |= event.terminal
-        self._left |= set(now)
+                # It comes from the other side, unless it comes back.
+                _, _, rate, _ = self._rate(self._functions[i], end, y, self._ahead(piece, end, y))
+                self._left[i] = -np.sign(event.direction or rate) * np.finfo(float).tiny
         return Ending(end, y if terminal else self._acted(now, end, y), terminal)
+
+    @staticmethod
+    def _ahead(piece: Piece, t: float, y: np.ndarray) -> np.ndarray:
+        """Return roughly how the state changes at an instant of a piece."""
+        before = piece.t[max(int(np.searchsorted(piece.t, t)) - 1, 0)]
+        before = t - 1e-3 * (t - before) if before < t else before
+        length = t - before
+        return (y - piece.evaluate(np.array([before]))[0]) / length if length > 0 else 0 * y
 
     def _acted(self, now: list[int], t: float, y: np.ndarray) -> np.ndarray:
         """Return the state after the actions of some events, computed from the one before."""
@@ -226,7 +233,7 @@ class Watch:
             made[place] = float(f(t, y, self._params, np.zeros(0)))
         if jumps:
             self._acts = [*self._acts[-CHATTER:], t]
-            if chatters(self._acts, self._span):
+            if chatters(self._acts, self._span, len(self._acts)):
                 raise Stopped(
                     "chatter", f"events follow each other ever faster near t = {t:.6g}", t
                 )
@@ -254,14 +261,15 @@ class Watch:
         value, size, *_ = self._rate(f, t + soon, later, rates)
         return float(np.sign(value)) if abs(value) > 8 * np.finfo(float).eps * size else 0.0
 
-    def _course(self, f: ca.Function, piece: Piece) -> Course:
-        """Return the expression of an event as a function of sorted times."""
+    def _course(self, f: ca.Function, piece: Piece, first: float | None) -> Course:
+        """Return the expression of an event as a function of sorted times, with a first value."""
 
         def course(times: np.ndarray, states: np.ndarray | None = None) -> np.ndarray:
             states = piece.evaluate(times) if states is None else states
             nothing = np.zeros((0, len(times)))
             g = np.asarray(f(times[None, :], states.T, self._params, nothing)).ravel()
-            return np.broadcast_to(g, times.shape)
+            g = np.broadcast_to(g, times.shape)
+            return g if first is None else np.where(times == piece.t[0], first, g)
 
         return course
 

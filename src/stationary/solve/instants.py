@@ -18,12 +18,14 @@ from stationary.solve.passages import MOST_INTERVALS, passages
 # Looks at a span to begin with; more follow where they are needed.
 _LOOKS = 65
 
-# A peak begins and ends at these multiples of its width: e⁻⁴⁰ is nothing.
-_REACH = np.array([3.0, 6.0, 12.0, 24.0, 40.0])
+# A peak is met at these multiples of its width on either side: e⁻⁴⁰ is nothing, and within it no
+# step is longer than what its own error can tell.
+_REACH = np.array([1.0, 2.0, 3.5, 6.0, 12.0, 24.0, 40.0])
 _REACH = np.concatenate([-_REACH[::-1], [0.0], _REACH])
 
-# Widths down to this many halvings of the span are told.
+# Widths down to this many halvings of the span are told, to so many parts of a halving.
 _HALVINGS = 50
+_PARTS = 3
 
 # A statement that switches more often than this is not followed.
 _MOST = 50_000
@@ -127,7 +129,7 @@ def _widths(value: Callable, centres: np.ndarray, span: float) -> np.ndarray:
     """Return how far from each centre a phase has changed by 1."""
     if not len(centres):
         return np.empty(0)
-    reach = span * 0.5 ** np.arange(_HALVINGS, -1, -1)
+    reach = span * 0.5 ** (np.arange(_PARTS * _HALVINGS, -1, -1) / _PARTS)
     with np.errstate(all="ignore"):
         middle = value(centres)[:, None]
         sides = [

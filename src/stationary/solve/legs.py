@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stationary.lower.branches import Branch
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import Kernel
 from stationary.lower.switches import Switches
@@ -159,10 +160,21 @@ class Legs:
                 y = step.end
         return y
 
-    def change(self, t: float, border: int, y: np.ndarray) -> None:
-        """Pass a border of the branch."""
+    def change(self, t: float, border: int, y: np.ndarray) -> np.ndarray:
+        """Pass a border of the branch; return the state, put onto it if it stays there."""
         assert self.branches is not None
-        self.branches.change(t, border, y, self.values(t))
+        return self.branches.change(t, border, y, self.values(t))
+
+    @property
+    def stays(self) -> bool:
+        """Whether a border has held the state somewhere."""
+        return any(isinstance(leg.ode.kernel, Branch) and leg.ode.kernel.on for leg in self.done)
+
+    def rates(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return the rates of states at times, each by the law of its leg."""
+        starts = np.array([leg.t for leg in self.done])
+        which = np.maximum(np.searchsorted(starts, times, "right") - 1, 0)
+        return np.array([self.done[k].ode.f(t, y) for k, t, y in zip(which, times, states)])
 
     def restart(self, t: float, until: float, y: np.ndarray) -> None:
         """Go on from a state that an event has changed."""

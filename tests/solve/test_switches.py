@@ -1,0 +1,353 @@
+"""What switches or peaks: in time it is known beforehand, in the state it is located."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import stationary as st
+
+x, y = st.coordinates("x y")
+F = st.inputs("F")
+t = st.t
+free = st.System(kinetic=x.dot**2 / 2)
+
+METHODS = {"auto": 1e-11, st.Runge(): 1e-9, st.BDF(): 3e-7}
+methods = pytest.mark.parametrize(("method", "atol"), METHODS.items(), ids=str)
+
+#: Where a force over time can be stated.
+PLACES = {
+    "work": lambda f: (free + st.System(work=x * f), {}),
+    "potential": lambda f: (free + st.System(potential=-x * f), {}),
+    "load": lambda f: (free + st.System(loads=[st.Load(f, on=x)]), {}),
+    "input": lambda f: (free + st.System(loads=[st.Load(F, on=x)]), {F: f}),
+    # What a light particle is made to do, a spring hands on.
+    "constraint": lambda f: (
+        st.System(
+            kinetic=(x.dot**2 + y.dot**2) / 2,
+            work=x * y,
+            constraints=[st.Constraint(y - f)],
+        ),
+        {},
+    ),
+}
+places = pytest.mark.parametrize("place", PLACES)
+
+
+def pushed(place, force, *, span, **settings):
+    system, inputs = PLACES[place](force)
+    return st.simulate(system, span=span, inputs=inputs or None, points=7, **settings)
+
+
+def rectangle(begin, width, height):
+    return st.Piecewise((height, (t > begin) & (t < begin + width)), (0, True))
+
+
+# -- switches in time ------------------------------------------------------------------------------
+
+
+@methods
+@pytest.mark.parametrize("place", [p for p in PLACES if p != "constraint"])
+@pytest.mark.parametrize("width", [2.0**-10, 2.0**-17])
+def test_a_rectangle_gives_its_impulse(place, method, atol, width):
+    motion = pushed(place, rectangle(5, width, 1 / width), span=(0, 10), method=method)
+    assert motion.status == "done"
+    assert motion[x.dot][-1] == pytest.approx(1, abs=max(atol, 1e-15 * 5 / width))
+    assert motion[x][-1] == pytest.approx(5 - width / 2, abs=10 * max(atol, 1e-15 * 5 / width))
+    assert motion.residual["energy"] < 100 * atol
+
+
+def ramp(a, b):
+    return st.Piecewise((0, t < a), ((t - a) / (b - a), t < b), (1, True))
+
+
+# A force over time from 0 to 10, its integral, and the integral of that.
+TIMELY = {
+    "sign of a sine": (st.sign(st.sin(50 * t)), None, None),
+    "absolute value": (st.Abs(t - 3), 9 / 2 + 49 / 2, None),
+    "a condition that is an absolute value": (
+        st.Piecewise((1000, st.Abs(t - 5) < 2**-10), (0, True)), 1000 * 2**-9, None,
+    ),
+    "a condition that is a parabola": (
+        st.Piecewise((1000, (t - 5) ** 2 < 2.0**-20), (0, True)), 1000 * 2**-9, None,
+    ),
+    "maximum": (st.Max(t - 5, 0), 12.5, 125 / 6),
+    "minimum of three": (st.Min(t, 3, 10 - t), 9 / 2 + 12 + 9 / 2, None),
+    "staircase": (sp.floor(t), 45, None),
+    "ceiling": (sp.ceiling(t), 55, None),
+    "sawtooth": (7 * t - sp.floor(7 * t), 5, None),
+    "Heaviside's step": (sp.Heaviside(t - 5), 5, 12.5),
+    "switch within a switch": (st.Abs(st.Abs(t - 5) - 1), 2 * (1 / 2 + 16 / 2), None),
+    "a short part of a period": (
+        st.Piecewise((1, st.sin(20 * t) > 0.9999), (0, True)), 64 * np.arccos(0.9999) / 20, None,
+    ),
+    "a step at its start": (st.Piecewise((1, t > 0), (7, True)), 10, 50),
+    "a step at its end": (st.Piecewise((1, t < 10), (7, True)), 10, 50),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TIMELY)
+def test_every_kind_of_switch_in_time_is_met(kind):
+    force, speed, way = TIMELY[kind]
+    motion = pushed("load", force, span=(0, 10))
+    if kind == "sign of a sine":
+        half = np.pi / 50
+        whole = int(10 / half)
+        speed = half * (whole % 2) + (-1) ** whole * (10 - whole * half)
+    assert motion.method == "Taylor"
+    assert motion[x.dot][-1] == pytest.approx(speed, abs=1e-11)
+    if way is not None:
+        assert motion[x][-1] == pytest.approx(way, abs=1e-10)
+
+
+# -- peaks in time ---------------------------------------------------------------------------------
+
+
+def peak(kind, at, width):
+    """Return a peak, and its integral over all times."""
+    z = (t - at) / width
+    return {
+        "Gauss": (st.exp(-(z**2)), np.sqrt(np.pi) * width),
+        "sech": (1 / st.cosh(z), np.pi * width),
+        "sech²": (1 / st.cosh(z) ** 2, 2 * width),
+        "step up and down": ((st.tanh(z) - st.tanh(z - 100)) / 2, 100 * width),
+        "by errors": ((sp.erf(z) - sp.erf(z - 100)) / 2, 100 * width),
+        "flat": (st.exp(-(z**4)), 1.8128049541109543 * width),
+        "squared Lorentz": (1 / (1 + z**2) ** 2, np.pi / 2 * width),
+    }[kind]
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge()], ids=str)
+@pytest.mark.parametrize(
+    "kind", ["Gauss", "sech", "sech²", "step up and down", "by errors", "flat", "squared Lorentz"]
+)
+@pytest.mark.parametrize("width", [1e-3, 1e-5])
+def test_a_short_peak_gives_its_impulse(kind, width, method):
+    form, area = peak(kind, 5.123, width)
+    motion = pushed("work", form / area, span=(0, 10), method=method)
+    # Time has 16 digits: a peak at 5 has 16 less those of its width.
+    assert motion[x.dot][-1] == pytest.approx(1, abs=max(1e-9, 1e-14 * 5 / width))
+
+
+@places
+def test_a_peak_is_met_wherever_it_is_stated(place):
+    form, area = peak("Gauss", 5.0, 1e-3)
+    motion = pushed(place, form / area, span=(0, 10))
+    assert motion[x.dot][-1] == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("origin", [0.0, -3.0, 1000.0])
+def test_switches_and_peaks_are_met_in_every_unit_of_time(unit, origin):
+    begin = origin * unit
+    span = (begin, begin + 10 * unit)
+    digits = 1e-13 * max(abs(origin), 1)
+    motion = pushed("work", rectangle(begin + unit, unit / 4, 1 / unit), span=span)
+    assert motion[x.dot][-1] == pytest.approx(0.25, abs=10 * digits)
+    form, area = peak("Gauss", begin + 5 * unit, 1e-3 * unit)
+    motion = pushed("work", form / area, span=span)
+    assert motion[x.dot][-1] == pytest.approx(1, abs=1e4 * digits)
+
+
+def test_peaks_that_repeat_are_all_met():
+    # 32 maxima between 0 and 10, each the area 2π/20 · e⁻²⁰⁰⁰ I₀(2000).
+    motion = pushed("work", st.exp(2000 * (st.sin(20 * t) - 1)), span=(0, 10))
+    area = 2 * np.pi / 20 * 0.008921178276439672
+    assert motion[x.dot][-1] == pytest.approx(32 * area, rel=1e-10)
+
+
+def test_a_sampled_pulse_and_what_switches_with_it_are_met():
+    pulse = ([0, 5, 5.001, 5.002, 10], [0, 0, -1000, 0, 0])
+    system = free + st.System(loads=[st.Load(st.Max(st.Abs(F) - 500, 0), on=x)])
+    motion = st.simulate(system, span=(0, 10), inputs={F: pulse})
+    assert motion[x.dot][-1] == pytest.approx(0.25, abs=1e-11)
+
+
+def test_more_switches_than_can_be_followed_are_refused():
+    with pytest.raises(st.StatementError, match="switches in time more often"):
+        pushed("work", st.sign(st.sin(1e6 * t)), span=(0, 10))
+
+
+# -- what jumps in time ----------------------------------------------------------------------------
+
+
+@methods
+@pytest.mark.parametrize("stated", [t < 5, t <= 5])
+def test_a_potential_that_jumps_does_work(method, atol, stated):
+    stiffer = st.System(
+        kinetic=x.dot**2 / 2, potential=st.Piecewise((1, stated), (4, True)) * x**2 / 2
+    )
+    motion = st.simulate(stiffer, span=(0, 10), start={x: 1.0}, points=11, method=method)
+    # cos t, then oscillating twice as fast.
+    end = np.cos(5) * np.cos(10) - np.sin(5) / 2 * np.sin(10)
+    assert motion[x][-1] == pytest.approx(end, abs=atol)
+    assert motion.energy[-1] - motion.energy[0] == pytest.approx(
+        1.5 * np.cos(5) ** 2, abs=10 * atol
+    )
+    assert motion.residual["energy"] < 10 * atol
+
+
+def test_a_mass_that_jumps_keeps_its_momentum():
+    heavier = st.System(kinetic=st.Piecewise((1, t < 5), (4, True)) * x.dot**2 / 2)
+    motion = st.simulate(heavier, span=(0, 10), start={x.dot: 1.0})
+    assert motion[x][-1] == pytest.approx(5 + 5 / 4, abs=1e-12)
+
+
+def test_a_constraint_that_moves_suddenly_takes_along_what_it_holds():
+    drawn = st.System(
+        kinetic=x.dot**2 / 2 + y.dot**2 / 2,
+        potential=(y - x) ** 2 / 2,
+        constraints=[st.Constraint(x - st.Max(t - 5, 0))],
+    )
+    motion = st.simulate(drawn, span=(0, 10), points=11)
+    later = np.maximum(motion.t - 5, 0)
+    np.testing.assert_allclose(motion[x], later, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(motion[y], later - np.sin(later), rtol=0, atol=1e-12)
+    assert motion.residual["energy"] < 1e-12
+
+
+def test_a_constraint_that_jumps_is_told_with_the_last_good_state():
+    torn = free + st.System(constraints=[st.Constraint(x - st.Piecewise((0, t < 5), (1, True)))])
+    with pytest.raises(st.DidNotConverge, match="jumps at t = 5: .* R goes from 0 to -1") as caught:
+        st.simulate(torn, span=(0, 10))
+    assert caught.value.status == "jump" and caught.value.solution.t[-1] == 5
+
+
+# -- kinks and jumps in the state ------------------------------------------------------------------
+
+
+def bouncing(stiffness):
+    """A ball on a one-sided spring, and the time between two highest points of height 1."""
+    g, rate = 9.81, np.sqrt(stiffness)
+    speed = np.sqrt(2 * g)
+    touching = 2 * (np.pi - np.arctan2(rate * speed, g)) / rate
+    ball = free + st.System(potential=g * x + stiffness / 2 * st.Max(0, -x) ** 2)
+    return ball, 2 * speed / g + touching
+
+
+PERIODIC = {
+    "edge": (free + st.System(potential=st.Abs(x)), 4 * np.sqrt(2)),
+    "jump": (free + st.System(loads=[st.Load(-st.sign(x), on=x)]), 4 * np.sqrt(2)),
+    "two springs": (
+        free + st.System(potential=st.Piecewise((x**2 / 2, x > 0), (2 * x**2, True))), 1.5 * np.pi
+    ),
+    "bounce": bouncing(1e4),
+    "stiff bounce": bouncing(1e8),
+    # Free flight between two springs, |x| > ½: four quarters and two flights of 1 at speed ½.
+    "play": (
+        free + st.System(potential=(st.Abs(x) - 0.5) ** 2 / 2 * sp.Heaviside(st.Abs(x) - 0.5)),
+        2 * np.pi + 4.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "atol"), [("auto", 1e-11), (st.Runge(), 3e-8), (st.BDF(), 3e-4)], ids=str
+)
+@pytest.mark.parametrize("kind", PERIODIC)
+def test_a_kink_in_a_coordinate_costs_no_accuracy(kind, method, atol):
+    system, period = PERIODIC[kind]
+    motion = st.simulate(system, span=(0, 10 * period), start={x: 1.0}, points=11, method=method)
+    np.testing.assert_allclose(motion[x], 1, rtol=0, atol=atol)
+    np.testing.assert_allclose(motion[x.dot], 0, rtol=0, atol=100 * atol)
+
+
+@pytest.mark.parametrize("length", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("origin", [0.0, 3.0])
+def test_a_kink_is_located_in_every_unit_of_length(length, origin):
+    place = x - origin * length
+    system = free + st.System(potential=length * st.Abs(place))
+    motion = st.simulate(
+        system, span=(0, 40 * np.sqrt(2)), start={x: (origin + 1) * length}, points=11
+    )
+    np.testing.assert_allclose(motion[place] / length, 1, rtol=0, atol=1e-11)
+
+
+def test_a_border_may_move():
+    # A force of −1 above the moving level t/10 and +1 below it, seen from the level.
+    motion = st.simulate(
+        free + st.System(loads=[st.Load(-st.sign(x - t / 10), on=x)]),
+        span=(0, 4 * np.sqrt(2)), start={x: 1.0, x.dot: 0.1},
+    )  # fmt: skip
+    np.testing.assert_allclose(motion[x][-1], 1 + 0.4 * np.sqrt(2), rtol=0, atol=1e-12)
+
+
+def test_a_side_out_of_its_domain_does_not_matter_on_the_other():
+    # √x and ln x exist on one side only.
+    law = st.Piecewise((st.sqrt(x) + st.log(x) - 1, x > 1), (x - 1, True))
+    system = free + st.System(potential=-law)
+    motion = st.simulate(system, span=(0, 10), start={x: -5.0})
+    assert motion.method == "Taylor" and motion.residual["energy"] < 1e-12
+    assert motion[x][0] < 1 < motion[x][-1]
+
+
+# -- staying on a border ---------------------------------------------------------------------------
+
+
+@methods
+def test_dry_friction_by_a_sign_comes_to_rest_and_stays(method, atol):
+    rubbing = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(-0.3 * st.sign(x.dot), on=x)]
+    )
+    motion = st.simulate(rubbing, span=(0, 10), start={x: 1.0, x.dot: 1.0}, method=method)
+    # Half circles about ∓0.3: every turn is 0.6 closer, from √(1.3² + 1) − 0.3.
+    assert motion[x][-1] == pytest.approx(np.sqrt(2.69) - 1.5, abs=atol)
+    still = motion.t > np.pi * 3
+    assert np.abs(motion[x.dot][still]).max() < atol
+    np.testing.assert_allclose(motion[x.ddot][still], 0, rtol=0, atol=atol)
+
+
+@methods
+@pytest.mark.parametrize("stated", ["load", "dissipation"])
+def test_what_sticks_slips_when_it_is_pushed_enough(method, atol, stated):
+    law = (
+        {"loads": [st.Load(-st.sign(x.dot), on=x)]}
+        if stated == "load"
+        else {"dissipation": st.Abs(x.dot)}
+    )
+    motion = st.simulate(
+        free + st.System(work=x * t / 5, **law), span=(0, 10), method=method, points=11
+    )
+    later = np.maximum(motion.t - 5, 0)
+    np.testing.assert_allclose(motion[x], later**3 / 30, rtol=0, atol=30 * atol)
+
+
+def test_two_blocks_stick_and_slip_each_in_its_time():
+    pair = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        work=t * (x + y / 2),
+        dissipation=st.Abs(x.dot) + st.Abs(y.dot),
+    )
+    motion = st.simulate(pair, span=(0, 4), points=5)
+    np.testing.assert_allclose(motion[x], np.maximum(motion.t - 1, 0) ** 3 / 6, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(motion[y], np.maximum(motion.t - 2, 0) ** 3 / 12, rtol=0, atol=1e-13)
+
+
+def test_what_rests_on_an_edge_of_a_potential_stays_until_it_is_pushed():
+    motion = st.simulate(
+        free + st.System(potential=st.Abs(x), work=x * t / 5), span=(0, 10), points=11
+    )
+    later = np.maximum(motion.t - 5, 0)
+    np.testing.assert_allclose(motion[x], later**3 / 30, rtol=0, atol=1e-12)
+
+
+def test_a_belt_takes_a_block_along_until_its_spring_pulls_it_off():
+    belt = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(-0.5 * st.sign(x.dot - 1), on=x)]
+    )
+    motion = st.simulate(belt, span=(0, 0.5), start={x.dot: 1.0}, points=11)
+    np.testing.assert_allclose(motion[x], motion.t, rtol=0, atol=1e-14)
+    later = st.simulate(belt, span=(0, 2), start={x.dot: 1.0}, points=5)
+    # From x = ½ on it oscillates about ½, at speed 1.
+    exact = np.where(later.t < 0.5, later.t, 0.5 + np.sin(later.t - 0.5))
+    np.testing.assert_allclose(later[x], exact, rtol=0, atol=1e-12)
+
+
+def test_forces_that_switch_ever_faster_are_told():
+    # Coming to rest on an edge takes infinitely many passages, at times that pile up.
+    ball = free + st.System(work=-9.81 * x)
+    bounce = st.Event(x, direction=-1, action={x.dot: -0.5 * x.dot})
+    with pytest.raises(st.DidNotConverge, match="ever faster near t = 1.35") as caught:
+        st.simulate(ball, span=(0, 9), start={x: 1.0}, events=[bounce])
+    # Falling takes √(2/g), all bounces together twice that.
+    assert caught.value.status == "chatter"
+    assert caught.value.solution.t[-1] == pytest.approx(3 * np.sqrt(2 / 9.81), abs=1e-4)
