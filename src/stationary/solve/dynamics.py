@@ -372,9 +372,12 @@ class _Run:
         """
         t = float(self.grid[0])
         stops = self.legs.stops
-        by_projection = bool(self.kernel.rows) and isinstance(self.stabilize, Projection)
-        if by_projection:
+        if self.kernel.rows and isinstance(self.stabilize, Projection):
+            projecting = frozenset(self.grid[1:].tolist())
             stops = np.union1d(stops, self.grid[1:])
+        else:
+            # Where constraints move by a jerk, the size of the errors is that of the jerk.
+            projecting = self.legs.peaks if self.kernel.rows else frozenset()
         for end in stops.tolist():
             self.legs.enter(t, end, y)
             if t == self.grid[0]:
@@ -393,8 +396,8 @@ class _Run:
                             piece = shortened(piece, found.t, self._struck(piece, found))
                         self.steps += piece.steps
                         t, y = float(piece.t[-1]), piece.end
-                        if by_projection and t == end:
-                            y = self._projected(t, y)
+                        if t == end and t in projecting:
+                            y = self.legs.changed = self._projected(t, y)
                             piece = _ending(piece, y)
                         if t == end < self.grid[-1] and (found is None or not found.terminal):
                             try:

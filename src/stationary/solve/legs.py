@@ -53,7 +53,8 @@ class Legs:
         self.first, self.last = float(grid[0]), float(grid[-1])
         self.alpha = 0.0
         self._middle = self.first
-        self._changed: np.ndarray | None = None
+        # A state that the next leg begins with, other than the last one's end.
+        self.changed: np.ndarray | None = None
         self.done: list[Leg] = []
         self._tolerances, self._prove = tolerances, prove
         least = len(grid) - 1 if closely else 0
@@ -90,6 +91,11 @@ class Legs:
         apart = np.append(np.diff(stops) > _ONE * np.spacing(np.abs(stops[1:])), True)
         return stops[apart]
 
+    @property
+    def peaks(self) -> frozenset[float]:
+        """Instants in and around narrow peaks."""
+        return frozenset(self._near_peaks.tolist())
+
     def values(self, t: float) -> np.ndarray:
         """Return the vector p from time t on."""
         if not self.kernel.signature and not self.kernel.rows:
@@ -123,14 +129,14 @@ class Legs:
             return y, y
         ahead = self.stops[np.searchsorted(self.stops, t, "right")]
         shown, y = self._jumps.over(t, (self._middle, (t + ahead) / 2), y, self.values(t))
-        self._changed = y
+        self.changed = y
         return shown, y
 
     def begin(self, t: float) -> Ode:
         """Note a leg, and return its equation."""
         ode = self.ode(t)
-        self.done.append(Leg(t, ode, self._changed))
-        self._changed = None
+        self.done.append(Leg(t, ode, self.changed))
+        self.changed = None
         return ode
 
     def cut(
@@ -180,7 +186,7 @@ class Legs:
         """Go on from a state that an event has changed."""
         if self.branches is not None:
             self.branches.enter(t, until, y, self.values(t))
-        self._changed = y
+        self.changed = y
 
     def whole(self) -> bool:
         """Go on with the law as it is stated, if a side was held that has an end of its own."""
