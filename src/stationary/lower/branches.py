@@ -154,6 +154,13 @@ def sliding(
     return _branch(kernel, made, switches, told, tuple(borders))
 
 
-def _branch(kernel: Kernel, law: ca.Function, switches: Switches, *more: Any) -> Branch:
+def _branch(
+    kernel: Kernel,
+    law: ca.Function,
+    switches: Switches,
+    shares: ca.Function | None = None,
+    on: tuple[int, ...] = (),
+) -> Branch:
     """Return a branch of a kernel."""
-    return Branch(*(getattr(kernel, f.name) for f in fields(Kernel)), law, switches, *more)
+    of_kernel = {f.name: getattr(kernel, f.name) for f in fields(Kernel)}
+    return Branch(**of_kernel, law=law, borders=switches, shares=shares, on=on)
