@@ -81,8 +81,12 @@ def test_tutorials_show_what_their_programs_print_and_draw(site):
 
 
 @pytest.mark.parametrize(("name", "text"), blocks("toml"))
-def test_every_model_of_the_documentation_is_good(name, text):
-    assert st.load(text).system.size > 0
+def test_every_model_of_the_documentation_answers_what_it_asks(name, text):
+    model = st.load(text)
+    assert model.system.size > 0
+    for question in model.questions:
+        answer = model.ask(question)
+        assert getattr(answer, "success", True), (name, question, answer)
 
 
 @pytest.mark.parametrize(("name", "text"), blocks("console"))

@@ -393,9 +393,9 @@ def test_what_the_system_itself_refuses_is_shown_in_the_file():
     assert (
         said('on = "theta"', 'on = "m"\nname = "push"')
         == """\
-model:13:1: load 'push' works on 'm', which is not an expression of the coordinates.
-   13 | [[loads]]
-      | ^^^^^^^^^
+model:15:6: load 'push' works on 'm', which is not an expression of the coordinates.
+   15 | on = "m"
+      |      ^^^
   Found no coordinate in it; expected a position or an angle, as in \
 st.Load(F, on=x + l*st.sin(theta)).
   Say what moves when the load does work."""
@@ -423,3 +423,65 @@ def test_a_mistake_in_text_over_several_lines_is_found_in_its_line():
     error: Any = caught.value
     assert (error.line, error.column) == (13, 9)
     assert "'kos' is not a known function" in str(error)
+
+
+def test_a_wrong_load_is_shown_at_its_own_place():
+    text = said('on = "theta"', 'on = "m"')
+    assert text.startswith("model:15:6: load 'load1' works on 'm'")
+
+
+@pytest.mark.parametrize("name", ["theta_dot", "thetadot", "dtheta", "d_theta", "theta_t"])
+def test_a_velocity_by_another_name_is_guessed(name):
+    text = said("theta'^2/2", f"{name}^2/2")
+    assert f"'{name}' is not declared." in text and "Did you mean theta'," in text
+
+
+def test_a_velocity_in_a_constraint_wants_another_table():
+    text = said("[start]", '[constraints]\nwheel = "theta\' - 1"\n[start]')
+    assert "constraint 'wheel' contains a velocity." in text and "[[pfaffian]]" in text
+
+
+def test_a_law_of_an_input_may_have_parameters_of_its_own():
+    # θ̈ = a cos(w t) with w → 0: θ = a t²/2 without gravity.
+    text = MODEL.replace('inputs = ["tau"]\n', "").replace("m*9.81*l*(1 - cos(theta))", "0")
+    text = text.replace("[energies]", 'a = 3\n[inputs]\ntau = "a*m*l^2"\n[energies]')
+    model = st.load(text.replace("theta = 2", "theta = 0"))
+    assert model.ask("simulate", span=(0, 2))["theta"][-1] == pytest.approx(6.0)
+    assert model.changed({"a": "5"}).ask("simulate", span=(0, 2))["theta"][-1] == pytest.approx(10)
+
+
+def test_rows_of_an_array_start_by_their_number():
+    model = st.load("""
+coordinates = ["r[4,2]", "s[3]"]
+[parameters]
+h = 0.5
+[[each]]
+kind = "kinetic"
+rows = 4
+expression = "r[i,0]'^2 + r[i,1]'^2"
+[energies]
+kinetic = "s[0]'^2 + s[1]'^2 + s[2]'^2"
+[start]
+"r[i,0]" = "h*i"
+"r[i,1]" = "-i^2"
+"s[i]'" = 7
+""")
+    assert model.start["r"].tolist() == [[0, 0], [0.5, -1], [1, -4], [1.5, -9]]
+    assert model.start["s.dot"].tolist() == [7, 7, 7]
+
+
+def test_a_pusher_of_a_file_is_that_of_python():
+    model = st.load("""
+coordinates = ["x", "y", "phi"]
+[[parts]]
+kind = "slider"
+points = [[-1, 0], [1, 0]]
+weights = [1, 1]
+pusher = { point = ["0.1", "t - 0.5"], edge = [[-1, -0.5], [1, -0.5]], friction = 0.3 }
+""")
+    finger = st.Pusher(point=(0.1, st.t - 0.5), edge=((-1, -0.5), (1, -0.5)), friction=0.3)
+    card = st.slider(points=[(-1, 0), (1, 0)], weights=[1, 1], pusher=finger)
+    one, other = model.ask("slide"), st.minimum_power(card)
+    assert [one[f"{n}.dot"] for n in ("x", "y", "phi")] == pytest.approx(
+        [other[f"{n}.dot"] for n in ("x", "y", "phi")]
+    )

@@ -14,6 +14,12 @@ import numpy as np
 from stationary.errors import StatementError, say
 
 
+class Mistyped(StatementError):
+    """What was typed is wrong, not the model."""
+
+    status = "typed"
+
+
 @dataclass
 class Answer:
     """What a command found.
@@ -49,7 +55,7 @@ class Answer:
         for path in paths:
             if path.suffix.lower().lstrip(".") not in savers:
                 endings = ", ".join(f".{ending}" for ending in savers)
-                raise StatementError(
+                raise Mistyped(
                     say(
                         f"'{path.name}' cannot be written by 'stationary {options.command}'.",
                         f"Found the ending '{path.suffix}', expected {endings}.",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import stationary as st
-from stationary.cli.answer import Answer
+from stationary.cli.answer import Answer, Mistyped
 from stationary.cli.tables import facts, number, table, write_csv
-from stationary.errors import StatementError, say
+from stationary.errors import say
 
 Command = Callable[[st.Model, Any], Answer]
 ASKED: dict[str, Command] = {}
@@ -50,7 +50,7 @@ def model_of(options: Any) -> st.Model:
 def _split(text: str, option: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name.strip() or not value.strip():
-        raise StatementError(
+        raise Mistyped(
             say(
                 f"{option} does not understand '{text}'.",
                 "Expected a name, '=' and a value.",
@@ -65,7 +65,7 @@ def _range(text: str, option: str) -> tuple[float, float]:
     try:
         return float(first), float(last)
     except ValueError:
-        raise StatementError(
+        raise Mistyped(
             say(
                 f"{option} does not understand '{text}'.",
                 "Expected two numbers with ':' between them.",
@@ -79,7 +79,7 @@ def _given(model: st.Model, question: str, needed: dict[str, str], **typed: Any)
     given = {key: value for key, value in typed.items() if value is not None}
     for key, option in needed.items():
         if key not in {**model.questions.get(question, {}), **given}:
-            raise StatementError(
+            raise Mistyped(
                 say(
                     f"'{question}' needs a {key}.",
                     f"Found neither {option} nor '{key}' in [{question}] of the file.",
@@ -250,7 +250,7 @@ def _float(text: str, name: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise StatementError(
+        raise Mistyped(
             say(
                 f"the value of '{name}' is not a number.",
                 f"Found '{text}'.",

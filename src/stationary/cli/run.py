@@ -60,6 +60,7 @@ def _answered(options: Any) -> int:
 
 def _failed(error: Exception, options: Any) -> int:
     """Say what is wrong in three parts, and return its code."""
+    from stationary.cli.words import for_a_shell
     from stationary.errors import DerivationError, DidNotConverge, MissingExtra, StatementError
 
     codes = (
@@ -69,10 +70,12 @@ def _failed(error: Exception, options: Any) -> int:
         (OSError, MISSING),
     )
     code = next((code for kind, code in codes if isinstance(error, kind)), WRONG)
+    code = {"typed": USAGE, "missing": MISSING}.get(getattr(error, "status", ""), code)
+    said = for_a_shell(str(error))
     if getattr(options, "json", False):
         import json
 
-        facts = {"error": type(error).__name__, "message": str(error)}
+        facts = {"error": type(error).__name__, "message": said}
         facts |= {k: getattr(error, k) for k in ("file", "line", "column", "status")
                   if getattr(error, k, None)}  # fmt: skip
         print(json.dumps(facts, ensure_ascii=False))
@@ -80,7 +83,7 @@ def _failed(error: Exception, options: Any) -> int:
     from rich.console import Console
     from rich.text import Text
 
-    words = Text(str(error))
+    words = Text(said)
     words.highlight_regex(r"\^+$", "bold red")
     words.highlight_regex(r"(?m)^ +\d* \|", "dim")
     head = Text("error: ", style="bold red")

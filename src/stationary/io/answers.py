@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import sympy as sp
+
 from stationary.errors import DidNotConverge, StatementError, say, unknown
+from stationary.model.contents import contents
+from stationary.model.symbols import Parameter
 
 if TYPE_CHECKING:
     from stationary.io.model_file import Model
@@ -37,8 +41,26 @@ def values(model: Model) -> dict[str, Any]:
     driven = {u.name for u in model.system.inputs}
     return {
         "params": {k: v for k, v in model.params.items() if k in known},
-        "inputs": {k: v for k, v in model.inputs.items() if k in driven},
+        "inputs": {k: _law(model, k, v, known) for k, v in model.inputs.items() if k in driven},
     }
+
+
+def _law(model: Model, name: str, course: Any, known: set[str]) -> Any:
+    """Put the values of those parameters into the law of an input that the system has not."""
+    if not isinstance(course, sp.Expr):
+        return course
+    own = [s for s in contents(course).order if isinstance(s, Parameter) and s.name not in known]
+    given = {s: model.params.get(s.name, s.default) for s in own}
+    for s, value in given.items():
+        if value is None:
+            raise StatementError(
+                say(
+                    f"parameter '{s.name}' of the input '{name}' has no value.",
+                    f"Found {name} = {course}.",
+                    f"Give {s.name} a value in [parameters].",
+                )
+            )
+    return course.xreplace({s: sp.Float(value) for s, value in given.items()})
 
 
 def still(model: Model) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
 import numpy as np
+import sympy as sp
 
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
@@ -16,9 +17,11 @@ from stationary.io import continuum as continua
 from stationary.io.names import Names, coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.results import is_result_file, load_result
-from stationary.io.source import FileError, Source
+from stationary.io.source import TYPED, FileError, Source
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
 from stationary.model.arrays import Array
+from stationary.model.checks import PREFIX
+from stationary.model.contents import contents
 from stationary.model.continuum import Continuum
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
@@ -235,7 +238,7 @@ def load(path: Any) -> Any:
 
 def _typed(text: str, before: str, names: Names) -> Reader:
     """Return a reader of what was typed on its own, outside a file."""
-    document = Document(Source(before + text if before.endswith("=") else text, "typed"))
+    document = Document(Source(before + text if before.endswith("=") else text, TYPED))
     begin = len(document.source.text) - len(text)
     stretch = (begin, begin + max(1, len(text)))
     document.data = {"value": text}
@@ -276,6 +279,7 @@ def _source(path: Any) -> Source:
                 or "Check the name; 'stationary new' writes a model to start from.",
             ),
             file=str(file),
+            status="missing",
         ) from None
     try:
         return Source(content.decode("utf-8"), str(file))
@@ -323,7 +327,9 @@ def _model(reader: Reader) -> Model:
         for kind in questions.QUESTIONS
         if reader.at((kind,)) is not None
     }
-    used = {p.name: p.default for p in system.parameters if p.default is not None}
+    laws = [s for c in courses.values() if isinstance(c, sp.Expr) for s in contents(c).order]
+    needed = (*system.parameters, *(s for s in laws if isinstance(s, Parameter)))
+    used = {p.name: p.default for p in needed if p.default is not None}
     declared = {**reader.names.symbols, **reader.names.arrays}
     return Model(system, start, used, courses, asked, units, about, continuum, declared)
 
@@ -355,9 +361,15 @@ def _refuse(reader: Reader, error: Exception) -> NoReturn:
     what, _, rest = said.partition("\n")
     for table in statement.TABLES:
         for path in reader.tables(table) if isinstance(reader.at((table,)), list) else []:
-            label = reader.at((*path, "name"))
+            number = f"{PREFIX.get(table, table)}{path[-1] + 1}"
+            label = reader.at((*path, "name")) or number
             if isinstance(label, str) and f"'{label}'" in what:
-                reader.document.complain(path, what, rest.strip())
+                inner = (*path, "on") if "works on" in what else path
+                reader.document.complain(inner, what, rest.strip())
+        if isinstance(reader.at((table,)), dict):
+            for label in reader.table((table,)):
+                if f"'{label}'" in what:
+                    reader.document.complain((table, label), what, rest.strip())
     for kind in statement.ENERGIES:
         if kind in what and reader.at(("energies", kind)) is not None:
             reader.document.complain(("energies", kind), what, rest.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -98,6 +99,13 @@ class Names:
             )  # fmt: skip
         declared = self.names()
         listed = ", ".join(declared[:_LISTED]) + (", …" if len(declared) > _LISTED else "")
+        moving = _rate_of(name, [*declared])
+        if moving:
+            self.complain(
+                token.start, token.end, f"'{name}' is not declared.",
+                f"Declared: {listed}.",
+                f"Did you mean {moving}', the velocity of '{moving}'?",
+            )  # fmt: skip
         remedy = {"e": " Write exp(1) for e.", "g": " Add g = 9.81 to [parameters]."}.get(
             name, did_you_mean(name, declared)
         )
@@ -112,8 +120,7 @@ class Names:
         if not self.velocities:
             self.complain(
                 start, end, f"{self.what} contains a velocity.",
-                "Expected an expression of coordinates and t.",
-                "Put what depends on velocities into kinetic, dissipation or loads.",
+                "Expected an expression of coordinates and t.", self._home(),
             )  # fmt: skip
         if isinstance(e, Slot) and self.rows and isinstance(self.rows.columns.get(e), Array):
             if self.rows.columns[e].order == 0:
@@ -225,9 +232,21 @@ class Names:
         if moving and not self.velocities:
             self.document.complain(
                 self.path, f"{self.what} contains the velocity '{min(map(str, moving))}'.",
-                "Expected an expression of coordinates and t.",
-                "Put what depends on velocities into kinetic, dissipation or loads.",
+                "Expected an expression of coordinates and t.", self._home(),
             )  # fmt: skip
+
+    def _home(self) -> str:
+        """Say where what depends on velocities belongs."""
+        if "constraint" in self.what:
+            return "State what is linear in velocities under [[pfaffian]], with expr = …."
+        return "Put what depends on velocities into kinetic, dissipation or loads."
+
+
+def _rate_of(name: str, declared: list[str]) -> str:
+    """Return whose velocity is meant by names such as theta_dot, thetadot, dtheta or theta_t."""
+    match = re.fullmatch(r"(?:(\w+?)_?(?:dot|d|t|prime|p)|d_?(\w+?)(?:_?dt)?|v_?(\w+))", name)
+    meant = next((g for g in match.groups() if g), "") if match else ""
+    return meant if meant in declared else ""
 
 
 def is_name(name: str) -> bool:

@@ -9,6 +9,9 @@ from typing import NoReturn
 
 from stationary.errors import StatementError, say
 
+#: The name of what was typed on its own.
+TYPED = "typed"
+
 # What of a long line is shown on either side of the mistake.
 _WINDOW = 60
 
@@ -21,11 +24,15 @@ class FileError(StatementError):
     file : str
     line, column : int
         Both from 1.
+    status : str
+        "missing" if there is no such file, "typed" if it stands in no file, "" otherwise.
     """
 
-    def __init__(self, message: str, *, file: str = "", line: int = 0, column: int = 0):
+    def __init__(
+        self, message: str, *, file: str = "", line: int = 0, column: int = 0, status: str = ""
+    ):
         super().__init__(message)
-        self.file, self.line, self.column = file, line, column
+        self.file, self.line, self.column, self.status = file, line, column, status
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class Source:
             file=self.name,
             line=line,
             column=column,
+            status="typed" if self.name == TYPED else "",
         )
 
     def _excerpt(self, line: int, column: int, length: int) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
 
+import casadi as ca
 import numpy as np
 
+from stationary.derive.from_sympy import Translator
 from stationary.errors import did_you_mean
 from stationary.io import units as unit
 from stationary.io.names import Names, Rows, coordinate_of, is_column
@@ -16,9 +18,10 @@ from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
+from stationary.model.contents import contents
 from stationary.model.each import Each, Repeated, Slot, table_of
 from stationary.model.fields import Field
-from stationary.model.slider import slider
+from stationary.model.slider import Pusher, slider
 from stationary.model.system import Mechanism, Part, System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 
@@ -419,7 +422,30 @@ def _slider(reader: Reader, path: Path, name: str) -> System:
             'Declare x, y and phi, or write at = ["x", "y", "phi"] with your names.',
         )  # fmt: skip
     where: Any = tuple(placed)
-    return slider(**given, at=where, name=name or "slider")
+    pusher = _pusher(reader, (*path, "pusher"))
+    return slider(**given, pusher=pusher, at=where, name=name or "slider")
+
+
+def _pusher(reader: Reader, path: Path) -> Pusher | None:
+    """Read what pushes a slider: a point against an edge, or a fence against a corner."""
+    if reader.at(path) is None:
+        return None
+    keys = ("point", "edge", "corner", "normal", "friction", "name")
+    reader.table(path, keys, "'pusher'")
+    if reader.at((*path, "point")) is None:
+        reader.document.complain(
+            path, "a pusher has no 'point'.", "Expected where it is, over time.",
+            'Add point = ["0.1", "t - 0.5"].',
+        )  # fmt: skip
+    given: dict[str, Any] = {"friction": _value(reader, path, "friction")}
+    for key in ("point", "normal"):
+        if reader.at((*path, key)) is not None:
+            given[key] = _point(reader, (*path, key), f"'{key}' of a pusher")
+    for key in ("edge", "corner"):
+        if reader.at((*path, key)) is not None:
+            given[key] = reader.numbers((*path, key), f"'{key}' of a pusher").tolist()
+    named = _name(reader, path)
+    return Pusher(**given, **({"name": named} if named else {}))
 
 
 #: For each kind of part its keys, those that may be left out, and what makes it.
@@ -429,7 +455,11 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]]
     "spring": (("k", "between"), ("rest",), _spring),
     "damper": (("c", "between"), (), _damper),
     "rod": (("between", "length"), (), _rod),
-    "slider": ((), ("points", "weights", "outline", "radius", "limit", "count", "at"), _slider),
+    "slider": (
+        (),
+        ("points", "weights", "outline", "radius", "limit", "count", "at", "pusher"),
+        _slider,
+    ),
 }
 
 
@@ -489,8 +519,42 @@ def start(reader: Reader, path: Path) -> dict[str, Any]:
             for suffix in reader.table(place, ("dot",), f"'{key}'"):
                 found[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
             continue
-        found[coordinate_of(key)] = _state(reader, place, coordinate_of(key))
+        name = coordinate_of(key)
+        rows = re.fullmatch(r"(\w+)\[i(?:,(\d{1,8}))?\](\.dot)?", name.replace(" ", ""))
+        if rows and rows[1] in reader.names.arrays:
+            _state_of_rows(reader, place, found, rows)
+            continue
+        found[name] = _state(reader, place, name)
     return {_key(reader, name): value for name, value in found.items()}
+
+
+def _state_of_rows(reader: Reader, path: Path, found: dict[str, Any], rows: re.Match) -> None:
+    """Read the start of every row of an array, as in "r[i,0]" = "0.02*i"."""
+    array = reader.names.arrays[rows[1]]
+    axes = () if rows[2] is None else (int(rows[2]),)
+    if len(array.base) != 1 + len(axes) or any(k >= n for k, n in zip(axes, array.base[1:])):
+        reader.document.complain_of_key(
+            path, f"'{rows[0]}' is no column of '{rows[1]}'.", f"Its shape is {array.base}.",
+            f"Write {rows[1]}[i{',0' * (len(array.base) - 1)}].",
+        )  # fmt: skip
+    row = symbols.Parameter("i")
+    names = replace(reader.names, symbols={**reader.names.symbols, "i": row})
+    e = reader.expression(path, f"the start of '{rows[0]}'", names, **_PLACE)
+    moving = [s for s in contents(e).order if not isinstance(s, symbols.Parameter)]
+    valueless = [s for s in contents(e).order if s != row and getattr(s, "default", 0) is None]
+    if moving or valueless:
+        reader.document.complain(
+            path, f"the start of '{rows[0]}' is no number.",
+            f"Found '{(moving or valueless)[0]}' in it; expected i and parameters with values.",
+            "Write it in terms of i, the number of the row from 0.",
+        )  # fmt: skip
+    known: dict[Any, Any] = {s: s.default for s in contents(e).order if s != row}
+    counted = np.arange(array.base[0], dtype=float)
+    values = Translator({**known, row: ca.DM(counted)})(e)
+    name = rows[1] + (rows[3] or "")
+    whole = np.array(found.get(name, np.zeros(array.base)))
+    whole[(slice(None), *axes)] = np.broadcast_to(np.ravel(np.asarray(values)), array.base[:1])
+    found[name] = whole
 
 
 def _key(reader: Reader, name: str) -> Any:
