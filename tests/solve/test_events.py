@@ -150,3 +150,85 @@ def test_a_grazing_passage_is_found_on_both_sides(depth):
     missed = st.Event(x - (1 + depth))
     motion = st.simulate(oscillator, span=(0, 3), start={x.dot: 1.0}, events=[missed])
     assert len(motion.events[0]) == 0
+
+
+# -- the start, the end, one instant --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF(), st.Variational(0.01)], ids=str)
+@pytest.mark.parametrize(
+    ("system", "start", "event", "ends"),
+    [
+        (ball, {}, st.Event(x, terminal=True), True),
+        (ball, {}, st.Event(x, terminal=True, direction=-1), True),
+        (ball, {}, st.Event(x, terminal=True, direction=1), False),
+        (oscillator, {}, st.Event(x, terminal=True, direction=1), True),
+        (oscillator, {x: 1.0}, st.Event(x - 1, terminal=True), True),
+        (oscillator, {x: 1.0}, st.Event(x - 1, terminal=True, direction=1), False),
+        (oscillator, {x: 1.0}, st.Event(x.dot, terminal=True), False),
+    ],
+)
+def test_an_event_that_is_not_left_at_once_happens_at_the_start(system, start, event, ends, method):
+    motion = st.simulate(system, span=(0, 3), start=start, events=[event], method=method)
+    assert (motion.t[-1] == 0) == ends
+    assert motion.status == ("event" if ends else "done")
+    np.testing.assert_array_equal(motion.events[0], [0.0] if ends else [])
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_a_start_on_an_event_is_told_in_every_unit(unit):
+    place = x - 7 * unit
+    fall = st.System(kinetic=x.dot**2 / 2, potential=unit * x)
+    settings = {"span": (0, 3), "events": [st.Event(place, terminal=True)]}
+    assert st.simulate(fall, start={x: 7 * unit}, **settings).t[-1] == 0
+    thrown = st.simulate(fall, start={x: 7 * unit, x.dot: unit}, **settings)
+    assert thrown.t[-1] == pytest.approx(2, abs=1e-12)
+
+
+def test_events_at_one_instant_and_at_the_end_are_all_noted():
+    events = [st.Event(x), st.Event(x**3), st.Event(-x, terminal=True), st.Event(x, direction=1)]
+    motion = st.simulate(oscillator, span=(0, 9), start={x: 1.0}, events=events)
+    assert [len(times) for times in motion.events] == [1, 1, 1, 0]
+    motion = st.simulate(oscillator, span=(0, 9), events=[st.Event(st.t - 9)], start={x: 1.0})
+    np.testing.assert_array_equal(motion.events[0], [9.0])
+
+
+def test_an_event_has_a_name():
+    events = [st.Event(x), st.Event(x.dot, name="turn")]
+    motion = st.simulate(oscillator, span=(0, 7), start={x: 1.0}, events=events)
+    np.testing.assert_allclose(motion.events["turn"], [np.pi, 2 * np.pi], rtol=0, atol=1e-12)
+    assert motion.events["turn"] is motion.events[1] and len(motion.events) == 2
+    with pytest.raises(st.StatementError, match="Did you mean 'turn'"):
+        motion.events["tur"]
+
+
+# -- actions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "atol"), [("auto", 1e-12), (st.Runge(), 1e-9), (st.BDF(), 1e-6)], ids=str
+)
+def test_a_ball_bounces_with_less_and_less_speed(method, atol):
+    bounce = st.Event(x, direction=-1, name="bounce", action={x.dot: -0.8 * x.dot})
+    motion = st.simulate(ball, span=(0, 3), start={x: 1.0}, events=[bounce], method=method)
+    first = np.sqrt(2 / 9.81)
+    exact = first * (1 + 2 * np.append(0, np.cumsum(0.8 ** np.arange(1, 6))))
+    np.testing.assert_allclose(motion.events["bounce"], exact, rtol=0, atol=10 * atol)
+    # Each bounce takes 1 − 0.8² of the energy.
+    assert motion.energy[-1] == pytest.approx(9.81 * 0.64**6, abs=100 * atol)
+    assert motion.residual["energy"] < 100 * atol
+    assert motion.at(exact[0] + 0.8 * first)[x] == pytest.approx(0.64, abs=100 * atol)
+
+
+def test_an_action_changes_all_values_at_once():
+    swap = st.Event(x, direction=-1, action={x: x + 1, x.dot: -2 * x})
+    motion = st.simulate(oscillator, span=(0, 10), start={x: 1.0}, events=[swap])
+    np.testing.assert_allclose(motion.events[0], np.pi / 2 * np.arange(1, 7), rtol=0, atol=1e-12)
+
+
+def test_an_action_keeps_to_the_constraints():
+    bob = st.particle(1.0, at=(x, y), gravity=9.81) + st.rod((0, 0), (x, y), 1.0)
+    wall = st.Event(x, direction=-1, action={x.dot: -x.dot})
+    motion = st.simulate(bob, span=(0, 3), start={x: 0.6, y: -0.8}, events=[wall])
+    assert motion.residual["R"] < 1e-13 and motion.residual["energy"] < 1e-12
+    assert motion[x].min() > -1e-12 and len(motion.events[0]) == 3
