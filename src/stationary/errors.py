@@ -154,7 +154,20 @@ def say(what: str, found: str = "", remedy: str = "") -> str:
       Found (3, 3).
       Give it a later end.
     """
-    return "\n  ".join(part for part in (what, found, remedy) if part)
+    return printable("\n  ".join(part for part in (what, found, remedy) if part))
+
+
+def printable(text: str) -> str:
+    r"""Return text with control characters written out: a terminal obeys none of them.
+
+    Examples
+    --------
+    >>> print(printable("\x1b[31mred"))
+    \x1b[31mred
+    """
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:

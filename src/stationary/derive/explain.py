@@ -20,6 +20,7 @@ from stationary.derive.lagrange import (
 )
 from stationary.derive.multipliers import is_small
 from stationary.derive.readable import (
+    Explanation,
     Written,
     block,
     in_fractions,
@@ -41,13 +42,13 @@ _LONGEST = 200
 Step = tuple[str, list[str]]
 
 
-def explanation(eq: Equations) -> str:
+def explanation(eq: Equations) -> Explanation:
     """Return the derivation of the equations, step by step."""
     with bounded(WHOLE):
         return _told(_Blackboard(eq))
 
 
-def _told(board: _Blackboard) -> str:
+def _told(board: _Blackboard) -> Explanation:
     eq = board.eq
     name = eq.system.name
     lines = [
@@ -67,7 +68,7 @@ def _told(board: _Blackboard) -> str:
     )
     for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
         lines += [f"## {number}. {heading}", *body]
-    return "\n\n".join(lines if eq.simplified else [*lines, UNSIMPLIFIED])
+    return Explanation("\n\n".join(lines if eq.simplified else [*lines, UNSIMPLIFIED]))
 
 
 class _Blackboard:

@@ -7,7 +7,7 @@ from typing import Any
 import sympy as sp
 
 from stationary.derive.field_equations import FieldEquations, Work, _tidy
-from stationary.derive.readable import Term, Written, block, terms, write_sum
+from stationary.derive.readable import Explanation, Term, Written, block, terms, write_sum
 from stationary.model.fields import Field
 from stationary.model.symbols import Coordinate
 
@@ -19,7 +19,7 @@ _SPAN = r"\int_{t_1}^{t_2}"
 _ENERGIES = (("T", "kinetic"), ("U", "potential"), ("W", "work"), ("D", "dissipation"))
 
 
-def explanation(pde: FieldEquations) -> str:
+def explanation(pde: FieldEquations) -> Explanation:
     """Return the derivation of the equations, step by step."""
     board = _Blackboard(pde)
     name = pde.continuum.name
@@ -39,7 +39,7 @@ def explanation(pde: FieldEquations) -> str:
     )
     for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
         lines += [f"## {number}. {heading}", *body]
-    return "\n\n".join(lines)
+    return Explanation("\n\n".join(lines))
 
 
 def _declared(f: Field) -> str:

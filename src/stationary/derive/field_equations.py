@@ -12,6 +12,7 @@ import sympy as sp
 from stationary.derive.lagrange import Equations, force, refuse
 from stationary.derive.lagrange import equations as lagrange
 from stationary.derive.readable import (
+    Explanation,
     Written,
     _in_decimals,
     aligned,
@@ -269,7 +270,7 @@ class FieldEquations:
     def _repr_latex_(self) -> str:
         return f"$${self.latex()}$$"
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """Return the derivation, step by step, as Markdown with LaTeX."""
         # The derivation is built from these equations: it comes after them.
         from stationary.derive.explain_fields import explanation

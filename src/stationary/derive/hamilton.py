@@ -11,6 +11,7 @@ import sympy as sp
 
 from stationary.derive.lagrange import Equations, equations, linear_and_constant, refuse
 from stationary.derive.readable import (
+    Explanation,
     aligned,
     block,
     column,
@@ -210,7 +211,7 @@ class Hamilton:
     def _repr_markdown_(self) -> str:
         return self.table() if self.system.mechanism else f"$${self.latex()}$$"
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """Return the way from T to the canonical equations, as Markdown with LaTeX."""
         return _explanation(self)
 
@@ -453,7 +454,7 @@ def _without_bars(cell: str) -> str:
     return cell.replace(r"\left|", r"\left\lvert ").replace(r"\right|", r"\right\rvert ")
 
 
-def _explanation(h: Hamilton) -> str:
+def _explanation(h: Hamilton) -> Explanation:
     s, letter = h.system, r"\eta" if h.system.mechanism else "p"
     momenta = [
         rf"{sp.latex(p)} &= {slope('T', c.dot)} = {write_sum(terms(e))}"
@@ -487,4 +488,4 @@ def _explanation(h: Hamilton) -> str:
     ]  # fmt: skip
     if s.mechanism:
         lines += ["## 6. Inertial and generalized coordinates", h.table()]
-    return "\n\n".join(lines)
+    return Explanation("\n\n".join(lines))

@@ -11,6 +11,7 @@ import sympy as sp
 
 from stationary.derive.effort import WHOLE, bounded
 from stationary.derive.readable import (
+    Explanation,
     Term,
     aligned,
     column,
@@ -168,7 +169,7 @@ class Equations:
     def _repr_latex_(self) -> str:
         return f"$${self.latex()}$$"
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         r"""Return the derivation, step by step, as Markdown with LaTeX.
 
         Examples

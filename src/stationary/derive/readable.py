@@ -263,6 +263,18 @@ def _product(coefficient: sp.Expr, last: sp.Expr, write: Callable[[Any], str]) -
     return f"{first}{'*' if write is plain else ' '}{write(last)}"
 
 
+class Explanation(str):
+    """Markdown with LaTeX: a notebook sets it, a terminal prints it as it is written."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
 def aligned(rows: Sequence[str]) -> str:
     """Write rows of LaTeX below each other, aligned at their ``&``."""
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"

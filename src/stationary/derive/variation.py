@@ -18,6 +18,7 @@ from stationary.derive.lagrange import (
     virtual_work,
 )
 from stationary.derive.readable import (
+    Explanation,
     Term,
     Written,
     aligned,
@@ -126,7 +127,7 @@ class Variation:
     def _repr_latex_(self) -> str:
         return f"$${self.latex()}$$"
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         r"""Return the steps from I to the balance of forces, as Markdown with LaTeX.
 
         Examples
@@ -146,7 +147,7 @@ class Variation:
         steps = (board.energies(), board.varied(), board.collected(), board.balance(), board.sum())
         for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
             lines += [f"## {number}. {heading}", *body]
-        return "\n\n".join(lines)
+        return Explanation("\n\n".join(lines))
 
 
 def variation(system: System) -> Variation:

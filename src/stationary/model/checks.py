@@ -63,6 +63,7 @@ def normalized(system: System) -> dict[str, Any]:
         fields[kind] = _numbered(kind, _terms(kind, getattr(system, kind), allowed), taken)
     given = system.coordinates
     given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
+    _check_printable([system.name, *(x.name for kind in TERMS for x in map(_inner, fields[kind]))])
     change = _translation(fields, given)
     if change is not None:
         for kind in ENERGIES:
@@ -136,6 +137,22 @@ def _numbered(kind: str, terms: list[Any], taken: set[str]) -> tuple:
         inner = inner.named(name)
         made.append(Repeated(inner, term.table) if isinstance(term, Repeated) else inner)
     return tuple(made)
+
+
+def _inner(entry: Any) -> Any:
+    return entry.term if isinstance(entry, Repeated) else entry
+
+
+def _check_printable(names: list[Any]) -> None:
+    for name in names:
+        if not isinstance(name, str) or not name.isprintable():
+            raise StatementError(
+                say(
+                    f"{str(name)!r} cannot be a name.",
+                    "Expected text that can be printed: letters, digits, signs and spaces.",
+                    "Choose another name, without line breaks and control characters.",
+                )
+            )
 
 
 def _labelled(fields: dict[str, Any]) -> list[tuple[str, sp.Expr]]:

@@ -20,6 +20,7 @@ from stationary.model.fields import (
     points_in,
     symbols_in,
 )
+from stationary.model.printing import aligned, load_in_latex, rows_of, varied
 from stationary.model.symbols import Coordinate, Parameter, Velocity, in_order, t
 from stationary.model.system import System
 from stationary.model.terms import ENERGIES, Load, expression, text
@@ -221,6 +222,28 @@ class Continuum:
             )
             lines.append("  with " + ", ".join(values))
         return "\n".join(lines)
+
+    def _repr_latex_(self) -> str:
+        """Write the statement as one aligned block of LaTeX."""
+        rows = []
+        for kind, letter in _LETTERS.items():
+            shown = (_integral(e[kind], over) for over, e in self.densities.items() if e[kind] != 0)
+            rows += [f"{letter} &= {whole}"] if (whole := " + ".join(shown)) else []
+        for load in self.distributed:
+            over = next(f.over for on in load.on for f in fields_in(on))
+            along = sp.Add(*(f * varied(on) for f, on in zip(load.force, load.on)))
+            rows.append(rf"\delta W &= {_integral(along, over)}")
+        rows += [load_in_latex(load) for load in self.concentrated]
+        rows += [f"{sp.latex(key)} &= {sp.latex(value)}" for key, value in self.fixed]
+        return aligned([*rows, *rows_of(self.part)])
+
+
+def _integral(e: sp.Expr, interval: Interval) -> str:
+    """Write a density as an integral in LaTeX."""
+    position, first, last = map(sp.latex, interval)
+    inside = sp.latex(e)
+    inside = rf"\left({inside}\right)" if e.is_Add else inside
+    return rf"\int_{{{first}}}^{{{last}}} {inside} \, d{position}"
 
 
 def _factor(e: sp.Expr) -> str:

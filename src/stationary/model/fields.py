@@ -274,7 +274,7 @@ class PointAcceleration(AtPoint, Acceleration):
         return self.value
 
 
-def positions(names: str) -> Any:
+def positions(names: str) -> Position:
     """Declare positions along continua.
 
     Parameters

@@ -41,10 +41,35 @@ def as_text(system: System) -> str:
 
 def as_latex(system: System) -> str:
     """Write the statement as one aligned block of LaTeX."""
+    return aligned(rows_of(system))
+
+
+def aligned(rows: list[str]) -> str:
+    """Write rows below each other, aligned at their ``&``."""
+    return r"$$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$$"
+
+
+def rows_of(system: System) -> list[str]:
+    """Write what a system states, a row each."""
     rows = [rf"{SYMBOLS[k]} &= {sp.latex(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
     for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
         rows += [_term(term) for term in getattr(system, kind)]
-    return r"$$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$$"
+    return rows
+
+
+def varied(e: sp.Expr) -> sp.Symbol:
+    """Return what is written as the variation of an expression."""
+    return _Varied(rf"\delta\left({sp.latex(e)}\right)")
+
+
+class _Varied(sp.Symbol):
+    def _latex(self, printer) -> str:
+        return self.name
+
+
+def load_in_latex(load: Load) -> str:
+    """Write the virtual work of a load."""
+    return _term(load)
 
 
 def _term(term) -> str:

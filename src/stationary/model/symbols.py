@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import sympy as sp
@@ -19,8 +19,16 @@ from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
 t = sp.Symbol("t", real=True)
 
 
+_Self = TypeVar("_Self", bound="_Real")
+
+
 class _Real(sp.Symbol):
     """A real symbol known by its class and name alone."""
+
+    if TYPE_CHECKING:
+        # Several names come as a tuple of symbols, one as a symbol: what is declared is typed as
+        # the symbol, and unpacks into such symbols.
+        def __iter__(self: _Self) -> Iterator[_Self]: ...
 
     # Where SymPy prints it in a product: inputs, constants, coordinates, velocities.
     rank = "c"
@@ -257,6 +265,10 @@ def together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ...]:
     return tuple(made)
 
 
+@overload
+def coordinates(names: str, *, shape: None = None) -> Coordinate: ...
+@overload
+def coordinates(names: str, *, shape: int | tuple[int, ...]) -> Array: ...
 def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> Any:
     """Declare generalized coordinates.
 
@@ -303,7 +315,7 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     return Array(made.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)
 
 
-def parameters(names: str = "", **defaults: float) -> Any:
+def parameters(names: str = "", **defaults: float) -> Parameter:
     """Declare constants of a system, by name alone or with default values.
 
     Parameters
@@ -324,7 +336,7 @@ def parameters(names: str = "", **defaults: float) -> Any:
     >>> g.default
     9.81
     """
-    made = _symbols(names, Parameter) if names.strip(" ,") else ()
+    made: Any = _symbols(names, Parameter) if names.strip(" ,") else ()
     made = made if isinstance(made, tuple) else (made,)
     for name, value in defaults.items():
         try:
@@ -344,7 +356,7 @@ def parameters(names: str = "", **defaults: float) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-def inputs(names: str) -> Any:
+def inputs(names: str) -> Input:
     """Declare controls: quantities whose course is given when the system runs.
 
     Examples

@@ -14,7 +14,7 @@ import numpy as np
 
 from stationary.errors import StatementError, say
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
-from stationary.plot.style import look
+from stationary.plot.style import look, words
 from stationary.result.motion import Motion
 from stationary.result.views import show, view
 
@@ -110,7 +110,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
         for trail in trails:
             trail.show(_FINE * k)
         clock = f"t = {drawn.t[_FINE * k]:.{digits}f} s{pace}"
-        title.set_text(f"{name}\n{clock}" if name else clock)
+        title.set_text(f"{words(name)}\n{clock}" if name else clock)
         return moving
 
     # Find places for everything once; frames that each did so would shake, and take long.

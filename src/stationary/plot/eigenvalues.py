@@ -37,5 +37,6 @@ def plane(lin: StateSpace, name: str = "") -> Any:
         axes.set_xlabel("growth (1/s)")
         axes.set_ylabel("frequency (rad/s)")
         legend(axes)
-        figure.suptitle(f"{name}: {lin.stability}" if name else lin.stability, fontsize=11)
+        title = f"{name}: {lin.stability}" if name else lin.stability
+        figure.suptitle(words(title), fontsize=11)
     return figure

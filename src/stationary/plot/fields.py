@@ -9,7 +9,7 @@ import numpy as np
 
 from stationary.errors import StatementError, say
 from stationary.plot.animation import _LONGEST, _SHORTEST, _Film, _playing, _saver
-from stationary.plot.style import COLORS, DASHES, label, legend, look
+from stationary.plot.style import COLORS, DASHES, label, legend, look, words
 from stationary.result.fields import FieldFunction
 from stationary.result.modes import Modes
 from stationary.result.views import view
@@ -130,7 +130,7 @@ def animate(field: FieldFunction, path: Any = None, *, fps: int = 25) -> Any:
     def show(k: int) -> list[Any]:
         line.set_ydata(values[:, k])
         clock = f"t = {times[k]:.{digits}f} s{pace}"
-        title.set_text(f"{field.name}\n{clock}" if field.name else clock)
+        title.set_text(f"{words(field.name)}\n{clock}" if field.name else clock)
         return [line, title]
 
     show(0)
@@ -182,7 +182,7 @@ def plot_modes(modes: Modes) -> Any:
             axes.set_ylabel(f"{label(f)} of each mode")
         legend(several[0, 0])
         if modes.system.name:
-            figure.suptitle(modes.system.name, fontsize=11)
+            figure.suptitle(words(modes.system.name), fontsize=11)
     return figure
 
 
@@ -204,7 +204,7 @@ def _bars(modes: Modes) -> Any:
         else:
             several[-1, 0].set_xlabel("coordinate")
         if modes.system.name:
-            figure.suptitle(modes.system.name, fontsize=11)
+            figure.suptitle(words(modes.system.name), fontsize=11)
     return figure
 
 
@@ -214,4 +214,4 @@ def _position(field: FieldFunction) -> str:
 
 def _titled(figure: Any, field: FieldFunction) -> None:
     if field.name:
-        figure.suptitle(field.name, fontsize=11)
+        figure.suptitle(words(field.name), fontsize=11)

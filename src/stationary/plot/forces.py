@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import legend, look
+from stationary.plot.style import legend, look, words
 from stationary.result.motion import Motion
 from stationary.result.views import view
 
@@ -31,7 +31,7 @@ def forces(motion: Motion) -> Any:
     with look():
         figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.6), sharex=True)
         for k in shown:
-            upper.plot(motion.t, lam[:, k], label=layout.row_name(int(k)))
+            upper.plot(motion.t, lam[:, k], label=words(layout.row_name(int(k))))
         upper.set_ylabel("λ (SI)")
         legend(upper)
         worst = np.abs(motion.violations).max(axis=1)
@@ -40,5 +40,6 @@ def forces(motion: Motion) -> Any:
         lower.set_xlabel("$t$ (s)")
         legend(lower)
         left = f" · {len(shown)} of {count} shown" if len(shown) < count else ""
-        figure.suptitle((motion.system.name or "forces of constraint") + left, fontsize=11)
+        title = words(motion.system.name) or "forces of constraint"
+        figure.suptitle(title + left, fontsize=11)
     return figure

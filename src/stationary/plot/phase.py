@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stationary.plot.style import COLORS, label, legend, look
+from stationary.plot.style import COLORS, label, legend, look, words
 from stationary.result.motion import Motion
 from stationary.result.views import view
 
@@ -41,5 +41,5 @@ def phase(motion: Motion, *coordinates: Any) -> Any:
             axes.set_ylabel(label(f"{name}.dot"))
             legend(axes)
         if motion.system.name:
-            figure.suptitle(motion.system.name, fontsize=11)
+            figure.suptitle(words(motion.system.name), fontsize=11)
     return figure

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.model.fields import fields_in
-from stationary.plot.style import label, legend, look
+from stationary.plot.style import label, legend, look, words
 from stationary.result.motion import Motion
 from stationary.result.slide import Slide
 from stationary.result.views import show, view
@@ -197,6 +197,6 @@ def _time(axes: Any, last: bool) -> None:
 
 
 def _title(figure: Any, motion: Motion, notes: list[str]) -> None:
-    text = " · ".join(part for part in (motion.system.name, *notes) if part)
+    text = " · ".join(part for part in (words(motion.system.name), *notes) if part)
     if text:
         figure.suptitle(text, fontsize=11)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.plot.style import COLORS, label, legend, look
+from stationary.plot.style import COLORS, label, legend, look, words
 from stationary.result.limits import LimitLoad
 from stationary.result.step import Step
 from stationary.result.views import view
@@ -43,7 +43,8 @@ def step(found: Step) -> Any:
             axes.set(xlim=(0, 1.08), xlabel="force of friction / its limit")
             _named(axes, names)
         legend(axes)
-        figure.suptitle(f"{found.system.name or 'Friction'}: {found.status}", fontsize=11)
+        title = f"{found.system.name or 'Friction'}: {found.status}"
+        figure.suptitle(words(title), fontsize=11)
     return figure
 
 
@@ -67,7 +68,8 @@ def _shares(found: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
         while term < len(dry) and answer.problem.starts[term] < end:
             term += 1
         many = term - first > 1
-        names += [f"{rows.name}[{i}]" if many else rows.name for i in range(term - first)]
+        name = words(rows.name)
+        names += [f"{name}[{i}]" if many else name for i in range(term - first)]
     share = answer.resists[dry] / answer.problem.size[dry]
     # What is slower than rounding, or held back within its limit, is at rest.
     slides = (answer.speeds > 1e-9 * answer.speed)[dry] & (share > 1 - 1e-6)
@@ -100,7 +102,7 @@ def limit_load(found: LimitLoad) -> Any:
         axes.set(xlim=(-1.08, 1.08), xlabel="velocity / the largest")
         _named(axes, names)
         left = f" · {len(shown)} of {len(moving)} shown" if len(shown) < len(moving) else ""
-        name = found.system.name or "It"
+        name = words(found.system.name) or "It"
         figure.suptitle(f"{name} gives way at {found.factor:.4g} times the load{left}", fontsize=11)
     return figure
 

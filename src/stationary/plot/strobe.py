@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stationary.plot.scene import ink, move, paper, scene, stage
-from stationary.plot.style import look
+from stationary.plot.style import look, words
 from stationary.result.motion import Motion
 from stationary.result.views import view
 
@@ -39,7 +39,7 @@ def strobe(motion: Motion, count: int = 12, axes: Any = None) -> Any:
     with look():
         if axes is None:
             axes = stage(plt.figure(figsize=paper(drawn)), drawn)
-            axes.set_title(motion.system.name, fontsize=11)
+            axes.set_title(words(motion.system.name), fontsize=11)
         for stroke in drawn.strokes:
             if stroke.trail:
                 line = {"marker": "none", "lw": 1.0, "ls": "-", "alpha": 0.5, "zorder": 1}

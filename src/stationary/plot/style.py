@@ -80,6 +80,18 @@ def label(thing: Any) -> str:
     return text if _can_be_set(text) else plain
 
 
+def words(text: str) -> str:
+    r"""Return text that matplotlib sets as it is written: a dollar opens no mathematics.
+
+    Examples
+    --------
+    >>> from stationary.plot.style import words
+    >>> print(words("costs $5"))
+    costs \$5
+    """
+    return text.replace("$", r"\$")
+
+
 @cache
 def _can_be_set(text: str) -> bool:
     from matplotlib.mathtext import MathTextParser

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import look
+from stationary.plot.style import look, words
 from stationary.result.limits import LimitSurface
 from stationary.result.views import view
 
@@ -31,6 +31,6 @@ def plot(surface: LimitSurface) -> Any:
         axes.set_xlabel("force along x")
         axes.set_ylabel("force along y")
         axes.set_zlabel("moment")
-        axes.set_title(f"Limit surface of {surface.system.name or 'the part'}")
+        axes.set_title(f"Limit surface of {words(surface.system.name) or 'the part'}")
         axes.set_box_aspect((1, 1, 0.9), zoom=0.9)
     return figure

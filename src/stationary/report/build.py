@@ -115,7 +115,8 @@ def _symbol(name: str) -> str:
 
 def _statement(report: _Report) -> str:
     system, model = report.system, report.model
-    latex = "" if model.continuum is not None else system._repr_latex_().strip("$")
+    stated = system if model.continuum is None else model.continuum
+    latex = stated._repr_latex_().strip("$")
     report.summary.append(("coordinates", str(system.size)))
     report.facts["coordinates"] = system.size
     pieces = [math(latex, True) if "&" in latex else ""]

@@ -24,6 +24,8 @@ _MATRIX = re.compile(
     r'<mo stretchy="true" fence="true" form="postfix">\]</mo>',
     re.DOTALL,
 )
+# Primes before an exponent, u''^{2}: TeX makes one superscript of both, the converter refuses two.
+_RAISED = re.compile(r"('+)\^(?:\{|(\w))")
 _CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 
 
@@ -48,11 +50,17 @@ def math(latex: str, display: bool = False) -> str:
         ) from None
     # The converter knows the same arrangement under another name.
     latex = latex.strip().replace("{aligned}", "{split}")
+    latex = _RAISED.sub(_one_exponent, latex)
     made = convert(latex, display="block" if display else "inline")
     made = made.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
     made = made.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')
     made = _MATRIX.sub(r'<mtable class="matrix">\1</mtable>', made)
     return f'<div class="math">{made}</div>' if display else made
+
+
+def _one_exponent(match: re.Match[str]) -> str:
+    primes = r"\prime" * len(match[1])
+    return f"^{{{primes} {match[2]}}}" if match[2] else f"^{{{primes} "
 
 
 def html_of_markdown(text: str) -> str:

@@ -4,34 +4,93 @@ from __future__ import annotations
 
 import sys
 import time
+from html import escape
+from typing import Any, Protocol
 
-# Nothing is shown for runs shorter than this many seconds.
-_PATIENCE = 1.0
-_WIDTH = 32
+# Nothing is shown for runs shorter than this many seconds, and not more often than this.
+_PATIENCE, _BETWEEN = 1.0, 0.1
 
 
 class Progress:
-    """Shows the done fraction of a run on a terminal's standard error."""
+    """Shows the done fraction of a run: in a terminal on standard error, in a notebook below it.
+
+    Of runs inside each other the outermost is shown.
+    """
+
+    _shown: Progress | None = None
 
     def __init__(self, title: str):
         self._title = title
-        self._began = self._shown = time.monotonic()
-        self._visible = False
+        self._began = self._last = time.monotonic()
+        self._line: Line | None = None
 
     def show(self, fraction: float) -> None:
         """Redraw the line, at most ten times a second."""
         now = time.monotonic()
-        if now - self._began < _PATIENCE or now - self._shown < 0.1 or not sys.stderr.isatty():
+        if now - self._began < _PATIENCE or now - self._last < _BETWEEN:
             return
-        self._shown, self._visible = now, True
-        filled = round(_WIDTH * fraction)
-        bar = "█" * filled + "·" * (_WIDTH - filled)
-        left = (now - self._began) * (1 - fraction) / max(fraction, 1e-9)
-        remaining = f"{left:.0f} s left" if fraction > 0.02 else ""
-        print(f"\r{self._title} {bar} {fraction:4.0%} {remaining}   ", end="", file=sys.stderr)
-        sys.stderr.flush()
+        if Progress._shown is None:
+            self._line = _line(self._title)
+            Progress._shown = self
+        self._last = now
+        if self._line is not None:
+            self._line.show(min(max(fraction, 0.0), 1.0))
 
     def close(self) -> None:
         """Take the line away."""
-        if self._visible:
-            print("\r" + " " * (len(self._title) + _WIDTH + 30) + "\r", end="", file=sys.stderr)
+        if Progress._shown is self:
+            Progress._shown = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+
+class Line(Protocol):
+    """Something that shows a fraction."""
+
+    def show(self, fraction: float) -> None:
+        """Show it."""
+
+    def close(self) -> None:
+        """Take it away."""
+
+
+def _line(title: str) -> Line | None:
+    if "ipykernel" in sys.modules:
+        return _InNotebook(title)
+    return _InTerminal(title) if sys.stderr.isatty() else None
+
+
+class _InTerminal:
+    def __init__(self, title: str):
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        name = TextColumn("{task.description}", markup=False)
+        share = TextColumn("{task.percentage:3.0f}%")
+        self._bar = Bar(name, BarColumn(), share, TimeRemainingColumn(), transient=True,
+                        auto_refresh=False, console=Console(stderr=True))  # fmt: skip
+        self._task = self._bar.add_task(title, total=1.0)
+        self._bar.start()
+
+    def show(self, fraction: float) -> None:
+        self._bar.update(self._task, completed=fraction, refresh=True)
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+class _InNotebook:
+    def __init__(self, title: str):
+        from IPython.display import HTML, display  # pyright: ignore[reportMissingImports]
+
+        self._title, self._html = escape(title), HTML
+        self._place: Any = display(HTML(""), display_id=True)
+
+    def show(self, fraction: float) -> None:
+        bar = f'<progress value="{fraction:.3f}" max="1"></progress>'
+        self._place.update(self._html(f"{self._title} {bar} {fraction:.0%}"))
+
+    def close(self) -> None:
+        self._place.update(self._html(""))

@@ -246,6 +246,8 @@ class Search(AbstractStill):
                 if np.abs(q).max(initial=0.0) > far:
                     return q, lam, "unbounded"
                 H = self.hessian(q, lam, active)
+                if not np.all(np.isfinite(H.data)):
+                    return q, lam, "not finite"
                 self._note(q, H)
                 # The largest forces at work so far: their rounding is what can be hoped for.
                 at_work = np.abs(g) + abs(A).T @ np.abs(lam)
