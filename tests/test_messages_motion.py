@@ -223,6 +223,37 @@ def test_taylor_series_need_smooth_forces():
     )
 
 
+def test_a_constraint_that_jumps_is_told():
+    R = x - st.Piecewise((0, st.t < 1), (2, True))
+    assert_says(
+        st.DidNotConverge,
+        "the motion ends at t = 1, before 2.\n"
+        "  Constraint 'level' jumps at t = 1: with the state there, R goes from 0 to -2, which no "
+        "finite force follows; the last good state is error.solution.at(error.solution.t[-1]).\n"
+        "  Let it change over a short time, or give two motions, one from the end of the other.",
+        run(
+            st.System(kinetic=x.dot**2 / 2, constraints=[st.Constraint(R, name="level")]),
+            span=(0, 2),
+        ),
+    )
+
+
+def test_bounces_that_pile_up_are_told():
+    event = st.Event(x, direction=-1, action={x.dot: -x.dot / 4})
+    with pytest.raises(st.DidNotConverge) as caught:
+        ball = st.System(kinetic=x.dot**2 / 2, potential=x)
+        st.simulate(ball, span=(0, 9), start={x: 2.0}, events=[event])
+    what, found, remedy = str(caught.value).splitlines()
+    assert what == "the motion ends at t = 3.33333, before 9."
+    assert found.startswith(
+        "  Events follow each other ever faster near t = 3.33333; the last good"
+    )
+    assert remedy == (
+        "  End the motion before, or smooth what switches, as st.tanh(x/small) for st.sign(x); "
+        "throw=False returns what there is."
+    )
+
+
 def test_a_function_without_numerical_counterpart_is_named():
     with pytest.raises(st.CompileError) as caught:
         st.compile(st.System(potential=sp.zeta(x))).potential([1.0])

@@ -46,9 +46,11 @@ def rectangle(begin, width, height):
 
 
 @methods
-@pytest.mark.parametrize("place", [p for p in PLACES if p != "constraint"])
-@pytest.mark.parametrize("width", [2.0**-10, 2.0**-17])
-def test_a_rectangle_gives_its_impulse(place, method, atol, width):
+@pytest.mark.parametrize(
+    ("place", "width"),
+    [("work", 2.0**-10), ("potential", 2.0**-10), ("load", 2.0**-17), ("input", 2.0**-17)],
+)
+def test_a_rectangle_gives_its_impulse(place, width, method, atol):
     motion = pushed(place, rectangle(5, width, 1 / width), span=(0, 10), method=method)
     assert motion.status == "done"
     assert motion[x.dot][-1] == pytest.approx(1, abs=max(atol, 1e-15 * 5 / width))
@@ -186,6 +188,15 @@ def test_a_potential_that_jumps_does_work(method, atol, stated):
     assert motion.residual["energy"] < 10 * atol
 
 
+@pytest.mark.parametrize("stated", [t <= 0, t < 0, t < 10, t <= 10])
+def test_a_potential_may_jump_at_the_first_or_last_instant(stated):
+    system = free + st.System(potential=st.Piecewise((1, stated), (4, True)) * x**2 / 2)
+    motion = st.simulate(system, span=(0, 10), start={x: 1.0}, points=11)
+    rate = 2 if stated.rhs == 0 else 1
+    np.testing.assert_allclose(motion[x], np.cos(rate * motion.t), rtol=0, atol=1e-12)
+    assert motion.residual["energy"] < 1e-12
+
+
 def test_a_mass_that_jumps_keeps_its_momentum():
     heavier = st.System(kinetic=st.Piecewise((1, t < 5), (4, True)) * x.dot**2 / 2)
     motion = st.simulate(heavier, span=(0, 10), start={x.dot: 1.0})
@@ -241,9 +252,14 @@ PERIODIC = {
 
 
 @pytest.mark.parametrize(
-    ("method", "atol"), [("auto", 1e-11), (st.Runge(), 3e-8), (st.BDF(), 3e-4)], ids=str
+    ("kind", "method", "atol"),
+    [
+        *((kind, "auto", 1e-11) for kind in PERIODIC),
+        *((kind, st.Runge(), 3e-8) for kind in PERIODIC),
+        *((kind, st.BDF(), 3e-4) for kind in ("edge", "bounce")),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("kind", PERIODIC)
 def test_a_kink_in_a_coordinate_costs_no_accuracy(kind, method, atol):
     system, period = PERIODIC[kind]
     motion = st.simulate(system, span=(0, 10 * period), start={x: 1.0}, points=11, method=method)

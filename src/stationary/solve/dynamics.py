@@ -87,8 +87,8 @@ def simulate(
         changes the state.
     method : "auto" or integrator
         `Taylor`, `BDF`, `Runge`, `Variational`. ``"auto"`` takes Taylor series where forces are
-        smooth, changes to BDF where the steps turn out to be limited by stability, and takes
-        Runge–Kutta otherwise.
+        smooth between their switches, changes to BDF where the steps turn out to be limited by
+        stability, and takes Runge–Kutta otherwise.
     stabilize : Baumgarte or Projection, optional
         How the motion is kept on its constraints. Left out, violations decay at the system's own
         rate, which keeps them near rounding.
@@ -208,8 +208,8 @@ def _failure(motion: Motion, last: float) -> str:
             f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
             "Let it change over a short time, or give two motions, one from the end of the other."
             if motion.status == "jump"
-            else "Smooth what switches, as st.tanh(x/small) for st.sign(x); throw=False returns "
-            "what there is.",
+            else "End the motion before, or smooth what switches, as st.tanh(x/small) for "
+            "st.sign(x); throw=False returns what there is.",
         )
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
@@ -275,7 +275,7 @@ class _Run:
         several = len(times) > 1
         t = np.concatenate(times) if several else times[0].copy()
         y_all = np.concatenate(states) if several else np.ascontiguousarray(states[0])
-        y_all[0] = y
+        y_all[0] = self.legs.extra(float(self.grid[0]), y)
         return self._wrapped(t, y_all, status)
 
     def _wrapped(self, t: np.ndarray, y_all: np.ndarray, status: Status) -> Motion:
@@ -405,6 +405,9 @@ class _Run:
                             except Stopped:
                                 yield piece, None
                                 raise
+                            piece = piece if shown is y else _ending(piece, shown)
+                        if t == self.grid[-1]:
+                            shown = self.legs.extra(t, y)
                             piece = piece if shown is y else _ending(piece, shown)
                         over = found is not None and found.terminal
                         yield self._settled(piece) if self._loose() else piece, t if over else None

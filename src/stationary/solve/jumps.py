@@ -102,6 +102,13 @@ class Jumps:
             later[-1] += self._held(t, later, p, sides[1])[0] - before[0]
         return shown, later
 
+    def extra(self, t: float, middle: float, y: np.ndarray, p: np.ndarray) -> float:
+        """Return the energy stated for an instant itself beyond that of a time close to it."""
+        if not self._switches.timely.any() or not self._kernel.graph.fed:
+            return 0.0
+        held = self._held(t, y, p, sides_at(self._switches, t, middle, y, p))
+        return float(self._stated(t, y, p)[0][0] - held[0])
+
     def _held(self, t: float, y: np.ndarray, p: np.ndarray, sides: np.ndarray) -> np.ndarray:
         return numeric(self._switches, "held")(t, y, np.concatenate([p, sides]))[0]
 

@@ -123,6 +123,14 @@ class Legs:
         if self.branches is not None:
             self.branches.enter(t, until, y, self.values(t))
 
+    def extra(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return the state at the first or last instant with the work that it alone asks for."""
+        if self._jumps is None:
+            return y
+        middle = (t + self.stops[0]) / 2 if t == self.first else self._middle
+        extra = self._jumps.extra(t, middle, y, self.values(t))
+        return np.append(y[:-1], y[-1] + extra) if extra else y
+
     def over(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the state at a known instant, and the one after it, with what jumps in time."""
         if self._jumps is None or t not in self._switch_times:

@@ -167,7 +167,8 @@ class _Stepper:
         roots = _roots(series.shape[1])
         first = (series[:, :4] * self.longest ** _orders(4)).max(axis=1)
         first[first == 0] = np.inf
-        growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0).tolist()
+        with np.errstate(all="ignore"):
+            growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0).tolist()
         growth, last = max(growths), max(growths[-2:])
         # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
         told = 0 < growth < np.inf
