@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.plot.style import COLORS, legend, look
+from stationary.plot.style import COLORS, legend, look, words
 from stationary.result.statespace import StateSpace
 from stationary.result.views import view
 
@@ -28,10 +28,10 @@ def plane(lin: StateSpace, name: str = "") -> Any:
         figure, axes = plt.subplots(figsize=(5.2, 4.2))
         axes.margins(0.15)
         kinds = (("grows", grows, COLORS[1], "s"), ("does not grow", ~grows, COLORS[0], "o"))
-        for words, which, color, marker in kinds:
+        for kind, which, color, marker in kinds:
             if np.any(which):
                 axes.plot(growth[which], swing[which], marker, color=color, mfc="none",
-                          mew=1.6, label=words)  # fmt: skip
+                          mew=1.6, label=kind)  # fmt: skip
         axes.axhline(0, color="0.6", lw=0.8, ls="-", zorder=0)
         axes.axvline(0, color="0.6", lw=0.8, ls="-", zorder=0)
         axes.set_xlabel("growth (1/s)")
