@@ -326,7 +326,7 @@ def motion_answer(
     columns |= {"energy": motion.energy, "balance": motion.balance}
     columns |= {f"lam[{name}]": motion.lam[:, k] for k, name in enumerate(motion.lam.names)}
     ends = [
-        [name, values[0], values[-1], values.min(), values.max()]
+        [_labelled(model, name), values[0], values[-1], values.min(), values.max()]
         for name, values in list(columns.items())[1:]
         if name != "balance"
     ]
@@ -344,18 +344,40 @@ def motion_answer(
     }  # fmt: skip
     rows = np.column_stack(list(columns.values()))
     files: dict[str, Any] = {
-        "csv": lambda path: write_csv(path, list(columns), rows),
-        "nc": lambda path: motion.to_xarray().to_netcdf(path, engine="scipy"),
+        "csv": lambda path: write_csv(path, [_labelled(model, name) for name in columns], rows),
+        "nc": lambda path: _with_units(model, motion).to_netcdf(path, engine="scipy"),
         "toml": lambda path: st.save(model, path),
     }
-    files |= {e: lambda path: _picture(motion, options, expressions).savefig(path)
+    files |= {e: lambda path: _picture(model, motion, options, expressions).savefig(path)
               for e in ("png", "svg", "pdf")}  # fmt: skip
     files |= {e: lambda path: motion.animate(path, fps=options.fps) for e in ("gif", "html")}
     return Answer(shown, known, files, code)
 
 
-def _picture(motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
-    return motion.plot(*expressions) if options.view == "plot" else motion.show(options.view)
+def _labelled(model: st.Model, name: str) -> str:
+    """Write a quantity with its SI unit, where the file has units."""
+    unit = model.unit(name)
+    return f"{name} ({unit})" if unit else name
+
+
+def _with_units(model: st.Model, motion: st.Motion) -> Any:
+    """Return the motion as a dataset whose variables carry their units, as NetCDF's habit is."""
+    data = motion.to_xarray()
+    for name in data.variables:
+        unit = "s" if name == "t" else model.unit(str(name))
+        if unit:
+            data[name].attrs["units"] = unit
+    return data
+
+
+def _picture(model: st.Model, motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
+    drawn = motion.plot(*expressions) if options.view == "plot" else motion.show(options.view)
+    names = {name: _labelled(model, name) for c in _coordinates(model.system)
+             for name in (c, f"{c}.dot")}  # fmt: skip
+    for axes in drawn.axes:
+        axes.set_xlabel(names.get(axes.get_xlabel(), axes.get_xlabel()))
+        axes.set_ylabel(names.get(axes.get_ylabel(), axes.get_ylabel()))
+    return drawn
 
 
 @command("slide")

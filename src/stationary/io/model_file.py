@@ -12,7 +12,7 @@ import sympy as sp
 
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
-from stationary.io import answers, questions, statement
+from stationary.io import answers, questions, statement, unit_checks
 from stationary.io import continuum as continua
 from stationary.io.names import Names, coordinate_of
 from stationary.io.reader import Reader
@@ -131,6 +131,22 @@ class Model:
         2*x.dot + 1
         """
         return _typed(text, "expression", self._names()).expression(("value",), "the expression")
+
+    def unit(self, name: str) -> str:
+        """Return the SI unit of a coordinate, a velocity or a parameter, "" if none is known.
+
+        Examples
+        --------
+        >>> model = st.load('''
+        ... [coordinates]
+        ... x = "cm"
+        ... [energies]
+        ... kinetic = "x'^2/2"
+        ... ''')
+        >>> model.unit("x"), model.unit("x.dot")
+        ('m', 'm/s')
+        """
+        return unit_checks.in_si(self.units, name)
 
     def changed(self, changes: Mapping[str, str]) -> Model:
         """Return the model with other values of parameters, inputs, coordinates or velocities.
@@ -316,12 +332,13 @@ def _model(reader: Reader) -> Model:
             continuum = continua.continuum(reader, part, loads, name)
             system = continua.discretized(reader, continuum)
         else:
-            system = statement.system(reader, coordinates, name)
+            system = statement.system(reader, coordinates, name, units)
     except FileError:
         raise
     except (StatementError, RecursionError) as error:
         _refuse(reader, error)
     start = statement.start(reader, ("start",))
+    units = {**unit_checks.units_of_start(reader), **units}
     asked = {
         kind: questions.arguments(reader, kind)
         for kind in questions.QUESTIONS

@@ -7,13 +7,20 @@ from typing import Any
 
 from stationary.errors import did_you_mean
 from stationary.io import statement
+from stationary.io.dimensions import TIME
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
+from stationary.io.unit_checks import dimension
 from stationary.model.symbols import Coordinate, Parameter
 
 
 def _span(reader: Reader, path: Path) -> tuple[float, float]:
     first, last = reader.pair(path, "the span")
+    for k, end in enumerate(reader.at(path)):
+        size = dimension(end)
+        if path[0] in ("simulate", "slide") and size not in (None, TIME):
+            reader.document.complain((*path, k), "the span is no time.", f"Found {end!r}.",
+                                     'Give seconds, or a unit of time, as in "20 ms".')  # fmt: skip
     if not first < last:
         reader.document.complain(path, "the span is empty or reversed.", f"Found {first:g} and "
                                  f"{last:g}.", "Give the smaller end first.")  # fmt: skip

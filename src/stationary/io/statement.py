@@ -12,6 +12,7 @@ import numpy as np
 
 from stationary.derive.from_sympy import Translator
 from stationary.errors import did_you_mean
+from stationary.io import unit_checks
 from stationary.io import units as unit
 from stationary.io.names import Names, Rows, coordinate_of, is_column
 from stationary.io.reader import Reader
@@ -164,30 +165,39 @@ def definitions(reader: Reader) -> None:
 # -- the system ---------------------------------------------------------------------------------
 
 
-def system(reader: Reader, coordinates: list[Any], name: str) -> System:
-    """Put the system together."""
+def system(
+    reader: Reader, coordinates: list[Any], name: str, units: dict[str, str] | None = None
+) -> System:
+    """Put the system together, after a look at the units in it."""
     fields: dict[str, Any] = {kind: [] for kind in TERMS}
+    entries: list[tuple[Path, str, Any]] = []
     reader.table(("energies",), ENERGIES)
     for kind in ENERGIES:
         path = ("energies", kind)
         given = reader.at(path) is not None
         fields[kind] = reader.expression(path, **_RULES[kind]) if given else 0
+        entries.append((path, kind, fields[kind]))
     for kind in TERMS:
         if kind == "constraints" and isinstance(reader.at((kind,)), dict):
             # The short form: a table of names and expressions.
             for key in reader.table((kind,)):
                 R = reader.vector((kind, key), f"constraint '{key}'", velocities=False)
                 fields[kind].append(Constraint(R, name=key))
+                entries.append(((kind, key), kind, fields[kind][-1]))
             continue
         for path in reader.tables(kind):
             fields[kind].append(_term(reader, kind, path))
+            entries.append((path, kind, fields[kind][-1]))
     for path in reader.tables("each"):
         _each(reader, path, fields)
     drawn = [_drawing(reader, path) for path in reader.tables("drawing")]
     made = System(**fields, parts=tuple(drawn), name=name, mechanism=_mechanism(reader))
-    built = [_part(reader, path) for path in reader.tables("parts")]
-    for part in built:
+    for path in reader.tables("parts"):
+        part = _part(reader, path)
         made = made + part
+        entries += [(path, kind, getattr(part, kind)) for kind in ENERGIES]
+    if units:
+        unit_checks.check(reader, units, entries)
     whole = {c.name for c in coordinates}
     stray = [c.name for c in made.coordinates if c.name.partition("[")[0] not in whole]
     assert not stray, stray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 
 from stationary.errors import did_you_mean
@@ -18,6 +19,14 @@ _ALONE = {"deg": math.pi / 180, "°": math.pi / 180, "rev": 2 * math.pi, "rpm": 
           "min": 60.0, "h": 3600.0, "L": 1e-3, "t": 1e3, "1": 1.0, "%": 0.01, "in": 0.0254,
           "ft": 0.3048, "lb": 0.45359237, "lbf": 4.4482216152605}  # fmt: skip
 KNOWN = (*_WITH_PREFIX, *_ALONE)
+
+#: Powers of length, mass and time.
+Dimension = tuple[Fraction, ...]
+# Angles and shares have none.
+_DIMENSIONS = {"m": (1, 0, 0), "g": (0, 1, 0), "s": (0, 0, 1), "N": (1, 1, -2), "J": (2, 1, -2),
+               "W": (2, 1, -3), "Pa": (-1, 1, -2), "Hz": (0, 0, -1), "rpm": (0, 0, -1),
+               "min": (0, 0, 1), "h": (0, 0, 1), "L": (3, 0, 0), "t": (0, 1, 0), "in": (1, 0, 0),
+               "ft": (1, 0, 0), "lb": (0, 1, 0), "lbf": (1, 1, -2)}  # fmt: skip
 
 _VALUE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)", re.DOTALL)
 _FACTOR = re.compile(r"([^\W\d_²³]+|°|%|1)\s*(?:(?:\^|\*\*)?\s*(-?\d)|([²³]))?\s*")
@@ -65,12 +74,41 @@ def _exponent(number: str) -> int:
     return int(power[:6] or 0)
 
 
+def dimension_of(unit: str) -> Dimension:
+    """Return the powers of length, mass and time in a unit.
+
+    Examples
+    --------
+    >>> from stationary.io.units import dimension_of
+    >>> [int(power) for power in dimension_of("N/m")]
+    [0, 1, -2]
+    """
+    total = [Fraction(0)] * 3
+    for name, power in _factors(unit):
+        _factor(name)
+        alone = name in _ALONE or name in _WITH_PREFIX
+        own = _DIMENSIONS.get(name if alone else name[1:], (0, 0, 0))
+        total = [d + power * o for d, o in zip(total, own)]
+    return tuple(total)
+
+
 def _size(unit: str) -> tuple[float, Fraction | None]:
     """Return the size of a unit in SI units, exactly where it is a decimal fraction."""
+    size = 1.0
+    exact: Fraction | None = Fraction(1)
+    for name, power in _factors(unit):
+        factor = _factor(name)
+        size *= factor**power
+        known = Fraction(repr(factor)) if exact is not None else None
+        exact = exact * known**power if exact and known and _decimal(factor) else None
+    return size, exact
+
+
+def _factors(unit: str) -> Iterator[tuple[str, int]]:
+    """Take a unit apart into names and powers."""
     if len(unit) > _LONGEST:
         raise UnknownUnit(unit[:_LONGEST] + "…")
-    size, below, at = 1.0, False, 0
-    exact: Fraction | None = Fraction(1)
+    below, at = False, 0
     while at < len(unit):
         if unit[at] in "*·⋅ /()":
             # What stands after a stroke is below it: kg m/s^2, N/(m s).
@@ -80,13 +118,9 @@ def _size(unit: str) -> tuple[float, Fraction | None]:
         match = _FACTOR.match(unit, at)
         if match is None:
             raise UnknownUnit(unit)
-        factor = _factor(match[1])
-        power = int(match[2] or {"²": 2, "³": 3}.get(match[3] or "", 1)) * (-1 if below else 1)
-        size *= factor**power
-        known = Fraction(repr(factor)) if exact is not None else None
-        exact = exact * known**power if exact and known and _decimal(factor) else None
+        power = int(match[2] or {"²": 2, "³": 3}.get(match[3] or "", 1))
+        yield match[1], -power if below else power
         at = match.end()
-    return size, exact
 
 
 def _decimal(factor: float) -> bool:

@@ -1,0 +1,174 @@
+"""Dimensions of terms: what has units must come out as energy, power, time or an angle.
+
+A term is judged only where a parameter with a unit stands in it and everything else in it is known:
+numbers may carry units that nobody wrote, and a right file is never refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from stationary.io.units import Dimension, dimension_of
+from stationary.model.symbols import Coordinate, t
+
+PLAIN: Dimension = (Fraction(0),) * 3
+TIME: Dimension = (Fraction(0), Fraction(0), Fraction(1))
+ENERGY = dimension_of("J")
+POWER = dimension_of("W")
+
+# Numbers that come from derivation, not from a unit left out: 1/2, 3/2, 1/24.
+_PURE = {1, 2, 3, 4, 6, 8, 12, 24}
+_OF_ANGLES = (sp.sin, sp.cos, sp.tan, sp.exp, sp.log, sp.sinh, sp.cosh, sp.tanh, sp.asin, sp.acos,
+              sp.atan, sp.erf, sp.asinh, sp.acosh, sp.atanh)  # fmt: skip
+_WITHOUT = (sp.sign, sp.Heaviside, sp.atan2)
+_SAME = (sp.Abs, sp.Max, sp.Min, sp.floor, sp.ceiling)
+
+
+class Mismatch(Exception):
+    """Two dimensions that should be one: what, found, remedy."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The dimension of a term, and whether a unit that was written stands in it."""
+
+    dimension: Dimension
+    written: bool
+
+
+@dataclass
+class Dimensions:
+    """What is known of the symbols of a file."""
+
+    of: Mapping[str, Known]
+
+    def term(self, e: Any) -> Known | None:
+        """Return the dimension of an expression; None where something in it is not known."""
+        return self._walked(e, {})
+
+    def _walked(self, e: Any, done: dict[Any, Known | None]) -> Known | None:
+        if e not in done:
+            done[e] = self._made(e, done)
+        return done[e]
+
+    def _made(self, e: Any, done: dict[Any, Known | None]) -> Known | None:
+        if e.is_Number:
+            pure = e.is_Rational and abs(e.p) in _PURE and e.q in _PURE
+            return Known(PLAIN, False) if pure else None
+        if e.is_NumberSymbol:
+            return Known(PLAIN, False)
+        if e == t:
+            return Known(TIME, False)
+        if e.is_Symbol:
+            # Entries and rows of an array, r[0,1] and r[i,1], are what the array is.
+            found = self.of.get(e.name.removesuffix(".dot").partition("[")[0])
+            if found and e.name.endswith(".dot"):
+                return Known(total(found.dimension, TIME, -1), found.written)
+            return found
+        if e.is_Add:
+            return self._agreed(e.args, done, "are added")
+        inner = [self._walked(a, done) for a in e.args if isinstance(a, sp.Expr)]
+        if e.is_Pow:
+            base, exponent = e.args
+            if inner[0] is None or not exponent.is_Rational:
+                return None
+            scale = Fraction(int(exponent.p), int(exponent.q))
+            return Known(tuple(scale * d for d in inner[0].dimension), inner[0].written)
+        if e.is_Mul:
+            if any(one is None for one in inner):
+                return None
+            sizes = [one.dimension for one in inner if one]
+            return Known(tuple(map(sum, zip(*sizes))), any(one.written for one in inner if one))
+        if isinstance(e, _OF_ANGLES):
+            self._plain_inside(e, inner[0])
+            return Known(PLAIN, False)
+        if isinstance(e, _WITHOUT):
+            return Known(PLAIN, False)
+        return self._agreed(e.args, done, "are compared") if isinstance(e, _SAME) else None
+
+    def _agreed(self, terms: Any, done: dict[Any, Known | None], verb: str) -> Known | None:
+        """Return the dimension that terms share; refuse two that were written and differ."""
+        known = [(e, self._walked(e, done)) for e in terms]
+        written = [(e, k) for e, k in known if k is not None and k.written]
+        for e, k in written[1:]:
+            if k.dimension != written[0][1].dimension:
+                raise Mismatch(
+                    f"terms of different dimensions {verb}.",
+                    f"Found {_short(written[0][0])} in {text(written[0][1].dimension)} and "
+                    f"{_short(e)} in {text(k.dimension)}.",
+                    "Check the units of the parameters in them.",
+                )
+        if written:
+            return written[0][1]
+        several = {k.dimension if k else None for e, k in known if not e.is_Number}
+        one = several.pop() if len(several) == 1 else None
+        return Known(one, False) if one is not None else None
+
+    def _plain_inside(self, e: Any, inside: Known | None) -> None:
+        bare = isinstance(e.args[0], Coordinate)
+        if inside and inside.dimension != PLAIN and (inside.written or bare):
+            raise Mismatch(
+                f"{type(e).__name__}() is taken of something that is no number.",
+                f"Found {_short(e.args[0])} in {text(inside.dimension)}.",
+                "Give it an angle, or a quotient of two alike.",
+            )
+
+    def expect(self, e: Any, wanted: Dimension, what: str, name: str) -> None:
+        """Refuse an expression of which a term has another dimension."""
+        for part in sp.Add.make_args(e):
+            found = self.term(part)
+            if found and found.written and found.dimension != wanted:
+                raise Mismatch(
+                    f"a term of {what} is not {name}.",
+                    f"Found {_short(part)} in {text(found.dimension)}, expected {text(wanted)}.",
+                    "Check the units of the parameters in it.",
+                )
+
+    def expect_work(self, forces: Any, on: Any, what: str) -> None:
+        """Refuse forces that do no work in joules along what they work on."""
+        for force, place in zip(forces, on):
+            along = self.term(place)
+            for part in sp.Add.make_args(force):
+                found = self.term(part)
+                if not found or not along or not (found.written or along.written):
+                    continue
+                work = total(found.dimension, along.dimension)
+                if work != ENERGY:
+                    raise Mismatch(
+                        f"{what} times what it works on is no energy.",
+                        f"Found {_short(part)} in {text(found.dimension)} on {_short(place)} in "
+                        f"{text(along.dimension)}, expected J together.",
+                        "Check the units of the parameters in it.",
+                    )
+
+
+def total(one: Dimension, other: Dimension, sign: int = 1) -> Dimension:
+    """Return the dimension of a product, or of a quotient."""
+    return tuple(a + sign * b for a, b in zip(one, other))
+
+
+def _short(e: Any) -> str:
+    return str(e).replace("**", "^")[:60]
+
+
+def text(dimension: Dimension) -> str:
+    """Write a dimension in SI units.
+
+    Examples
+    --------
+    >>> from stationary.io.dimensions import ENERGY, text
+    >>> text(ENERGY)
+    'J'
+    """
+    for unit in ("m", "kg", "s", "N", "J", "W", "Pa", "N m/s", "m/s", "m/s^2", "N/m", "rad/s"):
+        if dimension_of(unit) == dimension:
+            return unit
+    if dimension == PLAIN:
+        return "no unit"
+    powers = ((u, p) for u, p in zip(("kg", "m", "s"), (dimension[1], dimension[0], dimension[2])))
+    return " ".join(u if p == 1 else f"{u}^{p}" for u, p in powers if p)

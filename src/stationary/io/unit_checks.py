@@ -1,0 +1,132 @@
+"""Checks of units against each other, through energies, loads, constraints and the start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from stationary.io import dimensions, units
+from stationary.io.dimensions import ENERGY, PLAIN, POWER, TIME, Dimensions, Known, Mismatch
+from stationary.io.names import coordinate_of
+from stationary.io.reader import Reader
+from stationary.io.toml import Path
+from stationary.model.each import Repeated
+from stationary.model.graphs import nodes
+from stationary.model.symbols import Coordinate, Parameter
+from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, split_sums
+
+_ENERGIES = {
+    "kinetic": (ENERGY, "the kinetic energy", "an energy"),
+    "potential": (ENERGY, "the potential energy", "an energy"),
+    "work": (ENERGY, "the work", "an energy"),
+    "dissipation": (POWER, "the dissipation", "a power"),
+}
+
+
+def dimension(written: Any) -> units.Dimension | None:
+    """Return the dimension of text such as "5 cm", None for what has no unit or a wrong one."""
+    pair = units.split(written) if isinstance(written, str) else None
+    try:
+        return units.dimension_of(pair[1]) if pair and pair[1] else None
+    except units.UnknownUnit:
+        return None
+
+
+def in_si(written: dict[str, str], name: str) -> str:
+    """Return the SI unit of a quantity of a file, "" if the file does not say."""
+    stem = name.removesuffix(".dot").partition("[")[0]
+    try:
+        size = units.dimension_of(written[stem])
+    except (KeyError, units.UnknownUnit):
+        return ""
+    if size == PLAIN:
+        angle = any(word in written[stem] for word in ("rad", "deg", "rev", "°"))
+        return ("rad/s" if name.endswith(".dot") else "rad") if angle else ""
+    return dimensions.text(dimensions.total(size, TIME, -1) if name.endswith(".dot") else size)
+
+
+def units_of_start(reader: Reader) -> dict[str, str]:
+    """Return the units in which coordinates start."""
+    given = reader.at(("start",))
+    return {
+        name: units.split(value)[1]  # pyright: ignore[reportOptionalSubscript]
+        for name, value in (given.items() if isinstance(given, dict) else ())
+        if dimension(value) is not None and name in reader.names.symbols
+    }
+
+
+def known(reader: Reader, written: dict[str, str], stated: list[Any]) -> Dimensions:
+    """Collect what the file says about dimensions, directly and by where things stand."""
+    of: dict[str, Known] = {}
+    for name, unit in written.items():
+        try:
+            size = units.dimension_of(unit)
+        except units.UnknownUnit:
+            continue
+        of[name] = Known(size, isinstance(reader.names.symbols.get(name), Parameter))
+    given = reader.at(("start",))
+    for key, value in given.items() if isinstance(given, dict) else ():
+        size, name = dimension(value), coordinate_of(key).partition("[")[0]
+        if size is None:
+            continue
+        moving = name.endswith(".dot") or key.endswith("'")
+        name = name.removesuffix(".dot")
+        size = dimensions.total(size, TIME) if moving else size
+        if name in of and of[name].dimension != size:
+            rate = dimensions.total(of[name].dimension, TIME, -1) if moving else of[name].dimension
+            reader.document.complain(
+                ("start", key), f"the start of '{name}' has another unit than '{name}'.",
+                f"Found {value!r}, expected {dimensions.text(rate)}.", "Check which is meant.",
+            )  # fmt: skip
+        of.setdefault(name, Known(size, False))
+    for e in stated:
+        for node in nodes(e):
+            if isinstance(node, (sp.sin, sp.cos, sp.tan)):
+                for part in sp.Add.make_args(node.args[0]):
+                    angle = part.as_coeff_Mul()[1]
+                    if isinstance(angle, Coordinate):
+                        of.setdefault(angle.name.partition("[")[0], Known(PLAIN, False))
+    return Dimensions(of)
+
+
+def check(reader: Reader, written: dict[str, str], entries: list[tuple[Path, str, Any]]) -> None:
+    """Look through what was read, each with its place and its kind."""
+    stated = [e for _, kind, thing in entries for e in _expressions(kind, thing)]
+    found = known(reader, written, stated)
+    for path, kind, thing in entries:
+        try:
+            if kind in _ENERGIES:
+                for e in _expressions(kind, thing):
+                    found.expect(e, *_ENERGIES[kind])
+            else:
+                _check_term(found, thing.term if isinstance(thing, Repeated) else thing)
+        except Mismatch as wrong:
+            reader.document.complain(path, *wrong.args)
+
+
+def _expressions(kind: str, thing: Any) -> list[Any]:
+    if kind not in _ENERGIES:
+        return (thing.term if isinstance(thing, Repeated) else thing).expressions()
+    rest, sums = split_sums(sp.S(thing))
+    return [rest, *(factor * e for factor, r in sums for e in r.expressions)]
+
+
+def _check_term(found: Dimensions, term: Any) -> None:
+    what = f"load '{term.name}'" if term.name else "the force of a load"
+    if isinstance(term, Load):
+        found.expect_work(term.force, term.on, what)
+    elif isinstance(term, Friction):
+        found.expect_work([term.limit] * len(term.on), term.on, "the limit of friction")
+    elif isinstance(term, (Constraint, Contact)):
+        for e in term.R if isinstance(term, Constraint) else (term.gap,):
+            found.term(e)
+    elif isinstance(term, Drag) and term.power.is_Rational:
+        for on in term.on:
+            along = found.term(on)
+            if along:
+                rate = dimensions.total(along.dimension, TIME, -1)
+                power = term.power
+                speed = Dimensions({**found.of, "the speed": Known(rate, along.written)})
+                force = term.eta * sp.Symbol("the speed") ** power
+                speed.expect_work([force], [on], "drag")
