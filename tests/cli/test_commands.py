@@ -18,7 +18,7 @@ from PIL import Image
 import stationary as st
 from stationary.cli import main
 from stationary.cli.arguments import COMMANDS, parser
-from stationary.cli.commands import ASKED
+from stationary.cli.commands import ASKED, _picture
 from stationary.cli.completion import script
 from stationary.cli.words import for_a_shell
 
@@ -328,6 +328,37 @@ points = 5
     times, values = np.array(found["columns"]["t"]), np.array(found["columns"]["u(L)"])
     # The slowest shape swings with ω = π/(2L), up to the error of eight elements.
     np.testing.assert_allclose(values, 0.1 * np.cos(np.pi / 4 * times), atol=2e-3)
+
+
+def test_units_reach_tables_files_and_axes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = """
+[coordinates]
+x = "cm"
+theta = "deg"
+[energies]
+kinetic = "(x'^2 + theta'^2)/2"
+[start]
+x = "5 cm"
+[simulate]
+span = [0, 1]
+points = 3
+"""
+    (tmp_path / "m.toml").write_text(text, encoding="utf-8")
+    files = ["-o", "m.csv", "-o", "m.nc", "-o", "m.svg"]
+    assert main(["simulate", "m.toml", "--view", "phase", *files]) == 0
+    head = "t,x (m),theta (rad),x.dot (m/s),theta.dot (rad/s),energy,balance"
+    assert Path("m.csv").read_text(encoding="utf-8").splitlines()[0] == head
+    assert "x (m)" in capsys.readouterr().out
+    import xarray
+
+    with xarray.open_dataset("m.nc", engine="scipy") as data:
+        assert data["x"].attrs["units"] == "m" and data["theta.dot"].attrs["units"] == "rad/s"
+        assert float(data["x"][0]) == pytest.approx(0.05)
+    stated = st.load("m.toml")
+    drawn = _picture(stated, stated.ask("simulate"), parser().parse_args(
+        ["simulate", "m.toml", "--view", "phase"]), [])  # fmt: skip
+    assert drawn.axes[0].get_xlabel().endswith("(m)") and "(m/s)" in drawn.axes[0].get_ylabel()
 
 
 def test_usage_errors_have_the_code_of_a_shell(capsys):

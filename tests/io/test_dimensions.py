@@ -97,6 +97,20 @@ x = "5 cm"
     assert st.load(plain).system.size == 2
 
 
+def test_energies_of_a_unit_of_mass_are_read_where_nothing_has_a_mass():
+    text = """
+coordinates = ["theta"]
+[parameters]
+l = "50 cm"
+[energies]
+kinetic = "l^2*theta'^2/2"
+potential = "-9.81*l*cos(theta)"
+"""
+    assert st.load(text).system.size == 1
+    with pytest.raises(st.StatementError, match="is not an energy"):
+        st.load(text.replace('"50 cm"', '"50 s"'))
+
+
 def test_systems_in_other_units_are_judged_alike():
     chance = random.Random(5)
     lengths, masses = ["nm", "um", "mm", "cm", "km", "ft"], ["mg", "g", "kg", "t", "lb"]

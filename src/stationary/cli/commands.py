@@ -372,11 +372,18 @@ def _with_units(model: st.Model, motion: st.Motion) -> Any:
 
 def _picture(model: st.Model, motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
     drawn = motion.plot(*expressions) if options.view == "plot" else motion.show(options.view)
-    names = {name: _labelled(model, name) for c in _coordinates(model.system)
-             for name in (c, f"{c}.dot")}  # fmt: skip
+    import sympy as sp
+
+    marked = {}
+    for c in model.system.scalars()[:100]:
+        for symbol in (c, c.dot):
+            unit = model.unit(symbol.name)
+            if unit:
+                marked[f"${sp.latex(symbol)}$"] = f"${sp.latex(symbol)}$ ({unit})"
     for axes in drawn.axes:
-        axes.set_xlabel(names.get(axes.get_xlabel(), axes.get_xlabel()))
-        axes.set_ylabel(names.get(axes.get_ylabel(), axes.get_ylabel()))
+        legend = axes.get_legend()
+        for words in (axes.xaxis.label, axes.yaxis.label, *(legend.get_texts() if legend else ())):
+            words.set_text(marked.get(words.get_text(), words.get_text()))
     return drawn
 
 

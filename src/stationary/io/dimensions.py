@@ -47,6 +47,12 @@ class Dimensions:
 
     of: Mapping[str, Known]
 
+    def are_same(self, one: Dimension, wanted: Dimension) -> bool:
+        """Compare dimensions; where nothing has a mass, energies may be those of a unit of mass."""
+        if any(known.dimension[1] for known in self.of.values()):
+            return one == wanted
+        return one in (wanted, (wanted[0], Fraction(0), wanted[2]))
+
     def term(self, e: Any) -> Known | None:
         """Return the dimension of an expression; None where something in it is not known."""
         return self._walked(e, {})
@@ -83,7 +89,10 @@ class Dimensions:
             if any(one is None for one in inner):
                 return None
             sizes = [one.dimension for one in inner if one]
-            return Known(tuple(map(sum, zip(*sizes))), any(one.written for one in inner if one))
+            return Known(
+                tuple(sum(powers, Fraction(0)) for powers in zip(*sizes)),
+                any(one.written for one in inner if one),
+            )
         if isinstance(e, _OF_ANGLES):
             self._plain_inside(e, inner[0])
             return Known(PLAIN, False)
@@ -122,7 +131,7 @@ class Dimensions:
         """Refuse an expression of which a term has another dimension."""
         for part in sp.Add.make_args(e):
             found = self.term(part)
-            if found and found.written and found.dimension != wanted:
+            if found and found.written and not self.are_same(found.dimension, wanted):
                 raise Mismatch(
                     f"a term of {what} is not {name}.",
                     f"Found {_short(part)} in {text(found.dimension)}, expected {text(wanted)}.",
@@ -138,7 +147,7 @@ class Dimensions:
                 if not found or not along or not (found.written or along.written):
                     continue
                 work = total(found.dimension, along.dimension)
-                if work != ENERGY:
+                if not self.are_same(work, ENERGY):
                     raise Mismatch(
                         f"{what} times what it works on is no energy.",
                         f"Found {_short(part)} in {text(found.dimension)} on {_short(place)} in "
