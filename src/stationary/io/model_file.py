@@ -18,6 +18,7 @@ from stationary.io.names import Names, coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.results import is_result_file, load_result
 from stationary.io.source import TYPED, FileError, Source
+from stationary.io.start import start as start_of
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
 from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX
@@ -337,7 +338,7 @@ def _model(reader: Reader) -> Model:
         raise
     except (StatementError, RecursionError) as error:
         _refuse(reader, error)
-    start = statement.start(reader, ("start",))
+    start = start_of(reader, ("start",))
     units = {**unit_checks.units_of_start(reader), **units}
     asked = {
         kind: questions.arguments(reader, kind)

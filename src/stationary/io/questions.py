@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from stationary.errors import did_you_mean
-from stationary.io import statement
 from stationary.io.dimensions import TIME
 from stationary.io.reader import Reader
+from stationary.io.start import start as start_of
 from stationary.io.toml import Path
 from stationary.io.unit_checks import dimension
 from stationary.model.symbols import Coordinate, Parameter
@@ -86,14 +86,14 @@ Take = Callable[[Reader, Path], Any]
 QUESTIONS: dict[str, dict[str, Take]] = {
     "simulate": {"span": _span, "points": _whole, "method": _method, "step": _positive,
                  "rtol": _positive, "atol": _positive},
-    "statics": {"start": statement.start, "kind": _kind, "t": _number},
+    "statics": {"start": start_of, "kind": _kind, "t": _number},
     "equilibria": {"within": _within, "t": _number},
-    "linearize": {"at": statement.start, "t": _number},
-    "continue": {"parameter": _parameter, "span": _span, "start": statement.start,
+    "linearize": {"at": start_of, "t": _number},
+    "continue": {"parameter": _parameter, "span": _span, "start": start_of,
                  "points": _whole, "seconds": _positive},
     "slide": {"span": _span, "points": _whole, "method": _sliding, "step": _positive,
               "rtol": _positive},
-    "modes": {"count": _whole, "at": statement.start, "t": _number},
+    "modes": {"count": _whole, "at": start_of, "t": _number},
 }  # fmt: skip
 
 

@@ -7,21 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
 
-import casadi as ca
 import numpy as np
 
-from stationary.derive.from_sympy import Translator
-from stationary.errors import did_you_mean
 from stationary.io import unit_checks
 from stationary.io import units as unit
-from stationary.io.names import Names, Rows, coordinate_of, is_column
+from stationary.io.names import Names, Rows, is_column
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
-from stationary.model.contents import contents
 from stationary.model.each import Each, Repeated, Slot, table_of
-from stationary.model.fields import Field
 from stationary.model.slider import Pusher, slider
 from stationary.model.system import Mechanism, Part, System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
@@ -513,98 +508,3 @@ def _mechanism(reader: Reader) -> Mechanism | None:
     reader.table(path, ("x", "inertia"))
     x, inertia = (reader.vector((*path, key), f"'{key}'", **_PLACE) for key in ("x", "inertia"))
     return Mechanism(x, inertia)
-
-
-# -- the start ----------------------------------------------------------------------------------
-
-
-def start(reader: Reader, path: Path) -> dict[str, Any]:
-    """Read values of coordinates and velocities, by name."""
-    found: dict[str, Any] = {}
-    for key in reader.table(path):
-        place = (*path, key)
-        inner = reader.at(place)
-        if isinstance(inner, dict):
-            # TOML reads theta.dot = 1 as an entry inside a table.
-            for suffix in reader.table(place, ("dot",), f"'{key}'"):
-                found[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
-            continue
-        name = coordinate_of(key)
-        rows = re.fullmatch(r"(\w+)\[i(?:,(\d{1,8}))?\](\.dot)?", name.replace(" ", ""))
-        if rows and rows[1] in reader.names.arrays:
-            _state_of_rows(reader, place, found, rows)
-            continue
-        found[name] = _state(reader, place, name)
-    return {_key(reader, name): value for name, value in found.items()}
-
-
-def _state_of_rows(reader: Reader, path: Path, found: dict[str, Any], rows: re.Match) -> None:
-    """Read the start of every row of an array, as in "r[i,0]" = "0.02*i"."""
-    array = reader.names.arrays[rows[1]]
-    axes = () if rows[2] is None else (int(rows[2]),)
-    if len(array.base) != 1 + len(axes) or any(k >= n for k, n in zip(axes, array.base[1:])):
-        reader.document.complain_of_key(
-            path, f"'{rows[0]}' is no column of '{rows[1]}'.", f"Its shape is {array.base}.",
-            f"Write {rows[1]}[i{',0' * (len(array.base) - 1)}].",
-        )  # fmt: skip
-    row = symbols.Parameter("i")
-    names = replace(reader.names, symbols={**reader.names.symbols, "i": row})
-    e = reader.expression(path, f"the start of '{rows[0]}'", names, **_PLACE)
-    moving = [s for s in contents(e).order if not isinstance(s, symbols.Parameter)]
-    valueless = [s for s in contents(e).order if s != row and getattr(s, "default", 0) is None]
-    if moving or valueless:
-        reader.document.complain(
-            path, f"the start of '{rows[0]}' is no number.",
-            f"Found '{(moving or valueless)[0]}' in it; expected i and parameters with values.",
-            "Write it in terms of i, the number of the row from 0.",
-        )  # fmt: skip
-    known: dict[Any, Any] = {s: s.default for s in contents(e).order if s != row}
-    counted = np.arange(array.base[0], dtype=float)
-    values = Translator({**known, row: ca.DM(counted)})(e)
-    name = rows[1] + (rows[3] or "")
-    whole = np.array(found.get(name, np.zeros(array.base)))
-    whole[(slice(None), *axes)] = np.broadcast_to(np.ravel(np.asarray(values)), array.base[:1])
-    found[name] = whole
-
-
-def _key(reader: Reader, name: str) -> Any:
-    """Return a name, or the field that it names: only fields start from an expression."""
-    field = reader.names.symbols.get(name.removesuffix(".dot"))
-    if not isinstance(field, Field):
-        return name
-    return field.dot if name.endswith(".dot") else field
-
-
-def _state(reader: Reader, path: Path, name: str) -> Any:
-    stem = name.removesuffix(".dot")
-    if isinstance(reader.names.symbols.get(stem), Field):
-        return reader.expression(path, f"the start of '{name}'", velocities=False, inputs=False)
-    if stem in reader.names.arrays:
-        array = reader.names.arrays[stem]
-        values = reader.numbers(path, f"the start of '{name}'")
-        if values.shape not in ((), array.base):
-            reader.document.complain(
-                path, f"the start of '{name}' has another shape.",
-                f"Found {values.shape}, expected {array.base}.", "Give one number for each entry.",
-            )  # fmt: skip
-        return np.broadcast_to(values, array.base)
-    known = [n for n, s in reader.names.symbols.items() if isinstance(s, symbols.Coordinate)]
-    if stem not in known and not _is_entry(reader, stem):
-        known += reader.names.arrays
-        reader.document.complain_of_key(
-            path, f"'{stem}' is not a coordinate.", f"Coordinates: {', '.join(known)}.",
-            did_you_mean(stem, known).strip() or "Declare it in coordinates.",
-        )  # fmt: skip
-    return reader.number(path, f"the start of '{name}'")
-
-
-def _is_entry(reader: Reader, name: str) -> bool:
-    """Tell whether this names an entry of an array, such as r[0,1]."""
-    match = re.fullmatch(r"(\w+)\[([\d,\s]{1,40})\]", name)
-    array: Array | None = reader.names.arrays.get(match[1]) if match else None
-    if array is None or match is None:
-        return False
-    places = [p.strip() for p in match[2].split(",")]
-    return len(places) == len(array.base) and all(
-        p.isdecimal() and len(p) < 9 and int(p) < size for p, size in zip(places, array.base)
-    )
