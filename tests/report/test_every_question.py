@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import sympy as sp
 
 import examples
 import stationary as st
@@ -104,3 +105,25 @@ def test_an_explanation_is_set_in_a_notebook_and_printed_elsewhere():
     for text in (st.equations(bob).explain(), st.hamilton(bob).explain(),
                  st.equations(bob, principle="statics").explain()):  # fmt: skip
         assert isinstance(text, str) and text._repr_markdown_() == text == repr(text)
+
+
+def test_products_keep_their_spaces_and_powers_their_exponents():
+    x, y, load, gear = *st.coordinates("x y"), *st.parameters("load gear")
+    for e in (load * gear, x * st.sin(y), load * x, st.cos(x) * st.sin(y)):
+        assert "<mspace" in math(sp.latex(e))
+    assert "<mspace" not in math(sp.latex(load + gear)) + math(sp.latex(x * y))
+    # (x² + y²)^(3/2): the exponent is on the bracket.
+    made = math(sp.latex((x**2 + y**2) ** sp.Rational(3, 2)))
+    assert re.search(r"<msup>(?:<mo[^>]*>\)</mo>|<mrow>.*?</mrow>)<mrow><mfrac>", made)
+
+
+def test_what_is_nothing_but_rounding_reads_as_zero():
+    x, y = st.coordinates("x y")
+    assert "x = 0" in str(st.statics(st.System(potential=x**2 / 2 + 1e-260 * x)))
+    # Tiny systems are not nothing.
+    small = st.statics(st.System(potential=1e-9 * (x - 3e-30) ** 2))
+    assert "x = 3e-30" in str(small)
+    free = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x - y) ** 2 / 2)
+    assert st.modes(free).frequencies[0] == 0
+    shown = str(st.linearize(free, at={}))
+    assert re.search(r"eigenvalues  0, 0, 0[+-]1\.414i, 0[+-]1\.414i", shown)

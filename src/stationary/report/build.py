@@ -214,7 +214,7 @@ def _equilibria(report: _Report) -> str:
     head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
     rows = []
     for rest in found:
-        values = [f"{rest.q[i]:.6g}" for i in few]
+        values = ["0" if abs(x) <= rest.known_to else f"{x:.6g}" for x in rest.q[: len(few)]]
         mark = {True: "good", False: "bad", None: ""}[rest.stable]
         kind = f'<span class="{mark}">{escape(rest.told)}</span>'
         values += [_shown(rest.energy), kind, ", ".join(f"{x:.4g}" for x in rest.eigenvalues[:4])]

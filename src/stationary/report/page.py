@@ -26,6 +26,9 @@ _MATRIX = re.compile(
 )
 # Primes before an exponent, u''^{2}: TeX makes one superscript of both, the converter refuses two.
 _RAISED = re.compile(r"('+)\^(?:\{|(\w))")
+# Names of several letters beside each other, and functions behind a factor, want a thin space.
+_FUNCTION = r"\\(?:a?(?:sin|cos|tan|cot)h?|arc\w+|log|exp|sign|mathrm|operatorname)\b"
+_FACTORS = re.compile(rf"(?<=[\w)}}|]) (?={_FUNCTION})|(?<=[a-zA-Z]}}) (?=[a-zA-Z\\](?!right|end))")
 _CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 
 
@@ -51,6 +54,7 @@ def math(latex: str, display: bool = False) -> str:
     # The converter knows the same arrangement under another name.
     latex = latex.strip().replace("{aligned}", "{split}")
     latex = _RAISED.sub(_one_exponent, latex)
+    latex = _FACTORS.sub(r" \\, ", latex)
     made = convert(latex, display="block" if display else "inline")
     made = made.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
     made = made.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')

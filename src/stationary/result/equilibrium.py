@@ -16,6 +16,7 @@ from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
+from stationary.result.numbers import eigenvalues, written
 from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown
@@ -142,24 +143,33 @@ class Equilibrium(AbstractShown):
         return {self.graph.layout.name(i): float(x) for i, x in enumerate(self.q)}
 
     @property
+    def known_to(self) -> float:
+        """How far the forces that are left unbalanced may push a coordinate."""
+        stiffness = np.abs(self.eigenvalues[self.eigenvalues != 0])
+        return float(self.residual["force"] / stiffness.min()) if stiffness.size else 0.0
+
+    @property
     def told(self) -> str:
         """What kind of rest it is, in words."""
         return str(self.stability) + (f", family of dimension {self.family}" if self.family else "")
 
     def __repr__(self) -> str:
         layout = self.graph.layout
-        names = [f"{layout.name(i)} = {x:.6g}" for i, x in enumerate(self.q[:8])]
+        names = [
+            f"{layout.name(i)} = {written(x, known_to=self.known_to)}"
+            for i, x in enumerate(self.q[:8])
+        ]
         name = self.system.name or "a system"
         more = " …" if len(self.q) > 8 else ""
         energy = (
-            "none: the loads have no potential" if self.energy is None else f"{self.energy:.6g}"
+            "none: the loads have no potential" if self.energy is None else written(self.energy)
         )
         lines = [
             f"Equilibrium of {name}, {self.told}: {', '.join(names)}{more}",
             f"  status       {self.status}: {self.status.message}",
             f"  energy       {energy}",
             f"  stability    {self.stability.message}",
-            "  eigenvalues  " + ", ".join(f"{x:.4g}" for x in self.eigenvalues[:6]),
+            "  eigenvalues  " + ", ".join(eigenvalues(self.eigenvalues)[:6]),
         ]
         if self.lam.size:
             lines.append(f"  forces       {self.lam.text()}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import MissingExtra, say
+from stationary.result.numbers import written
 from stationary.result.stability import spectrum, word_of
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
@@ -119,7 +120,8 @@ class StateSpace(AbstractShown):
 
     def __repr__(self) -> str:
         def shown(z: complex, moved: float) -> str:
-            return f"{z.real:.4g}" if abs(z.imag) <= moved else f"{z.real:.3g}{z.imag:+.4g}i"
+            real = written(z.real, 4 if abs(z.imag) <= moved else 3, moved)
+            return real if abs(z.imag) <= moved else f"{real}{z.imag:+.4g}i"
 
         values, _, moved = self._eigen
 
