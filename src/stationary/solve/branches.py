@@ -30,6 +30,9 @@ _PACE = 1e-6
 _VERY_MANY = 20_000
 _APART = 64.0
 
+# Where the law is taken as it is stated, so many changes within this part of the span are errors.
+_CLOSELY = 1e-2
+
 
 def chatters(changes: list[float], span: float, count: int) -> bool:
     """Tell whether changes, the last ones of a number of them, follow each other ever faster."""
@@ -128,6 +131,10 @@ class Branches:
             if border in self.on:
                 return self._put(t, y, p)
         return y
+
+    def hovers(self, t: float) -> bool:
+        """Tell whether the last changes followed each other closely, as errors of steps make."""
+        return len(self._changes) >= CHATTER and t - self._changes[-CHATTER] < _CLOSELY * self._span
 
     def _put(self, t: float, y: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Put a state onto the borders on which it stays: the steps end there up to their error."""

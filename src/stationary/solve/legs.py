@@ -177,7 +177,11 @@ class Legs:
     def change(self, t: float, border: int, y: np.ndarray) -> np.ndarray:
         """Pass a border of the branch; return the state, put onto it if it stays there."""
         assert self.branches is not None
-        return self.branches.change(t, border, y, self.values(t))
+        y = self.branches.change(t, border, y, self.values(t))
+        if self.branches.stated and self.branches.hovers(t):
+            # As it is stated the law needs no branches: they only spare it some error.
+            self.branches = None
+        return y
 
     @property
     def stays(self) -> bool:
