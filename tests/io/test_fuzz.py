@@ -225,9 +225,14 @@ def test_a_chain_of_definitions_without_end_is_refused():
         counted(st.load, chained(500, "sin({0}) + cos({0})"))
 
 
-def test_a_chain_of_definitions_moves():
-    motion = st.load(chained(60, "sin({0}) + cos({0})")).ask("simulate", span=(0, 1), points=3)
+def test_a_chain_of_definitions_moves_and_is_not_written_out():
+    model = st.load(chained(60, "sin({0}) + cos({0})"))
+    motion = model.ask("simulate", span=(0, 1), points=3)
     assert motion.status == "done" and motion.residual["energy"] < 1e-9
+    assert "too large to be written out" in str(model)
+    for question in ("check", "equations"):
+        with pytest.raises(st.DerivationError, match="too large to be read"):
+            model.ask(question)
 
 
 @pytest.mark.parametrize(

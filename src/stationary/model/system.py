@@ -10,11 +10,11 @@ from typing import Any
 import sympy as sp
 
 from stationary.errors import StatementError, say
+from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, normalized
 from stationary.model.contents import contents
 from stationary.model.each import Repeated
-from stationary.model.graphs import renamed
 from stationary.model.printing import as_latex, as_text
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
@@ -130,7 +130,7 @@ class System:
             return self
 
         def change(e: sp.Expr) -> Any:
-            return renamed(e, swap)
+            return graphs.renamed(e, swap)
 
         every = self.apply(change)
         every["coordinates"] = tuple(swap.get(c, c) for c in self.coordinates)
@@ -241,6 +241,8 @@ class System:
         return str(self)
 
     def __str__(self) -> str:
+        if any(graphs.written_out(e) > graphs.LARGE for _, e in self.expressions()):
+            return f"System of {self.size} coordinates, too large to be written out"
         return as_text(self)
 
     def _repr_latex_(self) -> str:
