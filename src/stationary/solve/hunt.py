@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve import gate
 from stationary.solve.intervals import NoEnclosure
 from stationary.solve.search import Search
 from stationary.solve.subdivision import Proof, Subdivision
@@ -17,6 +18,9 @@ from stationary.solve.symmetry import images
 
 # Starts for each coordinate searched, and the most of all.
 _STARTS_EACH, _MOST_STARTS = 64, 768
+
+# Most equilibria that are listed where there is no proof, and how many are mirrored at a time.
+_MOST_FOUND, _MIRRORED = 1000, 64
 
 # Searches of the whole box, each with what was found before divided out.
 _MOST_ROUNDS = 12
@@ -58,6 +62,13 @@ class Box:
     high: np.ndarray
     size: np.ndarray
     home: np.ndarray
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middle of the box, and zero for what is not searched."""
+        made = np.zeros(len(self.size))
+        made[self.places] = (self.low + self.high) / 2
+        return made
 
     def inside(self, q: np.ndarray, slack: float) -> np.ndarray:
         """Tell which places are in the box, or out of it by a small share of its size."""
@@ -225,6 +236,9 @@ class Hunt:
             else:
                 self.deflated += len(starts)
             self._mirrored()
+            if len(self.single) >= _MOST_FOUND:
+                self.lacks.append(f"the search stopped at {_MOST_FOUND} equilibria")
+                break
             if round_ and len(self.single) + len(self.families) == before:
                 break
 
@@ -245,9 +259,9 @@ class Hunt:
     def _mirrored(self) -> None:
         """Try mirror images of what is known, and of these, until no new one is an equilibrium."""
         done = 0
-        while done < len(self.single):
-            some = np.array(self.single[done:])
-            done = len(self.single)
+        while done < len(self.single) < _MOST_FOUND:
+            some = np.array(self.single[done : done + _MIRRORED])
+            done += len(some)
             made = images(some[:, : self.swarm.n] * self.box.size, self.box)
             if not len(made):
                 return
@@ -269,13 +283,17 @@ class Hunt:
         for place, d in zip(w, dimensions):
             if d:
                 fresh.append((place, int(d)))
-            elif not any(self._same(place, other) for other in self.single):
+            elif len(self.single) < _MOST_FOUND and not self._known(place):
                 self.single.append(place)
         if fresh:
             self._group(fresh)
 
-    def _same(self, w: np.ndarray, other: np.ndarray) -> bool:
-        return bool(np.abs(w - other)[: self.swarm.n].max(initial=0.0) <= _SAME)
+    def _known(self, w: np.ndarray) -> bool:
+        """Tell whether a place is one of those found by themselves."""
+        if not self.single:
+            return False
+        apart = np.abs(np.array(self.single) - w)[:, : self.swarm.n].max(axis=1, initial=0.0)
+        return bool(apart.min() <= _SAME)
 
     def _group(self, fresh: list[tuple[np.ndarray, int]]) -> None:
         """Put members of families together that can be moved to each other, one for each family."""
@@ -376,7 +394,14 @@ class Hunt:
         scale = max(np.abs(lam).max(initial=0.0), np.abs(search.forces(q)[0]).max(), 1e-300)
         if search.violated(q) or np.min(lam[rows:], initial=0.0) < -1e-9 * scale:
             return None
-        return search.wrapped(q, lam, "balanced", self.active)
+        # The forces at work are those a tenth of the box away: nearby there may be none.
+        aside = q + 0.1 * np.where(q > self.box.middle, -self.box.size, self.box.size)
+        rest = gate.judged(search.wrapped(q, lam, "balanced", self.active), start=aside)
+        if rest.status != "balanced":
+            self.complete = False
+            self.lacks.append(f"an equilibrium was left out: {rest.status.message}")
+            return None
+        return rest
 
     def _free(self, w: np.ndarray, d: int) -> np.ndarray:
         """Return directions of a family, one per row."""

@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, lowered
 from stationary.model.system import System
 from stationary.solve.search import Search
@@ -19,6 +20,9 @@ from stationary.solve.still import balance_of
 
 # Newton's steps from each start, and the most along a family.
 _MOST_STEPS, _MOST_SLIDES = 60, 300
+
+# Places that are evaluated together: a call costs as much as many places.
+_FEW, _MANY = 4, 64
 
 # A direction in which equations change this much less than in others is one of a family.
 FLAT = 1e-8
@@ -28,6 +32,9 @@ _WEAK = 1e-4
 
 # Newton's steps this short, beside the box, have come to a zero.
 _SETTLED = 1e-9
+
+# A step this long, beside the box, has gone astray for want of stiffness.
+_ASTRAY = 1e6
 
 # Members of a family that are this close are one place; a look along it goes this far.
 _MET, _AHEAD = 1e-6, 1e-3
@@ -54,7 +61,6 @@ class Swarm:
         self.some = np.concatenate([np.arange(self.n), self.n + active]).astype(int)
         self.whole = self.n + search.balance.rows + search.balance.gaps
         self.p = np.concatenate([[search.t], search.params, search.slots])
-        self._function = _equations(search.system, search.signature)
         m = len(active)
         self.scale, self.weights = np.concatenate([size, np.ones(m)]), np.ones(self.n + m)
         self.home = np.concatenate([home / size, np.zeros(m)])
@@ -75,12 +81,18 @@ class Swarm:
         count = len(z)
         if not count:
             return np.zeros((0, len(self.some))), np.zeros((0, len(self.some), len(self.some)))
-        full = np.zeros((self.whole, count))
-        full[self.some] = z.T
-        F, J = self._function.map(count)(full, self.p)
-        F = np.asarray(F).T[:, self.some]
-        J = np.asarray(J).reshape(self.whole, count, self.whole).transpose(1, 0, 2)
-        return F, J[:, self.some][:, :, self.some]
+        together = _FEW if count <= _FEW else _MANY
+        function = _batch(self.search.system, self.search.signature, together)
+        full = np.zeros((count + -count % together, self.whole))
+        full[:count, self.some] = z
+        F, J = np.empty((len(full), self.whole)), np.empty((len(full), self.whole, self.whole))
+        for k in range(0, len(full), together):
+            part = slice(k, k + together)
+            values, slopes = function(full[part].ravel(), self.p)
+            F[part], J[part] = values.reshape(F[part].shape), slopes.reshape(J[part].shape)
+        # CasADi stores columns one after the other.
+        J = J[:count].transpose(0, 2, 1)
+        return F[:count, self.some], J[:, self.some][:, :, self.some]
 
     def values(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and ∂F/∂w of every row of w."""
@@ -122,7 +134,7 @@ class Swarm:
             work = np.flatnonzero(alive & ~done)
             if not len(work):
                 break
-            move = -np.einsum("kij,kj->ki", pinv(J[work]), F[work])
+            move = -_solved(J[work], F[work])
             factor = _factors(w[work, :n], move[:, :n], known)
             size = np.abs(factor[:, None] * move[:, :n]).max(axis=1, initial=0.0)
             step = factor * 0.5 / np.maximum(size, 0.5)
@@ -259,6 +271,18 @@ def pinv(J: np.ndarray, rcond: float = 1e-13) -> np.ndarray:
     return made
 
 
+def _solved(J: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Solve a stack of equations, and as well as possible those that are singular."""
+    try:
+        made = np.linalg.solve(J, F[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        made = np.full_like(F, np.nan)
+    # Singular values take ten times as long, and are for the few that need them.
+    bad = ~(np.abs(made).max(axis=1, initial=0.0) < _ASTRAY)
+    made[bad] = np.einsum("kij,kj->ki", pinv(J[bad]), F[bad])
+    return made
+
+
 def _factors(q: np.ndarray, move: np.ndarray, known: list[np.ndarray]) -> np.ndarray:
     """Return how deflation by Π (1/|q − q_k|² + 1) changes the length of Newton's steps."""
     slope = np.zeros(len(q))
@@ -280,6 +304,12 @@ def graph_at_rest(system: System, signature: tuple, z: Any, p: Any) -> tuple[Any
     g, *_ = balance.forces(t, q, u, values)
     c, A = balance.limits(t, q, u, values)
     return g, c, A
+
+
+@lru_cache(maxsize=32)
+def _batch(system: System, signature: tuple, count: int) -> Numeric:
+    """Return the conditions of balance and their Jacobian at several places at once."""
+    return Numeric(_equations(system, signature).map("batch", "serial", count, [1], []))
 
 
 @lru_cache(maxsize=32)

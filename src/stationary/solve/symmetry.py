@@ -23,8 +23,7 @@ def images(q: np.ndarray, box: Box) -> np.ndarray:
     equations to say.
     """
     n = q.shape[1]
-    middle = np.zeros(n)
-    middle[box.places] = (box.low + box.high) / 2
+    middle = box.middle
     every = []
     for order, signs in _maps(n, box.places):
         for about in (
