@@ -207,7 +207,7 @@ class _Blackboard:
         except DerivationError as error:
             return heading, [str(error).partition("\n")[0].capitalize()]
         if sum(e.count_ops() for e in found) > _LONGEST:
-            return heading, []
+            return heading, ["They are too long to be written down; `motion.lam` has their values."]
         inside = r"\gamma + A M^{-1} \left(Q - C \dot{q} - G\right)"
         rule = (
             rf"\lambda = -\left(A M^{{-1}} A^{{\mathsf{{T}}}}\right)^{{-1}} \left({inside}\right)"

@@ -282,6 +282,9 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     Returns
     -------
     Coordinate, tuple of Coordinate, or Array
+        In a system they stand in the order of this call, those of several calls by name. A name
+        that comes before that of its predecessor, as theta behind x, carries its place: to SymPy
+        it is another symbol than theta declared alone. Systems and results know both by name.
 
     Examples
     --------
