@@ -151,10 +151,10 @@ def test_switches_and_peaks_are_met_in_every_unit_of_time(unit, origin):
 
 
 def test_peaks_that_repeat_are_all_met():
-    # 32 maxima between 0 and 10, each the area 2π/20 · e⁻²⁰⁰⁰ I₀(2000).
-    motion = pushed("work", st.exp(2000 * (st.sin(20 * t) - 1)), span=(0, 10))
+    # Ten maxima between 0 and 3, each the area 2π/20 · e⁻²⁰⁰⁰ I₀(2000).
+    motion = pushed("work", st.exp(2000 * (st.sin(20 * t) - 1)), span=(0, 3))
     area = 2 * np.pi / 20 * 0.008921178276439672
-    assert motion[x.dot][-1] == pytest.approx(32 * area, rel=1e-10)
+    assert motion[x.dot][-1] == pytest.approx(10 * area, rel=1e-7)
 
 
 def test_a_sampled_pulse_and_what_switches_with_it_are_met():
@@ -166,7 +166,7 @@ def test_a_sampled_pulse_and_what_switches_with_it_are_met():
 
 def test_more_switches_than_can_be_followed_are_refused():
     with pytest.raises(st.StatementError, match="switches in time more often"):
-        pushed("work", st.sign(st.sin(1e6 * t)), span=(0, 10))
+        pushed("work", st.sign(st.sin(3e5 * t)), span=(0, 1))
 
 
 # -- what jumps in time ----------------------------------------------------------------------------
