@@ -7,6 +7,7 @@ can: they change all the way, and tell how many of its own scales a function pas
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,10 @@ _HIGHEST = 12
 
 # How many of its scales a function may pass between two looks at it.
 _PASSED = 4.0
+
+# Intervals of steps that are looked into at the same time, and halvings of a step.
+_MOST_INTERVALS = 512
+_MOST_HALVINGS = 48
 
 # Zero has no logarithm.
 _TINY = 1e-300
@@ -83,6 +88,35 @@ class Features:
         flat = (np.maximum(z, after) + way < self.low) | (np.minimum(z, after) - way > self.high)
         scale = np.where(self.relative, np.maximum(np.abs(z), np.abs(after)), 1.0)
         return np.any((change > _PASSED * scale) & ~flat, axis=1)
+
+    def inside(
+        self, p: np.ndarray, begin: np.ndarray, length: np.ndarray, z: np.ndarray,
+        rate: np.ndarray, among: np.ndarray,
+        states: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Return instants inside some steps between which no function passes many of its scales.
+
+        Steps begin at `begin`; z and rate are those of all their ends. Instants are told by the
+        step and the time since its beginning, and so are those at which `states` are asked for.
+        """
+        k, a, b = among, np.zeros(len(among)), length[among]
+        za, ra, zb, rb = z[among], rate[among], z[among + 1], rate[among + 1]
+        steps, instants = [], []
+        for _ in range(_MOST_HALVINGS):
+            middle = (a + b) / 2
+            zm, rm, _ = self.look(begin[k] + middle, states(k, middle), p)
+            steps.append(k)
+            instants.append(middle)
+            k, a, b = np.tile(k, 2), np.append(a, middle), np.append(middle, b)
+            za, zb, ra, rb = (np.vstack(x) for x in ((za, zm), (zm, zb), (ra, rm), (rm, rb)))
+            still = np.flatnonzero(self.passed(b - a, za, ra, zb, rb))
+            # The earliest first: later ones are looked into again if these turn out well.
+            still = still[np.lexsort((a[still], k[still]))][:_MOST_INTERVALS]
+            if not len(still):
+                break
+            k, a, b = k[still], a[still], b[still]
+            za, ra, zb, rb = za[still], ra[still], zb[still], rb[still]
+        return np.concatenate(steps), np.concatenate(instants)
 
 
 def features_of(kernel: Kernel) -> Features | None:

@@ -175,7 +175,7 @@ def simulate(
 
     def proven(prove: bool) -> Motion:
         grid = _grid(first, last, points)
-        return with_evidence(run(y, grid, method, (rtol, atol), prove), rtol, atol)
+        return with_evidence(run(y, grid, method, (rtol, atol), prove), rtol)
 
     motion = proven(False)
     if motion.status == "inaccurate" and motion.method == "Taylor":
@@ -192,7 +192,9 @@ def _failure(motion: Motion, last: float) -> str:
         return say(
             "the motion cannot be trusted.",
             f"{found}; the motion is error.solution.",
-            "Tighten rtol and atol, or take another method; throw=False returns it as it is."
+            "Take a shorter step or another method; throw=False returns it as it is."
+            if "Variational" in motion.method and motion.status == "inaccurate"
+            else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
             if motion.status == "inaccurate"
             else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",
         )

@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from stationary.lower.kernel import sampled
+from stationary.lower.kernel import numeric, sampled
 from stationary.result.motion import Motion
 from stationary.result.status import Status
 from stationary.solve.ode import BlowUp
+from stationary.solve.scales import scales_of
 
-# The energy is balanced at this many times, to this many tolerances: errors add up along the way,
-# and what exceeds even that is no error of integration but a failure.
+# The energy is balanced at this many times, to this many tolerances for every step: errors add up
+# along the way, and what exceeds even that is no error of integration but a failure.
 _LOOKS = 16
-_BALANCE = 1e5
-_BALANCE_OF_SERIES = 1e-10
+_BALANCE = 10.0
+
+# What series miss at most, and what a fixed step misses that is far too long.
+_BALANCE_OF_SERIES = 1e-11
+_BALANCE_OF_FIXED_STEPS = 0.1
 
 # Looks at the interval between two output times in which most of the balance is lost.
 _CLOSELY = 2001
@@ -29,7 +33,7 @@ _KEPT = 1e-6
 _BROKEN = 1e-7
 
 
-def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
+def with_evidence(motion: Motion, rtol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
     if motion.status in ("singular", "blow-up", "jump", "chatter"):
         return _trimmed(motion)
@@ -37,8 +41,7 @@ def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
     broken = _broken(motion, few)
     if broken:
         return replace(motion, status=Status("violated", broken))
-    # A fixed step has errors of its own, which the energy shows and no tolerance bounds.
-    if motion.status not in ("done", "event") or "Variational" in motion.method:
+    if motion.status not in ("done", "event"):
         return motion
     found = _sampled(motion, "energies", few)
     found[:, 2] -= found[0, 2]
@@ -49,9 +52,13 @@ def with_evidence(motion: Motion, rtol: float, atol: float) -> Motion:
         done = float(np.abs(work).max())
     kinetic, potential, error, _ = np.abs(found).max(axis=0).tolist()
     scale = max(kinetic, potential, done, 1e-300)
-    # Series promise rounding; other methods their tolerance.
-    allowed = _BALANCE_OF_SERIES if motion.method == "Taylor" else max(_BALANCE * rtol, 1e-9)
-    if error <= max(allowed * scale, 1e3 * atol):
+    # Series promise rounding; other methods their tolerance, a fixed step none.
+    allowed = _BALANCE_OF_SERIES
+    if motion.method != "Taylor":
+        allowed += _BALANCE * rtol * motion.steps
+    if "Variational" in motion.method:
+        allowed = _BALANCE_OF_FIXED_STEPS
+    if error <= allowed * scale:
         return motion
     scale = max(scale, _passed(motion))
     if error <= allowed * scale:
@@ -104,7 +111,19 @@ def _broken(motion: Motion, few: np.ndarray) -> str:
     if not layout.multipliers:
         return ""
     R = np.abs(_sampled(motion, "constraints", few)).max(axis=0)
-    bad = np.flatnonzero(R > _BROKEN * max(1.0, np.abs(motion.q[few]).max()))
+    q, v = motion.q[few], motion.v[few]
+    u = motion.inputs_at(motion.t[:1], motion.y[:1])[0]
+    A = abs(numeric(motion.kernel.graph, "constraints")(
+        motion.t[0], q[0], v[0], u, motion.params)[2])  # fmt: skip
+    far = A @ np.abs(q - q[0]).max(axis=0)
+    bad = np.flatnonzero(R > _BROKEN * far)
+    if len(bad):
+        # What hardly moves has sizes all the same: those of its statement.
+        sizes = scales_of(
+            motion.kernel.graph, motion.params, motion.t[0], q[0], v=v[0], u=u,
+            span=motion.t[-1] - motion.t[0],
+        )  # fmt: skip
+        bad = np.flatnonzero(R > np.maximum(_BROKEN * far, sizes.small(A, _BROKEN)))
     if not len(bad):
         return ""
     names = [layout.row_name(int(i)) for i in bad]

@@ -70,3 +70,12 @@ def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
     # A motion that starts at the origin has the size of the way that it makes in a little time.
     size = max(place, speed * span / 100, push * (span / 100) ** 2, 1e-300)
     return float(max(speed / size, np.sqrt(push / size), 10 / span))
+
+
+def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
+    """Return how large states are or become in the time in which the motion changes."""
+    n, f = ode.kernel.size, np.abs(ode.f(t, y))
+    time = 1 / natural_rate(ode, t, y, 16 * ode.longest)
+    made = np.maximum(np.abs(y), time * f)
+    made[:n] = np.maximum(made[:n], time * made[n : 2 * n])
+    return np.where((made > 0) & np.isfinite(made), made, 1.0)

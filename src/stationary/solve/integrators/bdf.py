@@ -12,7 +12,9 @@ import numpy as np
 
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.kernel import Kernel, numeric
+from stationary.solve.integrators.unseen import unseen
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.stabilize import sizes
 
 # Output times between two looks at the clock and the keyboard.
 _CHUNK = 100
@@ -76,7 +78,19 @@ class BDF(AbstractIntegrator):
             stride = min(2 * stride, _CHUNK)
             times, states, steps = _advance(ode, np.append(t, ahead), y)
             if len(times) > 1:
-                yield _piece(ode, times, states, steps, dense)
+                piece = _piece(ode, times, states, steps, dense)
+                missed = unseen(ode, times, piece.evaluate)
+                if missed is not None:
+                    k, narrow = missed
+                    if k:
+                        yield _piece(ode, times[: k + 1], states[: k + 1], steps, dense)
+                    # Once more over this interval, in steps as narrow as what lies there.
+                    nodes = np.append(ahead[k + 1 :], nodes)
+                    ahead = ahead[k : k + 1]
+                    times, states, steps = _advance(ode, times[k : k + 2], states[k], narrow)
+                    piece = _piece(ode, times, states, steps, dense) if len(times) > 1 else None
+                if piece is not None:
+                    yield piece
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
             t, y = times[-1], states[-1]
@@ -90,15 +104,18 @@ def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
     return min(_FINEST, max(_FINE, int((end - t) * np.abs(rates.imag).max() * _PER_RADIAN)))
 
 
-def _advance(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def _advance(
+    ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float = np.inf
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the times that are reached, the states there, and the steps in between."""
     fractions = (times - times[0]) / (times[-1] - times[0])
     # Rounded, so that chunks of an even grid share one integrator.
     way = tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y
-    states, steps = _run(ode, *way, implicit=_implicit(ode.kernel))
+    part = 0.0 if narrow == np.inf else 2.0 ** np.floor(np.log2(narrow / way[2]))
+    states, steps = _run(ode, *way, implicit=_implicit(ode.kernel), part=part)
     if states is None and _implicit(ode.kernel):
         # Where IDAS finds no consistent rates to begin with, the equation solved for them has them.
-        states, steps = _run(ode, *way, implicit=False)
+        states, steps = _run(ode, *way, implicit=False, part=part)
     if states is not None:
         return times, np.vstack([y, states]), steps
     return _approach(ode, times, y)
@@ -141,10 +158,15 @@ def _run(
     *,
     implicit: bool,
     most: int = _MOST_STEPS,
+    part: float = 0.0,
 ) -> tuple[np.ndarray | None, int]:
-    kernel = ode.kernel
-    solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit, most)
-    given: dict[str, Any] = {"x0": y, "p": np.concatenate([ode.p, [start, length]])}
+    """Return states at fractions of a way and the steps, each at most a part of it if one is told.
+
+    States are integrated over their sizes, so that the absolute tolerance is one of these.
+    """
+    kernel, size = ode.kernel, sizes(ode, start, y)
+    solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit, most, part)
+    given: dict[str, Any] = {"x0": y / size, "p": np.concatenate([ode.p, size, [start, length]])}
     if implicit:
         given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
     try:
@@ -152,7 +174,7 @@ def _run(
             made = solver(**given)
     except RuntimeError:
         return None, 0
-    states = np.asarray(made["xf"]).T
+    states = np.asarray(made["xf"]).T * size
     return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
 
 
@@ -170,13 +192,21 @@ def _held(kernel: Kernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.nda
 
 @lru_cache(maxsize=32)
 def _integrator(
-    kernel: Kernel, fractions: tuple, rtol: float, atol: float, implicit: bool, most: int
+    kernel: Kernel,
+    fractions: tuple,
+    rtol: float,
+    atol: float,
+    implicit: bool,
+    most: int,
+    part: float,
 ) -> ca.Function:
     """Return SUNDIALS on a scaled time from 0 to 1: start and length are values at run time."""
     kind = type(kernel.arguments[0])
-    tau, y = kind.sym("tau"), kind.sym("y", kernel.states)
-    p = kind.sym("p", kernel.rhs.numel_in(2) + 2)
-    start, length = p[-2], p[-1]
+    tau, x = kind.sym("tau"), kind.sym("x", kernel.states)
+    n = kernel.states
+    whole = kind.sym("p", kernel.rhs.numel_in(2) + n + 2)
+    p, size, start, length = whole[: -2 - n], whole[-2 - n : -2], whole[-2], whole[-1]
+    y = size * x
     t = start + length * tau
     options = {
         "reltol": rtol,
@@ -185,13 +215,15 @@ def _integrator(
         "disable_internal_warnings": True,
         "show_eval_warnings": False,
     }
-    dae = {"t": tau, "x": y, "p": p}
+    dae = {"t": tau, "x": x, "p": whole}
+    if part:
+        options["max_step_size"] = part
     if not implicit:
-        dae["ode"] = length * kernel.rhs(t, y, p[:-2])
+        dae["ode"] = length * kernel.rhs(t, y, p) / size
         options["min_step_size"] = _SHORTEST
         return ca.integrator("bdf", "cvodes", dae, 0.0, list(fractions[1:]), options)
-    dae["z"], rate, dae["alg"] = _implicitly(kernel, t, y, p[:-2])
-    dae["ode"] = length * rate
+    dae["z"], rate, dae["alg"] = _implicitly(kernel, t, y, p)
+    dae["ode"] = length * rate / size
     # Multipliers follow from the state: their errors do not add up and need no control.
     options["suppress_algebraic"] = True
     if ca.has_linsol("csparse"):

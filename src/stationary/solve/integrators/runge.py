@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stationary.solve.integrators.unseen import unseen
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.stabilize import sizes
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 100
@@ -18,6 +20,9 @@ _SLOWEST = 1e-8
 
 # A first step where none could be estimated, as a part of the whole way.
 _SMALL = 1e-6
+
+# Steps of a few last digits of time lead nowhere.
+_STALLED = 4.0
 
 # SciPy takes no smaller relative tolerance.
 _SMALLEST_RTOL = 2.3e-14
@@ -46,32 +51,43 @@ class Runge(AbstractIntegrator):
         # Imported where it is used: SciPy's integrators take longer to load than this package.
         from scipy.integrate import DOP853, OdeSolution
 
-        rtol = max(ode.rtol, _SMALLEST_RTOL)
-        with np.errstate(all="ignore"):
-            solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=ode.atol, max_step=ode.longest)
-        if not np.isfinite(solver.h_abs):
-            # The trial step that was to tell a length has left the domain of a force.
-            solver.h_abs = _SMALL * (end - t)
-        stalled, stride = False, ode.stride or _CHUNK
-        while solver.status == "running" and not stalled:
-            times, inner, states = [solver.t], [], [solver.y]
-            while solver.status == "running" and len(inner) < stride:
-                with np.errstate(all="ignore"):
-                    solver.step()
-                if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
-                    break
-                times.append(solver.t)
-                inner.append(solver.dense_output())
-                states.append(solver.y)
-            # At this pace the end is never reached: as before a singularity.
-            stalled = len(inner) == _CHUNK and times[-1] - times[0] < _SLOWEST * (end - t)
-            stride = min(2 * stride, _CHUNK)
-            failed = stalled or solver.status == "failed" or not np.all(np.isfinite(solver.y))
-            if inner:
-                evaluate = _transposed(OdeSolution(times, inner))
-                yield Piece(np.array(times), evaluate, states[-1], len(inner))
-            if failed:
-                raise BlowUp(solver.t)
+        rtol, atol = max(ode.rtol, _SMALLEST_RTOL), ode.atol * sizes(ode, t, y)
+        longest, stride, begun = ode.longest, ode.stride or _CHUNK, t
+        stalled = failed = False
+        while t < end and not failed:
+            with np.errstate(all="ignore"):
+                solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=atol, max_step=longest)
+            if not np.isfinite(solver.h_abs):
+                # The trial step that was to tell a length has left the domain of a force.
+                solver.h_abs = _SMALL * (end - t)
+            missed = None
+            while solver.status == "running" and not failed and missed is None:
+                times, inner, states = [solver.t], [], [solver.y]
+                while solver.status == "running" and len(inner) < stride:
+                    with np.errstate(all="ignore"):
+                        solver.step()
+                    if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                        break
+                    times.append(solver.t)
+                    inner.append(solver.dense_output())
+                    states.append(solver.y)
+                    solver.max_step = longest = min(2 * longest, ode.longest)
+                # At this pace the end is never reached: as before a singularity.
+                stalled = len(inner) == _CHUNK and times[-1] - times[0] < _SLOWEST * (end - begun)
+                stride = min(2 * stride, _CHUNK)
+                failed = stalled or solver.status == "failed" or not np.all(np.isfinite(solver.y))
+                if inner:
+                    missed = unseen(ode, np.array(times), _transposed(OdeSolution(times, inner)))
+                    count = len(inner) if missed is None else missed[0]
+                    if count:
+                        evaluate = _transposed(OdeSolution(times[: count + 1], inner[:count]))
+                        yield Piece(np.array(times[: count + 1]), evaluate, states[count], count)
+                    t, y = float(times[count]), states[count]
+            if missed is not None:
+                # Again from before it, in steps as narrow as that is.
+                longest, failed = missed[1], not missed[1] > _STALLED * np.spacing(abs(t))
+        if failed:
+            raise BlowUp(t)
 
 
 def _transposed(solution: Any) -> Callable[[np.ndarray], np.ndarray]:

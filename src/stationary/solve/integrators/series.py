@@ -21,12 +21,6 @@ _LAST_DIGITS = 4.0
 # Parts of the largest state below which a defect that stays when a step is shortened is rounding.
 _ROUNDING = 1e-9
 
-# Intervals of steps that are looked into at the same time.
-_MOST_INTERVALS = 512
-
-# Halvings of a step until functions are seen at their own scales.
-_MOST_HALVINGS = 48
-
 
 @dataclass(frozen=True, eq=False)
 class Failure:
@@ -111,7 +105,8 @@ class Series:
         # What follows the first step that is wrong anyway need not be looked into.
         passed[int(np.argmax(wrong)) + 1 if wrong.any() else steps :] = False
         if features is not None and passed.any():
-            inside, at = self._inside(ode, np.flatnonzero(passed), h, z, rate)
+            among = np.flatnonzero(passed)
+            inside, at = features.inside(ode.p, self.t[:-1], h, z, rate, among, self.states)
             t, y = self.t[inside] + at, self.states(inside, at)
             f = features.look(t, y, ode.p)[2]
             missed = np.abs(self.rates(inside, at) - f)
@@ -126,31 +121,6 @@ class Series:
         k = int(step[first])
         good = since[first - 1] if first and step[first - 1] == k else 0.0
         return Failure(k, float(good), float(since[first]), defect[first])
-
-    def _inside(
-        self, ode: Ode, steps: np.ndarray, h: np.ndarray, z: np.ndarray, rate: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return instants between which no function passes many of its scales."""
-        features = ode.kernel.features
-        assert features is not None
-        k, a, b = steps, np.zeros(len(steps)), h[steps]
-        za, ra, zb, rb = z[steps], rate[steps], z[steps + 1], rate[steps + 1]
-        found_step, found_at = [], []
-        for _ in range(_MOST_HALVINGS):
-            middle = (a + b) / 2
-            zm, rm, _ = features.look(self.t[k] + middle, self.states(k, middle), ode.p)
-            found_step.append(k)
-            found_at.append(middle)
-            k, a, b = np.tile(k, 2), np.append(a, middle), np.append(middle, b)
-            za, zb, ra, rb = (np.vstack(x) for x in ((za, zm), (zm, zb), (ra, rm), (rm, rb)))
-            still = np.flatnonzero(features.passed(b - a, za, ra, zb, rb))
-            # The earliest first: later ones are looked into again if these turn out well.
-            still = still[np.lexsort((a[still], k[still]))][:_MOST_INTERVALS]
-            if not len(still):
-                break
-            k, a, b = k[still], a[still], b[still]
-            za, ra, zb, rb = za[still], ra[still], zb[still], rb[still]
-        return np.concatenate(found_step), np.concatenate(found_at)
 
 
 def _wrong(

@@ -14,13 +14,17 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.engines.casadi import Numeric, quiet
 from stationary.lower.kernel import Kernel, numeric
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.integrators.unseen import unseen
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 1000
 
 # Newton's method inside a step stops at this residual, relative to what is rounded.
 _ACCURATE = 2e-15
+
+# Forces inside a step this many times larger than at its ends are not to be jumped over.
+_LARGER = 10.0
 
 # No momentum at all, in any units, and a number to divide by.
 _TINY = 1e-290
@@ -82,7 +86,19 @@ class Variational(AbstractIntegrator):
             good = int(np.argmin(np.append(np.all(np.isfinite(states), axis=1), False)))
             times, states = times[: good + 1], np.vstack([y, states[:good]])
             if good:
-                yield _piece(ode, times, states)
+                piece = _piece(ode, times, states)
+                missed = unseen(ode, times, piece.evaluate, _LARGER)
+                if missed is not None:
+                    k, narrow = missed
+                    if k:
+                        yield _piece(ode, times[: k + 1], states[: k + 1])
+                    raise Stopped(
+                        "inaccurate",
+                        f"a force acts for {narrow:.2g} near t = {times[k]:.6g}, which a step of "
+                        f"{length:.2g} jumps over",
+                        times[k],
+                    )
+                yield piece
             if good < steps:
                 raise BlowUp(times[-1])
             y, done = states[-1], done + steps

@@ -1,0 +1,57 @@
+"""What lies between the ends of a step and was not seen from them, for methods without series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stationary.solve.ode import Ode
+
+# Difference quotients over this part of a step tell how fast its interpolation goes.
+_PART = 1e-4
+
+# An interpolation is no solution; what was not seen misses the equation by far more than this.
+_DEFECT = 1e-2
+
+
+@np.errstate(all="ignore")
+def unseen(
+    ode: Ode,
+    times: np.ndarray,
+    evaluate: Callable[[np.ndarray], np.ndarray],
+    larger: float | None = None,
+) -> tuple[int, float] | None:
+    """Return the first step that has jumped over something sharp, and how narrow that is.
+
+    What is not so many times `larger` than the forces at its ends may be left to a fixed step.
+    """
+    features, n = ode.kernel.features, ode.kernel.size
+    if features is None:
+        return None
+    h, nodes = np.diff(times), evaluate(times)
+    z, rate, f = features.look(times, nodes, ode.p)
+    among = np.flatnonzero(features.passed(h, z[:-1], rate[:-1], z[1:], rate[1:]))
+    if not len(among):
+        return None
+    step, since = features.inside(
+        ode.p, times[:-1], h, z, rate, among, lambda k, s: evaluate(times[k] + s)
+    )
+    order = np.lexsort((since, step))
+    step, since = step[order], since[order]
+    t, small = times[step] + since, _PART * h[step]
+    rates = (evaluate(t + small / 2) - evaluate(t - small / 2)) / small[:, None]
+    v = slice(n, 2 * n)
+    looked = features.look(t, evaluate(t), ode.p)[2][:, v]
+    ends = np.maximum(np.abs(f[step, v]), np.abs(f[step + 1, v]))
+    size = ends + np.abs(looked)
+    size += (np.abs(nodes[step, v]) + np.abs(nodes[step + 1, v])) / h[step][:, None]
+    seen = np.abs(rates[:, v] - looked) <= _DEFECT * size
+    if larger is not None:
+        seen |= np.abs(looked) <= larger * ends
+    wrong = np.flatnonzero(~np.all(seen, axis=1))
+    if not len(wrong):
+        return None
+    first = wrong[0]
+    before = since[first - 1] if first and step[first - 1] == step[first] else 0.0
+    return int(step[first]), float(since[first] - before)
