@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 from scipy.linalg import eigh
+from scipy.special import ellipk
 
 import stationary as st
 
@@ -163,6 +164,57 @@ def test_series_are_as_accurate_in_every_unit(length, time):
     parts = shapes.T @ M @ [1, 1e-4]
     expected = shapes @ (parts * np.cos(20 * np.sqrt(squares)))
     np.testing.assert_allclose(motion.q[-1] / length, expected, rtol=0, atol=2e-13)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0])
+@pytest.mark.parametrize("method", [st.Runge(), st.BDF()], ids=["runge", "bdf"])
+def test_no_method_passes_a_thin_wall(method, unit):
+    wall = 10 * unit**2 * st.exp(-(((x / unit - 5.3) / 0.001) ** 2))
+    system = st.System(kinetic=x.dot**2 / 2, potential=wall)
+    expected = st.simulate(system, span=(0, 10), start={x.dot: unit})[x][-1] / unit
+    assert expected == pytest.approx(0.6, abs=0.01)
+    for points in (11, 1001):
+        motion = st.simulate(
+            system, span=(0, 10), start={x.dot: unit}, method=method, points=points
+        )
+        assert motion[x][-1] / unit == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_fixed_step_over_a_thin_wall_is_told():
+    system = st.System(kinetic=x.dot**2 / 2, potential=10 * st.exp(-(((x - 5.3) / 0.001) ** 2)))
+    with pytest.raises(st.DidNotConverge, match="jumps over") as caught:
+        st.simulate(system, span=(0, 10), start={x.dot: 1.0}, method=st.Variational(step=0.01))
+    assert caught.value.status == "inaccurate"
+    assert 5.2 < caught.value.solution[x][-1] < 5.31
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("method", [st.Runge(), st.BDF()], ids=["runge", "bdf"])
+def test_tolerances_are_those_of_the_motion_s_own_size(method, unit):
+    # Duffing's spring: from rest at 1 its period is 4 K(1/4)/√2.
+    spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2 + x**4 / unit**2 / 4)
+    period = 4 * ellipk(0.25) / np.sqrt(2)
+    motion = st.simulate(spring, span=(0, period), start={x: unit}, method=method, points=5)
+    assert motion[x][-1] / unit == pytest.approx(1.0, abs=1e-8)
+    assert motion[x.dot][-1] / unit == pytest.approx(0.0, abs=1e-6)
+
+
+EDGES = {
+    "'1 - x' reaches zero, where its root ends": 2 * st.sqrt(1 - x),
+    "'2 - x' reaches zero, where its logarithm ends": st.log(2 - x),
+    "'x + 1' reaches zero, by which is divided": -1 / (x + 1),
+    "'1 - x**2' reaches zero, where asin ends": -st.asin(x),
+}
+
+
+@pytest.mark.parametrize("told", EDGES)
+@pytest.mark.parametrize("method", ["auto", st.BDF()], ids=["auto", "bdf"])
+def test_the_end_of_a_domain_is_told_by_name(told, method):
+    system = st.System(kinetic=x.dot**2 / 2, potential=EDGES[told])
+    with pytest.raises(st.DidNotConverge, match="throw=False") as caught:
+        st.simulate(system, span=(0, 10), start={x: 0.5}, method=method)
+    assert told in str(caught.value)
+    assert np.isfinite(caught.value.solution.y).all()
 
 
 # -- how far the end can be trusted ---------------------------------------------------------------

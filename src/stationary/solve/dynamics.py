@@ -18,6 +18,7 @@ from stationary.result.status import Status
 from stationary.solve.asked import count, refuse_unsmooth, stabilization, times, tolerance
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
+from stationary.solve.edges import edge
 from stationary.solve.events import Ending, Event, Watch, as_events
 from stationary.solve.evidence import with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
@@ -213,6 +214,13 @@ def _failure(motion: Motion, last: float) -> str:
             else "End the motion before, or smooth what switches, as st.tanh(x/small) for "
             "st.sign(x); throw=False returns what there is.",
         )
+    if "reaches zero" in found:
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
+            "st.sqrt(x**2 + small**2) for x; throw=False returns what there is.",
+        )
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
         f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
@@ -365,6 +373,13 @@ class _Run:
         """Say why a motion goes no further."""
         if self._lost():
             return Status("singular", f"the constraints become singular near t = {at:.6g}")
+        last = self.last
+        if last is not None:
+            fed = np.zeros(self.kernel.states - 2 * self.kernel.size)
+            first = self.grid[0], np.concatenate([self.state.q, self.state.v, fed])
+            reached = edge(self.kernel, self.params, first, (last.t[-1], last.end))
+            if reached:
+                return Status("blow-up", f"{reached}, near t = {at:.6g}")
         return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
 
     def _solution(self, y: np.ndarray) -> Iterator[tuple[Piece, float | None]]:

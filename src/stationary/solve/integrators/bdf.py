@@ -31,6 +31,10 @@ _EXAMINED = 200
 # Halvings of the way to where a motion ends early: it is known to that part of an output interval.
 _MOST_HALVINGS = 14
 
+# Nodes of an interval that is gone over once more, and the part of it below which nothing is seen.
+_LOOKS = 101
+_NARROWEST = 1e-5
+
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
 
@@ -84,11 +88,10 @@ class BDF(AbstractIntegrator):
                     k, narrow = missed
                     if k:
                         yield _piece(ode, times[: k + 1], states[: k + 1], steps, dense)
-                    # Once more over this interval, in steps as narrow as what lies there.
-                    nodes = np.append(ahead[k + 1 :], nodes)
-                    ahead = ahead[k : k + 1]
-                    times, states, steps = _advance(ode, times[k : k + 2], states[k], narrow)
-                    piece = _piece(ode, times, states, steps, dense) if len(times) > 1 else None
+                    nodes, ahead = np.append(ahead[k + 1 :], nodes), ahead[k : k + 1]
+                    times, states, piece = _narrowly(
+                        ode, times[k : k + 2], states[k], narrow, dense
+                    )
                 if piece is not None:
                     yield piece
             if times[-1] < ahead[-1]:
@@ -102,6 +105,25 @@ def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
         return _FINE
     rates = np.linalg.eigvals(np.asarray(ode.kernel.jacobian(t, y, ode.p)))
     return min(_FINEST, max(_FINE, int((end - t) * np.abs(rates.imag).max() * _PER_RADIAN)))
+
+
+def _narrowly(
+    ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float, dense: bool
+) -> tuple[np.ndarray, np.ndarray, Piece | None]:
+    """Go once more over an interval, in steps as narrow as what lies there."""
+    most = times[1] - times[0]
+    nodes = np.linspace(times[0], times[1], _LOOKS)
+    while True:
+        reached, states, steps = _advance(ode, nodes, y, narrow)
+        if len(reached) < 2:
+            return reached, states, None
+        piece = _piece(ode, reached, states, steps, dense)
+        missed = unseen(ode, reached, piece.evaluate)
+        if missed is None:
+            return reached, states, piece
+        if narrow < _NARROWEST * most:
+            return reached[:1], states[:1], None
+        narrow = min(missed[1], narrow / 4)
 
 
 def _advance(

@@ -52,6 +52,8 @@ def unseen(
     wrong = np.flatnonzero(~np.all(seen, axis=1))
     if not len(wrong):
         return None
-    first = wrong[0]
-    before = since[first - 1] if first and step[first - 1] == step[first] else 0.0
-    return int(step[first]), float(since[first] - before)
+    k = step[wrong[0]]
+    instants = np.concatenate([[0.0], since[step == k], h[k : k + 1]])
+    # As narrow as the looks around what is wrong first.
+    at = int(np.searchsorted(instants, since[wrong[0]]))
+    return int(k), float(np.diff(instants[at - 1 : at + 2]).min())
