@@ -31,9 +31,9 @@ _EXAMINED = 200
 # Halvings of the way to where a motion ends early: it is known to that part of an output interval.
 _MOST_HALVINGS = 14
 
-# Nodes of an interval that is gone over once more, and the part of it below which nothing is seen.
-_LOOKS = 101
-_NARROWEST = 1e-5
+# Fewest and most nodes of an interval that is gone over once more, and how often it is.
+_NODES = 101, 20_001
+_TRIES = 6
 
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
@@ -111,19 +111,18 @@ def _narrowly(
     ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float, dense: bool
 ) -> tuple[np.ndarray, np.ndarray, Piece | None]:
     """Go once more over an interval, in steps as narrow as what lies there."""
-    most = times[1] - times[0]
-    nodes = np.linspace(times[0], times[1], _LOOKS)
-    while True:
-        reached, states, steps = _advance(ode, nodes, y, narrow)
+    for _ in range(_TRIES):
+        # Nodes near enough for an interpolation between them that shows what lies there.
+        count = int(np.clip((times[1] - times[0]) / (2 * narrow), *_NODES))
+        reached, states, steps = _advance(ode, np.linspace(*times, count), y, narrow)
         if len(reached) < 2:
-            return reached, states, None
+            break
         piece = _piece(ode, reached, states, steps, dense)
         missed = unseen(ode, reached, piece.evaluate)
         if missed is None:
             return reached, states, piece
-        if narrow < _NARROWEST * most:
-            return reached[:1], states[:1], None
-        narrow = min(missed[1], narrow / 4)
+        narrow = min(missed[1], narrow / 2)
+    return times[:1], y[None, :], None
 
 
 def _advance(
