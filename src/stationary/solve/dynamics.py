@@ -372,7 +372,7 @@ class _Run:
     def _ended(self, at: float) -> Status:
         """Say why a motion goes no further."""
         if self._lost():
-            return Status("singular", f"the constraints become singular near t = {at:.6g}")
+            return Status("singular", f"the constraints become singular near t = {at:.5g}")
         last = self.last
         if last is not None:
             fed = np.zeros(self.kernel.states - 2 * self.kernel.size)

@@ -78,4 +78,7 @@ def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     time = 1 / natural_rate(ode, t, y, 16 * ode.longest)
     made = np.maximum(np.abs(y), time * f)
     made[:n] = np.maximum(made[:n], time * made[n : 2 * n])
+    if ode.kernel.damped:
+        # Rows that depend on each other leave noise in the accelerations, larger than small sizes.
+        return np.maximum(made, 1.0)
     return np.where((made > 0) & np.isfinite(made), made, 1.0)
