@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.passing import Crossings
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
@@ -427,7 +428,8 @@ class _Run:
                             shown = self.legs.extra(t, y)
                             piece = piece if shown is y else _ending(piece, shown)
                         over = found is not None and found.terminal
-                        yield self._settled(piece) if self._loose() else piece, t if over else None
+                        loose = self._loose() and not piece.exact
+                        yield self._settled(piece) if loose else piece, t if over else None
                         if found is not None:
                             self.legs.restart(t, end, y)
                             break
@@ -492,7 +494,21 @@ class _Run:
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         dense = self.watch.awake or self.legs.watching
         for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
-            yield self.legs.cut(piece, ode, self.integrator)
+            piece, border = self.legs.cut(piece, ode, self.integrator)
+            way = self._crossings.look(ode, y, piece, grid) if self._crossings else None
+            if way is not None:
+                yield way.up_to(piece), None
+                yield way.over(end), None
+                return
+            yield piece, border
+            y = piece.end
+
+    @cached_property
+    def _crossings(self) -> Crossings | None:
+        """What looks for singular configurations; a variational step goes over them by itself."""
+        small = self.kernel.size <= EXAMINE_UP_TO
+        looks = small and self.kernel.rows and not isinstance(self.integrator, Variational)
+        return Crossings(self.state.rows) if looks else None
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

@@ -1,0 +1,288 @@
+"""Over a singular configuration: a motion that is determined there goes on as it came.
+
+Where rows of A lose rank, as in a parallelogram that lies flat, accelerations cannot be computed,
+and other branches of motion begin. The motion itself is smooth: what arrives with a velocity leaves
+with it. It is continued as the analytic function that it is, and put back onto the constraints
+where these are regular again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from stationary.lower.kernel import numeric
+from stationary.solve.consistent import projected
+from stationary.solve.integrators import Runge, Taylor
+from stationary.solve.ode import BlowUp, Ode, Piece
+from stationary.solve.scales import scales_of
+
+# The regular stretch ends, and begins again, where the smallest singular value of the rows, each of
+# length one, is this part of what it was.
+_EDGE = 0.03
+
+# One step of so many is looked at; where less than this is left, all are, at so many instants.
+_EVERY, _LOW, _SUBSTEPS = 3, 0.4, 5
+
+# Degrees of the continuation, stretches that it is made from (in parts of the way that is known),
+# and the longest of them in widths of the gap.
+_DEGREES = range(6, 36)
+_STRETCHES = (1.0, 0.6, 0.35)
+_LONGEST = 60.0
+
+# Ways of so many widths of the gap, or more, tell how it goes on.
+_LONG = 12.0
+
+# A continuation known no better than this, relative to the motion, is none.
+_KNOWN = 1e-8
+
+# What arrives slower than this part of its own speed stands still: nothing tells where it goes.
+_STANDS = 1e-3
+
+# By how much, relative to the rates of the motion, the continuation may differ from the equations.
+_AGREES = 1e-4
+
+# Tolerance of the steps that lead to the edge, where there are no series.
+_TIGHT = 1e-13
+
+
+def ranks(ode: Ode, rows: Sequence[int], times: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Return how far rows of A, each of length one, are from losing rank at several times."""
+    kernel, n, count = ode.kernel, ode.kernel.size, len(times)
+    u = np.zeros((len(kernel.signature), count))
+    p = ode.p[: kernel.parameters]
+    q, v = states[:, :n].T, states[:, n : 2 * n].T
+    made = np.asarray(kernel.graph.constraints(times[None, :], q, v, u, p)[2])
+    A = np.moveaxis(made.reshape(made.shape[0], count, n), 1, 0)[:, list(rows)]
+    A = np.where(np.isfinite(A), A, 0.0)
+    A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, 0], 0.0))
+
+
+class Crossings:
+    """Looks at the pieces of a motion for singular configurations, and leads over them."""
+
+    def __init__(self, rows: Sequence[int]):
+        self.rows, self.full = rows, 0.0
+        self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=3)
+
+    def look(self, ode: Ode, y: np.ndarray, piece: Piece, grid: np.ndarray) -> _Way | None:
+        """Return the way to a singular configuration that a piece, which starts at y, runs into."""
+        if ode.kernel.kinks:
+            return None
+        if not self.known or self.known[-1][0] < piece.t[0]:
+            self.known.append((float(piece.t[0]), y))
+        times = piece.t
+        if len(times) < 3:
+            inside = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
+            times = inside[:: max(1, len(inside) * _EVERY // max(piece.steps, 8 * _EVERY))]
+        found = ranks(ode, self.rows, times, piece.evaluate(times)) if len(times) else np.ones(0)
+        found = np.append(found, ranks(ode, self.rows, piece.t[-1:], piece.end[None, :]))
+        self.full = max(self.full, found.max())
+        if found.min() >= _LOW * self.full:
+            return None
+        for t, start in reversed(self.known):
+            way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
+            if way.edge is None:
+                return None
+            if way.long_enough:
+                return way
+        return way
+
+
+class _Way:
+    """The regular stretch before a singular configuration, as a function of time."""
+
+    def __init__(
+        self, ode: Ode, rows: Sequence[int], t: float, y: np.ndarray, after: float, until: float,
+        full: float,
+    ):  # fmt: skip
+        self.ode, self.rows, self.start, self.n = ode, rows, t, ode.kernel.size
+        self.pieces: list[Piece] = []
+        self.edge: float | None = None
+        self.width = 0.0
+        n, params = self.n, ode.p[: ode.kernel.parameters]
+        q, v = projected(ode.kernel.graph, params, t, y[:n], y[n : 2 * n])
+        y = np.concatenate([q, v, y[2 * n :]])
+        series = ode.kernel.compiles
+        tight = ode if series else replace(ode, rtol=_TIGHT, atol=_TIGHT * ode.atol / ode.rtol)
+        walk = (Taylor() if series else Runge()).pieces
+        try:
+            for piece in walk(tight, t, y, until, grid=np.array([until]), dense=True):
+                self.pieces.append(piece)
+        except BlowUp:
+            pass
+        if self.pieces:
+            self._find_edge(after, full)
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether much more of the way is known than is to be leapt over."""
+        return self.edge is not None and self.edge - self.start > _LONG * self.width
+
+    def states(self, times: np.ndarray) -> np.ndarray:
+        """Return states at times of the stretch, in any order."""
+        made = np.full((len(times), self.ode.kernel.states), np.nan)
+        for piece in self.pieces:
+            here = (times >= piece.t[0]) & (times <= piece.t[-1])
+            if here.any():
+                wanted, where = np.unique(times[here], return_inverse=True)
+                made[here] = piece.evaluate(wanted)[where]
+        return made
+
+    def rank(self, t: float) -> float:
+        """Return how far rows are from losing rank at a time."""
+        return float(ranks(self.ode, self.rows, np.array([t]), self.states(np.array([t])))[0])
+
+    def _find_edge(self, after: float, full: float) -> None:
+        """Find the last regular time, and how far behind it the rank is lost."""
+        times = np.unique(np.concatenate([p.t for p in self.pieces]))
+        fine = np.linspace(times[:-1], times[1:], _SUBSTEPS, endpoint=False).ravel(order="F")
+        times = np.append(fine, times[-1])
+        left = ranks(self.ode, self.rows, times, self.states(times))
+        full = max(full, left.max())
+        regular = left >= _EDGE * full
+        # The first time after a regular one at which the rank is all but lost.
+        lost = np.flatnonzero(regular[:-1] & ~regular[1:] & (times[1:] > after))
+        if not len(lost):
+            return
+        last = int(lost[0])
+        # The stretch begins behind the singular configuration before this one, if there was one.
+        others = np.flatnonzero(~regular[:last])
+        self.start = float(times[int(others[-1]) + 1] if len(others) else times[0])
+        low, high = times[last], times[last + 1]
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.rank(middle) >= _EDGE * full else (low, middle)
+        self.edge = float(low)
+        # Near its zero the rank goes down evenly.
+        here, back = self.rank(low), low
+        for part in (1e-3, 1e-2, 0.1):
+            back = low - part * (low - self.start)
+            if self.rank(back) > 1.3 * here:
+                break
+        fall = self.rank(back) - here
+        self.width = here * (low - back) / fall if fall > 0 else np.inf
+
+    def up_to(self, piece: Piece) -> Piece:
+        """Return what of a piece comes before the edge."""
+        times = np.array([piece.t[0], self.edge])
+        end = self.states(times[1:])[0]
+        return Piece(times, self.states, end, piece.steps, exact=True)
+
+    def over(self, end: float) -> Piece:
+        """Return the piece to the other side.
+
+        Raises `BlowUp` where the motion is not determined, or would not be known well enough.
+        """
+        made = self._over(end)
+        if made is None:
+            raise BlowUp(float(self.edge or self.start))
+        return made
+
+    def _over(self, end: float) -> Piece | None:
+        if self.edge is None or not np.isfinite(self.width):
+            return None
+        several = [
+            self._continued(min(part * (self.edge - self.start), _LONGEST * self.width))
+            for part in _STRETCHES
+        ]
+        error, length, series = min(several, key=lambda found: found[0])
+        land = self._other_side(length, series)
+        if error > _KNOWN or land is None:
+            return None
+        y = self._landed(land, chebyshev.chebval(self._scaled(land, length), series))
+        if y is None or not self._agrees(land, y, length, series):
+            return None
+        # Where the span ends within, so does the motion.
+        stop = min(land, end)
+        last = y if stop == land else chebyshev.chebval(self._scaled(stop, length), series)
+
+        def evaluate(times: np.ndarray) -> np.ndarray:
+            made = chebyshev.chebval(self._scaled(times, length), series).T
+            made[times == stop] = last
+            return made
+
+        return Piece(np.array([self.edge, stop]), evaluate, last, 1, exact=True)
+
+    def _other_side(self, length: float, series: np.ndarray) -> float | None:
+        """Return a time behind the gap; None where the motion stands still in it."""
+        times = np.linspace(self.edge, self.edge + 3 * self.width, 49)
+        states = chebyshev.chebval(self._scaled(times, length), series).T
+        left = ranks(self.ode, self.rows, times, states)
+        lowest = int(np.argmin(left))
+        again = np.flatnonzero(left[lowest:] >= 0.9 * left[0])
+        if not len(again) or not self._moves(times[lowest], states[lowest]):
+            return None
+        return float(times[lowest + int(again[0])])
+
+    def _scaled(self, t, length: float):
+        return 1 + 2 * (t - self.edge) / length
+
+    def _continued(self, length: float) -> tuple[float, float, np.ndarray]:
+        """Return the polynomial that changes least by one more degree, and by how much it does."""
+        land = self.edge + 2.2 * self.width
+        sizes = self._sizes()
+        best, last = (np.inf, length, np.zeros((1, self.ode.kernel.states))), None
+        for degree in _DEGREES:
+            nodes = chebyshev.chebpts1(degree + 1)
+            values = self.states(self.edge + length * (nodes - 1) / 2)
+            series = chebyshev.chebfit(nodes, values, degree)
+            there = chebyshev.chebval(self._scaled(land, length), series)
+            if last is not None:
+                change = float(np.max(np.abs(there - last) / sizes))
+                if change < best[0]:
+                    best = change, length, series
+            last = there
+        return best
+
+    def _sizes(self) -> np.ndarray:
+        """Return how large the entries of the state are."""
+        n = self.n
+        y = self.states(np.array([self.edge]))[0]
+        kernel = self.ode.kernel
+        params = self.ode.p[: kernel.parameters]
+        length = scales_of(kernel.graph, params, self.edge, y[:n]).length
+        way = np.ptp(self.states(np.linspace(self.start, self.edge, 9)), axis=0)
+        length = np.maximum(length, way[:n])
+        speed = np.abs(self.states(np.linspace(self.start, self.edge, 9))[:, n : 2 * n]).max(axis=0)
+        length = np.where(length > 0, length, length.max(initial=0.0) or 1.0)
+        speed = np.maximum(speed, length * np.max(speed / length, initial=0.0))
+        work = way[2 * n :]
+        sizes = np.concatenate([length, speed, np.where(work > 0, work, np.inf)])
+        return np.where(sizes > 0, sizes, 1.0)
+
+    def _landed(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Put a state onto the constraints; None where they are far."""
+        n, kernel = self.n, self.ode.kernel
+        params = self.ode.p[: kernel.parameters]
+        if not np.all(np.isfinite(y)):
+            return None
+        q, v = projected(kernel.graph, params, t, y[:n], y[n : 2 * n])
+        made = np.concatenate([q, v, y[2 * n :]])
+        moved = np.abs(made - y) / self._sizes()
+        return made if moved.max() <= 10 * _KNOWN / _EDGE else None
+
+    def _moves(self, t: float, y: np.ndarray) -> bool:
+        """Tell whether the motion is at a place with a speed of its own."""
+        n, kernel = self.n, self.ode.kernel
+        times = np.linspace(self.start, self.edge, 17)
+        u, energies = np.zeros(len(kernel.signature)), []
+        for s, x in ((t, y), *zip(times, self.states(times))):
+            v, at = x[n : 2 * n], (s, x[:n], x[n : 2 * n], u, self.ode.p[: kernel.parameters])
+            energies.append(v @ (numeric(kernel.graph, "mass")(*at)[0] @ v))
+        return energies[0] > _STANDS**2 * max(energies)
+
+    def _agrees(self, t: float, y: np.ndarray, length: float, series: np.ndarray) -> bool:
+        """Tell whether the continuation obeys the equations of motion where it lands."""
+        slope = chebyshev.chebder(series) * (2 / length)
+        rate = chebyshev.chebval(self._scaled(t, length), slope)
+        wanted = self.ode.f(t, y)
+        n = self.n
+        size = np.abs(self.ode.f(self.edge, self.states(np.array([self.edge]))[0]))
+        biggest = max(np.abs(wanted[n : 2 * n]).max(), size[n : 2 * n].max(), 1e-300)
+        return bool(np.abs(rate - wanted)[n : 2 * n].max() <= _AGREES * biggest)
