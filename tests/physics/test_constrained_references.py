@@ -134,18 +134,10 @@ def test_iftomm_pendulum_follows_its_closed_form(bob, t):
 
 
 @pytest.mark.parametrize("windows", [1, 2])
-def test_a_row_of_four_bars_passes_its_singular_configuration_or_says_that_it_stops(windows):
+@pytest.mark.parametrize("points", [11, 1001])
+def test_a_row_of_four_bars_passes_its_singular_configurations(windows, points):
     system, start = four_bars(windows)
-    try:
-        motion = st.simulate(system, span=(0, 10), start=start, points=11)
-    except st.DidNotConverge as stopped:
-        if "cannot be trusted" in str(stopped):
-            return
-        assert "singular" in str(stopped)
-        # All bars in one line, a quarter turn from upright.
-        last = stopped.solution.q[-1].reshape(-1, 2)
-        np.testing.assert_allclose(last[:, 1], 0, atol=0.05)
-        return
+    motion = st.simulate(system, span=(0, 10), start=start, points=points)
     assert motion.kinetic[0] == pytest.approx((windows + 1) / 6 + windows / 2, rel=1e-14)
     for t in (4, 10):
         x, y, vx, vy = A02[windows, t]

@@ -26,7 +26,7 @@ from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
-from stationary.solve.passing import Crossings
+from stationary.solve.passing import Crossings, refuse_forks
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
@@ -204,7 +204,8 @@ def _failure(motion: Motion, last: float) -> str:
         return say(
             f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
             f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
-            "st.Variational(step=…) may pass; throw=False returns what there is.",
+            "No velocity chooses how it goes on, or it is not known well enough: start with more, "
+            "or a little aside; throw=False returns what there is.",
         )
     if motion.status in ("jump", "chatter"):
         return say(
@@ -401,6 +402,9 @@ class _Run:
             if t == self.grid[0]:
                 if not isinstance(self.integrator, Taylor):
                     self.require_finite(y)
+                if self.state.redundant:
+                    rates = self.legs.ode(t).f(t, y)
+                    refuse_forks(self.kernel.graph, self.params, t, self.state, rates)
                 self.legs.alpha = self._rate(y, t)
                 over, y = self._begun(t, y)
                 if over:

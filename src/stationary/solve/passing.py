@@ -11,13 +11,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from stationary.derive.graph import Graph
+from stationary.errors import StatementError, say
 from stationary.lower.kernel import numeric
-from stationary.solve.consistent import projected
+from stationary.solve.consistent import State, projected, repaired
+from stationary.solve.inertia import sizes_of
 from stationary.solve.integrators import Runge, Taylor
+from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import BlowUp, Ode, Piece
 from stationary.solve.scales import scales_of
 
@@ -30,7 +36,7 @@ _EVERY, _LOW, _SUBSTEPS = 3, 0.4, 5
 
 # Degrees of the continuation, stretches that it is made from (in parts of the way that is known),
 # and the longest of them in widths of the gap.
-_DEGREES = range(6, 36)
+_DEGREES = range(8, 34, 2)
 _STRETCHES = (1.0, 0.6, 0.35)
 _LONGEST = 60.0
 
@@ -45,6 +51,9 @@ _STANDS = 1e-3
 
 # By how much, relative to the rates of the motion, the continuation may differ from the equations.
 _AGREES = 1e-4
+
+# How far aside of a start, in sizes of the coordinates, and how often, one looks for forks.
+_ASIDE, _TRIES = 1e-3, 3
 
 # Tolerance of the steps that lead to the edge, where there are no series.
 _TIGHT = 1e-13
@@ -63,6 +72,38 @@ def ranks(ode: Ode, rows: Sequence[int], times: np.ndarray, states: np.ndarray) 
     return np.sqrt(np.maximum(np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, 0], 0.0))
 
 
+def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: Any) -> None:
+    """Refuse a start at rest in a singular configuration that forces make it leave.
+
+    `y` are the rates there. Rows that say nothing new there and do so nearby are no redundant ones.
+    """
+    n = len(state.q)
+    if not state.redundant or np.any(state.v) or not np.any(np.abs(y[n : 2 * n]) > 0):
+        return
+    A = numeric(graph, "constraints", dense=True)(
+        t, state.q, state.v, np.zeros(len(graph.system.inputs)), params
+    )[2]
+    free, sizes = tangent_basis(A), sizes_of(graph, params, t, state.q)
+    chance = np.random.default_rng(0)
+    for _ in range(_TRIES):
+        move = free @ chance.standard_normal(free.shape[1])
+        q = state.q + _ASIDE * sizes * move / (np.abs(move).max() or 1.0)
+        try:
+            near = repaired(graph, params, t, q, state.v, repair=True)
+        except StatementError:
+            continue
+        if len(near.rows) > len(state.rows):
+            names = sorted(set(state.redundant) - set(near.redundant))
+            raise StatementError(
+                say(
+                    "the start is a singular configuration: several motions begin there.",
+                    f"Found that {', '.join(map(repr, names[:4]))} says nothing new there, and "
+                    "does nearby; nothing moves that would choose one of them.",
+                    "Start a little aside, or with a velocity.",
+                )
+            )
+
+
 class Crossings:
     """Looks at the pieces of a motion for singular configurations, and leads over them."""
 
@@ -78,20 +119,28 @@ class Crossings:
             self.known.append((float(piece.t[0]), y))
         times = piece.t
         if len(times) < 3:
-            inside = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
-            times = inside[:: max(1, len(inside) * _EVERY // max(piece.steps, 8 * _EVERY))]
+            times = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
+            times = times[:: max(1, len(times) * _EVERY // max(piece.steps, 8 * _EVERY))]
+        seen = len(times) * _EVERY >= piece.steps
         found = ranks(ode, self.rows, times, piece.evaluate(times)) if len(times) else np.ones(0)
         found = np.append(found, ranks(ode, self.rows, piece.t[-1:], piece.end[None, :]))
         self.full = max(self.full, found.max())
-        if found.min() >= _LOW * self.full:
+        if seen and found.min() >= _LOW * self.full:
             return None
+        best = None
         for t, start in reversed(self.known):
             way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
             if way.edge is None:
-                return None
+                break
+            best = way
             if way.long_enough:
-                return way
-        return way
+                break
+        if best is not None:
+            # What lies before this one leads to it, and not to the next.
+            self.known.clear()
+        elif np.any((found[:-1] >= _EDGE * self.full) & (found[1:] < _EDGE * self.full)):
+            raise BlowUp(float(piece.t[0]))
+        return best
 
 
 class _Way:
@@ -226,12 +275,11 @@ class _Way:
     def _continued(self, length: float) -> tuple[float, float, np.ndarray]:
         """Return the polynomial that changes least by one more degree, and by how much it does."""
         land = self.edge + 2.2 * self.width
-        sizes = self._sizes()
+        sizes = self._sizes
         best, last = (np.inf, length, np.zeros((1, self.ode.kernel.states))), None
         for degree in _DEGREES:
-            nodes = chebyshev.chebpts1(degree + 1)
-            values = self.states(self.edge + length * (nodes - 1) / 2)
-            series = chebyshev.chebfit(nodes, values, degree)
+            nodes, fit = _interpolation(degree)
+            series = fit @ self.states(self.edge + length * (nodes - 1) / 2)
             there = chebyshev.chebval(self._scaled(land, length), series)
             if last is not None:
                 change = float(np.max(np.abs(there - last) / sizes))
@@ -240,6 +288,7 @@ class _Way:
             last = there
         return best
 
+    @cached_property
     def _sizes(self) -> np.ndarray:
         """Return how large the entries of the state are."""
         n = self.n
@@ -264,7 +313,7 @@ class _Way:
             return None
         q, v = projected(kernel.graph, params, t, y[:n], y[n : 2 * n])
         made = np.concatenate([q, v, y[2 * n :]])
-        moved = np.abs(made - y) / self._sizes()
+        moved = np.abs(made - y) / self._sizes
         return made if moved.max() <= 10 * _KNOWN / _EDGE else None
 
     def _moves(self, t: float, y: np.ndarray) -> bool:
@@ -286,3 +335,10 @@ class _Way:
         size = np.abs(self.ode.f(self.edge, self.states(np.array([self.edge]))[0]))
         biggest = max(np.abs(wanted[n : 2 * n]).max(), size[n : 2 * n].max(), 1e-300)
         return bool(np.abs(rate - wanted)[n : 2 * n].max() <= _AGREES * biggest)
+
+
+@lru_cache(maxsize=64)
+def _interpolation(degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes in (−1, 1), and the matrix that makes a series of values there."""
+    nodes = chebyshev.chebpts1(degree + 1)
+    return nodes, np.linalg.inv(chebyshev.chebvander(nodes, degree))
