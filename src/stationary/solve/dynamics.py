@@ -510,8 +510,8 @@ class _Run:
     @cached_property
     def _crossings(self) -> Crossings | None:
         """What looks for singular configurations; a variational step goes over them by itself."""
-        small = self.kernel.size <= EXAMINE_UP_TO
-        looks = small and self.kernel.rows and not isinstance(self.integrator, Variational)
+        several = len(self.state.rows) > 1 and self.kernel.size <= EXAMINE_UP_TO
+        looks = several and not isinstance(self.integrator, Variational)
         return Crossings(self.state.rows) if looks else None
 
     def _outputs(self, after: float, until: float) -> np.ndarray:

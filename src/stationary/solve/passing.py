@@ -32,7 +32,7 @@ from stationary.solve.scales import scales_of
 _EDGE = 0.03
 
 # One step of so many is looked at; where less than this is left, all are, at so many instants.
-_EVERY, _LOW, _SUBSTEPS = 3, 0.4, 5
+_EVERY, _LOW, _SUBSTEPS = 5, 0.25, 5
 
 # Degrees of the continuation, stretches that it is made from (in parts of the way that is known),
 # and the longest of them in widths of the gap.
@@ -120,8 +120,8 @@ class Crossings:
         times = piece.t
         if len(times) < 3:
             times = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
-            times = times[:: max(1, len(times) * _EVERY // max(piece.steps, 8 * _EVERY))]
-        seen = len(times) * _EVERY >= piece.steps
+            times = times[:: max(1, len(times) * _EVERY // max(piece.steps, 5 * _EVERY))]
+        seen = len(times) * 2 * _EVERY >= piece.steps
         found = ranks(ode, self.rows, times, piece.evaluate(times)) if len(times) else np.ones(0)
         found = np.append(found, ranks(ode, self.rows, piece.t[-1:], piece.end[None, :]))
         self.full = max(self.full, found.max())
@@ -130,7 +130,7 @@ class Crossings:
         best = None
         for t, start in reversed(self.known):
             way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
-            if way.edge is None:
+            if np.isnan(way.edge):
                 break
             best = way
             if way.long_enough:
@@ -152,8 +152,8 @@ class _Way:
     ):  # fmt: skip
         self.ode, self.rows, self.start, self.n = ode, rows, t, ode.kernel.size
         self.pieces: list[Piece] = []
-        self.edge: float | None = None
-        self.width = 0.0
+        # Not a number where nothing is lost on this way.
+        self.edge, self.width = np.nan, 0.0
         n, params = self.n, ode.p[: ode.kernel.parameters]
         q, v = projected(ode.kernel.graph, params, t, y[:n], y[n : 2 * n])
         y = np.concatenate([q, v, y[2 * n :]])
@@ -171,7 +171,7 @@ class _Way:
     @property
     def long_enough(self) -> bool:
         """Whether much more of the way is known than is to be leapt over."""
-        return self.edge is not None and self.edge - self.start > _LONG * self.width
+        return self.edge - self.start > _LONG * self.width
 
     def states(self, times: np.ndarray) -> np.ndarray:
         """Return states at times of the stretch, in any order."""
@@ -230,11 +230,11 @@ class _Way:
         """
         made = self._over(end)
         if made is None:
-            raise BlowUp(float(self.edge or self.start))
+            raise BlowUp(self.edge)
         return made
 
     def _over(self, end: float) -> Piece | None:
-        if self.edge is None or not np.isfinite(self.width):
+        if not np.isfinite(self.width):
             return None
         several = [
             self._continued(min(part * (self.edge - self.start), _LONGEST * self.width))
@@ -244,12 +244,12 @@ class _Way:
         land = self._other_side(length, series)
         if error > _KNOWN or land is None:
             return None
-        y = self._landed(land, chebyshev.chebval(self._scaled(land, length), series))
+        y = self._landed(land, _at(self._scaled(land, length), series))
         if y is None or not self._agrees(land, y, length, series):
             return None
         # Where the span ends within, so does the motion.
         stop = min(land, end)
-        last = y if stop == land else chebyshev.chebval(self._scaled(stop, length), series)
+        last = y if stop == land else _at(self._scaled(stop, length), series)
 
         def evaluate(times: np.ndarray) -> np.ndarray:
             made = chebyshev.chebval(self._scaled(times, length), series).T
@@ -342,3 +342,7 @@ def _interpolation(degree: int) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes in (−1, 1), and the matrix that makes a series of values there."""
     nodes = chebyshev.chebpts1(degree + 1)
     return nodes, np.linalg.inv(chebyshev.chebvander(nodes, degree))
+
+
+def _at(x: float, series: np.ndarray) -> np.ndarray:
+    return np.asarray(chebyshev.chebval(x, series))
