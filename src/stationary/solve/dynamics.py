@@ -512,7 +512,7 @@ class _Run:
         """What looks for singular configurations; a variational step goes over them by itself."""
         several = len(self.state.rows) > 1 and self.kernel.size <= EXAMINE_UP_TO
         looks = several and not isinstance(self.integrator, Variational)
-        return Crossings(self.state.rows) if looks else None
+        return Crossings(len(self.state.rows)) if looks else None
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

@@ -9,7 +9,6 @@ where these are regular again.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -59,17 +58,17 @@ _ASIDE, _TRIES = 1e-3, 3
 _TIGHT = 1e-13
 
 
-def ranks(ode: Ode, rows: Sequence[int], times: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Return how far rows of A, each of length one, are from losing rank at several times."""
+def ranks(ode: Ode, rank: int, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Return how far the rows of A, each of length one, are from losing their rank."""
     kernel, n, count = ode.kernel, ode.kernel.size, len(times)
     u = np.zeros((len(kernel.signature), count))
     p = ode.p[: kernel.parameters]
     q, v = states[:, :n].T, states[:, n : 2 * n].T
     made = np.asarray(kernel.graph.constraints(times[None, :], q, v, u, p)[2])
-    A = np.moveaxis(made.reshape(made.shape[0], count, n), 1, 0)[:, list(rows)]
+    A = np.moveaxis(made.reshape(made.shape[0], count, n), 1, 0)
     A = np.where(np.isfinite(A), A, 0.0)
     A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, 0], 0.0))
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -rank], 0.0))
 
 
 def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: Any) -> None:
@@ -107,8 +106,8 @@ def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: An
 class Crossings:
     """Looks at the pieces of a motion for singular configurations, and leads over them."""
 
-    def __init__(self, rows: Sequence[int]):
-        self.rows, self.full = rows, 0.0
+    def __init__(self, rank: int):
+        self.rank, self.full = rank, 0.0
         self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=3)
 
     def look(self, ode: Ode, y: np.ndarray, piece: Piece, grid: np.ndarray) -> _Way | None:
@@ -122,14 +121,14 @@ class Crossings:
             times = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
             times = times[:: max(1, len(times) * _EVERY // max(piece.steps, 5 * _EVERY))]
         seen = len(times) * 2 * _EVERY >= piece.steps
-        found = ranks(ode, self.rows, times, piece.evaluate(times)) if len(times) else np.ones(0)
-        found = np.append(found, ranks(ode, self.rows, piece.t[-1:], piece.end[None, :]))
+        found = ranks(ode, self.rank, times, piece.evaluate(times)) if len(times) else np.ones(0)
+        found = np.append(found, ranks(ode, self.rank, piece.t[-1:], piece.end[None, :]))
         self.full = max(self.full, found.max())
         if seen and found.min() >= _LOW * self.full:
             return None
         best = None
         for t, start in reversed(self.known):
-            way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
+            way = _Way(ode, self.rank, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
             if np.isnan(way.edge):
                 break
             best = way
@@ -147,10 +146,10 @@ class _Way:
     """The regular stretch before a singular configuration, as a function of time."""
 
     def __init__(
-        self, ode: Ode, rows: Sequence[int], t: float, y: np.ndarray, after: float, until: float,
+        self, ode: Ode, rank: int, t: float, y: np.ndarray, after: float, until: float,
         full: float,
     ):  # fmt: skip
-        self.ode, self.rows, self.start, self.n = ode, rows, t, ode.kernel.size
+        self.ode, self.wanted, self.start, self.n = ode, rank, t, ode.kernel.size
         self.pieces: list[Piece] = []
         # Not a number where nothing is lost on this way.
         self.edge, self.width = np.nan, 0.0
@@ -185,14 +184,14 @@ class _Way:
 
     def rank(self, t: float) -> float:
         """Return how far rows are from losing rank at a time."""
-        return float(ranks(self.ode, self.rows, np.array([t]), self.states(np.array([t])))[0])
+        return float(ranks(self.ode, self.wanted, np.array([t]), self.states(np.array([t])))[0])
 
     def _find_edge(self, after: float, full: float) -> None:
         """Find the last regular time, and how far behind it the rank is lost."""
         times = np.unique(np.concatenate([p.t for p in self.pieces]))
         fine = np.linspace(times[:-1], times[1:], _SUBSTEPS, endpoint=False).ravel(order="F")
         times = np.append(fine, times[-1])
-        left = ranks(self.ode, self.rows, times, self.states(times))
+        left = ranks(self.ode, self.wanted, times, self.states(times))
         full = max(full, left.max())
         regular = left >= _EDGE * full
         # The first time after a regular one at which the rank is all but lost.
@@ -262,7 +261,7 @@ class _Way:
         """Return a time behind the gap; None where the motion stands still in it."""
         times = np.linspace(self.edge, self.edge + 3 * self.width, 49)
         states = chebyshev.chebval(self._scaled(times, length), series).T
-        left = ranks(self.ode, self.rows, times, states)
+        left = ranks(self.ode, self.wanted, times, states)
         lowest = int(np.argmin(left))
         again = np.flatnonzero(left[lowest:] >= 0.9 * left[0])
         if not len(again) or not self._moves(times[lowest], states[lowest]):
