@@ -20,7 +20,7 @@ from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
 from stationary.solve.edges import edge
 from stationary.solve.events import Ending, Event, Watch, as_events
-from stationary.solve.evidence import with_evidence
+from stationary.solve.evidence import failure, with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
@@ -184,51 +184,8 @@ def simulate(
         # A step may have jumped over something.
         motion = proven(True)
     if throw and not motion.success and motion.status != "interrupted":
-        raise DidNotConverge(_failure(motion, last), status=motion.status, solution=motion)
+        raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
     return motion
-
-
-def _failure(motion: Motion, last: float) -> str:
-    found = motion.status.message[0].upper() + motion.status.message[1:]
-    if motion.status in ("inaccurate", "violated"):
-        return say(
-            "the motion cannot be trusted.",
-            f"{found}; the motion is error.solution.",
-            "Take a shorter step or another method; throw=False returns it as it is."
-            if "Variational" in motion.method and motion.status == "inaccurate"
-            else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
-            if motion.status == "inaccurate"
-            else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",
-        )
-    if motion.status == "singular":
-        return say(
-            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
-            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
-            "No velocity chooses how it goes on, or it is not known well enough: start with more, "
-            "or a little aside; throw=False returns what there is.",
-        )
-    if motion.status in ("jump", "chatter"):
-        return say(
-            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
-            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
-            "Let it change over a short time, or give two motions, one from the end of the other."
-            if motion.status == "jump"
-            else "End the motion before, or smooth what switches, as st.tanh(x/small) for "
-            "st.sign(x); throw=False returns what there is.",
-        )
-    if "reaches zero" in found:
-        return say(
-            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
-            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
-            "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
-            "st.sqrt(x**2 + small**2) for x; throw=False returns what there is.",
-        )
-    return say(
-        f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
-        f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
-        "Check the signs of the energies, or ask for a shorter span; throw=False returns what "
-        "there is.",
-    )
 
 
 @lru_cache(maxsize=8)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import say
 from stationary.lower.kernel import numeric, sampled
 from stationary.result.motion import Motion
 from stationary.result.status import Status
@@ -143,3 +144,47 @@ def _broken(motion: Motion, few: np.ndarray) -> str:
     )
     told = ": they agreed at the start alone" if set(names) & set(motion.redundant) else ""
     return f"{several} violated by up to {R.max():.1e}{told}"
+
+
+def failure(motion: Motion, last: float) -> str:
+    """Say in three parts why a motion cannot be trusted, or ends early."""
+    found = motion.status.message[0].upper() + motion.status.message[1:]
+    if motion.status in ("inaccurate", "violated"):
+        return say(
+            "the motion cannot be trusted.",
+            f"{found}; the motion is error.solution.",
+            "Take a shorter step or another method; throw=False returns it as it is."
+            if "Variational" in motion.method and motion.status == "inaccurate"
+            else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
+            if motion.status == "inaccurate"
+            else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",
+        )
+    if motion.status == "singular":
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            "No velocity chooses how it goes on, or it is not known well enough: start with more, "
+            "or a little aside; throw=False returns what there is.",
+        )
+    if motion.status in ("jump", "chatter"):
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            "Let it change over a short time, or give two motions, one from the end of the other."
+            if motion.status == "jump"
+            else "End the motion before, or smooth what switches, as st.tanh(x/small) for "
+            "st.sign(x); throw=False returns what there is.",
+        )
+    if "reaches zero" in found:
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
+            "st.sqrt(x**2 + small**2) for x; throw=False returns what there is.",
+        )
+    return say(
+        f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+        f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+        "Check the signs of the energies, or ask for a shorter span; throw=False returns what "
+        "there is.",
+    )
