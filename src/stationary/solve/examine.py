@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
@@ -14,6 +15,7 @@ from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.solve.growth import changes_with_time, judged
 from stationary.solve.linear import Saddle, independent_rows, shared_multipliers
+from stationary.solve.newton import Ending, Place
 
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
 # energy nearby does.
@@ -24,15 +26,8 @@ _SUSPICIOUS_LARGE = 1e-7
 # How far from a point the energy is looked at, relative to its extent.
 _NEAREST, _FARTHEST = 1e-8, 0.1
 
-_MESSAGES = {
-    "balanced": "all forces balance",
-    "saddle": "forces balance, but the energy has no minimum there",
-    "stalled": "Newton's method stopped making progress",
-    "too many steps": "Newton's method took too many steps",
-    "unbounded": "the energy goes down for ever",
-    "infeasible": "contacts cannot all stay open or closed",
-    "not finite": "forces or constraints are not finite",
-}
+# Last digits by which a stiffness is known: sums of many terms lose a few.
+_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ class Examination:
         rows = self.limits[1]
         if not len(self.active) or not np.all(np.isfinite(rows.data)):
             return np.arange(len(self.active))
-        return independent_rows(rows)
+        return independent_rows(rows, self.search.metric)
 
     @property
     def redundant(self) -> tuple[str, ...]:
@@ -81,7 +76,35 @@ class Examination:
         H = self.hessian
         rows = self.limits[1]
         some = rows if len(self.kept) == len(self.active) else rows.tocsr()[self.kept]
-        return self.search.saddle((H + H.T) / 2, some)
+        return Saddle((H + H.T) / 2, some, lengths=self.search.metric)
+
+    @cached_property
+    def rounding(self) -> np.ndarray:
+        """Below which size each of the smallest eigenvalues is rounding.
+
+        The stiffness is evaluated again with last digits of the coordinates and of the multipliers
+        changed: what that changes is not known.
+        """
+        search, (values, vectors) = self.search, self.saddle.smallest
+        rng, changes = np.random.default_rng(4), [np.zeros(len(values))]
+        digit = _DIGITS * np.spacing(np.abs(self.q)) + 1e-14 * search.neighbourhood(self.q)
+        for _ in range(3):
+            q = self.q + digit * rng.uniform(-1, 1, len(self.q))
+            lam = self.lam * (1 + _DIGITS * np.finfo(float).eps * rng.uniform(-1, 1, len(self.lam)))
+            change = search.hessian(q, lam, self.active) - self.hessian
+            changes.append(np.abs(np.sum(vectors * (change @ vectors), axis=0)))
+        return self.saddle.rounding(vectors) + 8 * np.max(changes, axis=0)
+
+    @cached_property
+    def inertia(self) -> tuple[int, int, int]:
+        """Number of positive, negative and zero eigenvalues of the stiffness on the tangent."""
+        saddle = self.saddle
+        values, free = saddle.smallest[0], saddle.n - len(self.kept)
+        zero = int(np.sum(np.abs(values) <= self.rounding))
+        negative = int(np.sum(values < -self.rounding))
+        if len(values) < free and (negative == len(values) or not len(values)):
+            negative = saddle.shifted(2 * np.max(self.rounding, initial=0.0)).negative
+        return free - negative - zero, negative, zero
 
     # -- the energy nearby ------------------------------------------------------------------------
 
@@ -113,17 +136,20 @@ class Examination:
     def weak(self) -> list[tuple[np.ndarray, float]]:
         """Directions in which the stiffness does not tell, and how far off the balance may be."""
         values, vectors = self.saddle.smallest
-        stiffest = max(self.search.stiffest, np.abs(values).max(initial=0.0))
+        reach = self.search.neighbourhood(self.q)
+        stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness)
+        stiffest = float(np.max(stiffest * reach**2, initial=0.0))
         # Per square of the largest move: a slow mode of many coordinates is no weak one.
-        values = values / np.abs(vectors).max(axis=0, initial=1e-300) ** 2
+        values = values / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300) ** 2
         share = _SUSPICIOUS if self.saddle.dense else _SUSPICIOUS_LARGE
         some = values <= share * stiffest
         values, vectors = values[some], vectors[:, some]
         left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
+        vectors = vectors / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.nan_to_num(np.abs(left @ vectors / values), nan=0.0, posinf=0.0)
         # The first of the largest entries goes up: what is found does not depend on chance.
-        first = np.argmax(np.abs(vectors) > 0.9 * np.abs(vectors).max(axis=0, initial=0.0), axis=0)
+        first = np.argmax(np.abs(vectors / reach[:, None]) > 0.9, axis=0)
         vectors = vectors * np.sign(vectors[first, np.arange(len(values))])
         ways = [(way, float(o)) for way, o in zip(vectors.T, off)]
         flat = np.flatnonzero(np.abs(values) <= share * stiffest)
@@ -138,11 +164,10 @@ class Examination:
 
         Where it falls, it is followed as far as it goes on falling, or as the point is large.
         """
-        extent = self.search.extent or 1.0
-        way = way / np.abs(way).max()
-        step = max(_NEAREST * extent, min(100 * off, 1e-3 * extent))
-        found = 0.0, self.q
-        while step < _FARTHEST * (extent if found[0] else max(extent, 1.0)):
+        way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
+        step = max(_NEAREST, min(100 * off, 1e-3))
+        found, farthest = (0.0, self.q), 1.0
+        while step < farthest:
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
                 break
@@ -150,7 +175,7 @@ class Examination:
             if rise > self._noise or rise >= found[0] and found[0]:
                 return (rise, there) if not found[0] else found
             if rise < -self._noise:
-                found = rise, there
+                found, farthest = (rise, there), max(_FARTHEST, 16 * step)
             step *= 4
         return found
 
@@ -164,7 +189,7 @@ class Examination:
     def _noise(self) -> float:
         """Rounding of the energy: how it scatters where it cannot change."""
         rng = np.random.default_rng(2)
-        tiny = 1e-11 * (self.search.extent or 1.0)
+        tiny = 1e-11 * self.search.neighbourhood(self.q)
         scatter = [
             abs(self._rise(self.q + tiny * rng.standard_normal(len(self.q)))) for _ in range(4)
         ]
@@ -173,42 +198,34 @@ class Examination:
 
     def _through(self, there: np.ndarray) -> bool:
         """Tell whether a configuration passes through a contact that is open."""
-        gaps = self.search.levels(there)[self.search.balance.rows :]
-        return bool(np.min(gaps, initial=0.0) < -1e-12 * (self.search.extent or 1.0))
+        rows = self.search.balance.rows
+        gaps, B = self.search.limits(there, np.arange(rows, rows + self.search.balance.gaps))
+        return bool(np.any(gaps < -self.search.small(there, B, 1e-12)))
 
     @cached_property
     def free(self) -> np.ndarray:
         """Directions in which the system can be moved and still rests, one per row."""
-        saddle = self.saddle
-        if not saddle.dense:
-            return np.empty((0, saddle.n))
-        values, vectors = saddle.tangent_eigenvalues
-        flat = vectors[:, np.abs(values) <= saddle.tiny]
+        values, vectors = self.saddle.smallest
+        flat = vectors[:, np.abs(values) <= self.rounding]
         slides = [self._slides(way, flat) for way in flat.T]
-        return flat.T[slides] if len(slides) else np.empty((0, saddle.n))
+        return flat.T[slides] if len(slides) else np.empty((0, self.saddle.n))
 
     def _slides(self, way: np.ndarray, flat: np.ndarray) -> bool:
         """Tell whether there is another equilibrium in a direction: a family, no flat minimum."""
-        search, extent = self.search, self.search.extent or 1.0
-        q, lam = self.q + 1e-2 * extent * way / np.abs(way).max(), self.lam[self.kept]
-        active = self.active[self.kept]
+        search, active = self.search, self.active[self.kept]
+        reach = search.neighbourhood(self.q)
+        q, lam = self.q + 1e-2 * way / np.abs(way / reach).max(), self.lam[self.kept]
         for _ in range(12):
-            g, _ = search.forces(q)
-            c, A = search.limits(q, active)
-            if not np.all(np.isfinite(g)):
+            place = Place(search, q, lam, active)
+            if not place.finite:
                 return False
-            left = g - A.T @ lam
-            size = max(search.stiffest * extent, np.abs(g).max(initial=0.0), 1e-300)
-            if np.abs(left).max() <= 1e-11 * size and np.abs(c).max(initial=0.0) <= 1e-11 * extent:
+            if search.left_over(place) <= 1:
                 return True
             # Across the flat directions only: along them a flat minimum would be found again.
-            H = search.hessian(q, lam, active).toarray()
-            across = np.eye(len(q)) - flat @ flat.T
-            top = np.hstack([H @ across, -A.toarray().T])
-            bottom = np.hstack([A.toarray() @ across, np.zeros((len(active), len(active)))])
-            known = -np.concatenate([left, c])
-            move = np.linalg.lstsq(np.vstack([top, bottom]), known, rcond=1e-11)[0]
-            q, lam = q + across @ move[: len(q)], lam + move[len(q) :]
+            rows = sparse.vstack([place.A, flat.T])
+            known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
+            move, minus = Saddle(place.H, rows.tocsc()).solve(-place.left, known)
+            q, lam = q + move, lam - minus[: len(lam)]
         return False
 
     # -- the result -------------------------------------------------------------------------------
@@ -216,7 +233,7 @@ class Examination:
     @cached_property
     def minimum(self) -> bool | None:
         """Whether the energy has a minimum there; None where the forces have none."""
-        return self.saddle.signs[1] == 0 and self.lower is None if self.conservative else None
+        return self.inertia[1] == 0 and self.lower is None if self.conservative else None
 
     @cached_property
     def frozen(self) -> str | None:
@@ -256,7 +273,7 @@ class Examination:
             for u, (kind, content), value in values
         }
 
-    def wrapped(self, status: str) -> Equilibrium:
+    def wrapped(self, status: Ending) -> Equilibrium:
         """Return the result, with its evidence."""
         search, q = self.search, self.q
         g, energy = search.forces(q)
@@ -269,6 +286,9 @@ class Examination:
         if len(gaps):
             residual["gap"] = float(max(0.0, -gaps.min()))
         finite = bool(np.all(np.isfinite(self.hessian.data)))
+        # Large systems take long; where forces do not balance, signs say nothing.
+        balanced = status in (Ending.BALANCED, Ending.SADDLE)
+        known = finite and (balanced or self.saddle.dense)
         return Equilibrium(
             system=search.system,
             graph=search.balance.graph,
@@ -279,15 +299,15 @@ class Examination:
             t=search.t,
             lam=Multipliers.of(search.full(self.lam, self.active), search.layout),
             energy=energy if search.has_energy(q) else self._potential(),
-            eigenvalues=self.saddle.smallest[0] if finite else np.empty(0),
-            inertia=self.saddle.signs if finite else (0, 0, 0),
+            eigenvalues=self.saddle.smallest[0] if known else np.empty(0),
+            inertia=self.inertia if known else (0, 0, 0),
             stability=self.stability
-            if finite and status in ("balanced", "saddle")
+            if finite and status in (Ending.BALANCED, Ending.SADDLE)
             else Status(Stability.UNDECIDED, "forces do not balance there"),
             frozen=self.frozen,
-            free=self.free if finite and status == "balanced" else np.empty((0, len(q))),
+            free=self.free if finite and status is Ending.BALANCED else np.empty((0, len(q))),
             residual=residual,
             redundant=self.redundant,
-            status=Status(status, _MESSAGES[status]),
+            status=Status(str(status), status.value),
             steps=search.steps,
         )

@@ -11,6 +11,7 @@ import numpy as np
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve import gate
 from stationary.solve.intervals import NoEnclosure
+from stationary.solve.newton import Ending
 from stationary.solve.search import Search
 from stationary.solve.subdivision import Proof, Subdivision
 from stationary.solve.swarm import Swarm, graph_at_rest
@@ -383,7 +384,7 @@ class Hunt:
         search.steps = 0
         search.prepare(begin)
         q, lam, status = search.newton(begin, self.active)
-        if status != "balanced" or not self.box.same(q, begin):
+        if status is not Ending.BALANCED or not self.box.same(q, begin):
             if not self.swarm.is_zero(w[None], 1e-10)[0]:
                 self.complete = False
                 self.lacks.append(f"the search next to an equilibrium ended: {status}")
@@ -396,7 +397,7 @@ class Hunt:
             return None
         # The forces at work are those a tenth of the box away: nearby there may be none.
         aside = q + 0.1 * np.where(q > self.box.middle, -self.box.size, self.box.size)
-        rest = gate.judged(search.wrapped(q, lam, "balanced", self.active), start=aside)
+        rest = gate.judged(search.wrapped(q, lam, Ending.BALANCED, self.active), start=aside)
         if rest.status != "balanced":
             self.complete = False
             self.lacks.append(f"an equilibrium was left out: {rest.status.message}")

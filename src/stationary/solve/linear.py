@@ -1,4 +1,10 @@
-"""Linear algebra of saddle points: factor, solve, count signs, find eigenvalues on the tangent."""
+"""Linear algebra of saddle points: rows and what they leave free, steps, signs, eigenvalues.
+
+The matrix of a balance under constraints is [[H, Aᵀ], [A, 0]]. Small ones are taken apart by
+orthogonal transformations. Large ones are factored sparse: without pivoting in an order that keeps
+a band, where the factors themselves show that no digits were lost, else with pivoting. Signs of
+eigenvalues come from congruences only, by Sylvester's law.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +14,306 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.linalg import lapack, qr
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.linalg import lapack, qr, svd
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
 from stationary.derive.order import saddle_order
 
 # Up to this many unknowns dense factorizations are faster.
 DENSE_UP_TO = 100
 
-# Up to this many unknowns rows are examined for redundancy.
+# Up to this many unknowns rows are examined for redundancy one by one.
 EXAMINE_UP_TO = 600
 
-# A row whose part that is independent of the rows before it is smaller than this adds nothing.
+# Rows and columns scaled to one, a row whose part that is independent of the others is smaller
+# than this adds nothing: closer to a singular configuration rounding decides, not geometry.
 _RANK = 1e-9
 
 # The same by the squares of sparse factors, and what keeps these from breaking off.
 _RANK_SPARSE, _TRACE = 1e-11, 1e-13
 
-# Steps that give back the digits which factors without pivoting lose.
-_REFINEMENTS = 2
+# Without pivoting, factors may be this many times larger than their matrix: rounding grows alike.
+_GROWTH = 1e5
 
 # A matrix whose inverse is this many times smaller than it should be is singular.
 _SINGULAR = 1e-14
 
-# Eigenvalues found for systems too large for all of them.
-_FEW = 6
+# A direction whose stiffness is this small beside the stiffness of its coordinates has none that
+# could be told from rounding: steps do not divide by less.
+SOFTEST = 1e-12
+
+# Eigenvalues found for systems too large for all of them, and most that are asked for.
+_FEW, _MANY = 6, 60
+
+# An eigenpair is one if it leaves this much over, relative to the stiffness of its coordinates.
+_PAIR = 1e-9
+
+# Most unknowns for which a failure of the sparse eigenvalues is made good by dense ones.
+_DENSE_EIGENVALUES_UP_TO = 3000
+
+# Patterns whose order is remembered.
+_MOST_ORDERS = 8
+
+# Unknowns eliminated together where signs are counted, and how much smaller than what they are
+# coupled to pivots may be before they wait.
+_BLOCK, _WAITS = 24, 0.05
+
+
+def dense(X: Any) -> np.ndarray:
+    """Return a matrix as an array."""
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+def _scaled(A: Any, lengths: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of size one over coordinates in units of lengths, and both sets of factors.
+
+    Rank is then the same in whatever units rows and coordinates are stated.
+    """
+    matrix = dense(A)
+    columns = np.ones(matrix.shape[1]) if lengths is None else lengths
+    sizes = np.abs(matrix * columns).max(axis=1, initial=0.0)
+    rows = 1 / np.where(sizes > 0, sizes, 1.0)
+    return matrix * rows[:, None] * columns, rows, columns
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+class Rows:
+    """Rows A of constraints at one place: their rank, what they push on and what they leave free.
+
+    Redundant rows are no trouble: everything is least in the mean of coordinates in units of
+    lengths.
+    """
+
+    def __init__(self, A: Any, lengths: np.ndarray | None = None):
+        scaled, self.scale_rows, self.scale = _scaled(A, lengths)
+        self._left, sizes, right = svd(scaled, full_matrices=True, check_finite=False)
+        self.rank = int(np.sum(sizes > _RANK * sizes.max(initial=0.0)))
+        self._sizes = sizes[: self.rank]
+        self._left = self._left[:, : self.rank]
+        self._held, self._free = right[: self.rank].T, right[self.rank :].T
+
+    @cached_property
+    def tangent(self) -> np.ndarray:
+        """A basis of the moves that are free, one per column, orthonormal if scaled."""
+        return self.scale[:, None] * self._free
+
+    def correction(self, c: np.ndarray) -> np.ndarray:
+        """Return the least move d with A d = −c."""
+        return -self.scale * (self._held @ (self._left.T @ (self.scale_rows * c) / self._sizes))
+
+    def multipliers(self, force: np.ndarray) -> np.ndarray:
+        """Return the least λ for which Aᵀλ is nearest to a force."""
+        return self.scale_rows * (self._left @ (self._held.T @ (self.scale * force) / self._sizes))
+
+
+def orthonormal(Z: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of the same space."""
+    return np.linalg.qr(Z)[0]
+
+
+def tangent_basis(A: Any, lengths: np.ndarray | None = None) -> np.ndarray:
+    """Return an orthonormal basis of the motions that rows A leave free, one per column."""
+    m, n = A.shape
+    if not m:
+        return np.eye(n)
+    scaled, _, columns = _scaled(A, lengths)
+    # Orthogonal triangles with pivoting: a tenth of the work of singular values.
+    Q, R, _ = qr(scaled.T, pivoting=True, check_finite=False)
+    sizes = np.abs(np.diag(R))
+    rank = int(np.sum(sizes > _RANK * sizes.max(initial=0.0)))
+    return Q[:, rank:] if lengths is None else orthonormal(columns[:, None] * Q[:, rank:])
+
+
+def independent_rows(A: Any, lengths: np.ndarray | None = None) -> np.ndarray:
+    """Return rows that are independent; of dependent ones the first are kept."""
+    if sparse.issparse(A) and sum(A.shape) > EXAMINE_UP_TO:
+        return _independent_sparse(A.tocsr() if lengths is None else A.tocsr().multiply(lengths))
+    matrix = _scaled(A, lengths)[0]
+    kept: list[int] = []
+    basis = np.zeros((0, matrix.shape[1]))
+    for i, row in enumerate(matrix):
+        rest = row.copy()
+        for _ in range(2):
+            rest -= basis.T @ (basis @ rest)
+        if np.linalg.norm(rest) > _RANK * max(np.linalg.norm(row), 1e-300):
+            kept.append(i)
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
+    return np.array(kept, dtype=int)
+
+
+def _independent_sparse(A: Any) -> np.ndarray:
+    """Return independent rows by the pivots of [[I, Aᵀ], [A, 0]].
+
+    In an order that puts every row behind its coordinates, the pivot of a row is minus the square
+    of its distance from the rows before it: the orthogonalization of Gram and Schmidt, sparse.
+    """
+    A = sparse.csr_matrix(A)
+    m, n = A.shape
+    sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+    if not np.all(sizes > 0):
+        some = np.flatnonzero(sizes > 0)
+        return some[_independent_sparse(A[some])] if len(some) else some
+    A = sparse.diags(1 / sizes) @ A
+    order = saddle_order(sparse.eye(n, format="csc"), A)
+    # A trace in the corner keeps the factors from breaking off where a row adds nothing.
+    corner = sparse.diags(np.full(m, -_TRACE))
+    K = sparse.bmat([[sparse.eye(n), A.T], [A, corner]], format="csc")[order][:, order].tocsc()
+    pivots = np.empty(n + m)
+    pivots[order] = _in_order(K).U.diagonal()
+    return np.flatnonzero(pivots[n:] < -(_TRACE + _RANK_SPARSE))
+
+
+def shared_multipliers(A: Any, lam: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the smallest multipliers with the same Aᵀλ; only rows `kept` are independent."""
+    A = A.tocsr()
+    dropped = np.setdiff1d(np.arange(A.shape[0]), kept)
+    saddle = Saddle(sparse.eye(A.shape[1], format="csc"), A[kept])
+    # How every other row is a sum of those: what can be shared without a change of the force.
+    idle = np.zeros((A.shape[0], len(dropped)))
+    for k, row in enumerate(dropped):
+        idle[kept, k] = saddle.solve(A[[row]].toarray().ravel(), np.zeros(len(kept)))[1]
+        idle[row, k] = -1.0
+    return lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0]
+
+
+# -- factors ---------------------------------------------------------------------------------------
+
+
+def _order_of(H: Any, A: Any) -> np.ndarray:
+    """Return the order of a saddle point; those of the last patterns are remembered."""
+    H, A = sparse.csc_matrix(H), sparse.csc_matrix(A)
+    key = (A.shape, *(x.tobytes() for x in (H.indptr, H.indices, A.indptr, A.indices)))
+    if key not in _orders:
+        if len(_orders) >= _MOST_ORDERS:
+            _orders.pop(next(iter(_orders)), None)
+        _orders[key] = saddle_order(H, A)
+    return _orders[key]
+
+
+_orders: dict[tuple, np.ndarray] = {}
+
+
+def _in_order(K: Any) -> Any:
+    """Factor a symmetric matrix in the order in which it stands, without pivoting."""
+    settings: dict[str, Any] = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
+    return splu(K, **settings, options={"SymmetricMode": True})
+
+
+def _diagonal_scale(K: Any) -> np.ndarray:
+    """Return factors that bring the largest entry of every row of a symmetric matrix near one."""
+    d, sizes = np.ones(K.shape[0]), sparse.coo_matrix(abs(K))
+    for _ in range(3):
+        most = np.zeros(len(d))
+        np.maximum.at(most, sizes.row, sizes.data * d[sizes.row] * d[sizes.col])
+        d = d / np.sqrt(np.where(most > 0, most, 1.0))
+    return d
+
+
+class _Sparse:
+    """Factors of a sparse symmetric matrix that know how many digits they lost."""
+
+    def __init__(self, K: Any, order: np.ndarray):
+        self.d = _diagonal_scale(K)
+        self.scaled = (sparse.diags(self.d) @ K @ sparse.diags(self.d)).tocsc()
+        self.order = order
+        self.finite = bool(np.all(np.isfinite(self.scaled.data)))
+
+    @cached_property
+    def _ordered(self) -> Any:
+        return self.scaled[self.order][:, self.order].tocsc()
+
+    @cached_property
+    def unpivoted(self) -> Any:
+        """Factors without pivoting, or None where these are too large to be believed."""
+        if not self.finite:
+            return None
+        try:
+            factors = _in_order(self._ordered)
+        except RuntimeError:
+            return None
+        size = len(self.d)
+        if not np.array_equal(factors.perm_r, np.arange(size)):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            growth = (abs(factors.L) @ (abs(factors.U) @ np.ones(size))).max(initial=0.0)
+        return factors if growth < _GROWTH else None
+
+    @cached_property
+    def pivoted(self) -> Any:
+        """Factors with pivoting, or None where the matrix is singular."""
+        if not self.finite:
+            return None
+        try:
+            return splu(self._ordered)
+        except RuntimeError:
+            return None
+
+    def solve(self, known: np.ndarray, refinements: int = 1) -> np.ndarray:
+        """Solve, or return what is not finite where the matrix is singular."""
+        factors = self.pivoted if self.unpivoted is None else self.unpivoted
+        if factors is None:
+            return np.full_like(known, np.nan)
+        known = self.d * known
+        made = np.empty_like(known)
+        made[self.order] = factors.solve(known[self.order])
+        for _ in range(refinements):
+            left = known - self.scaled @ made
+            made[self.order] += factors.solve(left[self.order])
+        return self.d * made
+
+    @cached_property
+    def signs(self) -> tuple[int, int, int]:
+        """Number of positive, negative and zero eigenvalues."""
+        if not self.finite:
+            return 0, 0, len(self.d)
+        if self.unpivoted is not None:
+            pivots = self.unpivoted.U.diagonal()
+            signs = np.sign(pivots)
+            return tuple(int(np.sum(signs == s)) for s in (1, -1, 0))
+        return block_signs(self._ordered)
+
+
+def block_signs(K: Any) -> tuple[int, int, int]:
+    """Count positive, negative and zero eigenvalues of a sparse symmetric matrix, in its order.
+
+    Blocks of unknowns are eliminated in turn, in the principal axes of each. Axes along which the
+    block is small beside what couples it to the rest wait for the blocks after it: that is pivoting
+    without a loss of symmetry, so that Sylvester's law counts.
+    """
+    upper = sparse.triu(K).tocsr()
+    N = K.shape[0]
+    front, waiting, held = np.zeros((0, 0)), 0, np.zeros(0, dtype=int)
+    count = np.zeros(3, dtype=int)
+    tiny = N * np.finfo(float).eps * float(abs(K).max() if K.nnz else 0.0)
+    for first in range(0, N, _BLOCK):
+        last = min(first + _BLOCK, N)
+        rows = np.repeat(np.arange(first, last), np.diff(upper.indptr[first : last + 1]))
+        entries = slice(upper.indptr[first], upper.indptr[last])
+        columns, values = upper.indices[entries], upper.data[entries]
+        active = np.unique(np.concatenate([held, np.arange(first, last), columns]))
+        F = np.zeros((waiting + len(active),) * 2)
+        old = np.concatenate([np.arange(waiting), waiting + np.searchsorted(active, held)])
+        F[np.ix_(old, old)] = front
+        i, j = (waiting + np.searchsorted(active, k) for k in (rows, columns))
+        F[i, j] += values
+        F[j, i] = F[i, j]
+        complete = waiting + last - first
+        pivots, axes = np.linalg.eigh(F[:complete, :complete])
+        coupled = F[complete:, :complete] @ axes
+        # What is rounding waits until the end, and is zero then.
+        goes = np.abs(pivots) > np.maximum(_WAITS * np.abs(coupled).max(axis=0, initial=0.0), tiny)
+        if last == N:
+            count[2] = int(np.sum(~goes))
+        count[0] += int(np.sum(pivots[goes] > 0))
+        count[1] += int(np.sum(pivots[goes] < 0))
+        update = (coupled[:, goes] / pivots[goes]) @ coupled[:, goes].T
+        later = coupled[:, ~goes]
+        rest = F[complete:, complete:] - update
+        front = np.block([[np.diag(pivots[~goes]), later.T], [later, rest]])
+        waiting, held = later.shape[1], active[last - first :]
+    return int(count[0]), int(count[1]), int(count[2])
 
 
 @dataclass(frozen=True)
@@ -41,10 +322,9 @@ class Saddle:
 
     H: Any
     A: Any
-    order: np.ndarray | None = None
-    #: The largest stiffness around: one much smaller is none.
-    stiffest: float = 0.0
     corner: float = 0.0
+    #: Moves of the coordinates that count alike; all of one size where left out.
+    lengths: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -61,10 +341,10 @@ class Saddle:
         """Whether dense factorizations are used."""
         return self.n + self.m <= DENSE_UP_TO
 
-    def shifted(self, by: float) -> Saddle:
-        """Return the same with H + by·I."""
-        H = self.H + by * sparse.eye(self.n, format="csc")
-        return Saddle(H, self.A, self.order, self.stiffest)
+    def shifted(self, by: Any) -> Saddle:
+        """Return the same with H + by·I, or a diagonal instead of I."""
+        H = self.H + sparse.diags(np.broadcast_to(np.asarray(by, dtype=float), (self.n,)))
+        return Saddle(sparse.csc_matrix(H), self.A, self.corner, self.lengths)
 
     @cached_property
     def matrix(self) -> Any:
@@ -73,104 +353,118 @@ class Saddle:
         return sparse.bmat([[self.H, self.A.T], [self.A, corner]], format="csc")
 
     @cached_property
-    def _factors(self) -> Any:
-        """Factors in an order that keeps a band, without pivoting where that is possible."""
-        order = saddle_order(self.H, self.A) if self.order is None else self.order
-        K = self.matrix[order][:, order].tocsc()
-        size = abs(self.H).max() or 1.0
-        # Redundant rows: a trace in their corner keeps the factors from breaking off.
-        for trace in (0.0, 1e-12, 1e-10, 1e-8):
-            corner = np.concatenate([np.zeros(self.n), np.full(self.m, -trace / size)])[order]
-            try:
-                return order, _factored((K + sparse.diags(corner)).tocsc() if trace else K)
-            except RuntimeError:
-                continue
-        return order, None
+    def _sparse(self) -> _Sparse:
+        return _Sparse(self.matrix, _order_of(self.H, self.A))
 
     @cached_property
-    def _dense_factors(self) -> _Dense:
+    def _dense(self) -> _Dense:
         return _Dense(self.matrix.toarray())
 
-    def solve(
-        self, force: np.ndarray, gap: np.ndarray, refinements: int = _REFINEMENTS
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""
         known = np.concatenate([force, gap])
-        if self.dense:
-            made = self._dense_factors.solve(known)
-        else:
-            order, factors = self._factors
-            made = np.full_like(known, np.nan)
-            if factors is None:
-                return made[: self.n], made[self.n :]
-            made[order] = factors.solve(known[order])
-            # Refinements: without pivoting a few digits can be lost.
-            for _ in range(refinements):
-                left = known - self.matrix @ made
-                made[order] += factors.solve(left[order])
+        made = self._dense.solve(known) if self.dense else self._sparse.solve(known)
         return made[: self.n], made[self.n :]
 
     @cached_property
-    def signs(self) -> tuple[int, int, int]:
-        """Number of positive, negative and zero eigenvalues of H on the tangent space."""
+    def stiffness(self) -> np.ndarray:
+        """How stiff every coordinate is, whatever the direction."""
+        return np.asarray(abs(sparse.csc_matrix(self.H)).sum(axis=0)).ravel()
+
+    def rounding(self, vectors: np.ndarray) -> np.ndarray:
+        """Return below which size the stiffness along directions is rounding."""
+        return SOFTEST * (self.stiffness @ vectors**2)
+
+    @cached_property
+    def negative(self) -> int:
+        """Number of negative eigenvalues of H on the tangent, those that are rounding included."""
         if self.dense:
-            values = self.tangent_eigenvalues[0]
-            if not len(values):
-                return 0, 0, 0
-            zero = int(np.sum(np.abs(values) <= self.tiny))
-            negative = int(np.sum(values < -self.tiny))
-            return len(values) - zero - negative, negative, zero
-        # Sylvester: the pivots of the whole have the signs of H on the tangent space, and one
-        # positive and one negative for every row of A.
-        _, factors = self._factors
-        if factors is None:
-            return 0, 0, self.n - self.m
-        pivots = factors.U.diagonal()
-        swapped = not np.array_equal(factors.perm_r, np.arange(len(pivots)))
-        if swapped or not np.all(np.isfinite(pivots)):
-            return self._signs_by_blocks()
-        zero = int(np.sum(pivots == 0))
-        negative = int(np.sum(pivots < 0)) - self.m
-        return self.n - self.m - negative - zero, negative, zero
-
-    def _signs_by_blocks(self) -> tuple[int, int, int]:
-        values = self.smallest[0]
-        negative = int(np.sum(values < 0))
-        return self.n - self.m - negative, negative, 0
+            return int(np.sum(self.smallest[0] < 0))
+        # Sylvester: one positive and one negative sign for every row of A.
+        return self._sparse.signs[1] - self.m
 
     @cached_property
-    def tiny(self) -> float:
-        """An eigenvalue below this is rounding."""
-        values = self.tangent_eigenvalues[0]
-        return 1e-11 * max(np.abs(values).max(initial=0.0), self.stiffest, 1e-300)
-
-    @cached_property
-    def tangent_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues and vectors of H on the null space of A, dense."""
-        Z = tangent_basis(self.A)
-        if not Z.shape[1]:
-            return np.empty(0), np.empty((self.n, 0))
-        H = self.H.toarray() if sparse.issparse(self.H) else self.H
-        reduced = Z.T @ H @ Z
-        values, vectors = np.linalg.eigh((reduced + reduced.T) / 2)
-        return values, Z @ vectors
+    def definite(self) -> bool:
+        """Whether H is positive on the tangent, by more than its rounding."""
+        if self.dense:
+            values, vectors = self.smallest
+            return bool(np.all(values > self.rounding(vectors)))
+        positive, negative, _ = self.shifted(-SOFTEST * self.stiffness)._sparse.signs
+        return positive == self.n and negative == self.m
 
     @cached_property
     def smallest(self) -> tuple[np.ndarray, np.ndarray]:
-        """The eigenvalues of H on the tangent space that are smallest in size, and vectors."""
+        """Eigenvalues of H on the tangent and vectors, ascending: all, or the smallest few."""
         if self.dense:
             return self.tangent_eigenvalues
-        nothing = np.zeros(self.m)
-        inverse = LinearOperator(
-            (self.n, self.n), matvec=lambda b: self.solve(np.ravel(b), nothing, 0)[0]
-        )
-        count = min(_FEW, self.n - self.m)
-        if count < 1:
+        return self._few(_FEW)
+
+    @cached_property
+    def tangent_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
+        """All eigenvalues of H on the null space of A, and vectors."""
+        Z = tangent_basis(self.A, self.lengths)
+        reduced = Z.T @ (self.H @ Z)
+        if not np.all(np.isfinite(reduced)):
             return np.empty(0), np.empty((self.n, 0))
-        start = np.random.default_rng(0).standard_normal(self.n)
-        found, vectors = eigsh(inverse, k=count, which="LM", v0=start, tol=1e-6)
-        order = np.argsort(1 / found)
-        return 1 / found[order], vectors[:, order]
+        values, vectors = np.linalg.eigh((reduced + reduced.T) / 2)
+        return values, Z @ vectors
+
+    def _few(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest eigenvalues by inverse iteration, each verified."""
+        count = min(count, self.n - self.m)
+        if count < 1 or not self._sparse.finite:
+            return np.empty(0), np.empty((self.n, 0))
+        if self.n - self.m > 4 * count:
+            shift = self._below()
+            values, vectors = self._inverse_iteration(count, shift)
+            softest = self.rounding(vectors)
+            # Where directions are free all of them are wanted, and the first that is not.
+            if len(values) == count and values[-1] <= softest[-1] and count < _MANY:
+                return self._few(min(2 * count, _MANY))
+            if len(values):
+                return values, vectors
+        if self.n <= _DENSE_EIGENVALUES_UP_TO:
+            return self.tangent_eigenvalues
+        return np.empty(0), np.empty((self.n, 0))
+
+    def _below(self) -> float:
+        """Return a shift that makes H positive on the tangent, and hardly a larger one."""
+        size = float(self.stiffness.max(initial=0.0)) or 1.0
+        shift = 1e-10 * size
+        while shift < 2 * size and self.shifted(shift).negative:
+            shift *= 10
+        return shift
+
+    def _inverse_iteration(self, count: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvalues closest above −shift that prove to be some."""
+        saddle, nothing = self.shifted(shift), np.zeros(self.m)
+        inverse = LinearOperator(
+            (self.n, self.n), matvec=lambda b: saddle.solve(np.ravel(b), nothing)[0]
+        )
+        start = saddle.solve(np.random.default_rng(0).standard_normal(self.n), nothing)[0]
+        if not np.all(np.isfinite(start)) or not np.any(start):
+            return np.empty(0), np.empty((self.n, 0))
+        basis = min(self.n - self.m, max(2 * count + 8, 24))
+        try:
+            _, vectors = eigsh(inverse, k=count, which="LM", v0=start, ncv=basis, tol=1e-11)
+        except (ArpackError, RuntimeError, np.linalg.LinAlgError):
+            return np.empty(0), np.empty((self.n, 0))
+        # Rayleigh and Ritz on what was found: the values do not come from the inverse.
+        Q = np.linalg.qr(vectors)[0]
+        HQ = self.H @ Q
+        reduced = Q.T @ HQ
+        values, turned = np.linalg.eigh((reduced + reduced.T) / 2)
+        vectors, pushed = Q @ turned, HQ @ turned
+        identity = Saddle(sparse.eye(self.n, format="csc"), self.A)
+        for k in range(len(values)):
+            off = pushed[:, k] - values[k] * vectors[:, k]
+            off = identity.solve(off, nothing)[0] if self.m else off
+            size = self.stiffness @ vectors[:, k] ** 2
+            leaves = np.abs(self.A @ vectors[:, k]) if self.m else np.zeros(1)
+            along = abs(self.A) @ np.abs(vectors[:, k]) if self.m else np.ones(1)
+            if not np.linalg.norm(off) <= _PAIR * size or np.any(leaves > 1e-7 * along.max()):
+                return values[:k], vectors[:, :k]
+        return values, vectors
 
 
 class _Dense:
@@ -201,73 +495,3 @@ class _Dense:
         if self.factors is not None:
             return self.d * lapack.dgetrs(*self.factors, self.d * known)[0]
         return self.d * np.linalg.lstsq(self.scaled, self.d * known, rcond=_SINGULAR)[0]
-
-
-def tangent_basis(A: Any) -> np.ndarray:
-    """Return an orthonormal basis of the motions that rows A leave free, one per column."""
-    dense = A.toarray() if sparse.issparse(A) else np.asarray(A)
-    m, n = dense.shape
-    if not m:
-        return np.eye(n)
-    # Orthogonal triangles with pivoting: a tenth of the work of singular values.
-    Q, R, _ = qr(dense.T, pivoting=True, check_finite=False)
-    sizes = np.abs(np.diag(R))
-    rank = int(np.sum(sizes > _RANK * sizes.max(initial=0.0))) if sizes.max(initial=0.0) else 0
-    return Q[:, rank:]
-
-
-def independent_rows(A: Any) -> np.ndarray:
-    """Return rows that are independent; of dependent ones the first are kept."""
-    if sparse.issparse(A) and sum(A.shape) > EXAMINE_UP_TO:
-        return _independent_sparse(A.tocsr())
-    dense = A.toarray() if sparse.issparse(A) else np.asarray(A)
-    kept: list[int] = []
-    basis = np.zeros((0, dense.shape[1]))
-    for i, row in enumerate(dense):
-        rest = row.copy()
-        for _ in range(2):
-            rest -= basis.T @ (basis @ rest)
-        if np.linalg.norm(rest) > _RANK * max(np.linalg.norm(row), 1e-300):
-            kept.append(i)
-            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
-    return np.array(kept, dtype=int)
-
-
-def _independent_sparse(A: Any) -> np.ndarray:
-    """Return independent rows by the pivots of [[I, Aᵀ], [A, 0]].
-
-    In an order that puts every row behind its coordinates, the pivot of a row is minus the square
-    of its distance from the rows before it: the orthogonalization of Gram and Schmidt, sparse.
-    """
-    m, n = A.shape
-    sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
-    if not np.all(sizes > 0):
-        some = np.flatnonzero(sizes > 0)
-        return some[_independent_sparse(A[some])] if len(some) else some
-    A = sparse.diags(1 / sizes) @ A
-    order = saddle_order(sparse.eye(n, format="csc"), A)
-    # A trace in the corner keeps the factors from breaking off where a row adds nothing.
-    corner = sparse.diags(np.full(m, -_TRACE))
-    K = sparse.bmat([[sparse.eye(n), A.T], [A, corner]], format="csc")[order][:, order].tocsc()
-    pivots = np.empty(n + m)
-    pivots[order] = _factored(K).U.diagonal()
-    return np.flatnonzero(pivots[n:] < -(_TRACE + _RANK_SPARSE))
-
-
-def _factored(K: Any) -> Any:
-    """Factor a symmetric matrix in the order in which it stands."""
-    settings: dict[str, Any] = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0}
-    return splu(K, **settings, options={"SymmetricMode": True})
-
-
-def shared_multipliers(A: Any, lam: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return the smallest multipliers with the same Aᵀλ; only rows `kept` are independent."""
-    A = A.tocsr()
-    dropped = np.setdiff1d(np.arange(A.shape[0]), kept)
-    saddle = Saddle(sparse.eye(A.shape[1], format="csc"), A[kept])
-    # How every other row is a sum of those: what can be shared without a change of the force.
-    idle = np.zeros((A.shape[0], len(dropped)))
-    for k, row in enumerate(dropped):
-        idle[kept, k] = saddle.solve(A[[row]].toarray().ravel(), np.zeros(len(kept)))[1]
-        idle[row, k] = -1.0
-    return lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0]

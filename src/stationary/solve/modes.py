@@ -313,7 +313,7 @@ class _Problem:
 
     def _negative(self, shift: float) -> int:
         """Return how many eigenvalues lie below a shift."""
-        return Saddle(self.K - shift * self.M, self.A).signs[1]
+        return Saddle(self.K - shift * self.M, self.A).negative
 
     def _near(self, shift: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the eigenvalues nearest to a shift, by Lanczos' method on the inverse."""

@@ -22,6 +22,9 @@ from stationary.lower.kernel import numeric
 # Up to this many rows the bend of each is measured by itself; beyond, that of all together.
 _ONE_BY_ONE = 40
 
+# A row that depends on a coordinate this many times less than on its others lies across it.
+_ACROSS = 1e-6
+
 # A way this much shorter than what bends is measured by what bends.
 _LEAST = 1e-9
 
@@ -35,6 +38,9 @@ class Scales:
     length, force : ndarray
         Per coordinate: a move, and a generalized force, that matters. Zero where nothing in the
         statement has a length (a free particle at rest).
+    bend : ndarray
+        Per coordinate: the move at which a constraint or a gap is straight no more; infinite where
+        all are straight.
     rounding : ndarray
         Per coordinate: the last digit of its value.
     energy, time : float
@@ -42,6 +48,7 @@ class Scales:
     """
 
     length: np.ndarray
+    bend: np.ndarray
     rounding: np.ndarray
     force: np.ndarray
     energy: float
@@ -123,6 +130,7 @@ def scales_of(
     force = np.maximum(force, stiff * length)
     return Scales(
         length=length,
+        bend=bent,
         rounding=np.spacing(digits),
         force=force,
         energy=float(np.max(force * length, initial=0.0)),
@@ -169,6 +177,11 @@ def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -
             return weights
     columns = np.asarray(abs(A).max(axis=0).todense()).ravel()
     typical = np.median(columns[columns > 0]) if np.any(columns > 0) else 1.0
+    # A rod along an axis hardly depends on what lies across it: there its other end counts.
+    entries, most, beside = sparse.coo_matrix(A), np.zeros(A.shape[0]), np.zeros(len(columns))
+    np.maximum.at(most, entries.row, columns[entries.col])
+    np.maximum.at(beside, entries.col, most[entries.row])
+    columns = np.where(columns > _ACROSS * beside, columns, beside)
     return np.where(columns > 0, columns, typical)
 
 
@@ -181,8 +194,13 @@ def _bends(balance: Balance, at: tuple, A: Any, weights: np.ndarray) -> np.ndarr
     moves = np.full(len(weights), np.inf)
     if m > _ONE_BY_ONE:
         B = abs(across @ _finite(curvature(*at, 1 / sizes)[0]) @ across)
+        bends = np.asarray(B.max(axis=1).todense()).ravel()
+        # All that one row involves shares its radius, here too.
+        entries, shared = sparse.coo_matrix(A), np.zeros(m)
+        np.maximum.at(shared, entries.row, bends[entries.col])
+        np.maximum.at(bends, entries.col, shared[entries.row])
         with np.errstate(divide="ignore"):
-            return 1 / np.asarray(B.max(axis=1).todense()).ravel() / weights
+            return 1 / bends / weights
     for r in range(m):
         B = abs(_finite(curvature(*at, np.eye(m)[r])[0]))
         bend = abs(across @ B @ across).max() if B.nnz else 0.0

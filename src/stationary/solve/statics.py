@@ -16,6 +16,7 @@ from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.gate import judged
 from stationary.solve.inertia import require_system
+from stationary.solve.newton import Ending
 from stationary.solve.search import Search, search_of
 
 
@@ -142,7 +143,7 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
         )
     missed, share = _violations(search, rest.q)
     nearest, settled = search.nearest(rest.q) if share > 1e-6 else (rest.q, False)
-    if settled and rest.status != "unbounded":
+    if (settled or rest.status.message == Ending.OFF.value) and rest.status != "unbounded":
         least, share = _violations(search, nearest)
         missed = least if share > 1e-6 else missed
         worst = np.argsort(-np.abs(missed), kind="stable")[:4]
@@ -159,7 +160,7 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
             "They may contradict each other: remove one, or start closer.",
         )
     away = np.abs(rest.q - start)
-    if rest.status == "unbounded" or away.max(initial=0.0) > 1e6:
+    if rest.status == "unbounded" or search.faded(start, rest.q):
         worst = int(np.argmax(away))
         return say(
             f"the energy goes down for ever along '{layout.name(worst)}'.",
@@ -181,8 +182,9 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
 def _violations(search: Search, q: np.ndarray) -> tuple[np.ndarray, float]:
     """Return what is violated, and how much that is beside what it could be."""
     A = search.limits(q, np.arange(search.balance.rows + search.balance.gaps))[1]
-    missed = search.violations(q)
-    return missed, float(np.max(np.abs(missed) / search.sizes(A), initial=0.0))
+    missed, small = search.violations(q), search.small(q, A, 1.0)
+    shares = np.divide(np.abs(missed), small, out=np.zeros_like(missed), where=small > 0)
+    return missed, float(np.max(shares, initial=0.0))
 
 
 def _few(rest: Equilibrium) -> str:
