@@ -415,13 +415,12 @@ class Saddle:
         if count < 1 or not self._sparse.finite:
             return np.empty(0), np.empty((self.n, 0))
         if self.n - self.m > 4 * count:
-            shift = self._below()
-            values, vectors = self._inverse_iteration(count, shift)
-            softest = self.rounding(vectors)
+            values, vectors = self._inverse_iteration(count, self._below())
             # Where directions are free all of them are wanted, and the first that is not.
-            if len(values) == count and values[-1] <= softest[-1] and count < _MANY:
-                return self._few(min(2 * count, _MANY))
-            if len(values):
+            free = len(values) == count and values[-1] <= self.rounding(vectors)[-1]
+            if free and count < _MANY:
+                return self._few(min(4 * count, _MANY))
+            if len(values) == count and not free or self.n > _DENSE_EIGENVALUES_UP_TO:
                 return values, vectors
         if self.n <= _DENSE_EIGENVALUES_UP_TO:
             return self.tangent_eigenvalues

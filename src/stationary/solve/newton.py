@@ -43,6 +43,7 @@ _SLOW, _STUCK = 0.02, 0.9
 # A step may change energy and slope by this much more or less than its quadratic model says: one
 # that goes by luck to a lower place beyond the next hill does not.
 _AGREES = 0.5
+_LOOKS = (1.0, 0.5, 0.75, 0.25, 0.875, 0.625, 0.375, 0.125)
 
 # A step may violate bent constraints by this share of what they change over their own radius, and
 # every correction that brings it back is at most this share of the one before.
@@ -416,7 +417,7 @@ class Descent:
         """Tell whether energy and slope along a step are as the quadratic model says."""
         first, second = float(place.left @ d), float(d @ (place.H @ d))
         bent = self.bends(place)
-        for share in (1.0, 0.5, 0.75, 0.25) if place.frame.small else (1.0, 0.5):
+        for share in _LOOKS if place.frame.small else (1.0, 0.5):
             there = place.moved(share * d, place.lam)
             if not there.finite or np.any(np.abs(there.c - place.c) > _BENDS * bent):
                 return False
@@ -427,6 +428,9 @@ class Descent:
                 return False
             slope, foretold = float(there.left @ d), first + share * second
             if not abs(slope - foretold) <= _AGREES * max(abs(first), abs(foretold)) + noise:
+                return False
+            # On the way it goes down: no hill is stepped over.
+            if share < 1 and slope > max(foretold, 0.0) + noise:
                 return False
         return True
 
