@@ -129,6 +129,8 @@ class Step(AbstractShown):
     def centre(self, part: System) -> tuple[float, float]:
         """Return the centre of rotation of a rigid part: the point of its plane that is at rest.
 
+        That of a translation is at infinity: (inf, inf).
+
         Parameters
         ----------
         part : System
@@ -145,9 +147,11 @@ class Step(AbstractShown):
             )
         x, y, phi = placed
         rate = self[phi.dot]
-        if rate == 0:
+        vx, vy = self[x.dot], self[y.dot]
+        # A turn that moves no point of the part by more than rounding is none.
+        if rate == 0 or 0 < abs(rate) * _extent(part) <= 1e-12 * np.hypot(vx, vy):
             return (float("inf"), float("inf"))
-        return self[x] - self[y.dot] / rate, self[y] + self[x.dot] / rate
+        return self[x] - vy / rate, self[y] + vx / rate
 
     def plot(self):
         """Draw the force of every dry friction as a share of its limit: what sticks and slides.
@@ -193,6 +197,17 @@ class Step(AbstractShown):
             + ", ".join(f"{name} {value:.1e}" for name, value in self.residual.items())
         )
         return "\n".join(lines)
+
+
+def _extent(part: System) -> float:
+    """Return how far the support points of a part are from its origin, at most."""
+    far = 0.0
+    for entry in part.friction:
+        columns = getattr(getattr(entry, "table", None), "columns", {})
+        numbers = [c for c in columns.values() if isinstance(c, np.ndarray) and c.ndim == 1]
+        if len(numbers) >= 2:
+            far = max(far, float(np.hypot(numbers[0], numbers[1]).max()))
+    return far
 
 
 def _without_accelerations(key: Any) -> StatementError:

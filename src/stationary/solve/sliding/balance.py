@@ -155,8 +155,9 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
 
 def _within(law: Law, answer: Answer | None) -> Answer | None:
     """Refuse a balance at velocities without bound: dry friction does not grow with them."""
-    beyond = answer is not None and law.problem.dry and largest(answer.v) > _BEYOND * law.speed
-    return None if beyond else answer
+    if answer is None or not law.problem.dry:
+        return answer
+    return None if answer.speed > _BEYOND * law.speed else answer
 
 
 def _conflict(law: Law) -> Verdict | None:

@@ -19,9 +19,12 @@ from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
 from stationary.solve.sliding.modes import motions, same_mode
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
+from stationary.solve.sliding.reduced import refined
 from stationary.solve.sliding.settle import Outcome, settled
 
 _MOST_STEPS = 100
+# Up to so many modes of contacts all are tried where a motion goes on.
+_FEW_MODES = 64
 _ROUNDING = 1e-12
 # How many differences the next guess is extrapolated from.
 _MEMORY = 6
@@ -39,9 +42,16 @@ def pressed(
         if found is not None:
             return found
     else:
-        same = None if guess is None else same_mode(problem, cone, guess)
-        if same is not None and same.right(1e-11):
-            return Outcome("moves", same), replace(place, problem=same.problem)
+        near = _near(place, cone, guess)
+        if near is not None:
+            return Outcome("moves", near), replace(place, problem=near.problem)
+        if guess is not None and thorough:
+            # Of several motions the one that goes on as it went.
+            all_ways = motions(problem, cone, _FEW_MODES) or []
+            if all_ways:
+                before = guess.v
+                near = min(all_ways, key=lambda x: float(np.abs(x.v - before).max(initial=0.0)))
+                return Outcome("moves", near), replace(place, problem=near.problem)
         N = np.zeros(len(problem.g))
         if guess is not None and len(guess.problem.g) == len(problem.g):
             N = guess.mu
@@ -53,12 +63,32 @@ def pressed(
     return _decided(place, cone)
 
 
+def _near(place: Place, cone: np.ndarray, guess: Answer | None) -> Answer | None:
+    """Find velocities and forces by Newton's method, from a guess or as if contacts were smooth."""
+    problem = place.problem
+    known = guess is not None and len(guess.mu) == len(problem.g)
+    known = known and guess is not None and len(guess.lam) == len(problem.b)
+    if known and guess is not None:
+        same = same_mode(problem, cone, guess)
+        if same is not None and same.right(1e-11):
+            return same
+    if not known:
+        smooth = settled(limited(problem, cone, np.zeros(len(problem.g))))
+        if smooth.word != "moves" or smooth.answer is None:
+            return None
+        guess = smooth.answer
+        # What slides by nothing sticks; what presses nothing yet is about to.
+        guess = replace(guess, y=np.where((cone >= 0)[problem.term], guess.rates, guess.y))
+    found = None if guess is None else refined(problem, guess)
+    return found if found is not None and found.right() else None
+
+
 def limited(problem: Problem, cone: np.ndarray, N: np.ndarray) -> Problem:
     """Return the problem in which given forces press the contacts."""
     size = problem.size.copy()
     size[cone >= 0] *= np.maximum(N, 0.0)[cone[cone >= 0]]
     size[cone == -2] = 0.0
-    return replace(problem, size=size)
+    return replace(problem, size=size, pressed=None)
 
 
 def _repeated(

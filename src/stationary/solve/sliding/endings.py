@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from stationary.result.status import Status
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.judge import Verdict
-from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.problem import STILL, Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome
 
@@ -48,19 +48,26 @@ class Pace:
         return stalled
 
 
-def conflict(problem: Problem) -> Verdict | None:
+def conflict(question: Question, place: Place) -> Verdict | None:
     """Name the rows that soon contradict each other, as velocities that grow without bound tell.
 
-    Contacts among them push, or they would open.
+    Contacts among them push, or they would open. One row alone contradicts what drives it where no
+    coordinate changes it any more: at the end of its reach, or at a dead centre.
     """
-    _, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
+    problem = place.problem
+    _, A, G = (_dense(x) for x in problem.matrices)
     rows, rate = np.vstack([A, G]), np.concatenate([problem.b, problem.g])
-    size = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
     if not np.any(rate):
         return None
+    # Beside what its coordinates can do, one row may ask for too much.
+    reach = np.maximum(question.lengths(place), 1e-3 * question.lengths(place).max(initial=0.0))
+    most = np.abs(rows * reach).max(axis=1, initial=0.0)
+    size = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    out = most < _NEARLY * np.abs(rate) * question.span
+    size = np.where(out, size / _NEARLY**2, size)
     left, values, _ = np.linalg.svd(rows / size[:, None])
     values = np.append(values, np.zeros(len(rows) - len(values)))
-    small = left[:, values <= _NEARLY * values[0]]
+    small = left[:, values <= _NEARLY * max(values[0], _NEARLY)]
     weights = -small @ (small.T @ (rate / size))
     if np.linalg.norm(weights) <= _NEARLY * np.linalg.norm(rate / size):
         return None
@@ -81,7 +88,7 @@ def ending(
     if len(answer.working) != _gaps(question) or not answer.problem.dense:
         return None
     place = question.at(t, q, viscous=True, touching=np.flatnonzero(answer.working))
-    found = conflict(place.problem)
+    found = conflict(question, place)
     if found is not None:
         return Outcome("jammed", verdict=found), place
     # What is about to open or to slip does not hold for long.

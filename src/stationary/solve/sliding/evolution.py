@@ -136,6 +136,8 @@ def quasistatics(
         # What has been found up to the latest kept time stays. Where velocities do not decide,
         # forces that change over an increment may.
         status = run.handed_over(q, status)
+    if status not in ("done", "interrupted"):
+        run.keep_last(len(q))
     if not run.rows:
         run.keep(first, q, None, question.at(first, q), 0.0, 0.0)
     slide = run.wrapped(status, moved)
@@ -207,7 +209,8 @@ class _Run:
         """Go on by increments where events ended; where that leads no further, say why they did."""
         kept, ended, events = len(self.rows), self.failed, self.events
         verdict = getattr(getattr(ended, "outcome", None), "verdict", None)
-        if verdict is not None and verdict.locked:
+        if verdict is not None and (verdict.locked or status == "jammed"):
+            # What holds contradicts what drives: that no force decides.
             return status
         self.reason = str(status.message)
         found = self.follow(q, "increments", 0)
@@ -242,6 +245,16 @@ class _Run:
             return Status("interrupted", "stopped by the keyboard; what there is, is kept")
         finally:
             progress.close()
+
+    def keep_last(self, n: int) -> None:
+        """Keep the last good state of a motion that events could not follow any further."""
+        end = self.flow.end() if self.flow is not None and self.method == "events" else None
+        verdict = getattr(getattr(self.failed, "outcome", None), "verdict", None)
+        # Where forces grow without bound the last state is none to rely on.
+        relied = end is not None and end[2].right(1e-8) and not (verdict and verdict.locked)
+        if end is not None and relied and self.times and end[0] > self.times[-1]:
+            t, x, answer, place = end
+            self.keep(t, x[:n], answer, place, x[n], x[n + 1])
 
     def show(self, progress: Progress, t: float) -> None:
         """Show how far it has come."""

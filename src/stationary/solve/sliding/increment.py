@@ -21,7 +21,7 @@ from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
-from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import least_move, refined
 from stationary.solve.sliding.together import together
 
@@ -84,7 +84,7 @@ def increment(
     if made is not None:
         return made
     rough = question.rubs[question.rubs >= 0]
-    if quick or same or np.any(start.gap[rough] <= TOUCHING):
+    if quick or same or np.any(np.isin(rough, start.touching)):
         # A convex problem may lead closer, but friction that follows pressure is not part of one.
         raise Failed("too many steps")
     size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
@@ -214,7 +214,8 @@ def _at_once(
     far = h * float(np.abs(v).max(initial=0.0))
     v = v * min(1.0, max(1.0, float(np.abs(start.q).max(initial=0.0))) / max(far, 1e-300))
     # What touches is expected to push.
-    touches = np.where(start.gap <= TOUCHING, start.problem.force, 0.0)
+    touches = np.zeros(len(start.gap))
+    touches[start.touching] = start.problem.force
     forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
     found, part = together(question, start, h, start.q + h * v, held, forces, same=same), h
     while found is None and not same and part > _LEAST_PART * h and not start.problem.dense:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
 
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
@@ -21,6 +23,8 @@ _ROUND, _SHARP, _SHARPER = 1.0, 1e-9, 0.2
 _FACTORS = (1.0, 0.1, 10.0, 0.01, 100.0)
 # The search is lost where so much of the forces is left over with round corners.
 _LOST = 1e-3
+# Up to so many unknowns matrices are full.
+_FULL = 300
 # How often rows are measured anew by what adds up in them.
 _ROUNDS = 3
 
@@ -344,7 +348,7 @@ class Law:
         still = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
         answer = Answer(problem, v, y, lam, mu, still, mu > 0, "force balance")
         # Forces that hold it at rest hold it, however slowly the search let it creep.
-        creeps = largest(v) <= 1e-6 * self.speed or not problem.driven and problem.dry
+        creeps = answer.speed <= 1e-6 * self.speed or not problem.driven and problem.dry
         still = problem.speeds(problem.c) <= 1e-9 * self.speed
         rest = replace(answer, v=np.zeros(n), stuck=still)
         return rest if creeps and rest.right(1e-10) else answer
@@ -364,9 +368,9 @@ def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.n
 def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Solve J x = r; the smallest solution where rows say the same."""
     try:
-        made = np.linalg.solve(J, r)
+        made = np.linalg.solve(J, r) if len(r) <= _FULL else splu(sparse.csc_matrix(J)).solve(r)
         if np.abs(J @ made - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
             return made
-    except np.linalg.LinAlgError:
+    except (np.linalg.LinAlgError, RuntimeError):
         pass
     return np.linalg.lstsq(J, r, rcond=1e-13)[0]

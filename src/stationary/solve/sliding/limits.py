@@ -265,9 +265,9 @@ def _end(
         for rows in layout.slips
     }
     return LimitEnd(
-        factor=sign * found.static + 0.0,
-        static=sign * found.static + 0.0,
-        kinematic=sign * found.kinematic + 0.0,
+        factor=float(sign * found.static + 0.0),
+        static=float(sign * found.static + 0.0),
+        kinematic=float(sign * found.kinematic + 0.0),
         mode=Velocities.of(v, layout),
         forces=forces,
         lam=Multipliers.of(np.concatenate([found.lam, mu]), layout),

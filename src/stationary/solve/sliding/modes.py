@@ -14,6 +14,7 @@ import scipy.sparse as sparse
 
 from stationary.solve.sliding.judge import Cones
 from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.reduced import in_mode, mended
 from stationary.solve.sliding.settle import free_directions, settled
 
 OPEN, STUCK, BACK, AHEAD = "open", "stuck", "back", "ahead"
@@ -170,27 +171,27 @@ class _Mode:
         slides = self._contacts(BACK, AHEAD)
         sign = np.array([1.0 if self.choice[j] == AHEAD else -1.0 for j in slides])
         rows = [int(p.starts[self.term[j]]) for j in slides]
-        rough = np.array([p.size[self.term[j]] for j in slides])
         held = np.vstack([A, G[closed], B[stuck]])
         rate = np.concatenate([p.b, p.g[closed], p.c[stuck]])
         opens = self._contacts(OPEN)
         way = np.vstack([G[opens], sign[:, None] * B[rows]])
         least = np.concatenate([p.g[opens], sign * p.c[rows]])
-        v = _allowed(held, rate, way, least)
-        if v is None:
+        costs = B[((self.cone < 0) & (p.size > 0))[p.term]] @ _null(held)
+        if np.abs(costs).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
+            v = _allowed(held, rate, way, least)
+            return None if v is None else self.forces(v, self.others)
+        # What else rubs makes velocities depend on forces.
+        moved = self._moved(held, rate)
+        if moved is None or (way @ moved.v + least).min(initial=0.0) < -_LAW * _speed(p, moved.v):
             return None
-        free = _null(held)
-        others = self.others
-        costs = B[((self.cone < 0) & (p.size > 0))[p.term]] @ free
-        if np.abs(costs).max(initial=0.0) > 1e-12:
-            # What else rubs makes velocities depend on forces.
-            moved = self._moved(held, rate, slides, rough * sign, rows)
-            if moved is None:
-                return None
-            v = moved
-            if (way @ v + least).min(initial=0.0) < -_LAW * _speed(p, v):
-                return None
-        return self.forces(v, others)
+        if moved.right(_LAW) and self._full(moved):
+            return moved
+        return self.forces(moved.v, self.others)
+
+    def _full(self, answer: Answer) -> bool:
+        """Tell whether balance determines all forces of an answer."""
+        columns = self.columns(_still(self.problem, answer.v, self.others))
+        return np.linalg.matrix_rank(columns, 1e-9) == columns.shape[1]
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
@@ -245,43 +246,104 @@ class _Mode:
                 presses[:, i] -= p.size[k] * s * B[p.starts[k]]
         return np.hstack([A.T, presses, -B[free].T])
 
-    def _moved(
-        self,
-        held: np.ndarray,
-        rate: np.ndarray,
-        slides: list[int],
-        edge: np.ndarray,
-        rows: list[int],
-    ) -> np.ndarray | None:
-        """Find the velocity under friction of contacts that are pressed as they press."""
-        p = self.problem
-        B = p.matrices[0]
+    def _moved(self, held: np.ndarray, rate: np.ndarray) -> Answer | None:
+        """Find the velocity where what else rubs decides it, together with what presses."""
+        p, slides = self.problem, self._contacts(BACK, AHEAD)
         size = np.where(self.cone >= 0, 0.0, p.size)
-        # In which row of `held` what presses each sliding contact stands.
-        closed = self._contacts(STUCK, BACK, AHEAD)
-        places = [len(p.b) + closed.index(j) for j in slides]
         none = np.zeros((0, p.n))
-        N, near, points, images = np.zeros(len(slides)), None, [], []
-        for _ in range(_MOST_STEPS):
-            push = p.f - B[rows].T @ (edge * N)
-            outcome = settled(
-                replace(p, f=push, size=size, A=held, b=rate, G=none, g=np.zeros(0)), near
-            )
+        # As if what slides were smooth: then the velocity is a minimum.
+        drift = np.where((size > 0)[p.term], p.c, 0.0)
+        smooth = replace(p, size=size, A=held, b=rate, c=drift, G=none, g=np.zeros(0), pressed=None)
+        if not slides:
+            outcome = settled(smooth)
             if outcome.answer is None or outcome.word not in ("moves", "sticks"):
-                if slides or outcome.word not in ("accelerates", "jammed"):
-                    self.doubts.append("no answer under what presses")
+                if outcome.word not in ("accelerates", "jammed"):
+                    self.doubts.append("no answer")
                 return None
-            near = outcome.answer
-            found = near.lam[places]
-            if np.abs(found - N).max(initial=0.0) <= 1e-11 * max(near.strength, p.force):
-                if slides and (not self._alone(slides) or len(free_directions(near))):
-                    self.doubts.append("other pressures may fit")
-                return near.v
-            points.append(N)
-            images.append(found)
-            N = _secant(points[-len(slides) - 2 :], images[-len(slides) - 2 :])
-        self.doubts.append("no end of the search for what presses")
-        return None
+            return self._start(outcome.answer.v, outcome.answer.y, outcome.answer.lam)
+        if self._alone(slides):
+            return self._pushed(smooth, slides[0])
+        starts = [np.linalg.lstsq(held, -rate, rcond=1e-12)[0]]
+        outcome = settled(smooth)
+        if outcome.answer is not None and outcome.word == "moves":
+            starts.insert(0, outcome.answer.v)
+        # Friction that follows several pressures, or other drives: there may be more.
+        self.doubts.append("other pressures may fit")
+        found = (self._near(v) for v in starts)
+        return next((x for x in found if x is not None), None)
+
+    def _start(self, v: np.ndarray, y: np.ndarray, lam: np.ndarray) -> Answer:
+        """Return velocities and the forces that hold them, rows in the order of `held`."""
+        p = self.problem
+        closed, stuck, _ = self._unknown([])
+        m, c = len(p.b), len(closed)
+        mu, full = np.zeros(len(p.g)), y.copy()
+        mu[closed] = lam[m : m + c]
+        # What sticks at a contact is held by a constraint, whose force is against its slip.
+        full[p.starts[stuck]] = -lam[m + c :]
+        size = np.where(self.cone >= 0, 0.0, p.size)
+        for j, k in self.term.items():
+            size[k] = p.size[k] * max(mu[j], 0.0)
+            if self.choice[j] in (BACK, AHEAD):
+                full[p.starts[k]] = size[k] * (1.0 if self.choice[j] == AHEAD else -1.0)
+        rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
+        working = np.isin(np.arange(len(p.g)), closed)
+        limits = replace(p, size=size, pressed=None)
+        return Answer(limits, v, full, lam[:m], mu, rest, working, "modes one by one")
+
+    def _near(self, v: np.ndarray) -> Answer | None:
+        """Find the motion of this mode near a velocity by Newton's method, if it is real."""
+        p = self.problem
+        size = np.where(self.cone == -2, 0.0, p.size)
+        rough = replace(p, size=size, pressed=np.where(self.cone >= 0, self.cone, -1))
+        working = np.isin(np.arange(len(p.g)), self._contacts(STUCK, BACK, AHEAD))
+        stuck = np.zeros(p.terms, dtype=bool)
+        y = np.zeros(len(p.c))
+        for j, k in self.term.items():
+            stuck[k] = self.choice[j] == STUCK
+            y[p.starts[k]] = {AHEAD: 1.0, BACK: -1.0}.get(self.choice[j], 0.0)
+        mu = np.where(working, 0.1 * p.force, 0.0)
+        found = None
+        begin = Answer(rough, v, y, np.zeros(len(p.b)), mu, stuck, working)
+        for _ in range(_MOST_STEPS):
+            found = in_mode(rough, begin)
+            if found is None or found.right(_LAW):
+                break
+            # What else sticks or slides, besides contacts, may not be known yet.
+            _, sticks, _ = mended(found)
+            sticks = np.where(self.cone >= 0, stuck, sticks)
+            if np.array_equal(sticks, found.stuck):
+                return None
+            begin = replace(found, problem=rough, stuck=sticks)
+        return None if found is None else replace(found, source="modes one by one")
+
+    def _pushed(self, smooth: Problem, j: int) -> Answer | None:
+        """Find the motion where one sliding contact is all that drives.
+
+        Its force, along the edge of the cone, grows until what else rubs gives way: of all
+        velocities with which it moves along that edge at one speed that of least power. The contact
+        says how fast it is.
+        """
+        p, k = self.problem, self.term[j]
+        sign = 1.0 if self.choice[j] == AHEAD else -1.0
+        closed, _, _ = self._unknown([])
+        place, row = len(p.b) + closed.index(j), p.matrices[2][j]
+        rows, rate = smooth.A.copy(), np.zeros(len(smooth.b))
+        rows[place] = row - p.size[k] * sign * p.matrices[0][p.starts[k]]
+        rate[place] = -abs(p.g[j])
+        outcome = settled(replace(smooth, A=rows, b=rate))
+        limit = outcome.answer
+        if limit is None or outcome.word != "moves":
+            # What cannot move along the edge locks.
+            if outcome.word != "jammed":
+                self.doubts.append("no limit of what presses found")
+            return None
+        if len(free_directions(limit)):
+            self.doubts.append("the force is known, the velocity is not")
+        opens = float(row @ limit.v)
+        if not p.g[j] * opens < 0:
+            return None
+        return self._start(limit.v * (-p.g[j] / opens), limit.y, limit.lam)
 
     def _alone(self, slides: list[int]) -> bool:
         """Tell whether one sliding contact is all that drives.
@@ -430,7 +492,8 @@ class _Mode:
                 y[p.starts[k]] = size[k] * (1.0 if self.choice[j] == AHEAD else -1.0)
         rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
         pressing = mu > 1e-12 * p.force
-        return Answer(replace(p, size=size), v, y, x[:m], mu, rest, pressing, "modes one by one")
+        limits = replace(p, size=size, pressed=None)
+        return Answer(limits, v, y, x[:m], mu, rest, pressing, "modes one by one")
 
 
 def _part(p: Problem, k: int) -> slice:
@@ -438,7 +501,8 @@ def _part(p: Problem, k: int) -> slice:
 
 
 def _speed(p: Problem, v: np.ndarray) -> float:
-    return max(float(np.abs(x).max(initial=0.0)) for x in (v, p.rates(v), p.b, p.g)) or 1.0
+    rubs = max(float(np.abs(x).max(initial=0.0)) for x in (p.rates(v), p.g))
+    return rubs or max(float(np.abs(x).max(initial=0.0)) for x in (v, p.b)) or 1.0
 
 
 def _null(rows: np.ndarray) -> np.ndarray:
@@ -468,12 +532,3 @@ def _allowed(
     if "Solved" not in str(solution.status):
         return None
     return v + free @ np.array(solution.x) * scale
-
-
-def _secant(points: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
-    """Return the fixed point of the affine map through the last points."""
-    if len(points) < 2:
-        return images[-1]
-    left = np.array([b - a for a, b in zip(points, images)])
-    weights, *_ = np.linalg.lstsq(np.diff(left, axis=0).T, left[-1], rcond=1e-14)
-    return images[-1] - np.diff(np.array(images), axis=0).T @ weights

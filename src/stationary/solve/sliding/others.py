@@ -6,11 +6,12 @@ examined mode by mode; of the others nothing is claimed.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stationary.solve.sliding.modes import least_forces, starts, survey
+from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome
 
@@ -18,7 +19,36 @@ from stationary.solve.sliding.settle import Outcome
 _FEW_MODES = 64
 
 
-def compared(question: Question, place: Place, outcome: Outcome) -> Outcome:
+@dataclass(frozen=True)
+class Motions:
+    """What Coulomb's law allows at a place, as far as that was looked for.
+
+    `complete` where there is nothing else.
+    """
+
+    found: list[Answer]
+    complete: bool
+
+    @property
+    def only(self) -> Answer | None:
+        """The only motion, where there is but one."""
+        return self.found[0] if self.complete and len(self.found) == 1 else None
+
+
+def motions_at(question: Question, place: Place) -> Motions | None:
+    """Look for all motions, mode by mode; None where friction follows no pressure, or all rests.
+
+    `place` has the coefficients of contacts as their sizes.
+    """
+    p = place.problem
+    if not rubbing(question, place) or not (p.driven or np.any(p.g)):
+        return None
+    return Motions(*survey(p, question.pressed(place), _FEW_MODES))
+
+
+def compared(
+    question: Question, place: Place, outcome: Outcome, motions: Motions | None = None
+) -> Outcome:
     """Add other motions that Coulomb's law allows; take the smallest forces where several fit.
 
     `place` has the coefficients of contacts as their sizes.
@@ -26,19 +56,16 @@ def compared(question: Question, place: Place, outcome: Outcome) -> Outcome:
     answer = outcome.answer
     if answer is None or not rubbing(question, place):
         return outcome
-    cone = question.pressed(place)
-    closed = replace(place.problem, size=np.where(cone == -2, 0.0, place.problem.size))
-    drives = closed.driven or np.any(closed.g)
-    if not drives and closed.dry and not np.any(answer.v):
-        rays, examined = starts(closed, cone, _FEW_MODES)
+    cone, p = question.pressed(place), place.problem
+    if not (p.driven or np.any(p.g)) and p.dry and not np.any(answer.v):
+        rays, examined = starts(p, cone, _FEW_MODES)
         return replace(outcome, others=rays, examined=examined)
-    found, examined = survey(closed, cone, _FEW_MODES)
+    motions = motions or Motions(*survey(p, cone, _FEW_MODES))
     apart = 1e-6 * answer.speed
-    rows = [x.v for x in found if np.abs(x.v - answer.v).max(initial=0.0) > apart]
-    outcome = replace(
-        outcome, others=np.array(rows).reshape(len(rows), closed.n), examined=examined
-    )
-    least = least_forces(closed, cone, answer)
+    rows = [x.v for x in motions.found if np.abs(x.v - answer.v).max(initial=0.0) > apart]
+    others = np.array(rows).reshape(len(rows), p.n)
+    outcome = replace(outcome, others=others, examined=motions.complete)
+    least = least_forces(p, cone, answer)
     return outcome if least is None else replace(outcome, answer=least, loose=True)
 
 

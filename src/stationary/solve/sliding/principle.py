@@ -20,9 +20,9 @@ from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.gate import passed
 from stationary.solve.sliding.coulomb import pressed
-from stationary.solve.sliding.others import compared
-from stationary.solve.sliding.problem import Answer, largest
-from stationary.solve.sliding.question import TOUCHING, Place, Question, evaluated
+from stationary.solve.sliding.others import compared, motions_at
+from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, settled
 from stationary.solve.sliding.told import failure, step_of
 
@@ -228,10 +228,15 @@ def _step(
     place = question.at(t, q, viscous=True)
     require_place(question, place)
     rough, near = place, guess.answer if guess is not None else None
-    outcome, place = solved(question, place, near)
+    motions = motions_at(question, place) if guess is None else None
+    only = None if motions is None else motions.only
+    if only is not None:
+        outcome, place = Outcome("moves", only), replace(place, problem=only.problem)
+    else:
+        outcome, place = solved(question, place, near)
     _require_convex(place, outcome)
     if guess is None:
-        outcome = compared(question, rough, outcome)
+        outcome = compared(question, rough, outcome, motions)
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)
@@ -306,8 +311,9 @@ def solved(
 
 def require_outside(question: Question, place: Place) -> None:
     """Refuse a configuration in which bodies penetrate each other."""
-    size = max(1.0, largest(place.q))
-    inside = np.flatnonzero(place.gap < -TOUCHING * size * 100)
+    if not np.any(place.gap < -place.digits):
+        return
+    inside = np.flatnonzero(place.gap < -100 * question.closed(place))
     if len(inside):
         raise StatementError(
             say(
@@ -321,9 +327,9 @@ def require_outside(question: Question, place: Place) -> None:
 def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
-    size = max(1.0, largest(place.q))
-    if largest(place.R) > 1e-6 * size:
-        bad = [i for i in np.argsort(-np.abs(place.R)) if abs(place.R[i]) > 1e-6 * size]
+    if np.any(np.abs(place.R) > question.held(place, 1e-6)):
+        off = np.abs(place.R) / question.held(place, 1e-6)
+        bad = [i for i in np.argsort(-off) if off[i] > 1]
         named = "; ".join(f"'{layout.row_name(int(i))}' has R = {place.R[i]:.3g}" for i in bad[:3])
         raise StatementError(
             say(

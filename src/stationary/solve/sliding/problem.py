@@ -41,7 +41,10 @@ class Problem:
     A, b, G, g : what holds
     viscous : callable or None
     follows : ndarray of bool, shape (terms,), or None
-        The terms whose size follows what presses them: a coefficient until that is known.
+        The terms whose size follows what presses them.
+    pressed : ndarray of int, shape (terms,), or None
+        For each of these the touching contact that presses it, −1 for none: its size is a
+        coefficient. None where all sizes are limits.
     """
 
     f: np.ndarray
@@ -56,6 +59,7 @@ class Problem:
     g: np.ndarray
     viscous: Viscous | None = None
     follows: np.ndarray | None = None
+    pressed: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -102,6 +106,13 @@ class Problem:
             return None
         B = self.matrices[0]
         return np.ascontiguousarray(B[0::2].T), np.ascontiguousarray(B[1::2].T)
+
+    @cached_property
+    def arms(self) -> np.ndarray:
+        """How fast what rubs moves with each velocity, at most."""
+        if sparse.issparse(self.B):
+            return np.asarray(abs(self.B).max(axis=0).todense()).ravel()  # pyright: ignore[reportAttributeAccessIssue]
+        return np.abs(self.B).max(axis=0, initial=0.0)
 
     @cached_property
     def force(self) -> float:
@@ -241,13 +252,16 @@ class Answer:
         excess = self.resists - p.size
         if not p.dry:
             excess = excess[p.power == 0]
-        enters = pulls = 0.0
+        enters = pulls = rate = 0.0
+        _, A, G = p.matrices
+        if len(p.b):
+            rate = float(_share(A @ self.v + p.b, A, self.moves, p.b).max())
         if len(self.mu):
-            enters = (0.0 - float(self.opening.min(initial=0.0))) / self.speed
+            enters = float(_share(np.minimum(self.opening, 0.0), G, self.moves, p.g).max())
             pulls = (0.0 - float(self.mu.min(initial=0.0))) / self.strength
         return {
             "force": largest(self.unbalanced) / self.strength,
-            "rate": largest(p.matrices[1] @ self.v + p.b) / self.speed,
+            "rate": rate,
             "contact": enters,
             "friction": float(excess.max(initial=0.0)) / p.force,
             "pull": pulls,
@@ -263,8 +277,16 @@ class Answer:
 
     @cached_property
     def speed(self) -> float:
-        """The size of the velocities at work."""
-        return max(largest(self.rates), largest(self.v), largest(self.problem.b)) or 1.0
+        """The size of the velocities at work: of what rubs, or else of all."""
+        # Coordinates and constraints may have other units than what rubs.
+        rubs = largest(self.rates)
+        return rubs or max(largest(self.v), largest(self.problem.b)) or 1.0
+
+    @cached_property
+    def moves(self) -> np.ndarray:
+        """Velocities that matter, coordinate by coordinate: with which points move at the speed."""
+        arms = self.problem.arms
+        return np.abs(self.v) + np.divide(self.speed, arms, out=np.zeros(len(arms)), where=arms > 0)
 
     @cached_property
     def gap(self) -> float:
@@ -278,6 +300,12 @@ class Answer:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
         # What is not finite fails every comparison.
         return all(x <= tolerance for x in self.residual.values()) and self.gap <= tolerance
+
+
+def _share(off: np.ndarray, rows: Any, moves: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Return what is off of rates, as shares of what adds up in them."""
+    whole = np.asarray(abs(rows) @ moves).ravel() + np.abs(rate)
+    return np.divide(np.abs(off), whole, out=np.zeros(len(off)), where=whole > 0)
 
 
 def largest(x: np.ndarray) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import isfinite
 from typing import Any
@@ -22,10 +22,13 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
+from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.problem import DENSE_UP_TO, Problem
 
-# A gap smaller than this, in the unit of the coordinates, is closed; R must be as small to hold.
-TOUCHING = 1e-8
+# A gap smaller than this share of the lengths at work is closed.
+_TOUCHING = 1e-8
+# Positions are sums, rounded as such: so many last digits are granted.
+_DIGITS = 64
 
 _MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tangent": {0},
              "curvature": {0}, "grip": {0}}  # fmt: skip
@@ -87,6 +90,11 @@ def _range(places: np.ndarray) -> Any:
     return places
 
 
+def _rows(A: Any, moves: np.ndarray) -> np.ndarray:
+    """Return by how much rows change when coordinates move by this much."""
+    return np.asarray(abs(A) @ moves).ravel()
+
+
 @lru_cache(maxsize=64)
 def terms_of(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Return where the rates of each friction term begin, what presses it, and its widths."""
@@ -115,6 +123,9 @@ class Place:
     R: np.ndarray
     gap: np.ndarray
     touching: np.ndarray
+    #: The gradients of all gaps, and by how much these may be off by rounding.
+    normals: Any
+    digits: np.ndarray
 
 
 class Question:
@@ -134,6 +145,8 @@ class Question:
         first, last = span
         span = (first, last if last > first else float(np.nextafter(first, np.inf)))
         self.drives: Drives = drives(self.layout, inputs, span)
+        self.span = last - first
+        self._scales: Scales | None = None
 
     @property
     def layout(self) -> Layout:
@@ -154,6 +167,81 @@ class Question:
             return np.zeros(0)
         return self._inputs(t, q, self.params, self.drives.slots(t))[0]
 
+    # -- how large things are ---------------------------------------------------------------------
+
+    def scales(self, place: Place) -> Scales:
+        """Return the lengths at work, as measured where they were first asked for."""
+        if self._scales is None:
+            B, c = place.problem.B, np.abs(place.problem.c) * self.span
+            # What friction acts on may be carried along, and is as wide as its points are apart.
+            wide = np.zeros(len(c))
+            for width in np.unique(place.problem.widths):
+                rows = np.flatnonzero((place.problem.widths == width)[place.problem.term])
+                points = place.along[rows].reshape(-1, width)
+                wide[rows] = np.linalg.norm(np.ptp(points, axis=0)) if width > 1 else 0.0
+            slopes = np.asarray(abs(B).max(axis=0).todense() if sparse.issparse(B)
+                                else np.abs(B).max(axis=0, initial=0.0)).ravel()  # fmt: skip
+            reach = float(np.maximum(c, wide).max(initial=0.0))
+            travel = np.divide(reach, slopes, out=np.zeros(len(slopes)), where=slopes > 0)
+            travel = np.maximum(travel, self._deflections(place))
+            made = scales_of(
+                self.sliding.graph, self.params, place.t, place.q,
+                u=place.u, span=self.span, travel=travel,
+            )  # fmt: skip
+            # What bends soon may still go far: links are short beside their rope.
+            self._scales = replace(made, length=np.maximum(made.length, travel))
+        return self._scales
+
+    def _deflections(self, place: Place) -> np.ndarray:
+        """Return how far each coordinate gives way to friction, and to what changes in the span."""
+        p, given = place.problem, (place.q, place.u, self.params)
+        K = abs(sparse.csc_matrix(evaluated(self.sliding, "tangent")(place.t, *given)[0]))
+        stiff = np.asarray(K.max(axis=1).todense()).ravel() if K.shape[0] else np.zeros(0)
+        if not stiff.any():
+            return np.zeros(p.n)
+        limit = p.size if self._follows is None else np.where(self._follows, 0.0, p.size)
+        force = np.asarray(abs(p.B).T @ limit[p.term]).ravel()
+        for share in np.linspace(0, 1, 9)[1:]:
+            later = evaluated(self.sliding, "pushes")(place.t + share * self.span, *given)[0]
+            force = np.maximum(force, np.nan_to_num(np.abs(later - p.f)))
+        return np.divide(force, stiff, out=np.zeros(p.n), where=stiff > 0)
+
+    def lengths(self, place: Place) -> np.ndarray:
+        """Return for each coordinate a move that matters."""
+        length = self.scales(place).length
+        longest = float(length.max(initial=0.0))
+        # What nothing moves has no length of its own; where nothing has one, any will do.
+        return np.where(length > 0, length, longest if longest > 0 else 1.0)
+
+    def digits(self, rows: Any, t: float, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return by how much rows with these gradients and rates may be off by rounding."""
+        size = np.abs(q) if self._scales is None else np.maximum(np.abs(q), self._scales.length)
+        return _DIGITS * (abs(rows) @ np.spacing(size) + np.spacing(abs(t)) * np.abs(rate))
+
+    def closed(self, place: Place) -> np.ndarray:
+        """Return for each contact the gap up to which it is closed."""
+        return np.maximum(place.digits, _TOUCHING * _rows(place.normals, self.lengths(place)))
+
+    def held(self, place: Place, share: float) -> np.ndarray:
+        """Return for each constraint what its R may be, as a share of the lengths at work."""
+        p = place.problem
+        digits = self.digits(p.A, place.t, place.q, p.b)
+        return np.maximum(digits, share * _rows(p.A, self.lengths(place)))
+
+    @cached_property
+    def holonomic(self) -> np.ndarray:
+        """Which constraints hold positions, and not rates alone."""
+        made = np.zeros(self.layout.multipliers, dtype=bool)
+        for rows in self.layout.rows:
+            made[rows.places] = rows.holonomic
+        return made
+
+    @cached_property
+    def fed(self) -> bool:
+        """Whether energies or loads push."""
+        system = self.system
+        return bool(system.loads) or not (system.potential.is_zero and system.work.is_zero)
+
     # -- which term is which ----------------------------------------------------------------------
 
     @property
@@ -173,9 +261,13 @@ class Question:
 
     def pressed(self, place: Place) -> np.ndarray:
         """For each friction term the touching contact that presses it, −1 for none, −2 for open."""
+        return self._pressing(place.touching, len(place.gap))
+
+    def _pressing(self, touching: np.ndarray, gaps: int) -> np.ndarray:
         # The last entry answers for terms that no contact presses.
-        where = np.append(np.full(len(place.gap), -2), -1)
-        where[place.touching] = np.arange(len(place.touching))
+        where = np.full(gaps + 1, -2)
+        where[-1] = -1
+        where[touching] = np.arange(len(touching))
         return where[self.rubs]
 
     def term_name(self, term: int) -> str:
@@ -205,21 +297,51 @@ class Question:
         (f,) = evaluated(self.sliding, "pushes")(*given)
         size, power = size[self.starts], power[self.starts]
         self._require(f, c, size, power, b, t)
-        if touching is None:
-            closed = gap <= TOUCHING * max(1.0, np.abs(q).max(initial=0.0))
-            touching = np.flatnonzero(closed)
+        normals = sparse.csr_matrix(G) if sparse.issparse(G) else G
+        digits = self.digits(normals, t, q, g) if len(gap) else gap
 
         def damping(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
             value, slope, second = evaluated(self.sliding, "viscous")(*given, v)
             return float(value[0]), slope, second
 
         damped = viscous and not self.system.dissipation.is_zero
-        G = (sparse.csr_matrix(G) if sparse.issparse(G) else G)[touching]
-        problem = Problem(
-            f, B, c, self.starts, size, power, A, b, G, g[touching], damping if damped else None,
-            self._follows,
+        every = touching is None
+        if touching is None:
+            touching = np.flatnonzero(gap <= digits)
+        place = self._place(
+            t, q, u, (f, B, c, size, power, A, b, g), damping if damped else None,
+            (along, R, gap, normals, digits), touching,
         )  # fmt: skip
-        return Place(t, q, u, problem, along, R, gap, touching)
+        if every and len(touching) < len(gap):
+            # Whether others are as good as closed the lengths at work tell.
+            closed = np.flatnonzero(gap <= self.closed(place))
+            return (
+                place
+                if len(closed) == len(touching)
+                else self.at(t, q, viscous=viscous, touching=closed)
+            )
+        return place
+
+    def _place(
+        self,
+        t: float,
+        q: np.ndarray,
+        u: np.ndarray,
+        numbers: tuple,
+        damping: Any,
+        more: tuple,
+        touching: np.ndarray,
+    ) -> Place:
+        f, B, c, size, power, A, b, g = numbers
+        along, R, gap, normals, digits = more
+        G, pressed = normals[touching], None
+        if self._follows is not None:
+            pressed = self._pressing(touching, len(gap))
+            size = np.where(pressed == -2, 0.0, size)
+        problem = Problem(
+            f, B, c, self.starts, size, power, A, b, G, g[touching], damping, self._follows, pressed
+        )
+        return Place(t, q, u, problem, along, R, gap, touching, normals, digits)
 
     def _require(
         self,

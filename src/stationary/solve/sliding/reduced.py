@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -22,34 +22,61 @@ _NONE = np.zeros(0, dtype=int)
 
 
 def refined(problem: Problem, near: Answer) -> Answer | None:
-    """Find the minimum near an answer; mend what sticks and what holds as needed.
+    """Find the motion near an answer; mend what sticks and what holds as needed.
 
     Returns None where Newton's method does not arrive: at a kink that is none, or nowhere.
     """
     seen = set()
     for _ in range(_ROUNDS):
-        key = (near.stuck.tobytes(), near.working.tobytes())
+        key = (
+            near.stuck.tobytes(),
+            near.working.tobytes(),
+            np.sign(near.y[_lines(near)]).tobytes(),
+        )
         if key in seen:
             return None
         seen.add(key)
-        found = _newton(problem, near)
-        if found is None:
+        found, caught = _newton(problem, near, lines=False)
+        if found is None and caught is None:
             return None
-        changed, stuck, working = _mended(found)
+        if found is None:
+            near = caught  # pyright: ignore[reportAssignmentType]  # one of both is something
+            continue
+        changed, stuck, working = mended(found)
         if not changed:
             return found
         near = replace(found, stuck=stuck, working=working)
     return None
 
 
-def _mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
-    """Let go what is held with too much force; catch what would pass through."""
+def _lines(near: Answer) -> np.ndarray:
+    """Return the rates of what slides along a line under friction that follows pressure."""
+    p = near.problem
+    if p.follows is None:
+        return _NONE
+    return p.starts[p.follows & (p.widths == 1) & ~near.stuck]
+
+
+def mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
+    """Let go what is held with too much force; catch what would pass through or back."""
     problem, stuck, working = found.problem, found.stuck, found.working
     changed = False
     if stuck.any():
         slips = stuck & (found.resists > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
+        if problem.follows is not None:
+            # What nothing presses neither sticks nor slides.
+            slips &= ~problem.follows | (problem.size > 0)
         changed = bool(slips.any())
         stuck = stuck & ~slips
+    if problem.follows is not None:
+        # Along a line friction keeps its sign in a mode: what would slide with it has stopped.
+        lines = problem.follows & (problem.widths == 1) & ~found.stuck & (problem.size > 0)
+        first = problem.starts[lines]
+        back = found.rates[first] * np.sign(found.y[first]) < -1e-11 * found.speed
+        if back.any():
+            changed = True
+            stuck = stuck.copy()
+            stuck[np.flatnonzero(lines)[back]] = True
     if len(working):
         pulls = working & (found.mu < -1e-11 * found.strength)
         enters = ~working & (found.opening < -1e-11 * found.speed)
@@ -61,116 +88,346 @@ def _mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
     return changed, stuck, working
 
 
-class _Look:
-    """What resists at a velocity, with some terms held."""
+def margin(found: Answer) -> float:
+    """Return by how much the mode of an answer holds, relative to forces and speeds at work.
 
-    def __init__(self, problem: Problem, v: np.ndarray, stuck: np.ndarray | None):
-        self.v, self.w = v, problem.rates(v)
+    What sticks is within its limit, what holds pushes, what touches opens or stays, and what slides
+    along a line goes against its friction; below zero one of these is not so.
+    """
+    p, left = found.problem, [np.inf]
+    if found.stuck.any():
+        room = p.size * (1 + 1e-9) + 1e-13 * p.force - found.resists
+        left.append(float(room[found.stuck].min()) / p.force)
+    if len(found.working):
+        pushes = np.where(found.working, found.mu / found.strength, found.opening / found.speed)
+        left.append(float(pushes.min()) + 1e-11)
+    if p.width != 2:
+        lines = (p.widths == 1) & (p.power == 0) & (p.size > 0) & ~found.stuck
+        first = p.starts[lines]
+        ahead = found.rates[first] * np.sign(found.y[first])
+        left.append(float(ahead.min(initial=np.inf)) / found.speed + 1e-11)
+    return min(left)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a mode says of friction: what sticks, which way lines slide, what presses which."""
+
+    stuck: np.ndarray | None
+    #: Terms that slide along a line, their rates, and which way.
+    lines: np.ndarray
+    rates: np.ndarray
+    signs: np.ndarray
+    #: Sliding terms that follow pressure, and the places of it among the forces that hold.
+    follow: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, near: Answer, lines: bool) -> _Kept:
+        """Read the mode of an answer nearby; `lines` also where friction has a given limit."""
+        stuck, pressed, working = near.stuck, problem.pressed, near.working
+        some = stuck if stuck.any() else None
+        follow, places = _NONE, _NONE
+        if pressed is not None:
+            slides = (pressed >= 0) & ~stuck
+            slides[slides] = working[pressed[slides]]
+            follow = np.flatnonzero(slides)
+            places = len(problem.b) + np.cumsum(working)[pressed[follow]] - 1
+        along = follow[problem.widths[follow] == 1]
+        if lines and not problem.width == 2:
+            along = np.flatnonzero(
+                (problem.widths == 1) & (problem.power == 0) & ~stuck & (problem.size > 0)
+            )
+            if pressed is not None:
+                along = along[(pressed[along] < 0) | np.isin(along, follow)]
+        rates = problem.starts[along]
+        signs = np.sign(near.y[rates])
+        if pressed is not None:
+            # Beyond the end of a mode what should press may pull, and friction with it.
+            pulls = np.append(near.mu < 0, False)[pressed[along]]
+            signs = np.where(pulls, -signs, signs)
+        signs = np.where(signs == 0, np.where(near.rates[rates] < 0, -1.0, 1.0), signs)
+        return cls(some, along, rates, signs, follow, places)
+
+    def sizes(self, problem: Problem, nu: np.ndarray) -> np.ndarray:
+        """Return the limits of friction under forces that hold."""
+        if problem.pressed is None:
+            return problem.size
+        size = np.where(problem.pressed == -1, problem.size, 0.0)
+        size[self.follow] = problem.size[self.follow] * nu[self.places]
+        return size
+
+    def pushes(self, problem: Problem, C: Any, look: _Look) -> Any:
+        """Return what the forces that hold do, the friction that follows them included."""
+        if not len(self.follow):
+            return C
+        B = problem.matrices[0]
+        D = C.copy() if problem.dense else C.tolil()
+        sign = dict(zip(self.lines.tolist(), self.signs))
+        for k, place in zip(self.follow.tolist(), self.places.tolist()):
+            rows = slice(problem.starts[k], problem.starts[k] + problem.widths[k])
+            unit = np.array([sign[k]]) if k in sign else look.w[rows] / max(look.r[k], 1e-300)
+            D[place] = D[place] - problem.size[k] * (unit @ B[rows])
+        return D if problem.dense else D.tocsr()
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """The rates of what sticks; where there are more than velocities, as many as say it all."""
+
+    held: np.ndarray
+    rows: Any
+    drift: np.ndarray
+    #: Takes forces along the rows to forces along the rates, and the forces nearby.
+    base: np.ndarray | None
+    near: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem, held: np.ndarray, y: np.ndarray) -> _Rest | None:
+        """Gather the rates of what sticks, or None where they contradict each other."""
+        B, c = problem.matrices[0][held], problem.c[held]
+        if not problem.dense or len(held) <= problem.n:
+            return cls(held, B, c, None, y[held])
+        base, sizes, turned = np.linalg.svd(B, full_matrices=False)
+        kept = sizes > 1e-13 * sizes[0]
+        base, drift = base[:, kept], base[:, kept].T @ c
+        if largest(c - base @ drift) > 1e-12 * largest(c):
+            return None
+        return cls(held, (sizes[:, None] * turned)[kept], drift, base, y[held])
+
+    def gathered(self, y: np.ndarray) -> np.ndarray:
+        """Return the forces along the rows."""
+        return y[self.held] if self.base is None else self.base.T @ y[self.held]
+
+    def spread(self, forces: np.ndarray) -> np.ndarray:
+        """Return the forces along the rates, shared as nearby."""
+        if self.base is None:
+            return forces
+        return self.near + self.base @ (forces - self.base.T @ self.near)
+
+
+class _Look:
+    """What resists at a velocity, under given limits."""
+
+    def __init__(self, problem: Problem, v: np.ndarray, kept: _Kept, size: np.ndarray):
+        self.v, self.size, self.w = v, size, problem.rates(v)
         self.r = problem.speeds(self.w)
-        self.s = _slope(problem, self.r)
-        if stuck is not None:
-            self.s[stuck] = 0.0
-        self.forces = self.s[problem.term] * self.w
+        self.s = _slope(problem, size, self.r)
+        if kept.stuck is not None:
+            self.s[kept.stuck] = 0.0
+        if len(kept.lines):
+            self.s[kept.lines] = 0.0
+        self.forces = _spread(problem, self.s) * self.w
+        if len(kept.lines):
+            self.forces[kept.rates] = size[kept.lines] * kept.signs
         self.push = problem.matrices[0].T @ self.forces
         self.damping = problem.viscous(v) if problem.viscous else None
         if self.damping:
             self.push = self.push + self.damping[1]
 
-    def bend(self, problem: Problem) -> Any:
-        """Return the slope of what resists."""
-        H = _bend(problem, self.w, self.r, self.s)
+    def bend(self, problem: Problem, y: np.ndarray) -> Any:
+        """Return the slope of what resists, with dry forces y as they are known so far."""
+        H = _bend(problem, self, y)
         if self.damping:
             H = H + (self.damping[2].toarray() if problem.dense else self.damping[2])
         return H
 
+    def within(self, problem: Problem, y: np.ndarray) -> np.ndarray:
+        """Return forces cut down to their limits."""
+        far = problem.speeds(y)
+        limit = np.abs(self.size)
+        share = np.divide(limit, far, out=np.ones(len(far)), where=far > limit)
+        return _spread(problem, share) * y
 
-def _newton(problem: Problem, near: Answer) -> Answer | None:
-    """Newton's method with fixed sets; None where a moving term comes to rest or nothing works.
+    def forced(self, problem: Problem, y: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """Return the forces of dry friction after a step, of r y = a w made linear."""
+        dw = problem.matrices[0] @ dv
+        turned = problem.sums(self.w * dw) / np.maximum(self.r * self.r, 1e-300)
+        return _spread(problem, self.s) * (self.w + dw) - _spread(problem, turned) * y
 
-    Where rows say the same, forces are shared as in the answer nearby, as far as they can be.
+
+def _spread(problem: Problem, x: np.ndarray) -> np.ndarray:
+    """Return what belongs to terms for each of their rates."""
+    return np.repeat(x, problem.width) if problem.width else x[problem.term]
+
+
+def in_mode(problem: Problem, near: Answer, *, lines: bool = False) -> Answer | None:
+    """Find the motion in the mode of an answer nearby by Newton's method.
+
+    None where a moving term comes to rest or nothing works. Where rows say the same, forces are
+    shared as in the answer nearby, as far as they can be. With `lines`, what slides along a line
+    goes on the way it went, even where it would turn.
     """
+    return _newton(problem, near, lines)[0]
+
+
+def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None, Answer | None]:
+    """Return the motion in a mode; or, where it leads to one in which a term sticks, that."""
     stuck, working = near.stuck, near.working
     B, A, G = problem.matrices
-    some = stuck if stuck.any() else None
-    held = np.flatnonzero(stuck[problem.term]) if some is not None else _NONE
+    kept = _Kept.of(problem, near, lines)
+    held = np.flatnonzero(stuck[problem.term]) if kept.stuck is not None else _NONE
     C, drive, nu = A, problem.b, near.lam
+    rest = _Rest.of(problem, held, near.y)
+    if rest is None:
+        return None, None
     if len(held) or len(working):
-        C = _stack(A, G[working], B[held])
-        drive = np.concatenate([problem.b, problem.g[working], problem.c[held]])
-        nu = np.concatenate([near.lam, near.mu[working], -near.y[held]])
+        C = _stack(A, G[working], rest.rows)
+        drive = np.concatenate([problem.b, problem.g[working], rest.drift])
+        nu = np.concatenate([near.lam, near.mu[working], -rest.gathered(near.y)])
     rows, gaps, driven = len(problem.b), int(np.count_nonzero(working)), largest(drive)
     best, step = np.inf, _Saddle(C, problem.dense)
-    here = _Look(problem, near.v, some)
+    corners = ~stuck & (problem.power < 1)
+    corners[kept.lines] = False
+    here = _Look(problem, near.v, kept, kept.sizes(problem, nu))
+    if 0 < largest(here.w) < 1e-6 * driven and not np.any(problem.c):
+        # A drive that was next to nothing before: as then, at its speed now.
+        v = near.v * (driven / largest(here.w))
+        here = _Look(problem, v, kept, here.size)
+    y = here.within(problem, near.y)
+    follows, stops, began = bool(len(kept.follow)), 0, max(largest(here.w), driven)
+
+    def caught() -> Answer:
+        """Return the mode in which the slowest term sticks."""
+        k = int(np.argmin(np.where(corners & (here.size > 0), here.r, np.inf)))
+        sticks = stuck.copy()
+        sticks[k] = True
+        forces = here.forces.copy()
+        forces[held] = rest.spread(-nu[rows + gaps :])
+        mu = np.zeros(len(problem.g))
+        mu[working] = nu[rows : rows + gaps]
+        return Answer(near.problem, here.v, forces, nu[:rows], mu, sticks, working)
+
     for _ in range(_MOST_STEPS):
         size = max(largest(here.w), driven)
         slow = here.r <= STILL * size
-        if slow.any() and np.any(~stuck & slow & (problem.size > 0) & (problem.power < 1)):
-            return None
+        if slow.any() and np.any(corners & slow & (here.size > 0)):
+            return None, caught()
         left = problem.f - here.push + C.T @ nu
         off = C @ here.v + drive
         astray = largest(off)
         error = largest(left) / max(problem.force, largest(nu)) + (astray / size if size else 0.0)
         if not isfinite(error):
-            return None
+            return None, None
         if error <= 1e-15 or (error < _ROUNDING and error >= 0.1 * best):
             break
         best = min(best, error)
         # Close to the end the last slope is good enough: what it leaves is below rounding.
         if error * step.error > 1e-16:
-            step.take(here.bend(problem), error)
+            step.take(
+                here.bend(problem, y), error, kept.pushes(problem, C, here) if follows else None
+            )
         dv, dnu = step.solve(left, -off)
-        ahead = _Look(problem, here.v + dv, some)
+        if error < 1e-6 and largest(dv) <= 4e-16 * largest(here.v):
+            # What hardly moves turns with the last digit of velocities: its force is known better.
+            nu = nu + dnu
+            turned = here.within(problem, here.forced(problem, y, dv))
+            here.forces = np.where(_spread(problem, corners & (here.s != 0)), turned, here.forces)
+            break
+        ahead = _Look(problem, here.v + dv, kept, kept.sizes(problem, nu + dnu))
         if not (isfinite(ahead.push.sum()) and isfinite(dnu.sum())):
-            return None
+            return None, None
         # Full steps lead onto what holds, and arrive close to the end, where rounding would only
         # mislead a search; in between a step may go too far.
         if error > 1e-6 and astray <= 1e-6 * size:
-            work = float((C @ dv) @ (nu + dnu))
-            share, ahead = _shortened(problem, here, dv, ahead, some, work)
+            if follows:
+                share, ahead = _closer(problem, kept, C, here, (dv, nu, dnu), ahead, left)
+            else:
+                work = float((C @ dv) @ (nu + dnu))
+                share, ahead = _shortened(problem, here, dv, ahead, kept, work)
             dnu = share * dnu
+            # Steps that stop short again and again lead to a kink, where something sticks.
+            stops = stops + 1 if share < 0.3 else 0
+            dv = share * dv
+        y = ahead.within(problem, here.forced(problem, y, dv))
         here, nu = ahead, nu + dnu
-        if largest(here.v) > 1e9 * max(size, 1.0):
-            return None
+        if stops > 2 and corners.any() and not lines:
+            return None, caught()
+        # A mode that nothing drives comes to rest, or runs away.
+        if largest(here.v) > 1e9 * max(size, driven) or largest(here.w) < STILL * began - driven:
+            return None, None
     else:
         if best > 1e-10:
-            return None
+            return None, None
     forces = here.forces
-    forces[held] = -nu[rows + gaps :]
+    forces[held] = rest.spread(-nu[rows + gaps :])
     mu = np.zeros(len(problem.g))
     mu[working] = nu[rows : rows + gaps]
-    found = Answer(problem, here.v, forces, nu[:rows], mu, stuck, working, "Newton")
-    # Known already: what an answer would compute again from its velocity.
-    found.__dict__.update(rates=here.w, speeds=here.r)
-    return found
+    if problem.pressed is not None:
+        size = kept.sizes(problem, nu)
+        sticks = stuck & (problem.pressed >= 0)
+        size[sticks] = problem.size[sticks] * np.maximum(mu, 0.0)[problem.pressed[sticks]]
+        problem = replace(problem, size=size, pressed=None)
+    return Answer(problem, here.v, forces, nu[:rows], mu, stuck, working, "Newton"), None
 
 
-def _slope(problem: Problem, r: np.ndarray) -> np.ndarray:
+def _slope(problem: Problem, size: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the force of each term per unit of speed, a rⁿ⁻¹."""
     if problem.dry:
-        return np.divide(problem.size, r, out=np.zeros(len(r)), where=r > 0)
+        return np.divide(size, r, out=np.zeros(len(r)), where=r > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        made = problem.size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
-    return np.where(r > 0, made, np.where(problem.power == 1, problem.size, 0.0))
+        made = size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
+    return np.where(r > 0, made, np.where(problem.power == 1, size, 0.0))
 
 
-def _bend(problem: Problem, w: np.ndarray, r: np.ndarray, s: np.ndarray) -> Any:
-    """Return the slope of what friction resists with, `s` per unit of speed."""
+def _bend(problem: Problem, look: _Look, y: np.ndarray) -> Any:
+    """Return the slope of what friction resists with.
+
+    A dry force turns with its rate, a w/r; with the force y as it is known so far in the place of
+    one a w/r, corners that are nearly sharp do not mislead (the primal-dual method of Chan, Golub
+    and Mulet, SIAM J. Sci. Comput. 20, 1999).
+    """
+    w, r, s = look.w, look.r, look.s
+    square = np.maximum(r * r, 1e-300)
     if problem.planar:
-        # In a plane friction resists changes across the slip alone.
         X, Y = problem.planar
-        across = X * w[1::2] - Y * w[0::2]
-        return (across * (s / np.maximum(r * r, 1e-300))) @ across.T
+        along = X * w[0::2] + Y * w[1::2]
+        pull = (X * y[0::2] + Y * y[1::2]) * np.where(s != 0, 1 / square, 0.0)
+        turn = pull @ along.T
+        return (X * s) @ X.T + (Y * s) @ Y.T - (turn + turn.T) / 2
     B = problem.matrices[0]
-    rows = s[problem.term]
-    bend = np.divide(s * (problem.power - 1), r * r, out=np.zeros_like(r), where=r > 0)
+    dry = problem.power == 0
+    # Dry terms by their forces, others by their power.
+    bend = np.divide(s * (problem.power - 1), square, out=np.zeros_like(r), where=~dry & (r > 0))
+    share = np.where(dry & (s != 0), 1 / square, 0.0)
     if problem.dense:
-        X = problem.sums(w[:, None] * B)
-        return (B * rows[:, None]).T @ B + (X * bend[:, None]).T @ X
+        X, Z = problem.sums(w[:, None] * B), problem.sums(y[:, None] * B)
+        turn = (Z * share[:, None]).T @ X
+        H = (B * s[problem.term][:, None]).T @ B + (X * bend[:, None]).T @ X
+        return H - (turn + turn.T) / 2
     gather = sparse.csr_matrix(
         (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
     )
     X = gather @ B.multiply(w[:, None]).tocsr()
-    return B.T @ B.multiply(rows[:, None]) + X.T @ X.multiply(bend[:, None])
+    Z = gather @ B.multiply(y[:, None]).tocsr()
+    turn = Z.T @ X.multiply(share[:, None])
+    H = B.T @ B.multiply(s[problem.term][:, None]) + X.T @ X.multiply(bend[:, None])
+    return H - (turn + turn.T) / 2
+
+
+def _closer(
+    problem: Problem,
+    kept: _Kept,
+    C: Any,
+    here: _Look,
+    step: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ahead: _Look,
+    left: np.ndarray,
+) -> tuple[float, _Look]:
+    """Return how much of a step to take so that less of the forces is left, and its end.
+
+    Where friction follows pressure there is no power to go down.
+    """
+    dv, nu, dnu = step
+    before, share = float(np.linalg.norm(left)), 1.0
+    for _ in range(12):
+        after = problem.f - ahead.push + C.T @ (nu + share * dnu)
+        if float(np.linalg.norm(after)) <= (1 - 0.1 * share) * before:
+            break
+        share *= 0.5
+        size = kept.sizes(problem, nu + share * dnu)
+        ahead = _Look(problem, here.v + share * dv, kept, size)
+    return share, ahead
 
 
 def _shortened(
@@ -178,7 +435,7 @@ def _shortened(
     here: _Look,
     dv: np.ndarray,
     ahead: _Look,
-    stuck: np.ndarray | None,
+    kept: _Kept,
     held: float,
 ) -> tuple[float, _Look]:
     """Return how much of a step to take, less where it would pass over a minimum, and its end.
@@ -196,7 +453,7 @@ def _shortened(
         if slope(ahead) <= 0.5 * abs(start) + little:
             break
         share *= 0.5
-        ahead = _Look(problem, here.v + share * dv, stuck)
+        ahead = _Look(problem, here.v + share * dv, kept, here.size)
     return share, ahead
 
 
@@ -207,7 +464,10 @@ def _stack(*blocks: Any) -> Any:
 
 
 class _Saddle:
-    """H x − Cᵀ z = force, C x = gap; of several solutions the smallest."""
+    """H x − Dᵀ z = force, C x = gap; of several solutions the smallest.
+
+    D is C, unless friction follows the forces that hold.
+    """
 
     def __init__(self, C: Any, dense: bool):
         self.C, self.dense = C, dense
@@ -215,17 +475,18 @@ class _Saddle:
         # How far from the end H was taken.
         self.error = np.inf
 
-    def take(self, H: Any, error: float = np.inf) -> None:
-        """Factor the matrix with this H."""
+    def take(self, H: Any, error: float = np.inf, D: Any = None) -> None:
+        """Factor the matrix with this H and D."""
         self.error, (m, n) = error, self.C.shape
+        D = self.C if D is None else D
         if self.dense:
             K = np.zeros((n + m, n + m))
-            K[:n, :n], K[:n, n:], K[n:, :n] = H, -self.C.T, self.C
+            K[:n, :n], K[:n, n:], K[n:, :n] = H, -D.T, self.C
             self.K, self.factors = K, dgetrf(K)
             return
         if self.order is None:
             self.order = saddle_order(H, self.C)
-        self.K = sparse.bmat([[H, -self.C.T], [self.C, None]], format="csc")
+        self.K = sparse.bmat([[H, -D.T], [self.C, None]], format="csc")
         # Rows may say the same: damped a little they can be factored, and refinement undoes it.
         size = abs(H).max() or 1.0
         little = np.concatenate([np.full(n, 1e-12 * size), np.full(m, 1e-9 / size)])

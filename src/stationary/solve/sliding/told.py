@@ -232,6 +232,8 @@ def _conflict(question: Question, place: Place, outcome: Outcome) -> tuple[tuple
     listed = ", ".join(f"'{n}'" for n in names[:6])
     if verdict.locked:
         sentence = f"forces of these hold each other within their cones of friction: {listed}"
+    elif len(names) == 1 and np.any(weights):
+        sentence = f"{listed} asks for a motion that no coordinate can give it: it is out of reach"
     else:
         sentence = f"these conflict: {listed}"
     return tuple(names), sentence

@@ -1,0 +1,154 @@
+"""Changes are told once and on time, motions all, and what cannot go on says why."""
+
+import numpy as np
+import pytest
+from scipy.optimize import fsolve
+
+import stationary as st
+
+x, y, phi = st.coordinates("x y phi")
+
+
+@pytest.mark.parametrize("count, seed", [(3, 0), (5, 1)])
+def test_every_change_of_an_iwan_chain_is_told_at_its_time(count, seed):
+    # Springs k with sliders f in parallel behind sin t: each starts at f/k, all stop where it
+    # turns, and start again where it has come back by 2f/k. Each loses f times its way.
+    rng = np.random.default_rng(seed)
+    k = rng.uniform(1, 3, count)
+    reach = np.sort(rng.uniform(0.05, 0.9, count))
+    q = st.coordinates("q", shape=(count,))
+    chain = st.System(
+        potential=sum(a * (st.sin(st.t) - b) ** 2 / 2 for a, b in zip(k, q)),
+        friction=[
+            st.Friction(a * b, on=c, name=f"slider {i}")
+            for i, (a, b, c) in enumerate(zip(k, reach, q))
+        ],
+    )
+    end = 4.6
+    slide = st.quasistatics(chain, span=(0, end), points=24)
+    again = np.pi / 2 + np.arccos(1 - 2 * reach)
+    known = np.sort([*np.arcsin(reach), np.pi / 2, *again])
+    np.testing.assert_allclose(slide.events[0], known[known < end], atol=2e-6)
+    way = 1 - reach + np.maximum(1 - np.sin(end) - 2 * reach, 0)
+    lost = float(np.sum(k * reach * way))
+    assert slide.lost[-1] == pytest.approx(lost, rel=1e-9)
+    assert slide.residual["energy"] < 1e-4 * lost
+
+
+def test_a_bead_on_a_steady_circle_changes_nothing():
+    # Towed round a circle of radius 1 by a link of length 1/2 it follows one of radius √3/2.
+    link = st.Constraint(st.norm((x - st.cos(st.t), y - st.sin(st.t))) - 0.5, name="link")
+    bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    r = np.sqrt(3) / 2
+    behind = -np.pi / 6
+    start = {x: r * np.cos(behind), y: r * np.sin(behind)}
+    slide = st.quasistatics(bead, span=(0, 10), start=start, points=11)
+    assert len(slide.events[0]) == 0
+    np.testing.assert_allclose(np.hypot(slide[x], slide[y]), r, atol=1e-7)
+    assert slide.lost[-1] == pytest.approx(10 * r, rel=1e-7)
+
+
+def test_what_a_corner_takes_is_counted():
+    # Two fingers, one after the other, push a particle: it loses its way, to rounding.
+    fingers = [
+        st.Contact(x - st.t, name="first"),
+        st.Contact(x - 3 * st.t + 1, name="second"),
+    ]
+    particle = st.System(friction=[st.Friction(2.0, on=(x, y))], contacts=fingers)
+    slide = st.quasistatics(particle, span=(0, 1), start={x: 0.25, y: 0.0}, points=5)
+    np.testing.assert_allclose(slide.events[0], [0.25, 0.5], atol=1e-9)
+    assert slide.lost[-1] == pytest.approx(2 * (2 - 0.25), rel=1e-9)
+    assert slide.residual["energy"] < 1e-9
+
+
+def sliding_motions(feet, weights, finger, way, mu, sign):
+    """Return the motions of a part under a finger that slides along its lower edge, by many starts.
+
+    Friction of the feet balances the finger's force along the edge of its cone.
+    """
+
+    def left(z):
+        v, push = z[:3], z[3]
+        w = np.stack([v[0] - v[2] * feet[:, 1], v[1] + v[2] * feet[:, 0]], axis=1)
+        f = -weights[:, None] * w / np.linalg.norm(w, axis=1)[:, None]
+        force = push * np.array([-sign * mu, 1.0]) + f.sum(0)
+        arm = finger[0] * push + finger[1] * push * sign * mu
+        moment = arm + np.sum(feet[:, 0] * f[:, 1] - feet[:, 1] * f[:, 0])
+        return [*force, moment, v[1] + v[2] * finger[0] - way[1]]
+
+    rng, found = np.random.default_rng(0), []
+    for _ in range(60):
+        with np.errstate(all="ignore"):
+            z, _, flag, _ = fsolve(left, rng.normal(size=4), full_output=True, xtol=1e-13)
+        slip = z[0] - z[2] * finger[1] - way[0]
+        if flag == 1 and z[3] > 0 and slip * sign > 1e-9 and np.abs(left(z)).max() < 1e-9:
+            if all(np.abs(z[:3] - other).max() > 1e-6 for other in found):
+                found.append(z[:3])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("mu, degrees", [(3.0, -100.0), (30.0, -97.0), (1e4, -94.0)])
+def test_all_motions_under_a_rough_finger_are_told(mu, degrees):
+    feet, weights = np.array([(-0.7, 0.4), (0.1, -0.4)]), np.array([0.6, 0.9])
+    finger, a = np.array([1.3, -1.2]), np.radians(degrees)
+    way = np.array([np.sin(a), np.cos(a)])
+    pusher = st.Pusher(point=tuple(finger + way * st.t), edge=((-2, -1.2), (2, -1.2)), friction=mu)
+    step = st.minimum_power(st.slider(points=feet, weights=weights, pusher=pusher))
+    told = [step.v, *step.others]
+    for sign in (1.0, -1.0):
+        for v in sliding_motions(feet, weights, finger, way, mu, sign):
+            assert min(np.abs(v - other).max() for other in told) < 1e-6
+    if mu == 3.0:
+        third = np.array([-0.05805, -0.02105, -0.11738])
+        assert min(np.abs(third - other).max() for other in told) < 1e-5
+
+
+th, ps = st.coordinates("th ps")
+DRIVEN = {
+    "drive": (
+        [st.Constraint(st.sin(th) - st.t, name="drive")], [th], {th: 0.0}, 1.0,
+    ),
+    "pull": (
+        [st.Constraint(st.cos(th) + st.cos(ps) - 1 - st.t, name="pull"),
+         st.Constraint(st.sin(th) + st.sin(ps), name="level")],
+        [th, ps], {th: np.pi / 3, ps: -np.pi / 3}, 1.0,
+    ),
+    "piston": (
+        [st.Constraint(st.sin(th) - 3 * st.sin(ps), name="rod"),
+         st.Constraint(st.cos(th) + 3 * st.cos(ps) - 3 - st.t, name="piston")],
+        [th, ps], {th: np.pi / 2, ps: np.arcsin(1 / 3)}, 1.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_what_is_driven_beyond_its_reach_is_jammed_by_name(name):
+    constraints, parts, start, end = DRIVEN[name]
+    arm = st.System(friction=[st.Friction(1.0, on=p) for p in parts], constraints=constraints)
+    with pytest.raises(st.NoMotion) as caught:
+        st.quasistatics(arm, span=(0, 2), start=start, points=5)
+    assert caught.value.kind == "jammed" and caught.value.names == (name,)
+    assert "out of reach" in str(caught.value)
+    assert caught.value.solution.t[-1] == pytest.approx(end, abs=1e-3)
+
+
+def test_the_centre_of_a_translation_is_at_infinity():
+    feet = [(0.3, 0.1), (-0.7, 0.2), (0.1, -0.9)]
+    part = st.slider(points=feet, weights=[1.0, 2.0, 0.7])
+    px, py, turn = part.coordinates
+    held = st.System(constraints=[px - 0.7 * st.t, py - 0.2 * st.t, turn + 1e-17 * st.t])
+    assert st.minimum_power(part + held).centre(part) == (np.inf, np.inf)
+
+
+def test_what_rests_beside_what_moves_costs_little_and_changes_nothing():
+    rng = np.random.default_rng(3)
+    feet = rng.uniform(-1, 1, (1000, 2))
+    moved = st.slider(points=feet[:5], weights=0.2, at=st.coordinates("xa ya pa"), name="moved")
+    still = st.slider(points=feet, weights=1e-3, at=st.coordinates("xb yb pb"), name="still")
+    a, b, c = moved.coordinates
+    hand = st.System(constraints=[a + 0.3 * st.cos(c) - 0.3, b + 0.3 * st.sin(c) - st.t])
+    alone, both = st.minimum_power(moved + hand), st.minimum_power(moved + still + hand)
+    for part in (a, b, c):
+        assert both[part.dot] == pytest.approx(alone[part.dot], rel=1e-9)
+    assert abs(both["pb.dot"]) < 1e-12 and both.power == pytest.approx(alone.power, rel=1e-12)
