@@ -270,8 +270,8 @@ class _Sparse:
             return 0, 0, len(self.d)
         if self.unpivoted is not None:
             pivots = self.unpivoted.U.diagonal()
-            signs = np.sign(pivots)
-            return tuple(int(np.sum(signs == s)) for s in (1, -1, 0))
+            positive, negative = int(np.sum(pivots > 0)), int(np.sum(pivots < 0))
+            return positive, negative, len(pivots) - positive - negative
         return block_signs(self._ordered)
 
 

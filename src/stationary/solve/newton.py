@@ -272,9 +272,10 @@ class Balancing:
                 and self.reached(place.q, d)
             ):
                 break
-            place = self._along(place, linear, d, change)
-            if place is None:
+            there = self._along(place, linear, d, change)
+            if there is None:
                 break
+            place = there
         else:
             return best, Ending.BALANCED if lowest <= 1.0 else Ending.TOO_MANY_STEPS
         return best, Ending.BALANCED if lowest <= 1.0 else Ending.STALLED
