@@ -168,6 +168,8 @@ class Subdivision:
             proof.members += [(place, d) for place in members[on]]
         return low[keep], high[keep]
 
+    # Bounds may be infinite on both sides; no middle is known then, and such boxes are left open.
+    @np.errstate(invalid="ignore")
     def _multipliers(self, mid, rad) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tell which boxes satisfy the rows, and between which bounds multipliers lie there.
 
