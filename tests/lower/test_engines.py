@@ -101,18 +101,20 @@ def turns():
 
 
 def evaluator(rhs):
-    """Return heyoka's rates as a function of t, y and p."""
+    """Return heyoka's rates as a function of t, y, p, sizes of states and unit of time."""
     pairs, coefficients = equations(rhs)
     f = hy.cfunc([rate for _, rate in pairs], vars=[y for y, _ in pairs])
     numeric = Numeric(coefficients)
 
-    def rates(t, y, p):
-        known = numeric(p)[0][: f.nparams]
-        return f(
-            y,
+    def rates(t, y, p, sizes=1.0, unit=1.0):
+        sizes = np.broadcast_to(sizes, y.shape)
+        known = numeric(np.concatenate((p, sizes, (unit,))))[0][: f.nparams]
+        scaled = f(
+            y / sizes,
             **({"pars": known} if f.nparams else {}),
-            **({"time": t} if f.is_time_dependent else {}),
+            **({"time": t / unit} if f.is_time_dependent else {}),
         )
+        return scaled * sizes / unit
 
     return rates
 
@@ -140,9 +142,11 @@ def test_heyoka_evaluates_what_casadi_evaluates(make):
     for _ in range(5):
         y, p, t = rng.normal(size=rhs.numel_in(1)), rng.uniform(1, 3, rhs.numel_in(2)), rng.normal()
         expected = np.asarray(rhs(t, y, p)).ravel()
-        np.testing.assert_allclose(
-            f(t, y, p), expected, rtol=0, atol=100 * EPS * np.abs(expected).max()
-        )
+        sizes, unit = 10.0 ** rng.uniform(-6, 6, y.shape), 10.0 ** rng.uniform(-6, 6)
+        for found in (f(t, y, p), f(t, y, p, sizes, unit)):
+            np.testing.assert_allclose(
+                found, expected, rtol=0, atol=100 * EPS * np.abs(expected).max()
+            )
 
 
 def products(rhs):
@@ -467,26 +471,29 @@ def test_a_second_process_uses_what_the_first_has_compiled(tmp_path):
 
 @pytest.mark.parametrize("damage", ["garbage", "truncated", "empty"])
 def test_a_damaged_cache_is_mended(own_cache, compilations, damage):
-    rhs = kernel_of(pendulum(), ()).rhs
+    system = pendulum()
+    rhs = kernel_of(system, ()).rhs
     Engine(rhs).compile("quick")
     (file,) = own_cache.iterdir()
     good = file.read_bytes()
     bad = {"garbage": b"not a pickle", "truncated": good[: len(good) // 2], "empty": b""}
     file.write_bytes(bad[damage])
     compilations.clear()
-    values = np.array([1.2, 0.7, 9.81])
-    mended = Engine(rhs).integrator(values)
+    known = {"m": 1.2, "l": 0.7, "g": 9.81}
+    code, mended = Engine(rhs).integrator()
     assert len(compilations) == 1
-    mended.time, mended.state[:] = 0.0, [0.3, 0.0]
-    mended.propagate_until(0.5)
-    theta, (L, g) = hy.expression("theta"), values[1:]
+    sizes, unit = [0.5, 4.0], 0.25
+    code.set(mended, np.array([known[p.name] for p in system.parameters]), sizes, unit)
+    mended.time, mended.state[:] = 0.0, [0.3 / sizes[0], 0.0]
+    mended.propagate_until(0.5 / unit)
+    theta, L, g = hy.expression("theta"), known["l"], known["g"]
     fresh = hy.taylor_adaptive(
         [(theta, hy.expression("w")), (hy.expression("w"), -g / L * hy.sin(theta))], [0.3, 0.0]
     )
     fresh.propagate_until(0.5)
-    np.testing.assert_allclose(mended.state, fresh.state, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(mended.state * sizes, fresh.state, rtol=0, atol=1e-14)
     compilations.clear()
-    Engine(rhs).integrator(values)
+    Engine(rhs).integrator()
     assert compilations == []
 
 
