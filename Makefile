@@ -1,6 +1,6 @@
 # Each target does its own set-up; a repeated call repeats nothing that is up to date.
 #   make test PYTHON=python3.12        another interpreter (rebuilds .venv)
-#   make test ARGS="-m 'not slow'"     arguments for pytest, the examples or the benchmarks
+#   make test ARGS="-k pendulum"     arguments for pytest, the examples or the benchmarks
 
 PYTHON ?= python3
 ARGS ?=
@@ -17,13 +17,13 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo docs test test-random lint format bench bench-constraints clean
+.PHONY: help demo docs test test-slow test-random lint format bench bench-constraints clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    run the worked examples: a table of results and a folder of pictures"
 	@echo "make docs    build the documentation: site/index.html"
-	@echo "make test    run every test"
+	@echo "make test    run the tests; make test-slow those that take long"
 	@echo "make test-random  run the random tests with new numbers"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
@@ -41,7 +41,12 @@ docs: $(VENV)/.installed
 # In parallel here rather than in pyproject.toml: one test by hand starts faster without workers.
 test: $(VENV)/.installed
 	@echo "tests"
-	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "not slow" $(ARGS)
+
+# What takes long: millions of steps, a wheel in an empty environment, many random files.
+test-slow: $(VENV)/.installed
+	@echo "slow tests"
+	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal -m slow $(ARGS)
 
 # New random numbers in every run: for looking for what nobody has thought of.
 test-random: $(VENV)/.installed

@@ -389,6 +389,8 @@ class Search(AbstractStill):
 
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""
+        if self.metric is None:
+            self.prepare(q)
         lam = Place(self, q, np.zeros(len(active)), active).with_multipliers().lam
         return lam if np.all(np.isfinite(lam)) else np.zeros(len(active))
 

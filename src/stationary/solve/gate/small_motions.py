@@ -21,8 +21,11 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     graph = graph_of(modes.system)
     balance, at = Balance(graph), (modes.t, modes.q, u, modes.values)
     K = numeric(balance, "tangent")(*at)[0]
+    stiff = abs(K)
     if balance.rows:
-        K = K - numeric(balance, "curvature")(*at, lam)[0]
+        bent = numeric(balance, "curvature")(*at, lam)[0]
+        # What cancels in K is still what its rounding is made of.
+        K, stiff = K - bent, stiff + abs(bent)
     M = numeric(graph, "mass")(modes.t, modes.q, np.zeros_like(modes.q), u, modes.values)[0]
     C = numeric(balance, "damping")(*at)[0]
     C = (C - C.T) / 2
@@ -33,11 +36,12 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
         if modes.gyroscopic:
             forces = forces + 1j * np.emath.sqrt(square) * (C @ phi)
         work = np.linalg.norm(K @ phi) + abs(square) * np.linalg.norm(M @ phi)
-        work = max(work, _RIGID * np.linalg.norm(abs(K) @ np.abs(phi)))
+        work = max(work, _RIGID * np.linalg.norm(stiff @ np.abs(phi)))
         left.append(np.linalg.norm(_beside(A, forces)))
         allowed.append(rtol * work)
         off.append(np.linalg.norm(A @ phi))
-        size.append(rtol * np.linalg.norm(abs(A) @ np.abs(phi)))
+        steepest = np.sqrt(A.multiply(A).sum(axis=1).max()) if balance.rows else 0.0
+        size.append(rtol * max(steepest * np.linalg.norm(phi), 1e-300))
     names = [f"mode {k}" for k in range(len(modes.squares))].__getitem__
     scaled = np.abs(np.real(np.sum(modes.vectors.conj() * (M @ modes.vectors.T).T, axis=1)) - 1)
     found = measured("forces of a shape balance:", np.array(left), np.array(allowed), names)
@@ -60,8 +64,9 @@ def _beside(A, forces: np.ndarray) -> np.ndarray:
 def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     """Measure that ẋ = A x + B u follows from E ż = F z + G u, whose matrices hold no choice.
 
-    For every state, and for every input, the whole equations are solved for z and ż in the least
-    square: their states must be x and A x + B u.
+    For every state, and for every input, the states x and their rates A x + B u are put into the
+    whole equations, and what else there is in z and ż is chosen as well as can be: what is left
+    over is measured beside the terms of each equation.
     """
     if lin.at is None:
         return []
@@ -84,30 +89,36 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
         np.hstack([still, np.zeros_like(still)]),
         np.hstack([nothing, rows]),
         np.hstack([nothing, twice]),
+        np.hstack([np.zeros_like(select), select]),
     ])  # fmt: skip
     inputs, states = lin.B.shape[1], len(chosen)
     known = np.zeros((len(whole), states + inputs))
     known[size : size + states, :states] = np.eye(states)
     known[:size, states:] = lin.G
-    row, column = _even(whole)
-    solved = np.linalg.lstsq(row[:, None] * whole * column, row[:, None] * known, rcond=1e-13)[0]
-    rates = (column[:, None] * solved)[size:][chosen]
-    claimed = np.hstack([lin.A, lin.B])
-    # Rates that are zero have the rounding of the others.
-    typical = np.abs(claimed).max(axis=1, initial=0.0)
-    typical = np.maximum(typical, 1e-6 * typical.max(initial=0.0)) + 1e-300
-    off = np.abs(rates - claimed).max(axis=1, initial=0.0)
-    names = lin.states.__getitem__
-    return measured("the rate follows from all equations:", off, rtol * typical, names)
+    known[-states:] = np.hstack([lin.A, lin.B])
+    # Measured in the system's own time, velocities and rates are of the size of coordinates.
+    rate = float(np.abs(np.linalg.eigvals(lin.A)).max(initial=0.0)) or 1.0
+    own = np.concatenate([np.ones(n), np.full(n, rate), np.ones(m)])
+    row, column = _even(whole, np.concatenate([own, rate * own]))
+    scaled, wanted = row[:, None] * whole * column, row[:, None] * known
+    solved = np.linalg.lstsq(scaled, wanted, rcond=1e-13)[0]
+    left = np.abs(scaled @ solved - wanted)
+    # Equations whose terms all vanish have the rounding of the others.
+    terms = np.abs(scaled) @ np.abs(solved) + np.abs(wanted)
+    terms = np.maximum(terms, 1e-3 * terms.max(axis=0, initial=0.0)) + 1e-300
+    names = [*lin.states, *lin.inputs].__getitem__
+    worst = (left / terms).max(axis=0, initial=0.0)
+    allowed = np.full(len(worst), rtol)
+    return measured("all equations hold with the rates of", worst, allowed, names)
 
 
-def _even(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return factors of rows and of columns that make the largest entries of all about one."""
-    row, column = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
-    for _ in range(20):
-        scaled = np.abs(row[:, None] * matrix * column)
-        largest = scaled.max(axis=1, initial=0.0)
-        row /= np.sqrt(np.where(largest > 0, largest, 1.0))
+def _even(matrix: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return factors of rows and of columns, near the given ones, that make entries about one."""
+    row = np.ones(matrix.shape[0])
+    for _ in range(3):
+        largest = np.abs(row[:, None] * matrix * column).max(axis=1, initial=0.0)
+        row = row / np.where(largest > 0, largest, 1.0)
+        # Forces of constraint have a size of their own, coordinates keep theirs.
         largest = np.abs(row[:, None] * matrix * column).max(axis=0, initial=0.0)
-        column /= np.sqrt(np.where(largest > 0, largest, 1.0))
+        column = np.where(largest < 1, column / np.where(largest > 0, largest, 1.0), column)
     return row, column
