@@ -39,7 +39,8 @@ def pulled():
 
 def results():
     X, u, f, beam = system()
-    rho, A, E, L = beam.parameters
+    values = {p.name: p for p in beam.parameters}
+    rho, A, E, L = (values[name] for name in ("rho", "A", "E", "L"))
     pde = st.equations(beam)
     (equation,) = pde.field_equations
     held, free = pde.boundary_conditions

@@ -283,3 +283,28 @@ def test_a_motion_that_ends_early_has_no_digits():
     runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4))
     motion = st.simulate(runaway, span=(0, 9), start={x: 1.0}, throw=False)
     assert np.isnan(motion.digits) and "digits" not in repr(motion)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e9])
+@pytest.mark.parametrize("amplitude", [1e-7, 1e-5, 1e-3])
+def test_energy_that_is_a_difference_of_large_terms_is_judged_by_its_rounding(amplitude, unit):
+    # A cart with a pendulum: m₁ l θ̈ / (m₁ + m₂) + g θ = 0 for small swings, and 1 − cos θ keeps
+    # few digits of its own. Nothing does any work.
+    x, theta = st.coordinates("x theta")
+    force = st.inputs("F")
+    length, g = 0.5 * unit, 9.81 * unit
+    cart = st.System(
+        kinetic=x.dot**2 / 2
+        + (x.dot**2 + 2 * x.dot * theta.dot * length * st.cos(theta) + (length * theta.dot) ** 2)
+        / 10,
+        potential=g * length / 5 * (1 - st.cos(theta)),
+        loads=[st.Load(force, on=x)],
+    )
+    motion = st.simulate(
+        cart, span=(0, 10), start={theta: amplitude}, inputs={force: 0}, points=101
+    )
+    swing = amplitude * np.cos(np.sqrt(1.2 * 9.81 / 0.5) * motion.t)
+    np.testing.assert_allclose(
+        motion[theta], swing, rtol=0, atol=50 * amplitude**3 + 1e-11 * amplitude
+    )
+    assert motion.digits > 11

@@ -64,6 +64,8 @@ class Motion(AbstractShown):
         By how much a start was moved to satisfy the constraints, in the metric of the masses.
     redundant : tuple of str
         Rows of constraints that say nothing new at the start.
+    crossed : float
+        How much, relative to its size, is unknown of it behind singular configurations.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Motion(AbstractShown):
     alpha: float = 0.0
     repaired: float = 0.0
     redundant: tuple[str, ...] = ()
+    crossed: float = 0.0
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
     again: Callable[[Motion], float] | None = field(default=None, metadata=STAYS)
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)

@@ -34,7 +34,10 @@ _AT_REST = 1e-13
 def disturbed(y: np.ndarray, steps: int) -> np.ndarray:
     """Return the first of some states with the rounding of all steps in it, added up by chance."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], y.shape[1])
-    return y[0] + signs * np.sqrt(max(steps, 1)) * np.spacing(np.abs(y).max(axis=0))
+    size = np.abs(y).max(axis=0)
+    # What is exactly zero all along has no rounding.
+    rounding = np.where(size > 0, np.spacing(size), 0.0)
+    return y[0] + signs * np.sqrt(max(steps, 1)) * rounding
 
 
 def digits_left(motion: Motion, second: Motion) -> float:

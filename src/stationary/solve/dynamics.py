@@ -212,6 +212,7 @@ class _Run:
     last: Piece | None = None
     held: int = 0
     steps: int = 0
+    crossed: float = 0.0
     used: list[str] = field(default_factory=list)
     struck: list[tuple[float, float]] = field(default_factory=list)
 
@@ -261,6 +262,7 @@ class _Run:
             drives=self.legs.drives,
             status=status,
             steps=self.steps,
+            crossed=self.crossed,
             method=" then ".join(self.used),
             events=self.watch.happened,
             struck=tuple(self.struck),
@@ -459,7 +461,9 @@ class _Run:
             way = self._crossings.look(ode, y, piece, grid) if self._crossings else None
             if way is not None:
                 yield way.up_to(piece), None
-                yield way.over(end), None
+                over = way.over(end)
+                self.crossed += over.error
+                yield over, None
                 return
             yield piece, border
             y = piece.end

@@ -52,6 +52,8 @@ class Piece:
     steps : int
     exact : bool
         Whether `evaluate` is as good between the steps as at them.
+    error : float
+        Of what is continued and not integrated: how well it is known, relative to the motion.
     """
 
     t: np.ndarray
@@ -60,6 +62,7 @@ class Piece:
     steps: int
     dense: bool = True
     exact: bool = False
+    error: float = 0.0
 
 
 # The last step before a singularity that is worth keeping spans this many floating point numbers:

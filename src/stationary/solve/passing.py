@@ -255,7 +255,7 @@ class _Way:
             made[times == stop] = last
             return made
 
-        return Piece(np.array([self.edge, stop]), evaluate, last, 1, exact=True)
+        return Piece(np.array([self.edge, stop]), evaluate, last, 1, exact=True, error=error)
 
     def _other_side(self, length: float, series: np.ndarray) -> float | None:
         """Return a time behind the gap; None where the motion stands still in it."""
