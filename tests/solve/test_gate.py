@@ -157,7 +157,7 @@ def test_a_branch_is_believed_and_a_wrong_one_is_not(unit):
     phi, (P, k) = st.coordinates("phi"), st.parameters(P=0.5 * unit, k=1.0 * unit)
     column = st.System(potential=2 * k * phi**2 - 2 * P * (1 - st.cos(phi)))
     diagram = st.continuation(column, parameter=P, span=(0, 4 * unit), start={phi: 0})
-    known = {"t": 0.0, "u": lambda q: np.zeros(0)}
+    known = {"t": 0.0, "u": lambda q: np.zeros(0), "reach": np.ones(1)}
     for branch in diagram.branches:
         assert branch.status != "refuted" and not refuted(branch, **known)
     buckled = max(diagram.branches, key=lambda b: np.ptp(b.q))

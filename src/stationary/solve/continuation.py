@@ -106,7 +106,8 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
         )
         for trail in follower.trails
     ]
-    known = {"t": curve.search.t, "u": curve.search.inputs}
+    every = np.vstack([branch.q for branch in branches])
+    known = {"t": curve.search.t, "u": curve.search.inputs, "reach": np.ptp(every, axis=0)}
     branches = [passed(branch, "continuation", throw=False, **known) for branch in branches]
     special = [
         Special(

@@ -159,14 +159,17 @@ def _(lin: StateSpace) -> list[Finding]:
 
 
 @findings.register
-def _(branch: Branch, *, t: float, u: Callable[[np.ndarray], np.ndarray]) -> list[Finding]:
+def _(
+    branch: Branch, *, t: float, u: Callable[[np.ndarray], np.ndarray], reach: np.ndarray
+) -> list[Finding]:
     graph, found = graph_of(branch.layout.system), []
     names = [p.name for p in branch.layout.system.parameters]
     travel = np.ptp(branch.q, axis=0)
     for value, q, lam in zip(branch.parameter, branch.q, branch.lam):
         params = np.array([value if n == branch.name else branch.params[n] for n in names])
         state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel)
-        found += [*balance(state, _REST), *constraints(state, _REST)]
+        # Where a branch is flat, forces a tenth of the diagram away tell what is rounding.
+        found += [*balance(state, _REST, q + 0.1 * reach), *constraints(state, _REST)]
     return found
 
 
