@@ -98,8 +98,8 @@ def test_only_statement_errors_come_out_of_any_text(text):
 
 @pytest.mark.slow
 @given(some.integers(0, 2**64))
-@settings(max_examples=400, deadline=None, derandomize=True)
-def test_only_statement_errors_come_out_of_a_hundred_thousand_texts(seed):
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_only_statement_errors_come_out_of_ten_thousand_texts(seed):
     read_all(seed, expressions=240, models=10)
 
 

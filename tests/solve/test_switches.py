@@ -128,6 +128,8 @@ def test_a_short_peak_gives_its_impulse(kind, width, method):
     motion = pushed("work", form / area, span=(0, 10), method=method)
     # Time has 16 digits: a peak at 5 has 16 less those of its width.
     assert motion[x.dot][-1] == pytest.approx(1, abs=max(1e-9, 1e-14 * 5 / width))
+    # Where terms cancel, only their last digits are left: no step is spent on these.
+    assert motion.steps < 2000
 
 
 @places
@@ -150,9 +152,11 @@ def test_switches_and_peaks_are_met_in_every_unit_of_time(unit, origin):
     assert motion[x.dot][-1] == pytest.approx(1, abs=1e4 * digits)
 
 
-def test_peaks_that_repeat_are_all_met():
-    # Ten maxima between 0 and 3, each the area 2π/20 · e⁻²⁰⁰⁰ I₀(2000).
-    motion = pushed("work", st.exp(2000 * (st.sin(20 * t) - 1)), span=(0, 3))
+@pytest.mark.parametrize("method", ["auto", st.Runge()], ids=str)
+def test_peaks_that_repeat_are_all_met(method):
+    # Ten maxima between 0 and 3, each the area 2π/20 · e⁻²⁰⁰⁰ I₀(2000). On the way to each of them
+    # the force passes all the numbers that are hardly numbers any more.
+    motion = pushed("work", st.exp(2000 * (st.sin(20 * t) - 1)), span=(0, 3), method=method)
     area = 2 * np.pi / 20 * 0.008921178276439672
     assert motion[x.dot][-1] == pytest.approx(10 * area, rel=1e-7)
 

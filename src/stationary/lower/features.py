@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -56,6 +57,7 @@ class Features:
     high: np.ndarray
     relative: np.ndarray
     _looks: Numeric
+    _rhs: ca.Function
 
     def __len__(self) -> int:
         return len(self.low)
@@ -65,14 +67,22 @@ class Features:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the arguments, their rates and ẏ = f at times and states, one row each."""
         count = len(self)
-        found = np.empty((len(t), 2 * count + y.shape[1]))
-        for first in range(0, len(t), _AT_ONCE):
-            here = slice(first, first + _AT_ONCE)
-            n = len(t[here])
-            padded = np.minimum(np.arange(_AT_ONCE), n - 1)
-            looked = self._looks(t[here][padded], y[here][padded].ravel(), p)[0]
-            found[here] = looked.reshape(_AT_ONCE, -1)[:n]
+        found = _evaluated(self._looks, 2 * count + y.shape[1], t, y, p)
         return found[:, :count], found[:, count : 2 * count], found[:, 2 * count :]
+
+    def rounding(self, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return what the last digits of sharp functions are in ẏ = f, one row for each state.
+
+        tanh(z) − tanh(z − 100) is constant in floating point where it is small, and then jumps: no
+        change of time or state by a last digit shows that.
+        """
+        lost = _evaluated(self._rounding, y.shape[1], t, y, p)
+        # Functions beyond all numbers have no digits to lose.
+        return np.where(np.isfinite(lost), lost, 0.0)
+
+    @cached_property
+    def _rounding(self) -> Numeric:
+        return Numeric(_rounding(self._rhs).map("roundings", "serial", _AT_ONCE, [2], []))
 
     def passed(
         self, length: np.ndarray, z: np.ndarray, rate: np.ndarray, after: np.ndarray,
@@ -119,6 +129,48 @@ class Features:
         return np.concatenate(steps), np.concatenate(instants)
 
 
+def _evaluated(
+    mapped: Numeric, width: int, t: np.ndarray, y: np.ndarray, p: np.ndarray
+) -> np.ndarray:
+    """Return what a function of so many states at once gives for any number of them."""
+    found = np.empty((len(t), width))
+    for first in range(0, len(t), _AT_ONCE):
+        here = slice(first, first + _AT_ONCE)
+        n = len(t[here])
+        padded = np.minimum(np.arange(_AT_ONCE), n - 1)
+        looked = mapped(t[here][padded], y[here][padded].ravel(), p)[0]
+        found[here] = looked.reshape(_AT_ONCE, -1)[:n]
+    return found
+
+
+def _rounding(rhs: ca.Function) -> ca.Function:
+    """Return how far f moves when every sharp function in it changes by its last digit."""
+    symbols = rhs.sx_in()
+    memory: list[Any] = [None] * rhs.sz_w()
+    made, changes = ca.SX.zeros(rhs.numel_out(0)), []
+    for k in range(rhs.n_instructions()):
+        op, read, write = rhs.instruction_id(k), rhs.instruction_input(k), rhs.instruction_output(k)
+        if op == ca.OP_OUTPUT:
+            made[write[1]] = memory[read[0]]
+        elif op == ca.OP_INPUT:
+            memory[write[0]] = symbols[read[0]][read[1]]
+        elif op == ca.OP_CONST:
+            memory[write[0]] = ca.SX(rhs.instruction_constant(k))
+        else:
+            apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
+            value = apply(op, *(memory[i] for i in read))
+            if op in _FLAT:
+                changes.append(ca.SX.sym(f"change{k}"))
+                value *= 1 + changes[-1]
+            memory[write[0]] = value
+    if not changes:
+        return ca.Function("rounding", symbols, [made * 0])
+    change = ca.vertcat(*changes)
+    moved = ca.substitute(ca.jacobian(made, change), change, ca.SX.zeros(len(changes)))
+    last_digits = np.finfo(float).eps * ca.sum2(ca.fabs(moved))
+    return ca.Function("rounding", symbols, [ca.densify(last_digits)], {"cse": True})
+
+
 def features_of(kernel: Kernel) -> Features | None:
     """Return the sharp functions of a kernel's statement; None if it has none."""
     if not kernel.graph.scalar:
@@ -136,7 +188,7 @@ def features_of(kernel: Kernel) -> Features | None:
     low = np.array([_FLAT.get(op, (-np.inf, np.inf))[0] for op in operations])
     high = np.array([_FLAT.get(op, (-np.inf, np.inf))[1] for op in operations])
     relative = np.array([op in _STEEP for op in operations])
-    return Features(low, high, relative, looks)
+    return Features(low, high, relative, looks, kernel.rhs)
 
 
 def _statement(kernel: Kernel) -> ca.Function:

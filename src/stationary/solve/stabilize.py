@@ -9,6 +9,9 @@ import numpy as np
 from stationary.errors import StatementError, say
 from stationary.solve.ode import Ode
 
+# States and forces below this are rounding of zero, or have lost digits.
+_NOTHING = 1e-250
+
 
 @dataclass(frozen=True)
 class Baumgarte:
@@ -76,9 +79,14 @@ def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     """Return how large states are or become in the time in which the motion changes."""
     n, f = ode.kernel.size, np.abs(ode.f(t, y))
     time = 1 / natural_rate(ode, t, y, 16 * ode.longest)
+    if ode.kernel.features is not None:
+        # No tolerance asks for more than the digits that functions have.
+        lost = ode.kernel.features.rounding(np.array([t]), y[None, :], ode.p)[0]
+        f = np.maximum(f, lost / ode.atol)
     made = np.maximum(np.abs(y), time * f)
     made[:n] = np.maximum(made[:n], time * made[n : 2 * n])
     if ode.kernel.damped:
         # Rows that depend on each other leave noise in the accelerations, larger than small sizes.
         return np.maximum(made, 1.0)
-    return np.where((made > 0) & np.isfinite(made), made, 1.0)
+    # What is hardly a number has no size.
+    return np.where((made > _NOTHING) & np.isfinite(made), made, 1.0)

@@ -138,6 +138,8 @@ def _wrong(
             changed = _evaluated(ode, t + _LAST_DIGITS * np.spacing(np.abs(t)),
                                  y + _LAST_DIGITS * signs * np.spacing(np.abs(y)))  # fmt: skip
             noise = np.maximum(noise, np.abs(changed - f))
+        if ode.kernel.features is not None:
+            noise += ode.kernel.features.rounding(t, y, ode.p)
         wrong[here] = ~np.all(defect[here] <= allowed[here] + _LAST_DIGITS * noise, axis=1)
     return wrong
 

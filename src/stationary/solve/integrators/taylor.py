@@ -33,8 +33,8 @@ _FIRST_FEW = 6
 # Steps from here to one over it are taken in the unit that they are given in.
 _USUAL = 1e-4
 
-# States beyond this have no size.
-_BEYOND = 1e250
+# States beyond these have no size: one over it, and powers of steps times it, are no numbers.
+_BELOW, _BEYOND = 1e-250, 1e250
 
 # States of a stretch that tell how large they are.
 _LOOKS = 16
@@ -187,7 +187,7 @@ class _Stepper:
 
     def _measure(self, sizes: list[float], others: list[float]) -> None:
         """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
-        self.known = [0 < x < _BEYOND for x in sizes]
+        self.known = [_BELOW < x < _BEYOND for x in sizes]
         self.settled = all(self.known)
         new = [2.0 ** frexp(x)[1] if k else y for x, y, k in zip(sizes, others, self.known)]
         if new != self._sizes:
@@ -197,7 +197,7 @@ class _Stepper:
         """Measure sizes anew after some steps; tell whether they were steps in the dark."""
         sizes = np.abs(states[:: 1 + len(states) // _LOOKS]).max(axis=0, initial=0.0)
         sizes = np.maximum(sizes, np.abs(self.state))
-        new = ~np.array(self.known) & (sizes > 0)
+        new = ~np.array(self.known) & (sizes > _BELOW)
         away = new | (sizes > _GROWN * self.sizes)
         if not away.any():
             return False
