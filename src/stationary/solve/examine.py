@@ -137,6 +137,9 @@ class Examination:
         """Directions in which the stiffness does not tell, and how far off the balance may be."""
         values, vectors = self.saddle.smallest
         reach = self.search.neighbourhood(self.q)
+        # Lengths beside the largest of them: their squares are numbers in every unit.
+        unit = float(np.max(reach, initial=0.0)) or 1.0
+        reach = reach / unit
         stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness)
         stiffest = float(np.max(stiffest * reach**2, initial=0.0))
         # Per square of the largest move: a slow mode of many coordinates is no weak one.
@@ -147,7 +150,7 @@ class Examination:
         left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
         vectors = vectors / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300)
         with np.errstate(divide="ignore", invalid="ignore"):
-            off = np.nan_to_num(np.abs(left @ vectors / values), nan=0.0, posinf=0.0)
+            off = np.nan_to_num(np.abs(left @ vectors / values) / unit, nan=0.0, posinf=0.0)
         # The first of the largest entries goes up: what is found does not depend on chance.
         first = np.argmax(np.abs(vectors / reach[:, None]) > 0.9, axis=0)
         vectors = vectors * np.sign(vectors[first, np.arange(len(values))])

@@ -372,10 +372,11 @@ class Search(AbstractStill):
         work = float(np.max(at_work * self.metric, initial=0.0))
         force = force + 64 * np.finfo(float).eps * work / self.metric
         pairs = (place.left, force), (place.c, self.small(place.q, place.A, _ACCEPTED))
-        shares = [
-            np.divide(np.abs(x), y, out=np.where(x == 0, 0.0, np.inf), where=y > 0)
-            for x, y in pairs
-        ]
+        with np.errstate(over="ignore"):
+            shares = [
+                np.divide(np.abs(x), y, out=np.where(x == 0, 0.0, np.inf), where=y > 0)
+                for x, y in pairs
+            ]
         return max(float(x.max(initial=0.0)) for x in shares)
 
     def lengths(self, q: np.ndarray) -> np.ndarray:

@@ -168,11 +168,14 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
             f"{rest.residual['force']:.3g}.",
             f"Hold '{layout.name(worst)}' by a constraint, a contact or a spring.",
         )
+    found = [f"{rest.status.message[0].upper()}{rest.status.message[1:]}"]
+    if np.isfinite(rest.residual["force"]):
+        found.append(f"the largest unbalanced force is {rest.residual['force']:.3g}")
+    if share > 1e-6:
+        found.append(f"the largest violation is {np.abs(missed).max():.3g}")
     return say(
         f"statics stopped after {rest.steps} Newton steps.",
-        f"{rest.status.message[0].upper()}{rest.status.message[1:]}; the largest unbalanced force "
-        f"is {rest.residual['force']:.3g}"
-        + (f", the largest violation {np.abs(missed).max():.3g}." if share > 1e-6 else "."),
+        "; ".join(found) + ".",
         "Start closer, or follow it from an easier case by continuation()."
         if search.kind == "any"
         else 'Start closer, try kind="any", or follow it from an easier case by continuation().',
@@ -183,7 +186,9 @@ def _violations(search: Search, q: np.ndarray) -> tuple[np.ndarray, float]:
     """Return what is violated, and how much that is beside what it could be."""
     A = search.limits(q, np.arange(search.balance.rows + search.balance.gaps))[1]
     missed, small = search.violations(q), search.small(q, A, 1.0)
-    shares = np.divide(np.abs(missed), small, out=np.zeros_like(missed), where=small > 0)
+    # Beside the rounding of zero alone, anything is without bound.
+    with np.errstate(over="ignore"):
+        shares = np.divide(np.abs(missed), small, out=np.zeros_like(missed), where=small > 0)
     return missed, float(np.max(shares, initial=0.0))
 
 
