@@ -65,7 +65,10 @@ MAKE = {
 
 @pytest.fixture(scope="module")
 def made():
-    return {name: make() for name, make in MAKE.items()}
+    results = {name: make() for name, make in MAKE.items()}
+    # What printing finds out travels along.
+    assert all(map(repr, results.values()))
+    return results
 
 
 def asked(results):
@@ -95,6 +98,22 @@ def test_a_copy_is_equal_and_prints_the_same(made, name, how):
     assert repr(there) == repr(made[name])
     # A mapping, and a list, have no hash.
     assert name in ("equilibria", "state") or hash(there) == hash(made[name])
+
+
+def test_a_motion_takes_along_the_digits_that_it_has_told(made, tmp_path):
+    motion = MAKE["motion"]()
+    st.save(motion, tmp_path / "untold.nc")
+    untold = [pickle.loads(pickle.dumps(motion)), st.load(tmp_path / "untold.nc")]
+    assert motion.digits > 12
+    st.save(motion, tmp_path / "told.nc")
+    told = [pickle.loads(pickle.dumps(motion)), st.load(tmp_path / "told.nc")]
+    assert [there.digits for there in told] == [motion.digits] * 2
+    assert all(np.isnan(there.digits) for there in untold)
+    without = repr(motion).rsplit("\n  digits", 1)[0]
+    assert [repr(there) for there in untold] == [without] * 2
+    # What was asked of a motion is no part of it.
+    assert all(there == motion for there in (*told, *untold))
+    assert np.isnan(motion.at([0.2, 0.3]).digits)
 
 
 def test_results_differ_where_a_number_does(made):

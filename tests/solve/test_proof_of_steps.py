@@ -279,6 +279,36 @@ def test_digits_left_do_not_depend_on_units_or_origin(unit):
     assert 4 < digits[1] < 10
 
 
+@pytest.mark.parametrize("end", [1.0, 100.0])
+@pytest.mark.parametrize("place", [0.0, 3.0, 1e6, 1e-9])
+def test_rest_has_no_digits_but_the_fall_from_it_has(place, end):
+    well = st.System(kinetic=x.dot**2 / 2, potential=(x - place) ** 2 / 2)
+    rest = st.simulate(well, span=(0, end), start={x: place})
+    assert np.isnan(rest.digits) and "digits" not in repr(rest)
+    assert st.simulate(well, span=(0, end), start={x: place + 1}).digits > 8
+
+
+def test_a_motion_does_not_depend_on_the_sizes_of_the_one_before():
+    law = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2 + x**4 / 4)
+    first = st.simulate(law, span=(0, 5), start={x: 1.0})
+    for size in (0.0, 1e-310, 1e-200, 1e-60, 1e-20, 1e8):
+        other = st.simulate(law, span=(0, 1e-3), start={x: size})
+        # The force is that of the spring alone where x is small.
+        if size < 1:
+            assert other[x][-1] == pytest.approx(size * np.cos(1e-3), rel=1e-13)
+        here = st.simulate(law, span=(0, 5), start={x: 1.0})
+        np.testing.assert_allclose(here.y, first.y, rtol=0, atol=1e-13)
+
+
+def test_large_motions_are_not_run_again_by_printing(monkeypatch):
+    spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    motion = st.simulate(spring, span=(0, 10), start={x: 1.0})
+    monkeypatch.setattr("stationary.result.motion._SECOND_RUN_UP_TO", 10)
+    assert "motion.digits runs it again to tell" in repr(motion) and motion.told is None
+    assert motion.digits > 12
+    assert f"digits left at the end: {int(motion.digits)}" in repr(motion)
+
+
 def test_a_motion_that_ends_early_has_no_digits():
     runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4))
     motion = st.simulate(runaway, span=(0, 9), start={x: 1.0}, throw=False)

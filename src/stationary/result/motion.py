@@ -33,8 +33,8 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import STAYS, AbstractShown, show
 
-# Printing a motion of more steps than this does not integrate it again.
-_SECOND_RUN_UP_TO = 20_000
+# Printing a motion of more steps, times entries of its state, does not integrate it again.
+_SECOND_RUN_UP_TO = 100_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +95,7 @@ class Motion(AbstractShown):
     crossed: float = 0.0
     dense: Callable[[np.ndarray], np.ndarray] | None = field(default=None, metadata=STAYS)
     again: Callable[[Motion], float] | None = field(default=None, metadata=STAYS)
+    told: float | None = field(default=None, compare=False)
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
 
     # -- states ---------------------------------------------------------------------------------
@@ -358,7 +359,7 @@ class Motion(AbstractShown):
             found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
         return found
 
-    @cached_property
+    @property
     def digits(self) -> float:
         """How many digits of the last state can be trusted, or nan where nothing can tell.
 
@@ -366,10 +367,14 @@ class Motion(AbstractShown):
         every interval of time where it is chaotic, whatever the energy balance says. The motion is
         integrated a second time, when this is first asked for, from a start with such errors in it;
         the digits are those of places over the way that each coordinate goes, and of velocities.
+        A motion that travels takes along what it has told, and cannot be asked where it arrives.
         """
-        if self.again is None or not self.success or len(self.t) < 2:
-            return np.nan
-        return self.again(self)
+        told = self.told
+        if told is None:
+            ask = self.again if self.success and len(self.t) > 1 else None
+            told = np.nan if ask is None else ask(self)
+            object.__setattr__(self, "told", told)
+        return told
 
     @property
     def success(self) -> bool:
@@ -431,7 +436,7 @@ class Motion(AbstractShown):
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""
-        return replace(self, t=times, y=states, events=(), again=None)
+        return replace(self, t=times, y=states, events=(), again=None, told=None)
 
     def _instant(self) -> Instant:
         return Instant(self)
@@ -511,11 +516,10 @@ class Motion(AbstractShown):
         )
 
     def _digits_text(self) -> str:
-        if self.again is None or not self.success:
-            return ""
-        if self.steps > _SECOND_RUN_UP_TO:
+        large = self.steps * self.y.shape[1] > _SECOND_RUN_UP_TO
+        if self.told is None and self.again is not None and self.success and large:
             return "\n  digits left at the end: motion.digits runs it again to tell"
-        return f"\n  digits left at the end: {int(self.digits)}"
+        return "" if np.isnan(self.digits) else f"\n  digits left at the end: {int(self.digits)}"
 
     def _constraints_text(self) -> str:
         if not self.kernel.layout.multipliers:

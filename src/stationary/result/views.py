@@ -58,6 +58,12 @@ def travelling(result: Any) -> dict[str, Any]:
     return {f.name: getattr(result, f.name) for f in fields(result) if not f.metadata.get("stays")}
 
 
+def _compared(result: Any) -> dict[str, Any]:
+    """Return the fields that make two results equal."""
+    return {f.name: getattr(result, f.name) for f in fields(result)
+            if f.compare and not f.metadata.get("stays")}  # fmt: skip
+
+
 def _arrived(kind: type, values: dict[str, Any]) -> Any:
     return kind(**values)
 
@@ -74,7 +80,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if is_dataclass(a) and type(a) is type(b) and not isinstance(a, type):
         own = "__eq__" in vars(type(a)) and not type(a).__dataclass_params__.eq  # pyright: ignore[reportAttributeAccessIssue]
-        return bool(a == b) if own else same(travelling(a), travelling(b))
+        return bool(a == b) if own else same(_compared(a), _compared(b))
     if isinstance(a, float) and isinstance(b, float) and a != a and b != b:
         return True
     return bool(a == b)
@@ -85,7 +91,7 @@ class AbstractShown:
 
     What travels are the fields of the dataclass: arrays, the statement, words. Graphs are built
     again where they arrive. A field that is only a convenience of the process that made it has
-    ``metadata=STAYS``.
+    ``metadata=STAYS``; one that says nothing new about the result has ``compare=False``.
     """
 
     def __reduce__(self) -> tuple:
@@ -94,7 +100,7 @@ class AbstractShown:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return same(travelling(self), travelling(other))
+        return same(_compared(self), _compared(other))
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, getattr(self, "system", None)))

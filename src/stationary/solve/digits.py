@@ -30,21 +30,40 @@ _LATE = 1e-3
 # A coordinate that carries less than this part of the motion is at rest but for rounding.
 _AT_REST = 1e-13
 
+# A motion that goes no further than so many times its rounding is at rest.
+_STILL = 100.0
+
+
+def _rounding(y: np.ndarray, steps: int) -> np.ndarray:
+    """Return what rounding of all steps adds up to by chance."""
+    size = np.abs(y).max(axis=0)
+    # What is exactly zero all along has none.
+    return np.sqrt(max(steps, 1)) * np.where(size > 0, np.spacing(size), 0.0)
+
 
 def disturbed(y: np.ndarray, steps: int) -> np.ndarray:
-    """Return the first of some states with the rounding of all steps in it, added up by chance."""
+    """Return the first of some states with the rounding of all steps in it."""
     signs = np.random.default_rng(0).choice([-1.0, 1.0], y.shape[1])
-    size = np.abs(y).max(axis=0)
-    # What is exactly zero all along has no rounding.
-    rounding = np.where(size > 0, np.spacing(size), 0.0)
-    return y[0] + signs * np.sqrt(max(steps, 1)) * rounding
+    return y[0] + signs * _rounding(y, steps)
+
+
+def _rests(motion: Motion, second: Motion) -> bool:
+    """Tell whether neither run goes anywhere: there is no way to measure digits by."""
+    n, rounding = motion.kernel.size, _rounding(motion.y, motion.steps)
+    reach = rounding[:n] + rounding[n : 2 * n] * (motion.t[-1] - motion.t[0])
+    return all(np.all(np.ptp(run.q, axis=0) <= _STILL * reach) for run in (motion, second))
 
 
 def digits_left(motion: Motion, second: Motion) -> float:
-    """Return how many digits a motion has in common with a second one at the end."""
+    """Return how many digits a motion has in common with a second one at the end.
+
+    Of what stays at rest these are none that could be counted: nan.
+    """
     n, kernel, states = motion.kernel.size, motion.kernel, second.y
     if not second.success or motion.t[-1] - second.t[-1] > _LATE * (motion.t[-1] - motion.t[0]):
         return 0.0
+    if _rests(motion, second):
+        return np.nan
     u = np.zeros(len(kernel.signature))
     arguments = (motion.t[0], motion.q[0], motion.v[0], u, motion.params)
     mass = np.abs(numeric(kernel.graph, "dynamics")(*arguments)[0].diagonal())

@@ -36,6 +36,10 @@ _USUAL = 1e-4
 # States beyond these have no size: one over it, and powers of steps times it, are no numbers.
 _BELOW, _BEYOND = 1e-250, 1e250
 
+# Sizes of another motion beyond this, or below one over it, are nothing to begin with: powers of
+# what is divided by them may be no numbers.
+_FAR = 1e30
+
 # States of a stretch that tell how large they are.
 _LOOKS = 16
 
@@ -145,7 +149,9 @@ class _Stepper:
         self.ode, self._code, self.code = ode, code, stepper
         self.settled = False
         # Those of the motion before: a start measures its own.
-        self._set(*code.sizes())
+        sizes, unit = code.sizes()
+        usual = all(1 / _FAR < x < _FAR for x in sizes)
+        self._set(sizes if usual else [1.0] * len(sizes), unit)
 
     def start(self, t: float, y: np.ndarray) -> float:
         """Measure sizes and go to the start; return how long the first step may be, at most.
