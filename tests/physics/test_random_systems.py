@@ -141,9 +141,9 @@ def assert_close(found, expected, scale, what):
     assert worst < 1e-10, f"{what} differs by {worst:.1e}"
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_the_graph_has_the_equations_of_plain_sympy(n):
-    @random(20)
+@pytest.mark.parametrize(("n", "count"), [(1, 20), (2, 20), (3, 8), (4, 4)])
+def test_the_graph_has_the_equations_of_plain_sympy(n, count):
+    @random(count)
     @given(any_system(n))
     def agree(system):
         symbols, M, rest = lagranges_equations(system)
@@ -160,7 +160,7 @@ def test_the_graph_has_the_equations_of_plain_sympy(n):
     agree()
 
 
-@pytest.mark.parametrize(("n", "count"), [(1, 110), (2, 100), (3, 10)])
+@pytest.mark.parametrize(("n", "count"), [(1, 30), (2, 20), (3, 5)])
 def test_the_equations_to_read_are_the_equations_to_run(n, count):
     @random(count)
     @given(any_system(n))
@@ -179,7 +179,7 @@ def test_the_equations_to_read_are_the_equations_to_run(n, count):
     agree()
 
 
-@pytest.mark.parametrize(("n", "count"), [(1, 85), (2, 75), (3, 35), (4, 20)])
+@pytest.mark.parametrize(("n", "count"), [(1, 40), (2, 35), (3, 15), (4, 10)])
 def test_energy_is_kept_when_nothing_feeds_it(n, count):
     @random(count)
     @given(kept_system(n), some.integers(0, 1000))
