@@ -132,6 +132,21 @@ def test_a_short_peak_gives_its_impulse(kind, width, method):
     assert motion.steps < 2000
 
 
+@pytest.mark.parametrize("method", ["auto", st.Runge()], ids=str)
+@pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("width", [1e-3, 1e-5])
+def test_a_force_that_acts_in_a_short_place_does_its_work(width, length, method):
+    # The force is 1/(100 width) between two steps: from the speed 1 to √(1 + 2).
+    z = (x / length - 5) / width
+    force = length * (st.tanh(z) - st.tanh(z - 100)) / (200 * width)
+    motion = st.simulate(
+        free + st.System(loads=[st.Load(force, on=x)]), span=(0, 10), start={x.dot: length},
+        points=7, method=method,
+    )  # fmt: skip
+    assert motion[x.dot][-1] / length == pytest.approx(np.sqrt(3), abs=1e-9)
+    assert motion.steps < 2000
+
+
 @places
 def test_a_peak_is_met_wherever_it_is_stated(place):
     form, area = peak("Gauss", 5.0, 1e-3)
