@@ -23,6 +23,9 @@ DENSE_UP_TO = 60
 # A rate this much smaller than the largest is none.
 STILL = 1e-10
 
+# What rubs slower than this part of the motions that add up in it is known to fewer digits.
+_ROLLS = 1e-5
+
 #: D(v), its slope and its second derivative.
 Viscous = Callable[[np.ndarray], tuple[float, np.ndarray, Any]]
 
@@ -278,8 +281,10 @@ class Answer:
     @cached_property
     def speed(self) -> float:
         """The size of the velocities at work: of what rubs, or else of all."""
-        # Coordinates and constraints may have other units than what rubs.
-        rubs = largest(self.rates)
+        # Coordinates and constraints may have other units than what rubs. Where all of it rolls, it
+        # is the rounding of motions that cancel.
+        p = self.problem
+        rubs = max(largest(self.rates), _ROLLS * (float(p.arms @ np.abs(self.v)) + largest(p.c)))
         return rubs or max(largest(self.v), largest(self.problem.b)) or 1.0
 
     @cached_property
