@@ -124,9 +124,11 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
 
 
 def test_changes_that_will_be_far_too_many_are_foreseen(monkeypatch):
-    start, seen, mode = snaked(28), [], Flow._mode
+    start, seen, change = snaked(28), [], Flow._change
     r, system = rope(28, start)
-    monkeypatch.setattr(Flow, "_mode", lambda self, t, *a: (seen.append(t), mode(self, t, *a))[1])
+    monkeypatch.setattr(
+        Flow, "_change", lambda self, t, *a: (seen.append(t), change(self, t, *a))[1]
+    )
     monkeypatch.setattr(evolution._Run, "_increments", lambda *a: Status("done", ""))
     slide = st.quasistatics(system, span=(0, 0.5), start={r: start}, points=3)
     # Ten changes tell, and not the fiftieth.
