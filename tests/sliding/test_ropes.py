@@ -107,10 +107,11 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
     start = snaked(6)
     r, system = rope(6, start)
     whole = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=25, method="events")
-    monkeypatch.setattr(evolution, "_MANY", 8)
+    run = Flow.run
+    monkeypatch.setattr(Flow, "run", lambda self, q, grid, many: run(self, q, grid, 1))
     both = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=25)
     assert both.method == "events, then increments" and both.success
-    changed = float(whole.events[0][8])
+    changed = float(whole.events[0][1])
     kept = int(np.searchsorted(whole.t, changed))
     assert 1 < kept < 24
     np.testing.assert_allclose(both[r][:kept], whole[r][:kept], atol=1e-12)
@@ -124,11 +125,9 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
 
 
 def test_changes_that_will_be_far_too_many_are_foreseen(monkeypatch):
-    start, seen, change = snaked(28), [], Flow._change
+    start, seen, count = snaked(28), [], Flow._count
     r, system = rope(28, start)
-    monkeypatch.setattr(
-        Flow, "_change", lambda self, t, *a: (seen.append(t), change(self, t, *a))[1]
-    )
+    monkeypatch.setattr(Flow, "_count", lambda f, t, *a: (seen.append(t), count(f, t, *a))[1])
     monkeypatch.setattr(evolution._Run, "_increments", lambda *a: Status("done", ""))
     slide = st.quasistatics(system, span=(0, 0.5), start={r: start}, points=3)
     # Ten changes tell, and not the fiftieth.

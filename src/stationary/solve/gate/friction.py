@@ -51,7 +51,10 @@ def friction(state: State, rtol: float) -> list[Finding]:
     off = np.where(slides, off, 0.0)
     # Drag below the first power is infinitely steep at rest: there the last digits of rates count.
     rounding = 64 * np.finfo(float).eps * state.lengths(terms)
-    steep = np.where(dry, 0.0, size * ((speeds + rounding) ** powers - speeds**powers))
+    # Within its rounding a rate may even have the other sign.
+    least, most = np.maximum(speeds - rounding, 0.0), speeds + rounding
+    turned = np.where(speeds < rounding, (rounding - speeds).clip(0.0) ** powers, 0.0)
+    steep = np.where(dry, 0.0, size * (most**powers - least**powers + turned))
     allowed = (
         allowed
         + rtol * law

@@ -32,7 +32,7 @@ _LEAST_STEPS, _LOOKS = 10, 8
 # So close to the end of a mode, of the whole span, the rest of the way is straight.
 _STRAIGHT = 2e-6
 # So often in a row what seems to change may stay as it is.
-_STAYS = 3
+_STAYS = 30
 # After some changes their number over the whole span is foreseen: how many times too many end it.
 _SOME, _FAR_TOO_MANY = 10, 5
 
@@ -187,8 +187,8 @@ class Flow:
                     return t + hair, self._onto(t + hair, ahead)
                 return t, x
             hair = 4 * hair
-        # What seemed to end may go on: rounding ends nothing.
-        self._enter(*old)
+        # What seemed to end may go on: rounding ends nothing, nor do forces that may be others.
+        self._enter(found, touches)
         self.stays += 1
         if self.stays <= _STAYS and self._holds(t + hair, x + hair * rate) >= 0:
             return t + hair, self._onto(t + hair, x + hair * rate)

@@ -245,9 +245,10 @@ def _step(
 
 def _require_convex(place: Place, outcome: Outcome) -> None:
     """Refuse a dissipation that a motion makes smaller: its stationary point is no minimum."""
-    if place.problem.viscous is None or outcome.answer is None or not place.problem.dense:
+    if place.problem.viscous is None or not place.problem.dense:
         return
-    second = place.problem.viscous(outcome.answer.v)[2].toarray()
+    v = np.zeros(place.problem.n) if outcome.answer is None else outcome.answer.v
+    second = place.problem.viscous(v)[2].toarray()
     values = np.linalg.eigvalsh((second + second.T) / 2)
     if values[0] < -1e-9 * max(np.abs(values).max(), 1e-300):
         raise DerivationError(
