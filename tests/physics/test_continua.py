@@ -431,6 +431,7 @@ def test_the_buckled_cantilever_against_elliptic_integrals(angle, ratio, x, y):
     assert rest.field(st.sin(theta)).integral() == pytest.approx(y, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_continuation_passes_eulers_load_onto_the_buckled_branch():
     system = st.discretize(
         st.Continuum(

@@ -223,6 +223,7 @@ def test_nothing_to_balance_is_refused():
         st.quasistatics(st.System(work=x), span=(0, 1), start={x: 0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 7])
 def test_springs_friction_and_a_rough_wall_lose_what_they_are_given(seed):
     rng = np.random.default_rng(seed)

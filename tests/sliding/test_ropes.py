@@ -158,6 +158,7 @@ def test_increments_of_free_length_are_of_order_two_where_nothing_changes():
     assert_order(steps, losses, 2, 0.1)
 
 
+@pytest.mark.slow
 def test_what_halving_changed_in_all_is_more_than_the_error():
     link = st.Constraint(st.norm((x - st.t, y)) - 1)
     bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
