@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import casadi as ca
 import mpmath
@@ -106,7 +107,7 @@ def evaluator(rhs):
     f = hy.cfunc([rate for _, rate in pairs], vars=[y for y, _ in pairs])
     numeric = Numeric(coefficients)
 
-    def rates(t, y, p, sizes=1.0, unit=1.0):
+    def rates(t, y, p, sizes: Any = 1.0, unit=1.0):
         sizes = np.broadcast_to(sizes, y.shape)
         known = numeric(np.concatenate((p, sizes, (unit,))))[0][: f.nparams]
         scaled = f(

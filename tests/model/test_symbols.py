@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_equal_source_builds_equal_systems_whatever_else_is_declared(seed):
     alone = {c.name: st.coordinates(c.name) for c in one.coordinates}
     swap = {c: alone[c.name] for c in one.coordinates}
     swap |= {c.dot: alone[c.name].dot for c in one.coordinates}
-    stated = one.apply(lambda e: e.xreplace(swap)) | {"coordinates": tuple(alone.values())}
+    stated: Any = one.apply(lambda e: e.xreplace(swap)) | {"coordinates": tuple(alone.values())}
     assert st.System(**stated) == one and hash(st.System(**stated)) == hash(one)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.special import ellipj
 
 import stationary as st
@@ -155,7 +156,7 @@ def test_masses_may_stand_on_any_of_redundant_coordinates(seed):
     span = (0, 3 * np.sqrt(unit / 9.81))
     plain = st.simulate(by_angles, span=span, start=begin, points=31)
     for x, y, (px, py) in zip(X, Y, sums):
-        for key, e in ((x, px), (y, py)):
+        for key, e in ((x, sp.S(px)), (y, sp.S(py))):
             begin[key] = plain[e][0]
             begin[key.dot] = plain[sum(e.diff(h) * h.dot for h in theta)][0]
     for system in (by_places, st.System(constraints=rows) + by_angles):

@@ -138,7 +138,7 @@ def test_the_rows_of_an_array_are_points():
     r = st.coordinates("r", shape=(30, 2))
     system = st.System(
         kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
-        parts=(Part("spring", (r[:-1], r[1:])), Part("particle", (r,))),
+        parts=(Part("spring", (r[:-1], r[1:])), Part("particle", (r,))),  # pyright: ignore[reportArgumentType]  # rows of an array are points
     )
     motion = st.simulate(
         system, span=(0, 2), start={r: np.random.default_rng(1).normal(size=(30, 2))},

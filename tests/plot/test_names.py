@@ -1,5 +1,7 @@
 """Names are shown as they are written, in pictures and on terminals."""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import pytest
 
@@ -27,7 +29,8 @@ def test_a_name_is_no_mathematics(name, tmp_path):
 @pytest.mark.parametrize("name", ["\x1b[31mred", "two\nlines", "bell\a", "\x9b0m"])
 def test_a_name_that_a_terminal_would_obey_is_refused(name):
     x = st.coordinates("x")
-    for system in ({"name": name}, {"constraints": [st.Constraint(x, name=name)]}):
+    both: Any = ({"name": name}, {"constraints": [st.Constraint(x, name=name)]})
+    for system in both:
         with pytest.raises(st.StatementError) as caught:
             st.System(kinetic=x.dot**2, **system)
         assert_says_printable(caught.value)

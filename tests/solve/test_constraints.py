@@ -1,5 +1,7 @@
 """Motion under constraints: against other coordinates, closed forms and brute force."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -178,7 +180,8 @@ def test_multipliers_are_named_numbered_and_shaped_like_their_constraints():
 @pytest.mark.parametrize("kind", ["holonomic", "moving", "pfaffian", "driven", "both"])
 def test_baumgartes_equation_holds_exactly_at_every_state_however_violated(kind):
     kinds, kinetic, potential = moving_systems()
-    system = st.System(kinetic=kinetic, potential=potential, **kinds[kind])
+    rows: Any = kinds[kind]
+    system = st.System(kinetic=kinetic, potential=potential, **rows)
     graph, rng = graph_of(system), np.random.default_rng(5)
     rows = graph.layout.multipliers
     held = graph.held(tuple(range(rows)))
@@ -272,8 +275,9 @@ def test_projection_puts_every_output_onto_the_constraints():
 
 def test_projection_serves_moving_and_rolling_constraints():
     kinds, kinetic, potential = moving_systems()
+    rows: Any = kinds["both"]
     system = st.System(kinetic=kinetic, potential=potential + sum(
-        c**2 for c in st.coordinates("x y z")), **kinds["both"])  # fmt: skip
+        c**2 for c in st.coordinates("x y z")), **rows)  # fmt: skip
     start = {"x": 0.6, "y": 0.8, "z": -0.45}
     span = {"span": (0, 2), "start": start, "points": 41}
     motion = st.simulate(system, stabilize=st.Projection(), **span)

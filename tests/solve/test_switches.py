@@ -1,5 +1,7 @@
 """What switches or peaks: in time it is known beforehand, in the state it is located."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -334,7 +336,7 @@ def test_dry_friction_by_a_sign_comes_to_rest_and_stays(method, atol):
 @methods
 @pytest.mark.parametrize("stated", ["load", "dissipation"])
 def test_what_sticks_slips_when_it_is_pushed_enough(method, atol, stated):
-    law = (
+    law: Any = (
         {"loads": [st.Load(-st.sign(x.dot), on=x)]}
         if stated == "load"
         else {"dissipation": st.Abs(x.dot)}

@@ -87,7 +87,7 @@ class Motion(AbstractShown):
     status: Status
     steps: int = 0
     method: str = ""
-    events: tuple[Any, ...] = ()
+    events: Any = ()
     struck: tuple[tuple[float, float], ...] = ()
     alpha: float = 0.0
     repaired: float = 0.0

@@ -114,7 +114,7 @@ def _narrowly(
     for _ in range(_TRIES):
         # Nodes near enough for an interpolation between them that shows what lies there.
         count = int(np.clip((times[1] - times[0]) / (2 * narrow), *_NODES))
-        reached, states, steps = _advance(ode, np.linspace(*times, count), y, narrow)
+        reached, states, steps = _advance(ode, np.linspace(times[0], times[-1], count), y, narrow)
         if len(reached) < 2:
             break
         piece = _piece(ode, reached, states, steps, dense)

@@ -175,6 +175,7 @@ class Flow:
         closing = np.flatnonzero(place.gap <= self.question.closed(place))
         touching = np.union1d(self.touching[self._closed(place)], closing).astype(int)
         near, hair = self._carried(touching), _THINNEST * self.whole
+        found, touches = old
         while hair <= _THICKEST * self.whole:
             ahead = x + hair * rate
             found, touches = self._found(t + hair, ahead[: self.n], touching, near)
