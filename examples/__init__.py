@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 FPS = 20  # frames per second of the moving pictures
+DPI = 140  # dots per inch of the still ones
 
 
 class Row(NamedTuple):
@@ -50,8 +51,13 @@ def save(figure: Any, path: Any) -> None:
     """Write a figure to a file and let go of it."""
     import matplotlib.pyplot as plt
 
-    figure.savefig(path, dpi=140)
+    figure.savefig(path, dpi=DPI)
     plt.close(figure)
+
+
+def legend(axes: Any) -> None:
+    """Name the lines of a panel above it, where they hide nothing."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2)
 
 
 def film(motion: Any, path: Any) -> None:

@@ -13,7 +13,6 @@ from scipy.optimize import fsolve
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 LINK, STIFF, DRY, LOAD = 0.4, (60.0, 40.0), (1.2, 0.8), 12.0
 REST = np.radians([35.0, -50.0])  # of the first link, and of the second against it
@@ -30,7 +29,11 @@ def system():
         potential=servos,
         loads=[st.Load(-P, on=tip[1], name="load")],
         friction=[st.Friction(f, on=q, name=str(q)) for f, q in zip(DRY, (a, b))],
-        parts=(Part("rod", ((0, 0), elbow)), Part("rod", (elbow, tip)), Part("particle", (tip,))),
+        parts=(
+            st.Part("rod", ((0, 0), elbow)),
+            st.Part("rod", (elbow, tip)),
+            st.Part("particle", (tip,)),
+        ),
         name="robot arm",
     )
 
@@ -81,14 +84,12 @@ def pictures(folder):
     """Draw the load over the sag of the tip, and a film."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     moved = loading()
     sag = 1000 * (height(REST) - moved[tip[1]])
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(5.6, 4.0))
-        axes.plot(sag, LOAD * (1 - np.abs(moved.t - 1)), color=COLORS[0], ls="-")
-        axes.plot(1000 * (height(REST) - height(left(sagged()))), 0, "o", color=COLORS[1])
+        axes.plot(sag, LOAD * (1 - np.abs(moved.t - 1)), color=colors[0], ls="-")
+        axes.plot(1000 * (height(REST) - height(left(sagged()))), 0, "o", color=colors[1])
         axes.set(xlabel="sag of the tip (mm)", ylabel="load (N)", title="up and down again")
         axes.margins(0.05)
     save(figure, folder / "arm_sag.png")

@@ -9,7 +9,6 @@ import numpy as np
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 SLIDES = "Lee, bead on a hoop"
 
@@ -26,12 +25,12 @@ def on_hoop(angle):
 
 def system():
     corners = [on_hoop(2 * st.pi * k / 36) for k in range(37)]
-    hoop = tuple(Part("rod", pair) for pair in zip(corners[:-1], corners[1:]))
+    hoop = tuple(st.Part("rod", pair) for pair in zip(corners[:-1], corners[1:]))
     return st.System(
         kinetic=m * (r * theta.dot) ** 2 / 2 + m * (r * st.sin(theta) * phi.dot) ** 2 / 2,
         potential=m * g * r * (1 - st.cos(theta)),
         loads=[st.Load(tau, on=phi)],
-        parts=(*hoop, Part("particle", (on_hoop(theta),))),
+        parts=(*hoop, st.Part("particle", (on_hoop(theta),))),
         name="bead on a hoop",
     )
 

@@ -8,7 +8,7 @@ m₁m₂l²/(m₁+m₂) θ̈ ± m₂gl θ = 0, marginally stable and unstable (s
 import numpy as np
 
 import stationary as st
-from examples import Row, save
+from examples import Row, legend, save
 
 SLIDES = "Lee, linearization"
 
@@ -59,11 +59,9 @@ def pictures(folder):
     """Draw the eigenvalues of both linearizations, and motions that start beside the equilibria."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, legend, look
-
-    with look():
+    with st.look() as colors:
         figure, (plane, motions) = plt.subplots(1, 2, figsize=(8.6, 3.6))
-        for rest, color, marker, name in zip(rests(), COLORS, "os", ("downward", "upward")):
+        for rest, color, marker, name in zip(rests(), colors, "os", ("downward", "upward")):
             lin = st.linearize(system(), at=rest)
             words = f"{name}: {lin.stability}"
             values = lin.eigenvalues

@@ -9,7 +9,6 @@ import numpy as np
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 SLIDES = "Lee, cart with pendulum"
 
@@ -22,9 +21,9 @@ bob = (x + l * st.sin(theta), -l * st.cos(theta))
 
 def system():
     parts = (
-        Part("body", ((x, 0),), angle=0 * x),
-        Part("rod", ((x, 0), bob)),
-        Part("particle", (bob,)),
+        st.Part("body", ((x, 0),), angle=0 * x),
+        st.Part("rod", ((x, 0), bob)),
+        st.Part("particle", (bob,)),
     )
     return st.System(
         kinetic=m1 * x.dot**2 / 2

@@ -11,7 +11,6 @@ import sympy as sp
 import stationary as st
 from examples import Row, film, pendulum, save
 from examples.pendulum import g, l, m, theta
-from stationary.plot.style import look
 
 SLIDES = "Hirai, Cartesian pendulum"
 ALPHA = 100.0  # 1/s, fast beside the swing
@@ -80,7 +79,7 @@ def pictures(folder):
     for friction, name in ((False, "cartesian_pendulum"), (True, "cartesian_pendulum_viscous")):
         motion = swing(friction)
         for panel, (label, drawn) in panels.items():
-            with look():
+            with st.look():
                 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
                 for e in drawn:
                     axes.plot(motion.t, motion[e])

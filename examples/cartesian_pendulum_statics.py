@@ -9,8 +9,7 @@ import numpy as np
 import sympy as sp
 
 import stationary as st
-from examples import Row, save
-from stationary.derive.variation import variation
+from examples import Row, legend, save
 
 SLIDES = "Hirai, fmincon"
 
@@ -30,7 +29,7 @@ def system():
 
 
 def results():
-    balance, rest = variation(system()), st.statics(system())
+    balance, rest = st.equations(system(), principle="statics"), st.statics(system())
     lam = balance.lam[0]
     # Three equations for x, y and λ, solved by SymPy to thirty digits.
     values = {s: sp.Rational(str(s.default)) for s in (m, l, g, fx, fy)}
@@ -57,14 +56,12 @@ def pictures(folder):
     """Draw the level lines of U − W, the circle R = 0, and the forces where it rests."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, legend, look
-
     rest = st.statics(system())
     X, Y = np.meshgrid(np.linspace(-2.6, 3.2, 60), np.linspace(-0.6, 5.0, 60))
     weight, force = np.array([0, -0.098]), np.array([0.1, 0.2])
     place = np.array([rest[x], rest[y]])
     rod = rest.lam["rod"] * (place - [0, 2]) / 2
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(5.6, 5.2))
         axes.contour(X, Y, 0.098 * Y - 0.1 * X - 0.2 * Y, 18, colors="0.8", linestyles="solid")
         turn = np.linspace(0, 2 * np.pi, 200)
@@ -72,7 +69,7 @@ def pictures(folder):
         axes.plot([0, place[0]], [2, place[1]], color="0.3", lw=3, ls="-")
         axes.plot(*place, "o", color="k", ms=9)
         names = ("gravity", "external", r"rod: $\lambda\,\partial R/\partial q$")
-        for arrow, name, color in zip((weight, force, rod), names, COLORS):
+        for arrow, name, color in zip((weight, force, rod), names, colors):
             axes.quiver(*place, *(7 * arrow), color=color, angles="xy", scale_units="xy", scale=1,
                         width=0.008, label=name, zorder=3)  # fmt: skip
         axes.set_aspect("equal")

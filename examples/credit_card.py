@@ -80,17 +80,15 @@ def pictures(folder):
     """Draw the card on its way, with the centres of rotation, and a film."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     moved = push()
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(6.0, 4.6))
         for k in range(0, len(moved.t), 12):
             c, s = np.cos(moved["phi"][k]), np.sin(moved["phi"][k])
             shape = np.array(CORNERS + CORNERS[:1]) @ [[c, s], [-s, c]]
             at = 1000 * (shape + [moved["x"][k], moved["y"][k]])
-            axes.plot(*at.T, color=COLORS[0], ls="-", alpha=0.25 + 0.7 * k / len(moved.t))
-            axes.plot(1000 * OFF, 1000 * (moved.t[k] - WIDE / 2), "o", color=COLORS[1], ms=5)
+            axes.plot(*at.T, color=colors[0], ls="-", alpha=0.25 + 0.7 * k / len(moved.t))
+            axes.plot(1000 * OFF, 1000 * (moved.t[k] - WIDE / 2), "o", color=colors[1], ms=5)
         axes.set(aspect="equal", xlabel="x (mm)", ylabel="y (mm)")
         axes.margins(0.05)
         axes.set_title("a card pushed by a finger, every 9 mm")

@@ -9,7 +9,6 @@ import numpy as np
 import stationary as st
 from examples import Row, pendulum, save
 from examples.pendulum import theta
-from stationary.plot.phase import phase
 
 SLIDES = "Hirai, viscous friction"
 
@@ -59,4 +58,4 @@ def results():
 def pictures(folder):
     motion = swing(2.5)
     save(motion.plot(), folder / "damped_pendulum.png")
-    save(phase(motion), folder / "damped_pendulum_phase.png")
+    save(motion.show("phase"), folder / "damped_pendulum_phase.png")

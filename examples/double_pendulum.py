@@ -10,12 +10,7 @@ docs/pendulum.png.
 import numpy as np
 
 import stationary as st
-from examples import Row, film, save
-from stationary.model.system import Part
-from stationary.plot.scene import scene, stage
-from stationary.plot.series import balance
-from stationary.plot.strobe import strobe
-from stationary.plot.style import legend, look
+from examples import Row, film, legend, save
 
 # How much a change of the start has grown by then, and the state.
 PRECISE = {
@@ -28,10 +23,12 @@ theta1, theta2 = st.coordinates("theta1 theta2")
 m, l, g = st.parameters(m=1.0, l=1.0, g=9.81)  # noqa: E741 (l, as on the slides)
 
 
+first = (l * st.sin(theta1), -l * st.cos(theta1))
+second = (first[0] + l * st.sin(theta2), first[1] - l * st.cos(theta2))
+
+
 def system():
-    first = (l * st.sin(theta1), -l * st.cos(theta1))
-    second = (first[0] + l * st.sin(theta2), first[1] - l * st.cos(theta2))
-    rods = (Part("rod", ((0, 0), first)), Part("rod", (first, second)))
+    rods = (st.Part("rod", ((0, 0), first)), st.Part("rod", (first, second)))
     return (
         st.System(parts=rods, name="double pendulum")
         + st.particle(m, at=first, gravity=g)
@@ -61,19 +58,31 @@ def pictures(folder):
     import matplotlib.pyplot as plt
 
     start = (2.5, 1.5)
-    short, long = motion(2.4, start), motion(20, start)
-    with look():
+    long, short = motion(20, start), motion(2.4, start)
+    flashes = short.at(np.linspace(0, 2.4, 41))
+    with st.look() as colors:
         figure = plt.figure(figsize=(10, 4.4))
         left, right = figure.add_gridspec(1, 2, width_ratios=(1, 1.15))
-        axes = strobe(short, 41, stage(figure, scene(short), left)).axes[0]
+        axes = figure.add_subplot(left, aspect="equal", xlabel="$x$ (m)", ylabel="$y$ (m)")
         axes.set_title("the first 2.4 seconds", fontsize=10)
+        for bob, color in zip((first, second), colors):
+            axes.plot(*short[bob].T, color=color, ls="-", lw=1, alpha=0.5)
+        for k, (one, two) in enumerate(zip(flashes[first], flashes[second])):
+            shade = 0.12 + 0.88 * (k / 40) ** 2
+            axes.plot(*np.transpose([(0, 0), one, two]), color="0.15", ls="-", lw=1, alpha=shade)
+            for place, color in zip((one, two), colors):
+                axes.plot(*place, "o", color=color, mec="k", ms=6, alpha=shade)
         upper, lower = right.subgridspec(2, 1)
-        axes = figure.add_subplot(upper)
+        axes = figure.add_subplot(upper, ylabel="angle (rad)")
         axes.plot(long.t, long[theta1], label=r"$\theta_1$")
         axes.plot(long.t, long[theta2], label=r"$\theta_2$")
-        axes.set_ylabel("angle (rad)")
         axes.tick_params(labelbottom=False)
         legend(axes)
-        balance(figure.add_subplot(lower, sharex=axes), long)
+        error = np.maximum(np.abs(long.balance) / np.max(np.abs(long.potential)), 1e-17)
+        axes = figure.add_subplot(lower, sharex=axes, xlabel="$t$ (s)", ylabel="relative error")
+        axes.semilogy(long.t, error, lw=0.9, label=r"$|\Delta E|$")
+        axes.axhline(np.finfo(float).eps, color="0.45", ls=":", label="rounding")
+        axes.set_ylim(1e-17, 1e-12)
+        legend(axes)
     save(figure, folder / "double_pendulum.png")
     film(motion(8, start), folder / "double_pendulum.gif")

@@ -9,7 +9,7 @@ both by elliptic integrals. Continuation passes Euler's load π²EI/4L² onto th
 import numpy as np
 
 import stationary as st
-from examples import Row, save
+from examples import Row, legend, save
 
 # Load QL²/EI: slope of the tip, its deflection, its approach.
 TRANSVERSE = {
@@ -83,9 +83,7 @@ def results():
 def pictures(folder):
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import legend, look
-
-    with look():
+    with st.look():
         figure, axes = plt.subplots(figsize=(5.0, 5.0))
         for angle, (load, *_) in BUCKLED.items():
             theta, rest = buckled(angle, load)

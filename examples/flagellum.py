@@ -13,7 +13,6 @@ import numpy as np
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 COUNT, BEND, ACROSS, ALONG, OMEGA, PER_CYCLE = 14, 0.03, 2.0, 1.0, 2 * np.pi, 30
 h = 1.0 / (COUNT - 1)
@@ -44,7 +43,7 @@ def system():
             st.Constraint(r[0, 0], name="x"), st.Constraint(r[0, 1] - lift, name="y"),
             st.Constraint(r[1, 0] - h, name="x next"), st.Constraint(r[1, 1] - lift, name="y next"),
         ],
-        parts=(Part("rod", (r[:-1], r[1:])),),
+        parts=(st.Part("rod", (r[:-1], r[1:])),),
         name="flagellum",
     )  # fmt: skip
 
@@ -85,13 +84,11 @@ def results():
 def pictures(folder):
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     moved = beat(0.25, 1)
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(6.4, 4.2))
         for k in range(0, PER_CYCLE, 4):
-            axes.plot(*moved[r][k].T, ls="-", color=COLORS[0], alpha=0.3 + 0.02 * k)
+            axes.plot(*moved[r][k].T, ls="-", color=colors[0], alpha=0.3 + 0.02 * k)
         axes.set(aspect="equal", xlabel="x", ylabel="y", title="shapes over one beat of the base")
     save(figure, folder / "flagellum.png")
     film(moved, folder / "flagellum.gif")

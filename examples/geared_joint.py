@@ -69,20 +69,18 @@ def pictures(folder):
     """Draw the load and the torque over the pinion."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     moved = cycle()
     drive = SWING * np.sin(moved.t)
     torque = moved.lam["front flank"] - moved.lam["back flank"]
-    with look():
+    with st.look() as colors:
         figure, (follow, push) = plt.subplots(1, 2, figsize=(8.6, 4.0))
         follow.plot(drive, drive, color="0.7", ls=":", label="no backlash")
-        follow.plot(drive, moved[load], color=COLORS[0], ls="-", label="load")
-        follow.plot(drive, moved[wheel], color=COLORS[1], ls="--", label="wheel")
+        follow.plot(drive, moved[load], color=colors[0], ls="-", label="load")
+        follow.plot(drive, moved[wheel], color=colors[1], ls="--", label="wheel")
         follow.annotate("", (HALF, 0), (-HALF, 0), arrowprops={"arrowstyle": "<->"})
         follow.text(0.35, -0.06, "c + 2f/k", va="center")
         follow.set(xlabel="pinion (rad)", ylabel="angle (rad)", aspect="equal")
         follow.legend()
-        push.plot(drive, torque, color=COLORS[0], ls="-")
+        push.plot(drive, torque, color=colors[0], ls="-")
         push.set(xlabel="pinion (rad)", ylabel="torque of the teeth (N m)")
     save(figure, folder / "geared_joint.png")

@@ -79,9 +79,7 @@ def results():
 def pictures(folder):
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(1, 3, figsize=(9, 3.8))
         for panel, stones in zip(axes, (2, 3, 4)):
             found = st.limit_load(system(stones), load=tilt)
@@ -93,7 +91,7 @@ def pictures(folder):
                 c, s = np.cos(mode[k, 2]), np.sin(mode[k, 2])
                 fallen = (shape - G) @ [[c, s], [-s, c]] + G + mode[k, :2]
                 panel.fill(*shape.T, fc="0.92", ec="0.6", ls="-", zorder=1)
-                panel.fill(*fallen.T, fc=COLORS[0], ec="k", alpha=0.5, ls="-", zorder=2)
+                panel.fill(*fallen.T, fc=colors[0], ec="k", alpha=0.5, ls="-", zorder=2)
             panel.set(xlim=(-1.2, -0.3), ylim=(-0.05, 0.85), aspect="equal", xlabel="x (m)")
             panel.set_title(f"{stones} stones: tilt {found.factor:.3f}")
     save(figure, folder / "half_built_arch.png")

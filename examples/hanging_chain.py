@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 import stationary as st
-from examples import Row, save
+from examples import Row, legend, save
 
 SPAN, LENGTH = 2.0, 3.0
 
@@ -81,9 +81,7 @@ def pictures(folder):
     """Draw chains of growing number, on the catenary."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import legend, look
-
-    with look():
+    with st.look():
         figure, axes = plt.subplots(figsize=(6.2, 4.0))
         _, smooth = rest(2000)
         axes.plot(*np.vstack([[0, 0], smooth, [SPAN, 0]]).T, color="0.7", lw=5, ls="-",

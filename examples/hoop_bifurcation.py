@@ -9,7 +9,7 @@ maximum.
 import numpy as np
 
 import stationary as st
-from examples import Row, save
+from examples import Row, legend, save
 
 SLIDES = "Lee, bead on a hoop"
 
@@ -60,11 +60,9 @@ def pictures(folder):
     """Draw the diagram, and the energy that the bead feels at four rates of turning."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import legend, look
-
     save(diagram().plot(theta), folder / "hoop_bifurcation.png")
     angle = np.linspace(-np.pi, np.pi, 400)
-    with look():
+    with st.look():
         figure, axes = plt.subplots(figsize=(6.2, 4.2))
         for rate in (0.0, 3.5, CRITICAL, 6.0, 8.0):
             inner = 0.4905 * (1 - np.cos(angle)) - 0.1 * (0.5 * rate * np.sin(angle)) ** 2 / 2

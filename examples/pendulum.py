@@ -11,7 +11,6 @@ from scipy.special import ellipk
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 SLIDES = "Hirai, simple pendulum"
 
@@ -26,7 +25,7 @@ def system():
         kinetic=m * l**2 * theta.dot**2 / 2,
         potential=m * g * l * (1 - st.cos(theta)),
         loads=[st.Load(tau, on=theta)],
-        parts=(Part("rod", ((0, 0), bob)), Part("particle", (bob,))),
+        parts=(st.Part("rod", ((0, 0), bob)), st.Part("particle", (bob,))),
         name="pendulum",
     )
 

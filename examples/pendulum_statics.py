@@ -9,8 +9,7 @@ import numpy as np
 import sympy as sp
 
 import stationary as st
-from examples import Row, save
-from stationary.derive.variation import variation
+from examples import Row, legend, save
 
 SLIDES = "Hirai, fminbnd"
 
@@ -33,7 +32,7 @@ def diagram():
 
 def results():
     rest = st.statics(system())
-    balance = variation(system())
+    balance = st.equations(system(), principle="statics")
     exact = float(sp.asin(tau / (m * g * l)).subs({s: s.default for s in (m, l, g, tau)}))
     folds = [point for point in diagram().special if point.kind == "fold"]
     return [
@@ -52,13 +51,11 @@ def pictures(folder):
     """Draw I over θ for growing torques with the rest found, and the rest over the torque."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, legend, look
-
     angle = np.linspace(-np.pi, np.pi, 400)
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(6.2, 4.2))
         for number, torque in enumerate((0.0, 0.05, 0.1, 0.15, 0.19)):
-            color = COLORS[number]
+            color = colors[number]
             inner = 0.196 * (1 - np.cos(angle)) - torque * angle
             axes.plot(angle, inner, color=color, label=rf"$\tau = {torque:g}$")
             rest = st.statics(system(), params={tau: torque})

@@ -61,12 +61,10 @@ def pictures(folder):
     """Draw v_y over η for both principles."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     ratios = np.linspace(1.02, 4, 60)
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(6.4, 4.0))
-        for n, color in zip((0, 1, 2), COLORS):
+        for n, color in zip((0, 1, 2), colors):
             right = [-st.newton(system(n), params={eta: r})[y.dot] for r in ratios[::6]]
             axes.plot(ratios, [equation(n, 1, r) for r in ratios], color=color, ls="-",
                       label=f"n = {n}: Newton's law (29)")  # fmt: skip

@@ -8,7 +8,6 @@ import numpy as np
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 COUNT, LENGTH = 50, 1.0
 
@@ -32,9 +31,9 @@ def system():
             lambda u, v: c * ((v[0] - u[0]) ** 2 + (v[1] - u[1]) ** 2) / 2, r.dot[:-1], r.dot[1:]
         ),
         parts=(
-            Part("rod", ((0, 0), (first[0], first[1]))),
-            Part("rod", (r[:-1], r[1:])),
-            Part("particle", (r,)),
+            st.Part("rod", ((0, 0), (first[0], first[1]))),
+            st.Part("rod", (r[:-1], r[1:])),
+            st.Part("particle", (r,)),
         ),
         name="rope",
     )

@@ -81,15 +81,13 @@ def pictures(folder):
     """Draw the rope on its way, and a film."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     r, moved = pull(100)
-    with look():
+    with st.look() as colors:
         figure, (axes, force) = plt.subplots(2, 1, figsize=(7, 4.6), height_ratios=(1, 1))
         for k in range(0, len(moved.t), 9):
             shade = 0.2 + 0.8 * k / len(moved.t)
-            axes.plot(*moved[r][k].T, color=COLORS[0], ls="-", lw=2, alpha=shade)
-            axes.plot(*moved[r][k, -1], "o", color=COLORS[1], ms=5)
+            axes.plot(*moved[r][k].T, color=colors[0], ls="-", lw=2, alpha=shade)
+            axes.plot(*moved[r][k, -1], "o", color=colors[1], ms=5)
         axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
         axes.margins(0.03)
         force.plot(moved.t[1:], moved.lam["hand"][1:])

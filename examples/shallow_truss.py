@@ -8,7 +8,7 @@ cos³θ = cos α, at P = 2kl₀ sin³θ. The load is the parameter, and two fold
 import numpy as np
 
 import stationary as st
-from examples import Row, save
+from examples import Row, legend, save
 
 SOURCE = "closed form (EQ-VONMISES)"
 ALPHA = np.pi / 6
@@ -67,17 +67,15 @@ def pictures(folder):
     """Draw the diagram, and the truss before and after it snaps."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, legend, look
-
     found = diagram()
     save(found.plot(theta), folder / "shallow_truss.png")
     half = np.cos(ALPHA)
     load = found.special[1].parameter
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(6.2, 3.4))
         cases = (("no load", 0.0, ALPHA), ("just before", 0.999 * load, ALPHA),
                  ("just after", 1.001 * load, -ALPHA))  # fmt: skip
-        for (name, value, start), color in zip(cases, ("0.6", *COLORS)):
+        for (name, value, start), color in zip(cases, ("0.6", *colors)):
             rest = st.statics(system(), start={theta: start}, params={P: value})
             apex = half * np.tan(rest[theta])
             axes.plot([-half, 0, half], [0, apex, 0], "o-", color=color, lw=2.2, label=name)

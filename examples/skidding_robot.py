@@ -73,16 +73,14 @@ def pictures(folder):
     """Draw the paths for several speeds of the left side, with and without slip."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
     def path(ahead, turning):
         s = np.linspace(0, 3, 200)
         angle = turning * s
         return ahead * np.sin(angle) / turning, ahead * (1 - np.cos(angle)) / turning
 
-    with look():
+    with st.look() as colors:
         figure, axes = plt.subplots(figsize=(7.4, 3.6))
-        for ul, color in zip((0.4, 0.2, 0.0), COLORS):
+        for ul, color in zip((0.4, 0.2, 0.0), colors):
             step = turn(ul, 0.5)
             axes.plot(*path(step[x.dot], step[phi.dot]), color=color, ls="-",
                       label=f"rims {ul:g} and 0.5 m/s")  # fmt: skip

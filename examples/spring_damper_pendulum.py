@@ -9,7 +9,6 @@ import sympy as sp
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 SLIDES = "Lee, spring/damper"
 
@@ -30,7 +29,7 @@ def system():
         + st.damper(c, between=across)
         + st.System(
             loads=[st.Load(tau, on=theta)],
-            parts=(Part("rod", ((0, l / 2), bob)),),
+            parts=(st.Part("rod", ((0, l / 2), bob)),),
             name="pendulum with spring and damper",
         )
     )

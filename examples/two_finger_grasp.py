@@ -76,13 +76,11 @@ def pictures(folder):
     """Draw the strength over the direction of the load, and how it fails."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, look
-
-    angles = np.radians(np.arange(-168, 169, 4))
-    with look():
+    angles = np.radians(np.arange(-168, 169, 8))
+    with st.look() as colors:
         figure = plt.figure(figsize=(6, 5.2))
         axes = figure.add_subplot(projection="polar")
-        for offset, color in ((0.0, COLORS[0]), (0.5, COLORS[1])):
+        for offset, color in ((0.0, colors[0]), (0.5, colors[1])):
             found = [min(strength(a, offset * HALF).factor, 30) for a in angles]
             axes.plot(angles, found, color=color, ls="-",
                       label=f"{offset:g} of the way to a finger")  # fmt: skip

@@ -9,7 +9,6 @@ import sympy as sp
 
 import stationary as st
 from examples import Row, film, save
-from stationary.model.system import Part
 
 NOTE = "Hogan, I = JᵀMJ"
 
@@ -30,10 +29,10 @@ def system():
         inertia=[m1, m1, I1, m2, m2, I2],
     )
     members = (
-        Part("rod", ((0, 0), tuple(elbow))),
-        Part("rod", (tuple(elbow), tuple(hand))),
-        Part("particle", (tuple(elbow),)),
-        Part("particle", (tuple(hand),)),
+        st.Part("rod", ((0, 0), tuple(elbow))),
+        st.Part("rod", (tuple(elbow), tuple(hand))),
+        st.Part("particle", (tuple(elbow),)),
+        st.Part("particle", (tuple(hand),)),
     )
     drives = [st.Load(tau1, on=theta1), st.Load(tau2, on=theta2)]
     return arm + st.System(loads=drives, parts=members, name="two-link arm")

@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 
 import stationary as st
 from examples import Row, save
-from stationary.plot.phase import phase
 
 SLIDES = "Hirai, ode45"
 
@@ -69,4 +68,4 @@ def results():
 def pictures(folder):
     moved = motion((0, 30))
     save(moved.plot(), folder / "van_der_pol.png")
-    save(phase(moved), folder / "van_der_pol_phase.png")
+    save(moved.show("phase"), folder / "van_der_pol_phase.png")

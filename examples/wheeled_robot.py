@@ -10,7 +10,6 @@ from scipy.special import fresnel
 
 import stationary as st
 from examples import Row, save
-from stationary.plot.style import look
 
 SLIDES = "Lee, wheeled robot"
 m_, J_, f_, tau_ = 2.0, 0.5, 0.6, 0.25
@@ -83,7 +82,7 @@ def pictures(folder):
     import matplotlib.pyplot as plt
 
     motion = drive(f_, tau_)
-    with look():
+    with st.look():
         figure, (path, force) = plt.subplots(2, 1, figsize=(7, 6), layout="constrained")
         path.plot(motion[x], motion[y])
         path.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", title="path of the robot")

@@ -9,8 +9,7 @@ small, lowers that load to 41/28: P = 41/28 + c²/2.
 import numpy as np
 
 import stationary as st
-from examples import Row, film, save
-from stationary.model.system import Part
+from examples import Row, film, legend, save
 
 SOURCE = "Ziegler 1952, Herrmann and Jong 1965"
 
@@ -27,8 +26,8 @@ def system():
         dissipation=c * (a.dot**2 + (b.dot - a.dot) ** 2) / 2,
         loads=[st.Load((-P * st.sin(b), -P * st.cos(b)), on=tip, name="follower")],
         parts=(
-            Part("rod", ((0, 0), joint)), Part("rod", (joint, tip)),
-            Part("particle", (joint,)), Part("particle", (tip,)),
+            st.Part("rod", ((0, 0), joint)), st.Part("rod", (joint, tip)),
+            st.Part("particle", (joint,)), st.Part("particle", (tip,)),
         ),
         name="Ziegler's column",
     )  # fmt: skip
@@ -65,12 +64,10 @@ def pictures(folder):
     """Draw how frequencies meet and rates grow with the load, and a column that flutters."""
     import matplotlib.pyplot as plt
 
-    from stationary.plot.style import COLORS, legend, look
-
     loads = np.linspace(0, 4, 161)
-    with look():
+    with st.look() as colors:
         figure, panels = plt.subplots(2, 1, figsize=(6.2, 4.8), sharex=True)
-        for damping, color in zip((0.0, 0.1), COLORS):
+        for damping, color in zip((0.0, 0.1), colors):
             values = [
                 st.linearize(system(), at={}, params={P: p, c: damping}).eigenvalues for p in loads
             ]

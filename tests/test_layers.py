@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,18 @@ def test_applications_stand_on_the_public_api_alone():
         ]  # fmt: skip
         known = {"_repr_latex_", "_actions", "_choices_actions", "_repr_html_"}
         assert set(others) <= known, (name, others)
+
+
+def test_examples_show_what_a_user_can_type():
+    allowed = {"stationary", "examples", "numpy", "scipy", "matplotlib", "sympy"}
+    for path in sorted((ROOT / "examples").glob("[!_]*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                root, *deeper = name.split(".")
+                assert root in allowed | sys.stdlib_module_names, (path.name, name)
+                assert root != "stationary" or not deeper, f"{path.name} reaches into {name}"
 
 
 @pytest.mark.parametrize(

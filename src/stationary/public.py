@@ -40,6 +40,7 @@ from stationary.errors import (
 from stationary.lower.kernel import Compiled, compile
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum
+from stationary.model.drawing import Part
 from stationary.model.each import each, norm
 from stationary.model.fields import Field, Position, field, positions
 from stationary.model.parts import body, damper, mechanism, particle, rod, spring
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from stationary.io.model_file import Model, load
     from stationary.io.writer import save
     from stationary.model.slider import Pusher, slider
+    from stationary.plot.style import look
     from stationary.result.diagram import Diagram
     from stationary.result.equilibrium import Equilibrium
     from stationary.result.limits import LimitLoad, LimitSurface
@@ -104,6 +106,7 @@ LATE = {
         "stationary.io.model_file": "Model load",
         "stationary.io.writer": "save",
         "stationary.model.slider": "Pusher slider",
+        "stationary.plot.style": "look",
         "stationary.result.diagram": "Diagram",
         "stationary.result.equilibrium": "Equilibrium",
         "stationary.result.limits": "LimitLoad LimitSurface",
@@ -160,6 +163,7 @@ __all__ = [
     "Motion",
     "NoMotion",
     "Parameter",
+    "Part",
     "Pfaffian",
     "Piecewise",
     "Position",
@@ -203,6 +207,7 @@ __all__ = [
     "linearize",
     "load",
     "log",
+    "look",
     "mechanism",
     "minimum_dissipation",
     "minimum_power",

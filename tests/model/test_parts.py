@@ -179,3 +179,28 @@ def test_two_particles_and_a_spring_keep_their_centre_of_mass():
     omega = np.sqrt(7 * (1 + 1 / 3))
     exact = 1 + 0.5 * np.cos(omega * motion.t) - 0.4 / omega * np.sin(omega * motion.t)
     np.testing.assert_allclose(motion[y - x], exact, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda x: st.Part("rope", ((0, 0), (x, 0))), "Known: particle, body, rod,"),
+        (lambda x: st.Part("rod", ((0, 0),)), "expected a tuple of two points"),
+        (lambda x: st.Part("particle", (x, 0)), "expected a tuple of one point"),
+        (lambda x: st.Part("outline", ()), "expected a tuple of points"),
+        (lambda x: st.System(parts=[(x, 0)]), "expected st.Part(…)"),
+        (lambda x: st.System(parts=[st.Part("points", [(x, 0)], name="\x1b")]), "can be printed"),
+        (lambda x: st.Continuum(name="a\nb"), "can be printed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_or_printed_is_refused(make, found):
+    with pytest.raises(st.StatementError) as caught:
+        make(st.coordinates("x"))
+    assert found in str(caught.value)
+
+
+def test_parts_are_given_in_a_list_or_a_tuple():
+    x = st.coordinates("x")
+    one, other = (st.System(potential=x, parts=kind([st.Part("particle", kind([(x, 0)]))]))
+                  for kind in (tuple, list))  # fmt: skip
+    assert one.parts == other.parts

@@ -21,10 +21,11 @@ from stationary.derive.quadrature import (
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
+from stationary.model.drawing import Part
 from stationary.model.each import Each, Repeated, Slot, Table, table_of
 from stationary.model.fields import Field, PointValue, default_of, fields_in, points_in
 from stationary.model.interpolation import Interpolation
-from stationary.model.system import Part, System
+from stationary.model.system import System
 from stationary.model.terms import ENERGIES, Constraint, Load
 
 # A shape smaller than this at a support is none there.

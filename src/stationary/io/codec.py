@@ -29,7 +29,7 @@ from stationary.result.views import travelling
 
 _ROOMS = (
     "model.arrays", "model.continuum", "model.each", "model.fields", "model.interpolation",
-    "model.slider", "model.symbols", "model.system", "model.terms", "lower.inputs",
+    "model.drawing", "model.slider", "model.symbols", "model.system", "model.terms", "lower.inputs",
     "result.diagram", "result.equilibrium", "result.limits", "result.modes", "result.motion",
     "result.multipliers", "result.slide", "result.statespace", "result.step", "solve.consistent",
     "solve.equilibria",

@@ -16,9 +16,10 @@ from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
+from stationary.model.drawing import DRAWN, Part
 from stationary.model.each import Each, Repeated, Slot, table_of
 from stationary.model.slider import Pusher, slider
-from stationary.model.system import Mechanism, Part, System
+from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 
 ENERGIES = ("kinetic", "potential", "work", "dissipation")
@@ -468,14 +469,10 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]]
 }
 
 
-#: What pictures can show.
-DRAWINGS = (*(kind for kind in PARTS if kind != "slider"), "outline", "points")
-
-
 def _drawing(reader: Reader, path: Path) -> Part:
     """Read what pictures show and physics does not know of."""
     reader.table(path, ("kind", "points", "angle", "name", "rows", "table"), "[[drawing]]")
-    kind = reader.choice((*path, "kind"), "the kind of a drawing", DRAWINGS)
+    kind = reader.choice((*path, "kind"), "the kind of a drawing", tuple(DRAWN))
     names = _rows(reader, path)
     places = reader.items((*path, "points"), "'points'")
     points = tuple(_row_of_points(reader, p, names) for p in places)

@@ -22,8 +22,9 @@ from stationary.io.units import value as in_si
 from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX
 from stationary.model.continuum import Continuum
+from stationary.model.drawing import Part
 from stationary.model.each import Each, Repeated, Slot, Table
-from stationary.model.system import Part, System
+from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
 
 _FUNCTIONS = {sp.Abs: "abs", sp.Max: "max", sp.Min: "min", sp.ceiling: "ceil", sp.Heaviside: "step",

@@ -12,6 +12,7 @@ from sympy.core.function import AppliedUndef
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
+from stationary.model.drawing import as_parts
 from stationary.model.each import Each, Repeated, Slot
 from stationary.model.symbols import (
     Acceleration,
@@ -63,7 +64,9 @@ def normalized(system: System) -> dict[str, Any]:
         fields[kind] = _numbered(kind, _terms(kind, getattr(system, kind), allowed), taken)
     given = system.coordinates
     given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
-    _check_printable([system.name, *(x.name for kind in TERMS for x in map(_inner, fields[kind]))])
+    fields["parts"] = as_parts(system.parts)
+    named = [x for kind in TERMS for x in map(_inner, fields[kind])] + [*fields["parts"]]
+    check_printable([system.name, *(x.name or "" for x in named)])
     change = _translation(fields, given)
     if change is not None:
         for kind in ENERGIES:
@@ -143,7 +146,8 @@ def _inner(entry: Any) -> Any:
     return entry.term if isinstance(entry, Repeated) else entry
 
 
-def _check_printable(names: list[Any]) -> None:
+def check_printable(names: list[Any]) -> None:
+    """Refuse names that a terminal would obey instead of printing them."""
     for name in names:
         if not isinstance(name, str) or not name.isprintable():
             raise StatementError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stationary.errors import StatementError, did_you_mean, say
+from stationary.model.checks import check_printable
 from stationary.model.each import Slot
 from stationary.model.fields import (
     Field,
@@ -28,6 +29,7 @@ HIGHEST = 2
 
 def check(continuum: Continuum) -> None:
     """Refuse a statement that contradicts itself, in the user's names."""
+    check_printable([continuum.name, *(load.name or "" for load in continuum.loads)])
     _check_symbols(continuum)
     _check_fields(continuum)
     _check_energies(continuum)

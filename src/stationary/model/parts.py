@@ -8,9 +8,10 @@ from typing import Any
 import sympy as sp
 
 from stationary.errors import StatementError, say
+from stationary.model.drawing import Part
 from stationary.model.each import norm
 from stationary.model.symbols import rate
-from stationary.model.system import Mechanism, Part, System
+from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Vector, expression, vector
 
 

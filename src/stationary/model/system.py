@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -14,29 +14,11 @@ from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, normalized
 from stationary.model.contents import contents
+from stationary.model.drawing import Part
 from stationary.model.each import Repeated
 from stationary.model.printing import as_latex, as_text
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a picture shows of a part: its kind and the points that it has."""
-
-    kind: str
-    points: tuple[tuple[sp.Expr, ...], ...]
-    angle: sp.Expr | None = None
-    name: str | None = None
-
-    def apply(self, change: Callable[[sp.Expr], sp.Expr]) -> Part:
-        """Return the part with every expression changed."""
-        points = tuple(
-            point if isinstance(point, Array) else tuple(change(sp.S(e)) for e in point)
-            for point in self.points
-        )
-        angle = None if self.angle is None else change(sp.S(self.angle))
-        return replace(self, points=points, angle=angle)
 
 
 @dataclass(frozen=True)

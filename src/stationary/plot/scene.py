@@ -12,9 +12,9 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
+from stationary.model.drawing import Part
 from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, t
-from stationary.model.system import Part
 from stationary.plot.style import COLORS
 from stationary.result.motion import Motion
 
@@ -83,7 +83,7 @@ def scene(motion: Motion) -> Scene:
     if not parts:
         arrays = [c for c in motion.system.coordinates if isinstance(c, Array)]
         rows = [c for c in arrays if len(c.shape) == 2 and c.shape[1] in (2, 3)]
-        parts = [Part("particle", (c,)) for c in rows]  # pyright: ignore[reportArgumentType]
+        parts = [Part("particle", (c,)) for c in rows]
     # So is what friction rubs in a plane or in space.
     if not parts:
         rubbed = [f for f in motion.system.friction if not isinstance(f, Repeated)]
@@ -95,8 +95,8 @@ def scene(motion: Motion) -> Scene:
                 f"there is nothing to draw of {motion.system.name or 'the system'}.",
                 "Found no part with a position; energies alone do not say where things are.",
                 "Build it from st.particle, st.body, st.spring and st.damper, or add what is to "
-                "be seen: st.System(…, parts=(Part('particle', ((X, Y),)),)), or [[drawing]] in a "
-                "model file.",
+                "be seen: st.System(…, parts=[st.Part('particle', [(X, Y)])]), or [[drawing]] in "
+                "a model file.",
             )
         )
     dimension = max(2, *(_width(point) for part in parts for point in part.points))

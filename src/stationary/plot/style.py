@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -29,8 +30,18 @@ DASHES: tuple[Any, ...] = (
 _LONGEST_LABEL = 60
 
 
-def look() -> AbstractContextManager[None]:
-    """Return the context in which figures are made: the look is theirs alone."""
+@contextmanager
+def look() -> Iterator[tuple[str, ...]]:
+    """Give figures made in this context the look of all pictures here, and give its colours.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> with st.look() as colors:
+    ...     figure, axes = plt.subplots()
+    ...     line = axes.plot([0, 1], [0, 1], color=colors[1])
+    >>> plt.close(figure)
+    """
     import matplotlib as mpl
     from cycler import cycler
 
@@ -52,7 +63,8 @@ def look() -> AbstractContextManager[None]:
         "figure.constrained_layout.use": True,
         "savefig.dpi": 150,
     }
-    return mpl.rc_context(settings)
+    with mpl.rc_context(settings):
+        yield COLORS
 
 
 def label(thing: Any) -> str:

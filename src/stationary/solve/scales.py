@@ -9,7 +9,7 @@ last digit is its rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,10 @@ class Scales:
     def speed(self) -> np.ndarray:
         """Per coordinate: a velocity that matters; zero without a time."""
         return self.length / self.time if self.time > 0 else np.zeros_like(self.length)
+
+    def at(self, q: np.ndarray) -> Scales:
+        """Return the sizes of the same question at another place, which has other last digits."""
+        return replace(self, rounding=_last_digits(q, self.bend))
 
     def rows(self, A: Any) -> np.ndarray:
         """Return by how much rows with these gradients change when coordinates move by `length`."""
@@ -126,16 +130,20 @@ def scales_of(
     # What bends is known to bend however little it moves; what hardly moves has no less digits.
     curved = np.isfinite(bent)
     length = np.where(curved, np.where(way > 0, np.clip(way, _LEAST * bent, bent), bent), way)
-    digits = np.maximum(np.abs(q), np.where(curved, bent, 0.0))
     force = np.maximum(force, stiff * length)
     return Scales(
         length=length,
         bend=bent,
-        rounding=np.spacing(digits),
+        rounding=_last_digits(q, bent),
         force=force,
         energy=float(np.max(force * length, initial=0.0)),
         time=float(span),
     )
+
+
+def _last_digits(q: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """Return the last digit of every coordinate, none sharper than that of what bends there."""
+    return np.spacing(np.maximum(np.abs(q), np.where(np.isfinite(bend), bend, 0.0)))
 
 
 def _largest(A: Any, moves: np.ndarray) -> np.ndarray:

@@ -164,10 +164,14 @@ def _(
 ) -> list[Finding]:
     graph, found = graph_of(branch.layout.system), []
     names = [p.name for p in branch.layout.system.parameters]
-    travel = np.ptp(branch.q, axis=0)
-    for value, q, lam in zip(branch.parameter, branch.q, branch.lam):
+    travel, sizes = np.ptp(branch.q, axis=0), None
+    # The middle of a branch first: the question has one size, and what it is there it is all along.
+    order = np.roll(np.arange(len(branch.q)), -(len(branch.q) // 2))
+    for k in order:
+        value, q, lam = branch.parameter[k], branch.q[k], branch.lam[k]
         params = np.array([value if n == branch.name else branch.params[n] for n in names])
-        state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel)
+        state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel, sizes=sizes)
+        sizes = state.scales
         # Where a branch is flat, forces a tenth of the diagram away tell what is rounding.
         found += [*balance(state, _REST, q + 0.1 * reach), *constraints(state, _REST)]
     return found

@@ -19,13 +19,16 @@ def balance(
     At a flat minimum no force is at work nearby: there the rounding of those at the start counts.
     `besides` are forces on each coordinate that might be at work as well.
     """
+    left = np.abs(state.unbalanced)
     allowed = rtol * (state.pulls + besides)
-    if not np.all(np.abs(state.unbalanced) <= allowed):
-        # Rarely needed, and dearer than all the rest.
+    # What is rarely needed is dearer than all the rest.
+    if not np.all(left <= allowed):
         allowed = np.maximum(allowed, rtol * (state.stiffness @ state.scales.length))
-        allowed += _ROUNDINGS * (state.noise + np.finfo(float).eps * state.strongest)
+        allowed += _ROUNDINGS * (state.shaken + np.finfo(float).eps * state.strongest)
+    if not np.all(left <= allowed):
+        allowed += _ROUNDINGS * state.computed
     if start is not None:
         pulled = np.abs(state.forces(start))
         allowed += _ROUNDINGS * np.finfo(float).eps * np.where(np.isfinite(pulled), pulled, 0.0)
     name = state.graph.layout.name
-    return measured("forces balance on", np.abs(state.unbalanced), allowed, name)
+    return measured("forces balance on", left, allowed, name)

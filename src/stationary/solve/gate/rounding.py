@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -20,64 +21,108 @@ _EPS = float(np.finfo(float).eps)
 # Beyond this many instructions the analysis would take longer than what it is for.
 _MOST = 200_000
 
-#: The slope of functions of one argument at x, where the value is y.
-_SLOPES: dict[int, Callable[[float, float], float]] = {
-    ca.OP_NEG: lambda x, y: 1.0,
-    ca.OP_ASSIGN: lambda x, y: 1.0,
-    ca.OP_FABS: lambda x, y: 1.0,
-    ca.OP_TWICE: lambda x, y: 2.0,
-    ca.OP_SQ: lambda x, y: 2 * x,
-    ca.OP_INV: lambda x, y: y * y,
-    ca.OP_SQRT: lambda x, y: 0.5 / y if y else math.inf,
-    ca.OP_SIN: lambda x, y: math.cos(x),
-    ca.OP_COS: lambda x, y: math.sin(x),
-    ca.OP_TAN: lambda x, y: 1 + y * y,
-    ca.OP_EXP: lambda x, y: y,
-    ca.OP_LOG: lambda x, y: 1 / x if x else math.inf,
-    ca.OP_TANH: lambda x, y: 1 - y * y,
-    ca.OP_SINH: lambda x, y: math.cosh(x),
-    ca.OP_COSH: lambda x, y: math.sinh(x),
-    ca.OP_ATAN: lambda x, y: 1 / (1 + x * x),
-    ca.OP_ERF: lambda x, y: 2 / math.sqrt(math.pi) * math.exp(-x * x),
+#: Functions of one argument, and their slope at x, where the value is y.
+_ALONE: dict[int, tuple[Callable[[float], float], Callable[[float, float], float]]] = {
+    ca.OP_NEG: (lambda x: -x, lambda x, y: 1.0),
+    ca.OP_ASSIGN: (lambda x: x, lambda x, y: 1.0),
+    ca.OP_FABS: (abs, lambda x, y: 1.0),
+    ca.OP_TWICE: (lambda x: 2 * x, lambda x, y: 2.0),
+    ca.OP_SQ: (lambda x: x * x, lambda x, y: 2 * x),
+    ca.OP_INV: (lambda x: 1 / x, lambda x, y: y * y),
+    ca.OP_SQRT: (math.sqrt, lambda x, y: 0.5 / y if y else math.inf),
+    ca.OP_SIN: (math.sin, lambda x, y: math.cos(x)),
+    ca.OP_COS: (math.cos, lambda x, y: math.sin(x)),
+    ca.OP_TAN: (math.tan, lambda x, y: 1 + y * y),
+    ca.OP_EXP: (math.exp, lambda x, y: y),
+    ca.OP_LOG: (math.log, lambda x, y: 1 / x),
+    ca.OP_TANH: (math.tanh, lambda x, y: 1 - y * y),
+    ca.OP_SINH: (math.sinh, lambda x, y: math.cosh(x)),
+    ca.OP_COSH: (math.cosh, lambda x, y: math.sinh(x)),
+    ca.OP_ATAN: (math.atan, lambda x, y: 1 / (1 + x * x)),
+    ca.OP_ERF: (math.erf, lambda x, y: 2 / math.sqrt(math.pi) * math.exp(-x * x)),
 }
 
 
-def rounding(function: ca.Function, arguments: list[Any]) -> np.ndarray | None:
-    """Return bounds on the rounding of the first output, or None where the graph is too large.
+def rounding(owner: Any, name: str, arguments: list[Any]) -> np.ndarray | None:
+    """Return bounds on the rounding of the first output of a function of a graph, by name.
 
-    Every argument is as uncertain as its last digit.
+    Every argument is as uncertain as its last digit. None where the graph is too large.
     """
+    tape = _tape(owner, name)
+    return None if tape is None else tape.errors(arguments)
+
+
+@lru_cache(maxsize=32)
+def _tape(owner: Any, name: str) -> Tape | None:
+    function = getattr(owner, name)
     if not function.is_a("SXFunction") or function.n_instructions() > _MOST:
         return None
-    given = [np.ravel(np.asarray(a, dtype=float)) for a in arguments]
-    value, error = [0.0] * function.sz_w(), [0.0] * function.sz_w()
-    found = np.zeros(function.nnz_out(0))
-    pattern = function.sparsity_out(0)
-    for k in range(function.n_instructions()):
-        op, read, write = (
-            function.instruction_id(k), function.instruction_input(k),
-            function.instruction_output(k),
-        )  # fmt: skip
-        if op == ca.OP_CONST:
-            value[write[0]], error[write[0]] = function.instruction_constant(k), 0.0
-        elif op == ca.OP_INPUT:
-            x = float(given[read[0]][read[1]])
-            value[write[0]] = x
-            error[write[0]] = _EPS * abs(x)
-        elif op == ca.OP_OUTPUT:
-            if write[0] == 0:
+    return Tape.of(function)
+
+
+@dataclass(frozen=True)
+class Tape:
+    """The operations of a graph, one after another: (operation, where from, where to, constant)."""
+
+    steps: list[tuple[int, list[int], list[int], float]]
+    places: int
+    rows: np.ndarray
+    size: int
+
+    @classmethod
+    def of(cls, function: ca.Function) -> Tape:
+        """Read the operations of a function of scalars."""
+        steps = []
+        for k in range(function.n_instructions()):
+            op = function.instruction_id(k)
+            constant = function.instruction_constant(k) if op == ca.OP_CONST else 0.0
+            read, write = function.instruction_input(k), function.instruction_output(k)
+            # Only the first output is asked for.
+            if op != ca.OP_OUTPUT or write[0] == 0:
+                steps.append((op, read, write, constant))
+        pattern = function.sparsity_out(0)
+        return cls(steps, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
+
+    def errors(self, arguments: list[Any]) -> np.ndarray:
+        """Return bounds on the rounding of every entry."""
+        given = [np.ravel(np.asarray(a, dtype=float)).tolist() for a in arguments]
+        value, error = [0.0] * self.places, [0.0] * self.places
+        found = np.zeros(len(self.rows))
+        for op, read, write, constant in self.steps:
+            if op == ca.OP_CONST:
+                value[write[0]], error[write[0]] = constant, 0.0
+            elif op == ca.OP_INPUT:
+                x = given[read[0]][read[1]]
+                value[write[0]], error[write[0]] = x, _EPS * abs(x)
+            elif op == ca.OP_OUTPUT:
                 found[write[1]] = error[read[0]]
-        else:
-            x, y = value[read[0]], value[read[1]] if len(read) > 1 else 0.0
-            dx, dy = error[read[0]], error[read[1]] if len(read) > 1 else 0.0
-            value[write[0]], error[write[0]] = _step(op, len(read), x, y, dx, dy)
-    dense = np.zeros(pattern.shape[0])
-    dense[np.array(pattern.row(), dtype=int)] = found
-    return np.where(np.isfinite(dense), dense, np.inf)
+            elif len(read) > 1:
+                i, j = read
+                value[write[0]], error[write[0]] = _of_two(
+                    op, value[i], value[j], error[i], error[j]
+                )
+            else:
+                value[write[0]], error[write[0]] = _of_one(op, value[read[0]], error[read[0]])
+        dense = np.zeros(self.size)
+        dense[self.rows] = found
+        return np.where(np.isfinite(dense), dense, np.inf)
 
 
-def _step(op: int, count: int, x: float, y: float, dx: float, dy: float) -> tuple[float, float]:
-    """Return the value of one operation, and a bound on its error."""
+def _of_one(op: int, x: float, dx: float) -> tuple[float, float]:
+    """Return the value of an operation on one number, and a bound on its error."""
+    if op not in _ALONE:
+        z = float(_other(op, 1)(x, 0.0))
+        return z, abs(z) * (_share(dx, x) + _EPS)
+    function, slope = _ALONE[op]
+    try:
+        z = function(x)
+        return z, abs(slope(x, z)) * dx + _EPS * abs(z)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return math.nan, math.inf
+
+
+def _of_two(op: int, x: float, y: float, dx: float, dy: float) -> tuple[float, float]:
+    """Return the value of an operation on two numbers, and a bound on its error."""
     try:
         if op == ca.OP_ADD:
             z, grown = x + y, dx + dy
@@ -89,10 +134,9 @@ def _step(op: int, count: int, x: float, y: float, dx: float, dy: float) -> tupl
             z = x / y
             grown = (dx + abs(z) * dy) / abs(y)
         else:
-            z = float(_alone(op, count)(x, y))
-            slope = _SLOPES.get(op)
             # Others are taken as powers: relative errors add.
-            grown = abs(slope(x, z)) * dx if slope else abs(z) * (_share(dx, x) + _share(dy, y))
+            z = float(_other(op, 2)(x, y))
+            grown = abs(z) * (_share(dx, x) + _share(dy, y))
     except (ValueError, ZeroDivisionError, OverflowError):
         return math.nan, math.inf
     return z, grown + _EPS * abs(z)
@@ -103,8 +147,8 @@ def _share(error: float, size: float) -> float:
 
 
 @cache
-def _alone(op: int, count: int) -> ca.Function:
+def _other(op: int, count: int) -> ca.Function:
     """Return one operation as a function of two arguments, of which it may use one."""
     a, b = ca.SX.sym("a"), ca.SX.sym("b")
-    made = ca.SX.unary(op, a) if count == 1 else ca.SX.binary(op, a, b)
-    return ca.Function("alone", [a, b], [made])
+    made = ca.SX.binary(op, a, b) if count > 1 else ca.SX.unary(op, a)
+    return ca.Function("other", [a, b], [made])

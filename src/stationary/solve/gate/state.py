@@ -35,6 +35,8 @@ class State:
         Whether v is the velocity at this instant; false for the mean of an increment.
     span, travel : float, ndarray
         The time asked about, and how far the coordinates went.
+    sizes : Scales, optional
+        Those of the question, where many states answer one.
     """
 
     graph: Graph
@@ -48,10 +50,13 @@ class State:
     moves: bool = True
     span: float = 0.0
     travel: np.ndarray | None = None
+    sizes: Scales | None = None
 
     @cached_property
     def scales(self) -> Scales:
         """The sizes of the question to which this is an answer."""
+        if self.sizes is not None:
+            return self.sizes.at(self.q)
         return scales_of(
             self.graph, self.params, self.t, self.q, v=self.v, u=self.u, span=self.span,
             travel=self.travel,
@@ -120,20 +125,23 @@ class State:
         return size + abs(self.slips[1]).T @ self.lengths(self.y)[self.terms[2]]
 
     @cached_property
-    def noise(self) -> np.ndarray:
-        """How the forces on each coordinate change with last digits, of coordinates and terms."""
+    def shaken(self) -> np.ndarray:
+        """How the forces on each coordinate change with the last digits of coordinates."""
         rng = np.random.default_rng(0)
         ulps = self.scales.rounding
         shaken = [self.q + ulps * rng.choice([-1.0, 1.0], len(ulps)) for _ in range(_SHAKES)]
         found = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
-        made = np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+        return np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+
+    @cached_property
+    def computed(self) -> np.ndarray:
+        """What the terms that make up the forces on each coordinate may lose by rounding."""
         at = [self.t, self.q, self.u, self.params]
-        computed = (
-            rounding(Balance(self.graph).forces, at)
-            if self.y is None
-            else rounding(Sliding(self.graph).forces, [*at, self.v])
-        )
-        return made if computed is None else made + computed
+        if self.y is None:
+            lost = rounding(Balance(self.graph), "forces", at)
+        else:
+            lost = rounding(Sliding(self.graph), "forces", [*at, self.v])
+        return np.zeros(len(self.q)) if lost is None else lost
 
     @cached_property
     def strongest(self) -> np.ndarray:
