@@ -15,6 +15,7 @@ GROUPS = {
     "solve": "Answers",
     "result": "Results",
     "io": "Files",
+    "plot": "Pictures",
     "errors": "Failure",
 }
 
