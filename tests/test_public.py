@@ -27,6 +27,7 @@ GLOSSARY = {
     # symbols
     "names": "names of new symbols, separated by spaces",
     "shape": "shape of an array of coordinates",
+    "quaternion": "four coordinates that are an orientation, the real one first",
     "defaults": "a parameter's name and its default value",
     # statement of a system
     "system": "the system that the question is about",

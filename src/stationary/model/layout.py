@@ -18,6 +18,7 @@ from stationary.model.arrays import Array
 from stationary.model.each import Repeated
 from stationary.model.fields import AtPoint, Field
 from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
+from stationary.model.kinematics import PLAIN, Kinematics
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.terms import Contact
 
@@ -99,6 +100,20 @@ class Layout:
             if entry < start + size:
                 return c.symbol(entry - start).name if isinstance(c, Array) else c.name
         raise IndexError(entry)
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        """How places are moved and compared; numbers that add unless some are quaternions."""
+        turned = [
+            term
+            for term in self.system.constraints
+            if not isinstance(term, Repeated) and term.quaternion
+        ]
+        if not turned:
+            return PLAIN
+        places = [[int(self.place(entry)) for entry in term.quaternion] for term in turned]
+        labels = tuple(self.name(i) for i in range(self.system.size))
+        return Kinematics(labels, np.array(places), tuple(term.name for term in turned))
 
     @cached_property
     def rows(self) -> tuple[Rows, ...]:
@@ -262,7 +277,7 @@ class Layout:
     def state(
         self, start: Mapping[Any, Any] | None, values: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return q and q̇ at the start; what is left out is zero.
+        """Return q and q̇ at the start; what is left out is zero, and an orientation unturned.
 
         `values` are those of the parameters, on which the course of a field may depend.
         """
@@ -304,6 +319,9 @@ class Layout:
                     )
                 )
             vectors[order][places] = entries
+        for real, *rest in self.kinematics.quaternions:
+            if not vectors[0][[real, *rest]].any():
+                vectors[0][real] = 1.0
         return vectors
 
     def _start_field(self, key: Field, value: Any, vectors: tuple, values: Any) -> None:

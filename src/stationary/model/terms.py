@@ -215,6 +215,14 @@ class Drag(_Term):
 class Constraint(_Term):
     """A holonomic constraint R(q, t) = 0; a tuple states several under one name.
 
+    Parameters
+    ----------
+    R : expression or tuple
+    name : str, optional
+    quaternion : tuple of Coordinate
+        The entries of a quaternion, the real one first, that R keeps at length one: an orientation,
+        with three freedoms, for which q and −q are one.
+
     Examples
     --------
     >>> x, y = st.coordinates("x y")
@@ -224,9 +232,28 @@ class Constraint(_Term):
 
     R: Any
     name: str | None = None
+    quaternion: tuple[Any, ...] = ()
 
     def __post_init__(self):
-        _set(self, R=vector(self.R, "a constraint"))
+        _set(self, R=vector(self.R, "a constraint"), quaternion=tuple(self.quaternion))
+        if self.quaternion and not self._keeps_length_one():
+            raise StatementError(
+                say(
+                    "a constraint that states a quaternion does not keep it at length one.",
+                    f"Found {_plain(self.R)} = 0 and the entries {_plain(self.quaternion)}.",
+                    "Give four coordinates a, b, c, d and a**2 + b**2 + c**2 + d**2 - 1.",
+                )
+            )
+
+    def _keeps_length_one(self) -> bool:
+        """Tell by a few points whether R is the length of the quaternion, squared, less one."""
+        if len(set(self.quaternion)) != 4 or len(self.R) != 1:
+            return False
+        points = {(1, 2, 2, 4): 24, (4, -2, 1, 2): 24, (0, 3, 0, 4): 24, (1, 0, 0, 0): 0}
+        return all(
+            self.R[0].xreplace(dict(zip(self.quaternion, map(sp.Integer, point)))) == length
+            for point, length in points.items()
+        )
 
     def __str__(self) -> str:
         prefix = f"{self.name}: " if self.name else ""

@@ -57,7 +57,9 @@ def spectrum(
     if not len(A) or not np.all(np.isfinite(A)):
         nothing = np.zeros(0, dtype=complex)
         return nothing, np.zeros((len(A), 0), dtype=complex), np.zeros(0)
-    balanced, back = matrix_balance(A, permute=False)
+    # SciPy reads the scales as places of a permutation, too, for which they may be too large.
+    with np.errstate(invalid="ignore"):
+        balanced, back = matrix_balance(A, permute=False)
     values, left, right = eig(balanced, left=True, right=True)
     overlap = np.abs(np.sum(left.conj() * right, axis=0))
     size = np.linalg.norm(balanced, 2)

@@ -255,7 +255,7 @@ def _projected(place: _Place, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray,
     while steps < _FEW_STEPS and (np.abs(R) > place.rounding(q, A)).any():
         # One A serves all steps: they are tiny.
         M = place.mass(q, v) if M is None else M
-        q = q + place.step(M, A, np.zeros_like(q), R)
+        q = place.moved(q, place.step(M, A, np.zeros_like(q), R))
         R, Rdot, _ = place.violation(q, v)
         steps += 1
     if (np.abs(Rdot) > _ROUNDING * place.rates(q, v, A)).any():
@@ -294,7 +294,7 @@ def _projected_together(
         R = called(graph.constraints, 0)
         if (np.abs(R) <= _ROUNDING * (np.abs(A) @ np.abs(q)[..., None])).all():
             break
-        q = q - (back @ R)[..., 0]
+        q = graph.layout.kinematics.retract(q, -(back @ R)[..., 0])
     return q, v - (back @ called(graph.constraints, 1))[..., 0]
 
 
@@ -314,6 +314,12 @@ class _Place:
         """Return R, Ṙ and A."""
         R, Rdot, A, *_ = self._constraints(self.t, q, v, self.u, self.p)
         return R, Rdot, A
+
+    def moved(self, q: np.ndarray, move: np.ndarray) -> np.ndarray:
+        """Return the place to which a move leads; what is given stays as it is."""
+        if self._given[0].any():
+            return q + move
+        return self.graph.layout.kinematics.retract(q, move)
 
     def rows(self, q: np.ndarray, v: np.ndarray) -> Any:
         """Return A."""
@@ -419,7 +425,7 @@ class _Place:
         for _ in range(_MOST_SLIDES):
             R, _, A = self.violation(q, np.zeros_like(q))
             slide = self.step(M, A, start - q, R)
-            trial = self._onto(q + share * slide, rows)
+            trial = self._onto(self.moved(q, share * slide), rows)
             length = self._length(M, trial - start)
             if not length <= away * (1 + 1e-14):
                 share /= 2
@@ -461,7 +467,7 @@ class _Place:
         """Shorten a step until the violation goes down, or stays at rounding."""
         scale = 1.0
         while scale > 1e-4:
-            trial = q + scale * move
+            trial = self.moved(q, scale * move)
             R, _, _ = self.violation(trial, np.zeros_like(q))
             enough = size * (1 - 0.1 * scale) if size > _NEAR else 1.001 * size
             if np.all(np.isfinite(R)) and np.linalg.norm(R / rows) <= enough:

@@ -13,6 +13,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import lowered
+from stationary.model.kinematics import PLAIN, Kinematics
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.growth import inertia_and_damping_graph, rates_of
@@ -58,6 +59,18 @@ class AbstractCurve(ABC):
     def periods(self) -> np.ndarray:
         """A whole turn for entries that are angles, else zero, in the scaled variables."""
         return np.zeros(len(self.start))
+
+    @property
+    def kinematics(self) -> Kinematics:
+        """How the first entries are compared."""
+        return PLAIN
+
+    def written_near(self, w: np.ndarray, to: np.ndarray, some: Any = slice(None)) -> np.ndarray:
+        """Return the same place, written as near to others as it can be; of `some` entries only."""
+        periods = self.periods[some]
+        whole = np.where(periods > 0, periods, 1.0)
+        w = self.kinematics.nearest(w, to)
+        return w + np.where(periods > 0, np.round((to - w) / whole), 0.0) * periods
 
     def growing(self, w: np.ndarray) -> tuple[int, float, float]:
         """Return the number of growing modes, and rate and frequency of the fastest that swings.
@@ -235,6 +248,11 @@ class EquilibriumCurve(AbstractCurve):
             if same and moves:
                 made[i] = 2 * np.pi / self.scale[i]
         return made
+
+    @property
+    def kinematics(self) -> Kinematics:
+        """How configurations are compared."""
+        return self.search.layout.kinematics
 
     def label(self, entry: int) -> str:
         """Return the name of a coordinate."""

@@ -72,7 +72,8 @@ def equilibria(
     ----------
     system : System
     within : dict
-        For each coordinate to be searched its interval; the others start at zero.
+        For each coordinate to be searched its interval; the others start at zero. Orientations are
+        searched whole.
     params, inputs : dict, optional
         Inputs are zero where left out.
     t : float
@@ -135,6 +136,11 @@ def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.nd
             places.append(int(entry))
             low.append(a)
             high.append(b)
+    for quaternion in layout.kinematics.quaternions:
+        # An orientation of which nothing is said is searched whole.
+        if not set(quaternion.tolist()) & set(places):
+            places += quaternion.tolist()
+            low, high = [*low, *[-1.0] * 4], [*high, *[1.0] * 4]
     if not places:
         raise StatementError(
             say(
@@ -155,7 +161,7 @@ def _sized(search: Search, places: np.ndarray, low: np.ndarray, high: np.ndarray
     scales = scales_of(graph, search.params, search.t, home, u=search.inputs(home), travel=travel)
     size = np.where(scales.length > 0, scales.length, np.max(high - low))
     size[places] = high - low
-    return Box(places, low, high, size, home)
+    return Box(places, low, high, size, home, search.layout.kinematics)
 
 
 def _all(search: Search, box: Box) -> Equilibria:

@@ -217,7 +217,8 @@ class Examination:
         """Tell whether there is another equilibrium in a direction: a family, no flat minimum."""
         search, active = self.search, self.active[self.kept]
         reach = search.neighbourhood(self.q)
-        q, lam = self.q + 1e-2 * way / np.abs(way / reach).max(), self.lam[self.kept]
+        q = search.moved(self.q, 1e-2 * way / np.abs(way / reach).max())
+        lam = self.lam[self.kept]
         for _ in range(12):
             place = Place(search, q, lam, active)
             if not place.finite:
@@ -228,7 +229,7 @@ class Examination:
             rows = sparse.vstack([place.A, flat.T])
             known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
             move, minus = Saddle(place.H, rows.tocsc()).solve(-place.left, known)
-            q, lam = q + move, lam - minus[: len(lam)]
+            q, lam = search.moved(q, move), lam - minus[: len(lam)]
         return False
 
     # -- the result -------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ class Follower:
             tangents.append(tangent)
             counts.append(self.curve.growing(z))
             progress.show(float(np.clip(z[-1], low, high) - low))
-            begin = turned(home, z, self.curve.periods)
+            begin = self.curve.written_near(home, z)
             near = _distance(np.array(trail[-2:]), begin) < 0.3 * step
             if len(trail) > 12 and near and tangent @ tangents[0] > 0.7:
                 further = np.abs(begin - home).max() > 0
@@ -376,7 +376,7 @@ class Follower:
     def _note(self, kind: str, w: np.ndarray, frequency: float | None = None) -> bool:
         n, scale = self.curve.n, self.curve.scale
         for known in self.marks:
-            apart = np.abs(known.z / scale - w)
+            apart = np.abs(self.curve.kinematics.difference(known.z / scale, w))
             if apart[-1] < 1e-6 and apart[:n].max(initial=0.0) < 1e-4:
                 return False
         self.marks.append(Mark(kind, w * scale, frequency))
@@ -391,7 +391,7 @@ class Follower:
         some = np.append(np.arange(self.curve.n), len(z) - 1)
         for trail in self.trails:
             points = (trail.points / self.curve.scale)[:, some]
-            target = turned(probe[0][some], points, self.curve.periods[some])
+            target = self.curve.written_near(probe[0][some], points, some)
             if _distance(points, target) < 0.5 * FIRST:
                 return True
         return False
@@ -478,12 +478,6 @@ class Follower:
         sign, size = np.linalg.slogdet(self.bordered(J, tangent))
         # The root keeps the zero and the sign, and tames the size.
         return float(sign * np.exp(np.clip(size / len(tangent), -200, 200)))
-
-
-def turned(z: np.ndarray, to: np.ndarray, periods: np.ndarray) -> np.ndarray:
-    """Return the same configuration, angles turned as near to another one as they come."""
-    whole = np.where(periods > 0, periods, 1.0)
-    return z + np.where(periods > 0, np.round((to - z) / whole), 0.0) * periods
 
 
 def without(plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:

@@ -8,6 +8,7 @@ from itertools import combinations
 import casadi as ca
 import numpy as np
 
+from stationary.model.kinematics import Kinematics
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve import gate
 from stationary.solve.intervals import NoEnclosure
@@ -56,6 +57,8 @@ class Box:
         Their intervals.
     size, home : ndarray
         Unit of every coordinate, and where the box is nearest to zero.
+    kinematics : Kinematics
+        How places are compared.
     """
 
     places: np.ndarray
@@ -63,6 +66,7 @@ class Box:
     high: np.ndarray
     size: np.ndarray
     home: np.ndarray
+    kinematics: Kinematics
 
     @property
     def middle(self) -> np.ndarray:
@@ -79,7 +83,8 @@ class Box:
 
     def same(self, q: np.ndarray, other: np.ndarray) -> bool:
         """Tell whether two places are one."""
-        return bool(np.abs((q - other) / self.size).max(initial=0.0) <= _SAME)
+        apart = self.kinematics.difference(q, other)
+        return bool(np.abs(apart / self.size).max(initial=0.0) <= _SAME)
 
 
 class Hunt:
@@ -197,7 +202,7 @@ class Hunt:
             return middles
         k = middles.shape[1]
         places = self._unknown[:k]
-        known = np.array([w[places] for w in (*self.single, *(w for w, _ in self.families))])
+        known = np.array([w[places] for w in self._written])
         near = np.zeros(len(middles), bool)
         if len(known):
             near = np.abs(middles[:, None] - known[None]).max(axis=2).min(axis=1) <= _NEAR
@@ -228,7 +233,7 @@ class Hunt:
         if proof is not None and len(proof.low):
             starts = np.vstack([starts, self._whole(self._middles(proof))])
         for round_ in range(_MOST_ROUNDS):
-            known = [w[: self.swarm.n] for w in (*self.single, *(w for w, _ in self.families))]
+            known = [w[: self.swarm.n] for w in self._written]
             before = len(self.single) + len(self.families)
             ends = self.swarm.run(starts, known if round_ else [])
             self._note(ends)
@@ -289,11 +294,18 @@ class Hunt:
         if fresh:
             self._group(fresh)
 
+    @property
+    def _written(self) -> list[np.ndarray]:
+        """What is known, in all ways in which it is written."""
+        every = (*self.single, *(w for w, _ in self.families))
+        return [image for w in every for image in self._images(w)]
+
     def _known(self, w: np.ndarray) -> bool:
         """Tell whether a place is one of those found by themselves."""
         if not self.single:
             return False
-        apart = np.abs(np.array(self.single) - w)[:, : self.swarm.n].max(axis=1, initial=0.0)
+        known, w = np.array(self.single)[:, : self.swarm.n], w[: self.swarm.n]
+        apart = np.abs(self.box.kinematics.difference(known, w)).max(axis=1, initial=0.0)
         return bool(apart.min() <= _SAME)
 
     def _group(self, fresh: list[tuple[np.ndarray, int]]) -> None:
@@ -302,7 +314,7 @@ class Hunt:
             some = np.array([w for w, k in fresh if k == d])
             known = [w for w, k in self.families if k == d]
             for family in known:
-                some = some[~self.swarm.meet(some, np.tile(family, (len(some), 1)))]
+                some = some[~self._meet(some, np.tile(family, (len(some), 1)))]
             if not len(some):
                 continue
             self.families = [(w, k) for w, k in self.families if k != d]
@@ -314,7 +326,8 @@ class Hunt:
         """Return which members are on one family: neighbours that can be moved to each other."""
         count, n = len(w), self.swarm.n
         names = np.arange(count)
-        apart = np.abs(w[:, None, :n] - w[None, :, :n]).max(axis=2)
+        difference = self.box.kinematics.difference
+        apart = np.abs(difference(w[:, None, :n], w[None, :, :n])).max(axis=2)
         tried = np.eye(count, dtype=bool)
         for _ in range(6):
             # For every member the nearest of those that are not yet known to be of its family.
@@ -333,9 +346,21 @@ class Hunt:
                 break
             i, j = np.array(pairs).T
             tried[i, j] = tried[j, i] = True
-            for a, b in zip(i[met := self.swarm.meet(w[i], w[j])], j[met]):
+            for a, b in zip(i[met := self._meet(w[i], w[j])], j[met]):
                 names[names == names[b]] = names[a]
         return [np.flatnonzero(names == name).tolist() for name in np.unique(names)]
+
+    def _meet(self, w: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Tell which places can be moved along their families to others, however written."""
+        met = np.zeros(len(w), dtype=bool)
+        for image in zip(*(self._images(other) for other in others)):
+            met[~met] = self.swarm.meet(w[~met], np.array(image)[~met])
+        return met
+
+    def _images(self, w: np.ndarray) -> list[np.ndarray]:
+        """Return all ways in which a place is written; multipliers are the same."""
+        n = self.swarm.n
+        return [np.append(q, w[n:]) for q in self.box.kinematics.images(w[:n])]
 
     def _representative(self, w: np.ndarray) -> np.ndarray:
         """Return the member of a family that is nearest to zero, or to where the box is.
@@ -381,6 +406,8 @@ class Hunt:
         plain = np.where(np.abs(w) <= (_SAME if family else 1e-15), 0.0, w)
         w = plain if self.swarm.is_zero(plain[None], 1e-13)[0] else w
         begin = w[:n] * self.box.size
+        first = self.box.kinematics.canonical(begin)
+        begin = first if self.box.inside(first, _SAME) else begin
         search.steps = 0
         search.prepare(begin)
         q, lam, status = search.newton(begin, self.active)

@@ -139,7 +139,7 @@ class Place:
 
     def moved(self, d: np.ndarray, lam: np.ndarray) -> Place:
         """Return another place with the same rows."""
-        return Place(self.still, self.q + d, lam, self.active)
+        return Place(self.still, self.still.moved(self.q, d), lam, self.active)
 
 
 class Frame:
@@ -438,8 +438,8 @@ class Descent:
     def onto(self, place: Place, d: np.ndarray) -> np.ndarray | None:
         """Return where a step ends on the constraints; None where it does not follow their bend."""
         if not place.frame.m:
-            return place.q + d
-        q, back, fresh = place.q + d, self._back(place), False
+            return place.still.moved(place.q, d)
+        q, back, fresh = place.still.moved(place.q, d), self._back(place), False
         longest = float(np.linalg.norm(d / self.lengths))
         for _ in range(_MOST_CORRECTIONS):
             there = Place(place.still, q, place.lam, place.active)
@@ -456,7 +456,7 @@ class Descent:
                     return None
                 back, fresh = self._back(there), True
                 continue
-            q, longest = q + move, max(_BENDS * size, 1e-300)
+            q, longest = place.still.moved(q, move), max(_BENDS * size, 1e-300)
             fresh = False
             if place.frame.small:
                 back, fresh = self._back(Place(place.still, q, place.lam, place.active)), True

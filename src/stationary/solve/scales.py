@@ -180,6 +180,9 @@ def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -
     t, q, u, p = at
     M = numeric(graph, "mass")(t, q, v, u, p)[0]
     inertia = np.sqrt(np.abs(_finite(M).diagonal()))
+    for places in graph.layout.kinematics.quaternions:
+        # Along itself a quaternion has no inertia: its entries count alike.
+        inertia[places] = inertia[places].max()
     for weights in (inertia, np.sqrt(stiff)):
         if np.all(weights > 0) and np.all(np.isfinite(weights)):
             return weights

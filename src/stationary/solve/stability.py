@@ -34,6 +34,9 @@ from stationary.solve.still import balance_of
 # Accelerations below this, relative to the forces at work, count as none.
 _STEADY = 1e-7
 
+# Sums of accelerations that cancel are known to this part of them.
+_ROUNDING = 1e-13
+
 # Velocities this many times smaller than the largest are none.
 _DRIFT = 1e-9
 
@@ -210,7 +213,12 @@ class _Point:
     def __init__(self, kernel: Kernel, params, u, t: float, q, v):
         self.kernel, self.t, self.n = kernel, t, kernel.size
         self.q, self.v, self.u, self.params = q, v, u, params
-        self.y = np.concatenate([q, v])
+        self.kinematics = kernel.layout.kinematics
+        self.turns = not self.kinematics.plain
+        #: How fast the freedoms move, and as many freedoms as there are.
+        self.speeds = self.kinematics.speeds(q, v) if self.turns else v
+        self.f = len(self.speeds)
+        self.y = np.concatenate([q, self.speeds])
         last = [0.0] if kernel.rows else []
         self.p = np.concatenate([params, u, last])
 
@@ -219,36 +227,65 @@ class _Point:
         return _derivatives(self.kernel)
 
     def matrices(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return ẏ, ∂ẏ/∂y and ∂ẏ/∂u, without the work that is integrated along."""
-        rate, slope, push = self._derivatives(
-            self.t, np.concatenate([y, np.zeros(self.kernel.states - 2 * self.n)]), self.p
-        )
-        keep = slice(0, 2 * self.n)
+        """Return the rates of freedoms and speeds, and their slopes by these and by inputs.
+
+        At coordinates and speeds y, without the work that is integrated along.
+        """
+        last = [] if self.turns else np.zeros(self.kernel.states - 2 * self.n)
+        rate, slope, push = self._derivatives(self.t, np.concatenate([y, last]), self.p)
+        keep = slice(0, 2 * self.f)
         return (
             np.asarray(rate).ravel()[keep], np.asarray(slope)[keep, keep], np.asarray(push)[keep]
         )  # fmt: skip
 
     @cached_property
+    def rates(self) -> np.ndarray:
+        """G of q̇ = G v."""
+        return self.kinematics.rates(self.q) if self.turns else np.eye(self.n)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Names of the freedoms and of their speeds."""
+        if self.turns:
+            places, speeds = zip(*self.kinematics.freedoms)
+            return [*places, *speeds]
+        names = [self.kernel.layout.name(i) for i in range(self.n)]
+        return names + [name + ".dot" for name in names]
+
+    @property
+    def _orientations(self) -> list[int]:
+        """Freedoms that are turns of bodies."""
+        firsts = map(self.kinematics.first, range(len(self.kinematics.quaternions)))
+        return [first + axis for first in firsts for axis in range(3)]
+
+    @cached_property
     def weights(self) -> np.ndarray:
-        """Roots of the masses of the coordinates, which make metres and radians one measure."""
+        """Roots of the masses of the freedoms, which make metres and radians one measure."""
         M = numeric(self.kernel.graph, "mass")(self.t, self.q, self.v, self.u, self.params)[0]
+        M = self.rates.T @ (M @ self.rates) if self.turns else M
         roots = np.sqrt(np.abs(M.diagonal()))
         typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
         return np.where(roots > 1e-6 * typical, roots, typical)
 
     @cached_property
     def drifting(self) -> np.ndarray:
-        """Coordinates that move at the operating point."""
-        speeds = self.weights * np.abs(self.v)
-        return np.flatnonzero(speeds > _DRIFT * speeds.max(initial=0.0))
+        """Freedoms that move at the operating point, and are no states.
+
+        A body that turns about none of its axes has them all: deviations from where it has turned.
+        """
+        speeds = self.weights * np.abs(self.speeds)
+        moving = speeds > _DRIFT * speeds.max(initial=0.0)
+        for k in range(len(self.kinematics.quaternions)):
+            axes = slice(first := self.kinematics.first(k), first + 3)
+            moving[axes] &= moving[axes].sum() == 1
+        return np.flatnonzero(moving)
 
     def reduced(self, outputs: Any, asked: list[tuple[np.ndarray, int]]) -> StateSpace:
         """Restrict to what can move: on the constraints, without coordinates that only drift."""
         _, J, B = self.matrices(self.y)
-        n, layout = self.n, self.kernel.layout
         self._require_cyclic(J)
-        labels = [layout.name(i) for i in range(n)] + [layout.name(i) + ".dot" for i in range(n)]
-        kept = np.setdiff1d(np.arange(2 * n), self.drifting)
+        labels = self.labels
+        kept = np.setdiff1d(np.arange(2 * self.f), self.drifting)
         # Without the coordinates that drift some directions are lost: what is left is a basis.
         tangent = orth(self._tangent()[kept], rcond=1e-10)
         first = self._asked(asked, labels, kept)
@@ -276,8 +313,10 @@ class _Point:
         wanted: list[int] = []
         for places, order in asked:
             flat = np.ravel(places).tolist()
+            if self.turns:
+                flat = np.flatnonzero(self.rates[flat].any(axis=0)).tolist()
             wanted += [i for i in flat] if order == 0 else []
-            wanted += [self.n + i for i in flat]
+            wanted += [self.f + i for i in flat]
         missing = [labels[i] for i in wanted if i not in set(kept.tolist())]
         if missing:
             raise StatementError(
@@ -296,7 +335,7 @@ class _Point:
         mass, so that neither units nor last digits have a say.
         """
         scaled = tangent * np.concatenate([self.weights] * 2)[kept, None]
-        positions = np.flatnonzero(kept < self.n)
+        positions = np.flatnonzero(kept < self.f)
         spent: list[int] = []
         left = scaled.copy()
         sizes = np.linalg.norm(scaled, axis=1)
@@ -322,10 +361,9 @@ class _Point:
         return np.sort(spent)
 
     def _refuse_dependent(self, k: int, kept: np.ndarray) -> None:
-        place, rate = int(kept[k]) % self.n, ".dot" * bool(kept[k] >= self.n)
         raise StatementError(
             say(
-                f"'{self.kernel.layout.name(place)}{rate}' is no state of its own.",
+                f"'{self.labels[kept[k]]}' is no state of its own.",
                 "Found that it does not move, or follows from the other states that were asked "
                 "for, by the constraints.",
                 "Ask for fewer states, or for others.",
@@ -360,14 +398,19 @@ class _Point:
 
     def require_steady(self) -> None:
         """Refuse a point at which something accelerates."""
-        n, layout = self.n, self.kernel.layout
+        f = self.f
         rate, J, _ = self.matrices(self.y)
-        a, by_q, by_v = rate[n:], np.abs(J[n:, :n]), np.abs(J[n:, n:])
+        a, by_q, by_v = rate[f:], np.abs(J[f:, :f]), np.abs(J[f:, f:])
         scales = scales_of(self.kernel.graph, self.params, self.t, self.q, u=self.u)
         # What bends has a length; what does not is as far away as its place says.
         reach = np.maximum(scales.length, np.abs(self.q))
+        reach = np.max(np.abs(self.rates) * reach[:, None], axis=0) if self.turns else reach
         shared = np.max(self.weights * reach, initial=0.0) / self.weights
-        small = _STEADY * (by_q @ np.maximum(reach, shared) + by_v @ np.abs(self.v))
+        small = _STEADY * (by_q @ np.maximum(reach, shared) + by_v @ np.abs(self.speeds))
+        if self.turns:
+            # The entries of a quaternion that turns accelerate, and cancel in what its body does.
+            entries = np.abs(self.kinematics.rates(self.v) @ self.speeds)
+            small += _ROUNDING * np.abs(self.rates.T) @ entries
         if (np.abs(a) <= small).all() and self._same(J, a, 1.0, 1e-6):
             return
         # The matrices of the equilibrium next to it are the same to the last digits.
@@ -377,30 +420,43 @@ class _Point:
         raise StatementError(
             say(
                 "the operating point is neither an equilibrium nor a steady motion.",
-                f"Found the acceleration {a[worst]:.3g} of '{layout.name(worst)}', expected none.",
+                f"Found the acceleration {a[worst]:.3g} of '{self.labels[worst]}', expected none.",
                 "Find one with st.statics or st.equilibria, or give the inputs that hold it.",
             )
         )
 
     def _same(self, J: np.ndarray, a: np.ndarray, times: float, within: float) -> bool:
         """Tell whether matrices stay the same on the way to where nothing accelerates."""
-        n = self.n
-        move = -np.linalg.lstsq(J[n:, :n], a, rcond=1e-10)[0]
-        there = self.matrices(np.concatenate([self.q + times * move, self.v]))[1]
+        move = -times * np.linalg.lstsq(J[self.f :, : self.f], a, rcond=1e-10)[0]
+        there = self.matrices(np.concatenate([self._moved(move), self.speeds]))[1]
         return bool(np.abs(there - J).max() <= within * np.abs(J).max())
 
+    def _moved(self, move: np.ndarray) -> np.ndarray:
+        """Return where a move of the freedoms leads."""
+        return self.kinematics.retract(self.q, self.rates @ move if self.turns else move)
+
     def _require_cyclic(self, J: np.ndarray) -> None:
-        scaled = np.abs(J[self.n :, : self.n]) * self.weights[:, None] / self.weights
-        for i in self.drifting:
-            if scaled[:, i].max(initial=0.0) > 1e-9 * scaled.max():
-                raise StatementError(
-                    say(
-                        f"'{self.kernel.layout.name(int(i))}' moves at the operating point and is "
-                        "not cyclic.",
-                        "Found accelerations that depend on it; a steady motion has none.",
-                        "Give it no velocity, or choose a coordinate that nothing depends on.",
-                    )
+        scaled = np.abs(J[self.f :, : self.f]) * self.weights[:, None] / self.weights
+        fastest = np.max(np.abs(self.speeds[self._orientations]), initial=0.0)
+        size = max(scaled.max(), fastest**2)
+        changing = [i for i in self.drifting if scaled[:, i].max(initial=0.0) > 1e-9 * size]
+        for k in range(len(self.kinematics.quaternions)):
+            # However far it has turned, a body must find everything as it was.
+            axes = slice(first := self.kinematics.first(k), first + 3)
+            turn = np.zeros(self.f)
+            turn[axes] = self.speeds[axes] / (np.linalg.norm(self.speeds[axes]) or 1.0)
+            for far in (1.0, 3.0) if turn.any() else ():
+                there = self.matrices(np.concatenate([self._moved(far * turn), self.speeds]))[1]
+                if np.abs(there - J).max() > 1e-9 * np.abs(J).max():
+                    changing.append(first + int(np.argmax(np.abs(turn[axes]))))
+        for i in changing[:1]:
+            raise StatementError(
+                say(
+                    f"'{self.labels[i]}' moves at the operating point and is not cyclic.",
+                    "Found accelerations that depend on it; a steady motion has none.",
+                    "Give it no velocity, or choose a coordinate that nothing depends on.",
                 )
+            )
 
     def _tangent(self) -> np.ndarray:
         """Return a basis of the small motions that the constraints allow."""
@@ -410,8 +466,23 @@ class _Point:
         slopes = _row_slopes(self.kernel)(self.t, self.q, self.v, self.u, self.params)
         A, of_rate = (np.asarray(x)[rows] for x in slopes)
         held = self._holonomic()
-        normal = np.block([[A[held], np.zeros((held.sum(), n))], [of_rate, A]])
+        if self.turns:
+            # The freedoms stay on the unit spheres by themselves.
+            named = [self.kernel.layout.row_name(row) for row in rows]
+            other = np.array([name not in self.kinematics.names for name in named])
+            A, of_rate, held = A[other], of_rate[other], held[other]
+            A, of_rate = A @ self.rates, of_rate @ self.rates + A @ self._turning
+            if not len(A):
+                return np.eye(2 * self.f)[:, np.setdiff1d(np.arange(2 * self.f), self.drifting)]
+        normal = np.block([[A[held], np.zeros((held.sum(), A.shape[1]))], [of_rate, A]])
         return tangent_basis(normal)
+
+    @property
+    def _turning(self) -> np.ndarray:
+        """∂q̇/∂θ where the freedoms θ move and their speeds are held; G is linear in q."""
+        columns = [self.kinematics.rates(column) @ self.speeds for column in self.rates.T]
+        straight = self.kinematics.rates(np.zeros(self.n)) @ self.speeds
+        return np.array(columns).T - straight[:, None]
 
     def _holonomic(self) -> np.ndarray:
         """Tell for every enforced row whether it is one on coordinates."""
@@ -423,7 +494,7 @@ class _Point:
     def _observed(self, outputs, kept, basis, states):
         n, layout = self.n, self.kernel.layout
         if outputs is None:
-            rows = [i for i, s in enumerate(states) if not s.endswith(".dot")]
+            rows = [i for i, s in enumerate(states) if s in self.labels[: self.f]]
             C = np.eye(len(states))[rows]
             return C, np.zeros((len(rows), len(self.u))), tuple(states[i] for i in rows)
         q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
@@ -433,7 +504,11 @@ class _Point:
             swap = {s: parameters[s.name] for s in e.free_symbols if s.name in parameters}
             made.append(translate(e.xreplace(swap), layout, self.t, q, v, ca.DM(self.params)))
         slope = ca.Function("C", [q, v], [ca.jacobian(ca.vertcat(*made), ca.vertcat(q, v))])
-        C = np.asarray(slope(self.q, self.v))[:, kept] @ basis
+        C = np.asarray(slope(self.q, self.v))
+        if self.turns:
+            G, none = self.rates, np.zeros_like(self.rates)
+            C = C @ np.block([[G, none], [self._turning, G]])
+        C = C[:, kept] @ basis
         return C, np.zeros((len(outputs), len(self.u))), names(outputs)
 
     def _descriptor(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -472,10 +547,39 @@ def _derivatives(kernel: Kernel) -> ca.Function:
             )
         )
     t, y, p = kernel.arguments
-    rate = kernel.rhs(t, y, p)
     m, k = kernel.parameters, len(kernel.signature)
+    if not kernel.layout.kinematics.plain:
+        return _turned_derivatives(kernel)
+    rate = kernel.rhs(t, y, p)
     push = ca.jacobian(rate, p)[:, m : m + k]
     return ca.Function("derivatives", [t, y, p], [rate, ca.jacobian(rate, y), push])
+
+
+def _turned_derivatives(kernel: Kernel) -> ca.Function:
+    """Return the same in the freedoms, by their deviations from a point that moves itself.
+
+    Of a body that turns at ω, a deviation θ in its own axes changes at δω − ω × θ.
+    """
+    kinematics, n = kernel.layout.kinematics, kernel.size
+    t, _, p = kernel.arguments
+    f = len(kinematics.freedoms)
+
+    def zeros(shape: tuple[int, int]) -> Any:
+        return ca.SX.zeros(*shape)
+
+    q, w, theta = ca.SX.sym("q", n), ca.SX.sym("w", f), ca.SX.sym("theta", f)
+    there = q + kinematics.rates(q, zeros) @ theta
+    v = kinematics.rates(there, zeros) @ w
+    y = ca.vertcat(there, v, ca.SX.zeros(kernel.states - 2 * n))
+    drift = ca.SX(w)
+    for j in range(len(kinematics.quaternions)):
+        axes = slice(first := kinematics.first(j), first + 3)
+        drift[axes] += ca.cross(theta[axes], w[axes])
+    rate = ca.vertcat(drift, kinematics.speeds(there, kernel.rhs(t, y, p)[n : 2 * n], zeros))
+    m, k = kernel.parameters, len(kernel.signature)
+    slopes = [ca.jacobian(rate, ca.vertcat(theta, w)), ca.jacobian(rate, p)[:, m : m + k]]
+    made = ca.substitute([rate, *slopes], [theta], [ca.SX.zeros(f)])
+    return ca.Function("derivatives", [t, ca.vertcat(q, w), p], made)
 
 
 def _row_slopes(kernel: Kernel) -> ca.Function:

@@ -48,6 +48,10 @@ class AbstractStill:
         """Where every name stands."""
         return self.balance.graph.layout
 
+    def moved(self, q: np.ndarray, move: np.ndarray) -> np.ndarray:
+        """Return the configuration to which a move leads."""
+        return self.layout.kinematics.retract(q, move)
+
     @cached_property
     def feeds_back(self) -> bool:
         """Whether an input follows the coordinates."""
@@ -177,7 +181,7 @@ class AbstractStill:
             if not np.all(np.isfinite(c)):
                 return None
             move, _ = Saddle(identity, A).solve(np.zeros(len(q)), -c)
-            q = q + move
+            q = self.moved(q, move)
             if np.abs(move).max(initial=0.0) <= 1e-14 * np.abs(q).max(initial=1e-300):
                 return q
         good = np.abs(self.levels(q)[active]).max() <= 1e-10 * max(1.0, np.abs(q).max())
@@ -208,10 +212,11 @@ class AbstractStill:
                 return q, True
             K = Saddle(damping * size * sparse.eye(len(q), format="csc"), A, corner=1.0)
             move, _ = K.solve(np.zeros(len(q)), -r)
-            trial = self.violations(q + move)
+            there = self.moved(q, move)
+            trial = self.violations(there)
             share = np.linalg.norm(trial) / np.linalg.norm(missed)
             if share < 1:
-                q, missed, damping = q + move, trial, damping / (30 if share > 0.9 else 4)
+                q, missed, damping = there, trial, damping / (30 if share > 0.9 else 4)
                 if share > 1 - 1e-9:
                     return q, True
             else:

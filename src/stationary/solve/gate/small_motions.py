@@ -7,6 +7,7 @@ from scipy.sparse.linalg import lsqr
 
 from stationary.derive.balance import Balance
 from stationary.lower.kernel import graph_of, numeric
+from stationary.model.layout import Layout
 from stationary.result.modes import Modes
 from stationary.result.statespace import StateSpace
 from stationary.solve.gate.finding import Finding, measured
@@ -72,11 +73,10 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
         return []
     layout, n = lin.at.graph.layout, len(lin.at.q)
     size, m = lin.E.shape[0], lin.E.shape[0] - 2 * n
-    chosen = []
-    for name in lin.states:
-        places, order = layout.resolve(name, "states")
-        chosen.append(int(places) + n * order)
-    select = np.eye(size)[chosen]
+    if not layout.kinematics.plain and np.any(lin.at.v[layout.kinematics.quaternions]):
+        # Of a body that turns, the whole equations change with time.
+        return []
+    select = _states(lin, layout, size)
     still = np.eye(size)[np.flatnonzero(lin.at.v)]
     rows, nothing = lin.F[2 * n :], np.zeros((m, size))
     # A row on coordinates alone holds for velocities and accelerations as well.
@@ -91,7 +91,7 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
         np.hstack([nothing, twice]),
         np.hstack([np.zeros_like(select), select]),
     ])  # fmt: skip
-    inputs, states = lin.B.shape[1], len(chosen)
+    inputs, states = lin.B.shape[1], len(lin.states)
     known = np.zeros((len(whole), states + inputs))
     known[size : size + states, :states] = np.eye(states)
     known[:size, states:] = lin.G
@@ -110,6 +110,22 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     worst = (left / terms).max(axis=0, initial=0.0)
     allowed = np.full(len(worst), rtol)
     return measured("all equations hold with the rates of", worst, allowed, names)
+
+
+def _states(lin: StateSpace, layout: Layout, size: int) -> np.ndarray:
+    """Return how the states follow from z = (δq, δv, δλ)."""
+    kinematics, n = layout.kinematics, layout.system.size
+    if kinematics.plain:
+        chosen = []
+        for name in lin.states:
+            places, order = layout.resolve(name, "states")
+            chosen.append(int(places) + n * order)
+        return np.eye(size)[chosen]
+    freedoms = kinematics.speeds(lin.at.q, np.eye(n))
+    every = np.zeros((2 * len(freedoms), size))
+    every[: len(freedoms), :n] = every[len(freedoms) :, n : 2 * n] = freedoms
+    places, speeds = zip(*kinematics.freedoms)
+    return every[[[*places, *speeds].index(name) for name in lin.states]]
 
 
 def _even(matrix: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
