@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from stationary.solve.sliding.limits import limit_load, limit_surface
     from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
     from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
-    from stationary.solve.stability import linearize
+    from stationary.solve.linearize import linearize
     from stationary.solve.statics import statics
 
 #: Where to find what is imported late.
@@ -122,7 +122,7 @@ LATE = {
         "stationary.solve.sliding.limits": "limit_load limit_surface",
         "stationary.solve.sliding.principle": "minimum_dissipation minimum_power",
         "stationary.solve.sliding.speed": "SpeedLimit quasistatic_error",
-        "stationary.solve.stability": "linearize",
+        "stationary.solve.linearize": "linearize",
         "stationary.solve.statics": "statics",
     }.items()
     for name in names.split()

@@ -445,3 +445,19 @@ def test_a_large_system_linearizes_on_its_tangent():
 
     exact = np.sort(lagroots([0] * 40 + [1]))
     assert frequencies_of(lin)[:10] ** 2 / 9.81 == pytest.approx(exact[:10], rel=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("origin", [0.0, 1e6])
+def test_a_contact_is_open_by_its_own_width(unit, origin):
+    """A wall a millionth of a length away holds nothing; a floor that is stood on does."""
+    x, y = st.coordinates("x y")
+    gap = 1e-6 * unit - (x - origin * unit)
+    block = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        potential=(x - origin * unit) ** 2 + 9.81 * unit * y,
+        contacts=[st.Contact(y, name="floor"), st.Contact(gap, name="wall")],
+    )
+    lin = st.linearize(block, at=st.statics(block, start={x: origin * unit}))
+    assert lin.states == ("x", "x.dot")
+    np.testing.assert_allclose(lin.frequencies, [np.sqrt(2)], rtol=1e-9)

@@ -130,7 +130,7 @@ def _rest(model: Model, asked: Mapping[str, Any]) -> Any:
 
 
 def _linearize(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.stability import linearize
+    from stationary.solve.linearize import linearize
 
     if "at" not in asked:
         asked["at"] = _rest(model, asked)
