@@ -85,13 +85,13 @@ if TYPE_CHECKING:
     from stationary.result.step import Step
     from stationary.solve.continuation import continuation
     from stationary.solve.equilibria import equilibria
+    from stationary.solve.linearize import linearize
     from stationary.solve.modes import modes
     from stationary.solve.sliding.balance import newton
     from stationary.solve.sliding.evolution import quasistatics
     from stationary.solve.sliding.limits import limit_load, limit_surface
     from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
     from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
-    from stationary.solve.linearize import linearize
     from stationary.solve.statics import statics
 
 #: Where to find what is imported late.
