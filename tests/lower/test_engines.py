@@ -15,7 +15,7 @@ import stationary as st
 from stationary.derive.from_sympy import FUNCTIONS, Translator
 from stationary.lower import cache
 from stationary.lower.engines.casadi import Numeric
-from stationary.lower.engines.heyoka import Engine, equations
+from stationary.lower.engines.heyoka import Integrators, equations
 from stationary.lower.kernel import kernel_of
 from tests.checks import assert_gradient
 
@@ -474,14 +474,14 @@ def test_a_second_process_uses_what_the_first_has_compiled(tmp_path):
 def test_a_damaged_cache_is_mended(own_cache, compilations, damage):
     system = pendulum()
     rhs = kernel_of(system, ()).rhs
-    Engine(rhs).compile("quick")
+    Integrators(rhs).compile("quick")
     (file,) = own_cache.iterdir()
     good = file.read_bytes()
     bad = {"garbage": b"not a pickle", "truncated": good[: len(good) // 2], "empty": b""}
     file.write_bytes(bad[damage])
     compilations.clear()
     known = {"m": 1.2, "l": 0.7, "g": 9.81}
-    code, mended = Engine(rhs).integrator()
+    code, mended = Integrators(rhs).integrator()
     assert len(compilations) == 1
     sizes, unit = [0.5, 4.0], 0.25
     code.set(mended, np.array([known[p.name] for p in system.parameters]), sizes, unit)
@@ -494,7 +494,7 @@ def test_a_damaged_cache_is_mended(own_cache, compilations, damage):
     fresh.propagate_until(0.5)
     np.testing.assert_allclose(mended.state * sizes, fresh.state, rtol=0, atol=1e-14)
     compilations.clear()
-    Engine(rhs).integrator()
+    Integrators(rhs).integrator()
     assert compilations == []
 
 

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
+from stationary.lower.instructions import instructions
 
 if TYPE_CHECKING:
     from stationary.lower.kernel import Kernel
@@ -148,14 +149,13 @@ def _rounding(rhs: ca.Function) -> ca.Function:
     symbols = rhs.sx_in()
     memory: list[Any] = [None] * rhs.sz_w()
     made, changes = ca.SX.zeros(rhs.numel_out(0)), []
-    for k in range(rhs.n_instructions()):
-        op, read, write = rhs.instruction_id(k), rhs.instruction_input(k), rhs.instruction_output(k)
+    for k, (op, read, write, constant) in enumerate(instructions(rhs)):
         if op == ca.OP_OUTPUT:
             made[write[1]] = memory[read[0]]
         elif op == ca.OP_INPUT:
             memory[write[0]] = symbols[read[0]][read[1]]
         elif op == ca.OP_CONST:
-            memory[write[0]] = ca.SX(rhs.instruction_constant(k))
+            memory[write[0]] = ca.SX(constant)
         else:
             apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
             value = apply(op, *(memory[i] for i in read))
@@ -212,10 +212,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
     moves, made_of = [False] * stated.sz_w(), [frozenset()] * stated.sz_w()
     listed: list[tuple[Any, int]] = []
     wanted: set[int] = set()
-    for k in range(stated.n_instructions()):
-        op, read, write = (
-            stated.instruction_id(k), stated.instruction_input(k), stated.instruction_output(k),
-        )  # fmt: skip
+    for op, read, write, constant in instructions(stated):
         if op == ca.OP_OUTPUT:
             continue
         place = write[0]
@@ -224,7 +221,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
             made_of[place] = frozenset()
             continue
         if op == ca.OP_CONST:
-            memory[place], moves[place] = ca.SX(stated.instruction_constant(k)), False
+            memory[place], moves[place] = ca.SX(constant), False
             made_of[place] = frozenset()
             continue
         inside = [memory[i] for i in read]

@@ -15,10 +15,11 @@ import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
-from stationary.lower.engines import heyoka
+from stationary.lower.engines import engine
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
+from stationary.lower.instructions import kinks
 from stationary.lower.switches import Switches
 from stationary.model.contents import sudden
 from stationary.model.layout import Layout
@@ -30,9 +31,6 @@ _MATRICES = {
     "tangent": frozenset({0}), "limits": frozenset({1}), "curvature": frozenset({0}),
     "damping": frozenset({0}), "mass": frozenset({0}),
 }  # fmt: skip
-
-# Compiling a larger graph than this takes longer than interpreting it for a typical run.
-_COMPILE_UP_TO = 20_000
 
 # Up to this many operations several evaluations are one list of operations.
 _EXPAND_UP_TO = 2000
@@ -181,9 +179,25 @@ class Kernel:
         return self.graph.sudden or any(k == "expression" and sudden(e) for k, e in self.signature)
 
     @cached_property
-    def engine(self) -> heyoka.Engine:
-        """The Taylor integrators compiled from this kernel."""
-        return heyoka.Engine(self.rhs)
+    def _codes(self) -> dict[str, Any]:
+        return {}
+
+    def code(self, name: str) -> Any:
+        """Return what an engine makes of this kernel; made once."""
+        if name not in self._codes:
+            self._codes[name] = engine(name).compile(self.rhs)
+        return self._codes[name]
+
+    @cached_property
+    def _served(self) -> dict[str, bool]:
+        return {}
+
+    def served_by(self, name: str) -> bool:
+        """Tell whether an engine is there, can serve this kernel, and pays."""
+        if name not in self._served:
+            serves = engine(name)
+            self._served[name] = serves.available() and serves.accepts(self.rhs)
+        return self._served[name]
 
     @cached_property
     def features(self) -> Features | None:
@@ -193,7 +207,7 @@ class Kernel:
     @cached_property
     def kinks(self) -> list[str]:
         """Operations that make a force jump or kink."""
-        return heyoka.kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
+        return kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
 
     @cached_property
     def switches(self) -> Switches | None:
@@ -207,13 +221,6 @@ class Kernel:
     def branch(self) -> bool:
         """Whether the sides of switches are values at run time."""
         return False
-
-    @cached_property
-    def compiles(self) -> bool:
-        """Whether compiling pays: forces are smooth and the graph is not too large."""
-        if not (heyoka.available() and self.graph.scalar):
-            return False
-        return self.rhs.n_instructions() <= _COMPILE_UP_TO and not self.kinks
 
     @cached_property
     def inputs(self) -> ca.Function:
@@ -307,8 +314,8 @@ class Compiled:
         signature = tuple(("number", None) for _ in self.system.inputs)
         rows = tuple(range(self.graph.layout.multipliers))
         kernel = kernel_of(self.system, signature, rows)
-        if kernel.compiles:
-            kernel.engine.compile("optimized")
+        if kernel.served_by("heyoka"):
+            kernel.code("heyoka").compile("optimized")
         return self
 
 

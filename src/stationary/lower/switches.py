@@ -16,6 +16,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.lower.instructions import instructions
+
 # What a value depends on: time, the state; and whether it may be out of its domain somewhere.
 _TIME, _STATE, _RISKY = 1, 2, 4
 
@@ -118,8 +120,7 @@ class Switches:
         # What depends on time alone is kept as it was stated, too.
         self._stated: list[Any] = [None] * f.sz_w()
         outputs = [ca.SX.zeros(f.sparsity_out(i)) for i in range(f.n_out())]
-        for k in range(f.n_instructions()):
-            op, read, write = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
+        for op, read, write, constant in instructions(f):
             if op == ca.OP_OUTPUT:
                 outputs[write[0]].nz[write[1]] = self._memory[read[0]]
                 continue
@@ -127,7 +128,7 @@ class Switches:
                 made = (self.t, self.y, self.p)[read[0]][read[1]]
                 entry = made, (_TIME, _STATE, 0)[read[0]], None if read[0] == 1 else made
             elif op == ca.OP_CONST:
-                made = ca.SX(f.instruction_constant(k))
+                made = ca.SX(constant)
                 entry = made, 0, made
             else:
                 entry = self._entry(op, read)

@@ -573,4 +573,4 @@ def _choose(method: Any, kernel: Kernel) -> AbstractIntegrator:
                 "Pass 'auto' or an integrator, as in method=st.BDF().",
             )
         )
-    return Taylor() if kernel.compiles else Runge()
+    return Taylor() if kernel.served_by("heyoka") else Runge()

@@ -13,6 +13,8 @@ import casadi as ca
 import numpy as np
 from scipy.special import erf
 
+from stationary.lower.instructions import instructions, operations
+
 #: Lower and upper bounds, one entry per box.
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -36,14 +38,10 @@ class Enclosure:
     def __init__(self, function: ca.Function):
         self.rows = function.nnz_out(0)
         self._slots = function.sz_w()
-        self._steps: list[tuple[int, list[int], list[int], float]] = []
-        for k in range(function.n_instructions()):
-            op = function.instruction_id(k)
-            constant = function.instruction_constant(k) if op == ca.OP_CONST else 0.0
-            if op not in _SPECIAL and op not in _RULES:
-                raise NoEnclosure(f"operation {op}")
-            inputs, outputs = function.instruction_input(k), function.instruction_output(k)
-            self._steps.append((op, inputs, outputs, constant))
+        self._steps = list(instructions(function))
+        unknown = operations(function) - _SPECIAL - _RULES.keys()
+        if unknown:
+            raise NoEnclosure(f"operation {min(unknown)}")
         self.work = len(self._steps)
 
     def __call__(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -234,7 +232,7 @@ def _apart(x: Pair, y: Pair) -> np.ndarray:
     return (x[1] < y[0]) | (y[1] < x[0])
 
 
-_SPECIAL = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
+_SPECIAL = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST}
 
 _RULES: dict[int, Callable[..., Pair]] = {
     ca.OP_ASSIGN: lambda rough, x: x,

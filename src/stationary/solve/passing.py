@@ -156,7 +156,7 @@ class _Way:
         n, params = self.n, ode.p[: ode.kernel.parameters]
         q, v = projected(ode.kernel.graph, params, t, y[:n], y[n : 2 * n])
         y = np.concatenate([q, v, y[2 * n :]])
-        series = ode.kernel.compiles
+        series = ode.kernel.served_by("heyoka")
         tight = ode if series else replace(ode, rtol=_TIGHT, atol=_TIGHT * ode.atol / ode.rtol)
         walk = (Taylor() if series else Runge()).pieces
         try:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,6 +28,7 @@ from stationary.errors import CompileError, say
 from stationary.lower import cache as disk
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.engines.scaled import Coefficients, Scaled
+from stationary.lower.instructions import KINKS, instructions, kinks
 
 # Below this many instructions the series are unrolled, above it they are loops: unrolled code is
 # faster and its compile time grows with the square of the size.
@@ -41,16 +42,11 @@ _BETWEEN_LOOKS = 0.1
 # Names the way in which a graph is lowered: code that another way has left on disk is not used.
 _LOWERING = "coefficients, pairs, sizes, unit"
 
+# Compiling a larger graph than this takes longer than interpreting it for a typical run.
+_COMPILE_UP_TO = 20_000
+
 # A lock older than this many seconds was left by a process that died.
 _STALE = 600.0
-
-#: Operations that make a force jump or kink; a Taylor series does not see past them.
-_KINKS = {
-    ca.OP_FABS: "Abs", ca.OP_SIGN: "sign", ca.OP_FMIN: "Min", ca.OP_FMAX: "Max",
-    ca.OP_IF_ELSE_ZERO: "Piecewise", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceiling",
-    ca.OP_LT: "<", ca.OP_LE: "<=", ca.OP_EQ: "==", ca.OP_NE: "!=", ca.OP_NOT: "not",
-    ca.OP_AND: "and", ca.OP_OR: "or", ca.OP_COPYSIGN: "copysign", ca.OP_FMOD: "mod",
-}  # fmt: skip
 
 
 @cache
@@ -59,23 +55,24 @@ def available() -> bool:
     return find_spec("heyoka") is not None
 
 
-def kinks(rhs: ca.Function) -> list[str]:
-    """Return the names of operations in the graph that are not smooth."""
-    if not {rhs.instruction_id(k) for k in range(rhs.n_instructions())} & _KINKS.keys():
-        return []
-    moves, found = [False] * rhs.sz_w(), set()
-    for k in range(rhs.n_instructions()):
-        op, read, write = rhs.instruction_id(k), rhs.instruction_input(k), rhs.instruction_output(k)
-        if op == ca.OP_INPUT:
-            moves[write[0]] = read[0] != 2
-        elif op == ca.OP_CONST:
-            moves[write[0]] = False
-        elif op != ca.OP_OUTPUT:
-            moves[write[0]] = any(moves[i] for i in read)
-            # What depends on parameters alone is computed once, whatever it is.
-            if moves[write[0]] and op in _KINKS:
-                found.add(_KINKS[op])
-    return sorted(found)
+def accepts(rhs: ca.Function) -> bool:
+    """Tell whether compiling pays: forces are smooth and the graph is not too large."""
+    small = rhs.is_a("SXFunction") and rhs.n_instructions() <= _COMPILE_UP_TO
+    return small and not kinks(rhs)
+
+
+def compile(rhs: ca.Function) -> Integrators:
+    """Return the integrators of ẏ = f(t, y, p), compiled when they are asked for."""
+    return Integrators(rhs)
+
+
+def run(code: Integrators, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return f at many times and states, one per row."""
+    function, coefficients = code.rates
+    values = coefficients(np.concatenate((p, np.ones(y.shape[1] + 1))))[0]
+    pars = np.repeat(values[: function.nparams, None], len(y), axis=1)
+    times = np.ascontiguousarray(np.broadcast_to(t, len(y)), dtype=float)
+    return function(np.ascontiguousarray(y.T), pars=pars, time=times).T
 
 
 @cache
@@ -150,15 +147,14 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
 
     memory: list[Any] = [None] * rhs.sz_w()
     rates: list[Any] = [hy.expression(0.0)] * len(y)
-    for k in range(rhs.n_instructions()):
-        op, read, write = rhs.instruction_id(k), rhs.instruction_input(k), rhs.instruction_output(k)
+    for op, read, write, constant in instructions(rhs):
         if op == ca.OP_INPUT:
             memory[write[0]] = argument(*read)
         elif op == ca.OP_OUTPUT:
             rate = memory[read[0]] * unit / sizes[write[1]]
             rates[write[1]] = hy.expression(rate.written(known, hy.par))
         elif op == ca.OP_CONST:
-            memory[write[0]] = Scaled(rhs.instruction_constant(k), {})
+            memory[write[0]] = Scaled(constant, {})
         elif op in arithmetic:
             memory[write[0]] = arithmetic[op](*(memory[i] for i in read))
         elif all(memory[i].moving is None for i in read):
@@ -173,7 +169,7 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
         else:
             raise CompileError(
                 say(
-                    f"heyoka has no counterpart of operation {_KINKS.get(op, op)}.",
+                    f"heyoka has no counterpart of operation {KINKS.get(op, op)}.",
                     "Expected smooth functions.",
                     'Use method="auto", st.BDF() or st.Runge().',
                 )
@@ -208,7 +204,7 @@ class _Code:
 
 
 @dataclass
-class Engine:
+class Integrators:
     """The compiled integrators of one graph."""
 
     rhs: ca.Function
@@ -221,6 +217,15 @@ class Engine:
         import heyoka as hy
 
         self.key = disk.digest(self.rhs.serialize(), hy.__version__, _LOWERING)
+
+    @cached_property
+    def rates(self) -> tuple[Any, Numeric]:
+        """The rates by themselves as a compiled function, and its parameters from p."""
+        import heyoka as hy
+
+        pairs, coefficients = equations(self.rhs)
+        variables, rates = zip(*pairs)
+        return hy.cfunc(list(rates), vars=list(variables)), Numeric(coefficients)
 
     def integrator(self, *, alone: bool = True) -> tuple[_Code, Any]:
         """Return the best code that there is and its integrator; compile if there is none.

@@ -11,12 +11,12 @@ def main(order: str, lock: str) -> None:
     """Compile the graph in the file, keep the result in the cache, and tidy up."""
     import casadi as ca
 
-    from stationary.lower.engines.heyoka import Engine
+    from stationary.lower.engines.heyoka import Integrators
 
     if hasattr(os, "nice"):
         os.nice(10)
     try:
-        Engine(ca.Function.deserialize(Path(order).read_text())).compile("optimized")
+        Integrators(ca.Function.deserialize(Path(order).read_text())).compile("optimized")
     finally:
         for file in (order, lock):
             Path(file).unlink(missing_ok=True)

@@ -16,6 +16,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.lower.instructions import Instruction, instructions
+
 _EPS = float(np.finfo(float).eps)
 
 # Beyond this many instructions the analysis would take longer than what it is for.
@@ -62,9 +64,9 @@ def _tape(owner: Any, name: str) -> Tape | None:
 
 @dataclass(frozen=True)
 class Tape:
-    """The operations of a graph, one after another: (operation, where from, where to, constant)."""
+    """The operations of a graph, one after another."""
 
-    steps: list[tuple[int, list[int], list[int], float]]
+    steps: list[Instruction]
     places: int
     rows: np.ndarray
     size: int
@@ -72,16 +74,10 @@ class Tape:
     @classmethod
     def of(cls, function: ca.Function) -> Tape:
         """Read the operations of a function of scalars."""
-        steps = []
-        for k in range(function.n_instructions()):
-            op = function.instruction_id(k)
-            constant = function.instruction_constant(k) if op == ca.OP_CONST else 0.0
-            read, write = function.instruction_input(k), function.instruction_output(k)
-            # Only the first output is asked for.
-            if op != ca.OP_OUTPUT or write[0] == 0:
-                steps.append((op, read, write, constant))
+        # Only the first output is asked for.
+        asked = [x for x in instructions(function) if x.op != ca.OP_OUTPUT or x.write[0] == 0]
         pattern = function.sparsity_out(0)
-        return cls(steps, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
+        return cls(asked, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
 
     def errors(self, arguments: list[Any]) -> np.ndarray:
         """Return bounds on the rounding of every entry."""

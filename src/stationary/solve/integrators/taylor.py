@@ -84,7 +84,7 @@ class Taylor(AbstractIntegrator):
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
         self._require(ode)
-        engine = ode.kernel.engine
+        engine = ode.kernel.code("heyoka")
         first = engine.lock.acquire(blocking=False)
         try:
             stepper = _Stepper(ode, *engine.integrator(alone=first))
@@ -102,8 +102,9 @@ class Taylor(AbstractIntegrator):
         """Return the length of the shortest of the first few steps."""
         self._require(ode)
         lengths = [ode.longest]
-        with ode.kernel.engine.lock:
-            stepper = _Stepper(ode, *ode.kernel.engine.integrator())
+        engine = ode.kernel.code("heyoka")
+        with engine.lock:
+            stepper = _Stepper(ode, *engine.integrator())
             stepper.start(t, y)
             for _ in range(_FIRST_FEW):
                 stepper.code.step(stepper.longest)
