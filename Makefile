@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo docs test test-slow test-random lint format bench bench-constraints clean
+.PHONY: help demo docs test test-slow test-random lint format bench bench-smoke bench-constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,7 +27,8 @@ help:
 	@echo "make test-random  run the random tests with new numbers"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
-	@echo "make bench   compare with other packages (bench-constraints: under constraints)"
+	@echo "make bench   compare with other packages (bench-constraints: under constraints;"
+	@echo "             bench-smoke: see whether the benchmarks run)"
 	@echo "make clean   remove everything that was generated"
 
 demo: $(VENV)/.installed
@@ -69,6 +70,12 @@ format: $(VENV)/.installed
 bench: $(BENCH)/.installed
 	@echo "benchmarks"
 	@$(BENCH)/bin/python -m benchmarks $(ARGS)
+
+# Whether the benchmarks run, in seconds and beside no other package: their numbers mean nothing.
+bench-smoke: $(VENV)/.installed
+	@echo "benchmarks, quickly"
+	@said=$$($(VENV)/bin/python -m benchmarks --quick --peers stationary 2>&1) || \
+	  { echo "$$said"; exit 1; }
 
 bench-constraints: $(BENCH)/.installed
 	@echo "benchmarks under constraints"

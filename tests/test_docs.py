@@ -25,18 +25,17 @@ def blocks(language: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+@pytest.fixture
+def site(tmp_path):
     """Build the whole site, as ``make docs`` does."""
     spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     before = list(sys.path)
     spec.loader.exec_module(module)
-    folder = tmp_path_factory.mktemp("site")
-    module.build(folder)
+    module.build(tmp_path)
     sys.path[:] = before
-    return folder
+    return tmp_path
 
 
 class Page(HTMLParser):
@@ -52,7 +51,8 @@ class Page(HTMLParser):
         self.anchors |= {named["id"] or ""} if "id" in named else set()
 
 
-def test_every_link_of_the_site_leads_somewhere(site):
+@pytest.mark.slow
+def test_the_site_leads_everywhere_and_shows_what_its_programs_print_and_draw(site):
     pages = {p.name: Page(p.read_text(encoding="utf-8")) for p in site.glob("*.html")}
     assert {f"{name}.html" for name in PAGES} | {"reference.html"} == set(pages)
     for name, page in pages.items():
@@ -64,14 +64,10 @@ def test_every_link_of_the_site_leads_somewhere(site):
             if anchor:
                 assert anchor in pages[file or name].anchors, (name, link)
 
-
-def test_the_reference_has_every_public_name(site):
     text = (site / "reference.html").read_text(encoding="utf-8")
     for name in st.__all__:
         assert f">{name}</h2>" in text or f"<code>{name}</code>" in text, name
 
-
-def test_tutorials_show_what_their_programs_print_and_draw(site):
     text = (site / "statics.html").read_text(encoding="utf-8")
     assert "0.53542" in text and "pitchfork at 4.42718" in text
     assert len(list(site.glob("*-1.png"))) >= 4

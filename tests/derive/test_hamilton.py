@@ -63,35 +63,24 @@ def number(e, *more) -> float:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_hamiltonian_is_the_legendre_transform(name):
+def test_hamiltonian_rates_and_canonical_equations_are_those_of_legendre_and_lagrange(name):
     system = SYSTEMS[name]
-    h = hamilton(system)
+    h, eq = hamilton(system), equations(system)
     there = dict(zip(h.p, h.momenta))
     flow = sum(p * q.dot for p, q in zip(h.momenta, h.coordinates))
     value = number(flow - system.kinetic + system.potential)
     assert number(h.hamiltonian, there) == pytest.approx(value, rel=1e-12)
     for q, v in zip(h.coordinates, h.velocities):
         assert number(v, there) == pytest.approx(number(q.dot), rel=1e-12)
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_rates_are_the_slopes_of_the_hamiltonian_and_the_forces(name):
-    h = hamilton(SYSTEMS[name])
-    there = dict(zip(h.p, h.momenta))
+    # The rates are slopes of the Hamiltonian, and forces.
     for q, p, force in zip(h.coordinates, h.p, h.forces):
         slope = number(h.hamiltonian.diff(p), there)
         assert number(h.rates[q], there) == pytest.approx(slope, rel=1e-12)
         push = number(force - h.hamiltonian.diff(q), there)
         assert number(h.rates[p], there) == pytest.approx(push, rel=1e-11, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_canonical_equations_are_lagranges_equations(name):
-    system = SYSTEMS[name]
-    h, eq = hamilton(system), equations(system)
+    # They are the rates at which momenta change along Lagrange's motion.
     residuals = [sp.S(e).subs(STATE) for e in eq.residuals]
     found = sp.solve(residuals, eq.accelerations, dict=True)[0]
-    there = dict(zip(h.p, h.momenta))
     for p, momentum in zip(h.p, h.momenta):
         assert number(st.rate(momentum), found) == pytest.approx(
             number(h.rates[p], there), rel=1e-9, abs=1e-11

@@ -220,6 +220,7 @@ def test_double_pendulum_reads_as_in_the_textbooks():
     assert eq.G == sp.Matrix([g * l1 * (m1 + m2) * sin(q1), g * l2 * m2 * sin(q2)])
 
 
+@pytest.mark.slow
 def test_six_links_can_still_be_read():
     eq = equations(chain(6))
     assert max(e.count_ops() for e in eq.M) <= 15

@@ -89,6 +89,7 @@ def test_a_string_of_a_file_swings_with_its_natural_frequency(tmp_path, monkeypa
     assert "u.ddot" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_report_of_a_continuum_has_its_field_equations():
     text = STRING.replace("[modes]\ncount = 2\n", "")
     made = build(st.load(text))

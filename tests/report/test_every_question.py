@@ -48,7 +48,13 @@ SYSTEMS |= {"four-bar": four_bar(), "slider": slider()}
 SYSTEMS |= {path.stem: st.load(path) for path in FILES}
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+# What takes seconds, most of them to derive.
+LONG = ("four-bar", "flagellum")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in SYSTEMS]
+)
 def test_every_question_is_answered_or_refused_in_words(name):
     model = SYSTEMS[name]
     # A report asks for the derivation, the checks, rest and small motions; films and long runs are
