@@ -18,7 +18,7 @@ LAYERS = [
     {"lower"},
     {"result"},
     {"solve"},
-    {"io", "plot"},
+    {"io", "many", "plot"},
     # The public list. Whatever it lists must not import it in turn; the applications below may.
     {"", "public"},
     {"cli", "report", "studio", "__main__"},

@@ -110,13 +110,22 @@ GLOSSARY = {
     "alpha": "decay rate of a constraint's violation",
     "step": "size of a time step",
     "count": "how many to find",
+    # many at once
+    "verb": "the question that is asked many times",
+    "keep": "what is kept of every run",
+    "store": "where runs are written as they are computed",
+    "chunk": "how many runs are computed together",
+    "ranges": "between what samples are spread",
+    "seed": "what makes samples the same again",
+    "mean": "mean of a range of values",
+    "deviation": "standard deviation of a range of values",
     # continua
     "continuum": "the continuum that the question is about",
     "place": "a point of an interval",
     "side": "from which side a point is approached",
     "fields": "how fields follow from coordinates",
     "shapes": "functions of position that a field is composed of",
-    "over": "position and its range",
+    "over": "what varies, and over which range",
     "fixed": "prescribed values of a field",
     "parts": "systems coupled to a continuum",
     "elements": "number of elements along a field",
@@ -157,6 +166,7 @@ RETURNED = {
     "Array",
     "Compiled",
     "Coordinate",
+    "Design",
     "Diagram",
     "Equilibrium",
     "Field",
@@ -169,6 +179,7 @@ RETURNED = {
     "Motion",
     "Parameter",
     "Position",
+    "Runs",
     "Slide",
     "SpeedLimit",
     "State",
@@ -181,7 +192,7 @@ RETURNED = {
 PLAIN = {("consistent", "start"), ("save", "path")}
 
 # The names themselves are the user's here, so they cannot be listed.
-OPEN_ENDED = {("parameters", "defaults"), ("Model.ask", "given")}
+OPEN_ENDED = {("parameters", "defaults"), ("Model.ask", "given"), ("sweep", "given")}
 
 Parameter = inspect.Parameter
 

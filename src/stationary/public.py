@@ -74,6 +74,10 @@ if TYPE_CHECKING:
     from stationary.derive.scope import minimum_power_holds
     from stationary.io.model_file import Model, load
     from stationary.io.writer import save
+    from stationary.many.design import Design, normal, samples
+    from stationary.many.keep import first, least, mean, most, values
+    from stationary.many.run import sweep
+    from stationary.many.runs import Runs
     from stationary.model.slider import Pusher, slider
     from stationary.plot.style import look
     from stationary.result.diagram import Diagram
@@ -124,6 +128,10 @@ LATE = {
         "stationary.solve.sliding.speed": "SpeedLimit quasistatic_error",
         "stationary.solve.linearize": "linearize",
         "stationary.solve.statics": "statics",
+        "stationary.many.design": "Design normal samples",
+        "stationary.many.keep": "first least mean most values",
+        "stationary.many.run": "sweep",
+        "stationary.many.runs": "Runs",
     }.items()
     for name in names.split()
 }
@@ -143,6 +151,7 @@ __all__ = [
     "Continuum",
     "Coordinate",
     "DerivationError",
+    "Design",
     "Diagram",
     "DidNotConverge",
     "Drag",
@@ -170,6 +179,7 @@ __all__ = [
     "Projection",
     "Pusher",
     "Runge",
+    "Runs",
     "Slide",
     "SpeedLimit",
     "State",
@@ -200,21 +210,26 @@ __all__ = [
     "equilibria",
     "exp",
     "field",
+    "first",
     "hamilton",
     "inputs",
+    "least",
     "limit_load",
     "limit_surface",
     "linearize",
     "load",
     "log",
     "look",
+    "mean",
     "mechanism",
     "minimum_dissipation",
     "minimum_power",
     "minimum_power_holds",
-    "newton",
     "modes",
+    "most",
+    "newton",
     "norm",
+    "normal",
     "parameters",
     "particle",
     "pi",
@@ -225,6 +240,7 @@ __all__ = [
     "rate",
     "ritz",
     "rod",
+    "samples",
     "save",
     "sign",
     "simulate",
@@ -234,7 +250,9 @@ __all__ = [
     "spring",
     "sqrt",
     "statics",
+    "sweep",
     "t",
     "tan",
     "tanh",
+    "values",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import Any, Protocol
 
@@ -24,17 +26,29 @@ class Progress:
         self._began = self._last = time.monotonic()
         self._line: Line | None = None
 
-    def show(self, fraction: float) -> None:
-        """Redraw the line, at most ten times a second."""
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep runs inside this one from showing lines of their own."""
+        mine = Progress._shown is None
+        if mine:
+            Progress._shown = self
+        try:
+            yield
+        finally:
+            if mine and self._line is None:
+                Progress._shown = None
+
+    def show(self, fraction: float, note: str = "") -> None:
+        """Redraw the line, at most ten times a second; a note stands behind it."""
         now = time.monotonic()
         if now - self._began < _PATIENCE or now - self._last < _BETWEEN:
             return
-        if Progress._shown is None:
+        if Progress._shown is None or (Progress._shown is self and self._line is None):
             self._line = _line(self._title)
             Progress._shown = self
         self._last = now
         if self._line is not None:
-            self._line.show(min(max(fraction, 0.0), 1.0))
+            self._line.show(min(max(fraction, 0.0), 1.0), note)
 
     def close(self) -> None:
         """Take the line away."""
@@ -48,7 +62,7 @@ class Progress:
 class Line(Protocol):
     """Something that shows a fraction."""
 
-    def show(self, fraction: float) -> None:
+    def show(self, fraction: float, note: str) -> None:
         """Show it."""
 
     def close(self) -> None:
@@ -68,14 +82,14 @@ class _InTerminal:
         from rich.progress import Progress as Bar
 
         name = TextColumn("{task.description}", markup=False)
-        share = TextColumn("{task.percentage:3.0f}%")
-        self._bar = Bar(name, BarColumn(), share, TimeRemainingColumn(), transient=True,
+        share, note = TextColumn("{task.percentage:3.0f}%"), TextColumn("{task.fields[note]}")
+        self._bar = Bar(name, BarColumn(), share, TimeRemainingColumn(), note, transient=True,
                         auto_refresh=False, console=Console(stderr=True))  # fmt: skip
-        self._task = self._bar.add_task(title, total=1.0)
+        self._task = self._bar.add_task(title, total=1.0, note="")
         self._bar.start()
 
-    def show(self, fraction: float) -> None:
-        self._bar.update(self._task, completed=fraction, refresh=True)
+    def show(self, fraction: float, note: str) -> None:
+        self._bar.update(self._task, completed=fraction, note=note, refresh=True)
 
     def close(self) -> None:
         self._bar.stop()
@@ -88,9 +102,9 @@ class _InNotebook:
         self._title, self._html = escape(title), HTML
         self._place: Any = display(HTML(""), display_id=True)
 
-    def show(self, fraction: float) -> None:
+    def show(self, fraction: float, note: str) -> None:
         bar = f'<progress value="{fraction:.3f}" max="1"></progress>'
-        self._place.update(self._html(f"{self._title} {bar} {fraction:.0%}"))
+        self._place.update(self._html(f"{self._title} {bar} {fraction:.0%} {escape(note)}"))
 
     def close(self) -> None:
         self._place.update(self._html(""))

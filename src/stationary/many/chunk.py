@@ -1,0 +1,122 @@
+"""A chunk: consecutive runs that are computed together, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import StationaryError
+from stationary.many import reduce
+from stationary.many.keep import Keep
+from stationary.many.question import Question
+from stationary.result.status import Status
+
+PENDING = Status("pending", "has not been computed yet")
+DONE = Status("done", "as asked")
+
+
+@dataclass
+class Chunk:
+    """What came out of the runs `first` to `last`, the last one not included."""
+
+    first: int
+    last: int
+    kept: dict[str, np.ndarray] = field(default_factory=dict)
+    status: list[Status] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+class Interrupted(Exception):
+    """Raised where a run was stopped from the keyboard."""
+
+
+class Failed(Exception):
+    """Raised by a run that fails, where the first failure ends a sweep."""
+
+    def __init__(self, run: int, status: Status):
+        super().__init__(run, status)
+        self.run, self.status = run, status
+
+
+#: Ends of runs that are as they were asked for.
+_GOOD = ("done", "event")
+
+
+def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
+    """Ask once; return what is kept, or nothing, and how it went."""
+    try:
+        arguments = question.arguments(run)
+        events = {}
+        if question.verb == "simulate":
+            events = reduce.watched(question.keeps)
+            given = arguments.get("events", ())
+            given = list(given) if isinstance(given, (list, tuple)) else [given]
+            arguments["events"] = [*given, *events.values()]
+        result = question.ask(question.system, **arguments)
+        status = getattr(result, "status", None)
+        if status == "interrupted":
+            raise Interrupted
+        noted = {}
+        if events:
+            times = result.events[len(result.events) - len(events) :]
+            noted = dict(zip(events, times))
+        kept = reduce.kept(result, question.keeps, noted)
+        word = str(status) if isinstance(status, Status) and status in _GOOD else "done"
+        message = status.message if isinstance(status, Status) else DONE.message
+        return kept, Status(word, message)
+    except (Interrupted, KeyboardInterrupt):
+        raise Interrupted from None
+    except StationaryError as error:
+        word = getattr(error, "status", "") or _WORDS.get(type(error).__name__, "refused")
+        return None, Status(str(word), str(error))
+    except Exception as error:  # Whatever a run does, the others go on.
+        return None, Status("error", f"{type(error).__name__}: {error}")
+
+
+_WORDS = {"DidNotConverge": "not converged", "MissingExtra": "missing"}
+
+
+def gathered(
+    question: Question, first: int, outcomes: Sequence[tuple[dict[str, Any] | None, Status]]
+) -> Chunk:
+    """Put single outcomes into arrays; what failed is not a number."""
+    kept = {
+        name: stacked([o[0][name] if o[0] is not None else None for o in outcomes], keep)
+        for name, keep in question.keeps.items()
+    }
+    return Chunk(first, first + len(outcomes), kept, [status for _, status in outcomes])
+
+
+def stacked(values: Sequence[Any], keep: Keep | None = None) -> np.ndarray:
+    """Put values of several runs into one array; shorter ones are filled up, none is no number."""
+    there = [v for v in values if v is not None]
+    try:
+        arrays = [None if v is None else _number(v) for v in values]
+    except (TypeError, ValueError):
+        made = np.empty(len(values), dtype=object)
+        made[:] = [*values]
+        return made
+    known = [a for a in arrays if a is not None]
+    depth = max((a.ndim for a in known), default=0)
+    shape = getattr(keep, "shape", None)
+    if shape is None or there:
+        lengths = [[*a.shape, *[0] * (depth - a.ndim)] for a in known]
+        shape = tuple(np.max(lengths, axis=0)) if depth else ()
+    kind = np.result_type(float, *(a.dtype for a in known))
+    made = np.full((len(values), *(int(n) for n in shape)), np.nan, dtype=kind)
+    for k, a in enumerate(arrays):
+        if a is not None:
+            made[(k, *(slice(0, n) for n in a.shape))] = a
+    return made
+
+
+def _number(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(array.dtype)
+    return array.astype(complex if array.dtype.kind == "c" else float)

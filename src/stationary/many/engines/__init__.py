@@ -1,0 +1,38 @@
+"""What computes chunks: engines, each a file, found by a registry.
+
+An engine says why it cannot take a question, if so, and computes consecutive runs of one it takes.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from stationary.many.chunk import Chunk
+from stationary.many.engines import plain
+from stationary.many.question import Question
+
+
+class Engine(Protocol):
+    """A module that computes chunks."""
+
+    def refuses(self, question: Question) -> str | None:
+        """Say why it cannot take a question, or nothing."""
+        ...
+
+    def compute(self, question: Question, first: int, last: int) -> Chunk:
+        """Compute the runs from the first to the last, the last one not included."""
+        ...
+
+
+#: Engines by name, those that are faster first.
+ENGINES: dict[str, Engine] = {"plain": plain}  # pyright: ignore[reportAssignmentType]
+
+
+def compute(question: Question, engine: str, first: int, last: int) -> Chunk:
+    """Compute a chunk on an engine."""
+    return ENGINES[engine].compute(question, first, last)
+
+
+def fastest(question: Question) -> str:
+    """Return the first engine that takes a question."""
+    return next(name for name, engine in ENGINES.items() if engine.refuses(question) is None)

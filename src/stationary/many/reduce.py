@@ -1,0 +1,238 @@
+"""What is kept, computed from a result: exact between the output times, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.interpolate import make_interp_spline
+from scipy.optimize import brentq
+
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
+from stationary.result.diagram import Diagram
+from stationary.result.motion import Motion
+from stationary.solve.events import Event
+
+# Looks into an interval, and how often the part around the best one is looked into again.
+_LOOKS = 15
+_ROUNDS = 9
+
+# Intervals in which the extreme may lie, at most.
+_MOST_PLACES = 8
+
+# A mean is known when half the looks say the same, to this part of its size.
+_AGREES = 1e-9
+_MOST_LOOKS = 50_000
+
+#: An expression as a function of an array of times.
+Course = Callable[[np.ndarray], np.ndarray]
+
+
+def watched(keeps: Mapping[str, Keep]) -> dict[str, Event]:
+    """Return the events by which a simulation notes crossings, and keeps what is between."""
+    made = {
+        name: Event(keep.what, direction=keep.direction)
+        for name, keep in keeps.items()
+        if isinstance(keep, First)
+    }
+    if not made and any(isinstance(keep, (Most, Mean)) for keep in keeps.values()):
+        # States between output times are kept where something is watched, if it never happens.
+        made[""] = Event(sp.S.One)
+    return made
+
+
+def kept(result: Any, keeps: Mapping[str, Keep], noted: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return what is kept of a result, by name; `noted` are crossings that a simulation noted."""
+    return {name: _one(result, name, keep, noted) for name, keep in keeps.items()}
+
+
+def _one(result: Any, name: str, keep: Keep, noted: Mapping[str, np.ndarray]) -> Any:
+    if isinstance(keep, Call):
+        return keep.function(result)
+    if isinstance(keep, Attribute):
+        return _attribute(result, keep.name)
+    if isinstance(result, list):
+        return np.array([_one(r, name, keep, noted) for r in result], dtype=float)
+    if isinstance(keep, End):
+        return _end(result, keep.what)
+    if isinstance(result, Diagram):
+        return _of_values(_looked_up(result.branches[0], keep.what), keep)
+    if not isinstance(result, Motion):
+        # At one instant there is one value: the extreme and the mean are it.
+        value = _end(result, keep.what)
+        return np.nan if isinstance(keep, First) else value
+    if isinstance(keep, Values):
+        return _values(result, keep)
+    if isinstance(keep, First) and name in noted:
+        return noted[name][0] if len(noted[name]) else np.nan
+    return _along(result, keep)
+
+
+def _attribute(result: Any, name: str) -> Any:
+    if isinstance(result, list):
+        return np.array([_attribute(r, name) for r in result])
+    value = result
+    for part in name.split("."):
+        public = [x for x in dir(value) if not x.startswith("_")]
+        if part in public:
+            value = getattr(value, part)
+            continue
+        try:
+            return _end(result, name)
+        except StatementError:
+            raise StatementError(
+                say(
+                    f"a {type(result).__name__} has no '{name}' to keep.",
+                    f"It has {', '.join(public[:20])}.{did_you_mean(part, public)}",
+                    "Name an attribute or a coordinate, or give a function of the result.",
+                )
+            ) from None
+    if isinstance(result, Motion) and isinstance(value, np.ndarray) and len(value) == len(result.t):
+        return value[-1]
+    return np.nan if value is None else value
+
+
+def _end(result: Any, what: Any) -> Any:
+    if isinstance(what, tuple):
+        return np.array([_end(result, e) for e in what])
+    if isinstance(result, Motion):
+        # One time is enough, except for what is known at output times alone.
+        return result[what][-1]
+    if isinstance(result, Diagram):
+        return _looked_up(result.branches[0], what)[-1]
+    return _looked_up(result, what)
+
+
+def _looked_up(result: Any, what: Any) -> Any:
+    own = getattr(result, "__getitem__", None) or getattr(
+        getattr(result, "mode", None), "__getitem__", None
+    )
+    if own is None:
+        raise StatementError(
+            say(
+                f"a {type(result).__name__} has no value of '{what}'.",
+                "Found an expression among what is kept.",
+                'Name an attribute, as in keep={"frequencies": "frequencies"}, or give a function '
+                "of the result.",
+            )
+        )
+    if isinstance(what, sp.Expr) and not isinstance(what, sp.Symbol) and what.is_number:
+        return float(what)
+    return own(what)
+
+
+def _of_values(values: np.ndarray, keep: Any) -> float:
+    if isinstance(keep, Most):
+        return keep.sign * float(np.max(keep.sign * values))
+    if isinstance(keep, Mean):
+        return float(np.mean(values))
+    raise StatementError(
+        say(
+            "a diagram has no times.",
+            "Found a crossing or values at times among what is kept.",
+            "Give a function of the diagram, as lambda d: d.special[0].parameter.",
+        )
+    )
+
+
+def _values(motion: Motion, keep: Values) -> np.ndarray:
+    at = np.array(keep.at)
+    if np.any(at < motion.t[0]) or (motion.status == "done" and np.any(at > motion.t[-1])):
+        raise StatementError(
+            say(
+                "values are kept at a time outside the span.",
+                f"Found times from {at.min():g} to {at.max():g}, expected {motion.t[0]:g} to "
+                f"{motion.t[-1]:g}.",
+                "Choose times inside the span.",
+            )
+        )
+    inside = at <= motion.t[-1]
+    made = np.full(keep.shape, np.nan)
+    if inside.any():
+        part: Any = motion.at(at[inside])
+        made[inside] = part[list(keep.what) if isinstance(keep.what, tuple) else keep.what]
+    return made
+
+
+def _along(motion: Motion, keep: First | Most | Mean) -> float:
+    def course(times: np.ndarray, states: Any = None) -> np.ndarray:
+        flat = np.unique(times)
+        part: Any = motion.at(np.clip(flat, motion.t[0], motion.t[-1]))
+        return part[keep.what][np.searchsorted(flat, times)]
+
+    t, f = motion.t, motion[keep.what]
+    if isinstance(keep, First):
+        return crossing(course, t, f, keep.direction)
+    if isinstance(keep, Most):
+        return float(extreme(course, t, f, keep.sign))
+    return float(average(course, t, f))
+
+
+def crossing(course: Course, t: np.ndarray, f: np.ndarray, direction: int) -> float:
+    """Return when what is known at some times first changes its sign, or nan."""
+    at = np.flatnonzero((f[:-1] != 0) & (np.sign(f[:-1]) != np.sign(f[1:])))
+    if direction:
+        at = at[(f[at] < 0) == (direction > 0)]
+    if not len(at):
+        return np.nan
+    a, b = t[at[0]], t[at[0] + 1]
+    if f[at[0] + 1] == 0:
+        return float(b)
+    return float(brentq(lambda x: float(course(np.array([x]))[0]), a, b, xtol=1e-14 * (b - a)))
+
+
+def extreme(course: Course, t: np.ndarray, f: np.ndarray, sign: int) -> float:
+    """Return the largest value (sign 1) or the smallest (−1) of what is known at some times.
+
+    Every interval next to a value from which the extreme can be reached, by as much as it changes
+    there between two times, is looked into more closely.
+    """
+    f = sign * f
+    if len(t) < 3:
+        return sign * np.max(f)
+    rise = np.abs(np.diff(f))
+    near = np.maximum(np.append(rise, 0.0), np.append(0.0, rise))
+    peak = np.append(f[:-1] >= f[1:], True) & np.append(True, f[1:] >= f[:-1])
+    places = np.flatnonzero(peak & (f + near >= f.max()))
+    places = places[np.argsort(-f[places], kind="stable")][:_MOST_PLACES]
+    low = t[np.maximum(places - 1, 0)]
+    high = t[np.minimum(places + 1, len(t) - 1)]
+    best = f[places]
+    shares = np.linspace(0, 1, _LOOKS)
+    for _ in range(_ROUNDS):
+        times = low[:, None] + (high - low)[:, None] * shares
+        found = sign * course(times.ravel()).reshape(times.shape)
+        k = np.argmax(found, axis=1)
+        rows = np.arange(len(places))
+        best = np.maximum(best, found[rows, k])
+        low = times[rows, np.maximum(k - 1, 0)]
+        high = times[rows, np.minimum(k + 1, _LOOKS - 1)]
+    return sign * float(best.max())
+
+
+def average(course: Course, t: np.ndarray, f: np.ndarray) -> float:
+    """Return the mean over time of what is known at some times, to more digits where need be."""
+    span = t[-1] - t[0]
+    if span == 0:
+        return f[-1]
+    while True:
+        whole = _integral(t, f)
+        size = np.abs(f).mean() * span
+        some = np.unique(np.append(np.arange(0, len(t), 2), len(t) - 1))
+        if len(t) > 20 and abs(whole - _integral(t[some], f[some])) <= _AGREES * size:
+            break
+        if len(t) > _MOST_LOOKS:
+            break
+        finer = np.linspace(t[0], t[-1], 2 * max(len(t), 65) - 1)
+        t, f = finer, course(finer)
+    return whole / span
+
+
+def _integral(t: np.ndarray, f: np.ndarray) -> float:
+    degree = min(5, len(t) - 1)
+    if t[-1] <= t[-2]:
+        t, f = t[:-1], f[:-1]
+    return float(make_interp_spline(t, f, k=degree).integrate(t[0], t[-1]))

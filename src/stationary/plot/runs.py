@@ -1,0 +1,146 @@
+"""Runs of a sweep: curves over one axis, maps over two, pairs for samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import StatementError, did_you_mean, say
+from stationary.plot.style import label, legend, look, words
+from stationary.result.views import view
+
+# Panels of one picture, and lines of one panel, at most.
+_MOST_PANELS = 6
+_MOST_LINES = 7
+
+
+@view("runs", "plot")
+def plot(runs: Any, *names: str) -> Any:
+    """Draw what was kept of runs; all of it, or what is named."""
+    known = [n for n, rows in runs.kept.items() if rows.dtype.kind in "fc" and rows.ndim < 3]
+    unknown = [n for n in names if n not in known]
+    if unknown or not known:
+        raise StatementError(
+            say(
+                f"'{unknown[0]}' cannot be drawn." if unknown else "there is nothing to draw.",
+                f"What can be: {', '.join(known) or 'none'}."
+                + (did_you_mean(unknown[0], known) if unknown else ""),
+                "Draw numbers that were kept of every run.",
+            )
+        )
+    series = _series(runs, names or tuple(known))[:_MOST_PANELS]
+    axes = runs.design.axes
+    columns = [(name, values) for axis in axes for name, values in axis.columns]
+    with look():
+        if len(axes) == 1 and len(axes[0].columns) > 1:
+            return _pairs(columns, series)
+        if len(axes) == 1:
+            return _curves(runs, columns[0], series)
+        return _maps(runs, columns, series)
+
+
+def _series(runs: Any, names: tuple[str, ...]) -> list[tuple[str, np.ndarray]]:
+    """Return what is drawn: its title, and one number per run."""
+    made = []
+    for name in names:
+        rows = runs.kept[name]
+        rows = np.abs(rows) if rows.dtype.kind == "c" else rows
+        if rows.ndim == 1:
+            made.append((words(name), rows))
+        else:
+            made += [(words(f"{name}[{k}]"), rows[:, k]) for k in range(rows.shape[1])]
+    return made
+
+
+def _places(values: Any) -> np.ndarray:
+    """Return where values stand on an axis: at themselves, or one after the other."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "fiu":
+        return values
+    return np.arange(len(values), dtype=float)
+
+
+def _curves(runs: Any, column: tuple[str, Any], series: list[tuple[str, np.ndarray]]) -> Any:
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(
+        len(series), 1, sharex=True, squeeze=False, figsize=(7, 1.2 + 2.0 * len(series))
+    )
+    places = _places(column[1])
+    order = np.argsort(places, kind="stable")
+    for axes, (title, rows) in zip(panels[:, 0], series):
+        axes.plot(places[order], rows[order], ".-" if len(rows) < 60 else "-")
+        axes.set_ylabel(title)
+    panels[-1, 0].set_xlabel(_label(column[0]))
+    return figure
+
+
+def _maps(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any:
+    import matplotlib.pyplot as plt
+
+    wide, high, *others = range(len(runs.shape))
+    if len(runs.shape) > 1 and runs.shape[1] <= _MOST_LINES and not others:
+        return _families(runs, columns, series)
+    across = min(3, len(series))
+    down = -(-len(series) // across)
+    figure, panels = plt.subplots(
+        down, across, squeeze=False, figsize=(1 + 4 * across, 0.6 + 3.2 * down)
+    )
+    x, y = (_places(runs.design.axes[k].columns[0][1]) for k in (wide, high))
+    for axes, (title, rows) in zip(panels.ravel(), series):
+        # Further axes are shown where they begin.
+        grid = rows.reshape(runs.shape)[(slice(None), slice(None), *[0] * len(others))]
+        drawn = axes.pcolormesh(x, y, grid.T, shading="nearest", rasterized=True, cmap="viridis")
+        axes.set_facecolor("0.85")
+        axes.grid(False)
+        figure.colorbar(drawn, ax=axes, label=title)
+        axes.set_xlabel(_label(runs.design.axes[wide].name))
+        axes.set_ylabel(_label(runs.design.axes[high].name))
+    for axes in panels.ravel()[len(series) :]:
+        axes.set_visible(False)
+    if others:
+        said = ", ".join(
+            f"{runs.design.axes[k].name} = {runs.design.axes[k].columns[0][1][0]}" for k in others
+        )
+        figure.suptitle(words(said))
+    return figure
+
+
+def _families(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any:
+    """Draw one curve for each of a few values of the second axis."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(
+        len(series), 1, sharex=True, squeeze=False, figsize=(7, 1.4 + 2.0 * len(series))
+    )
+    x, lines = _places(columns[0][1]), runs.design.axes[1].columns[0]
+    for axes, (title, rows) in zip(panels[:, 0], series):
+        for k, value in enumerate(lines[1]):
+            name = f"{_label(lines[0])} = {value:g}" if isinstance(value, float) else f"{k}"
+            axes.plot(x, rows.reshape(runs.shape)[:, k], label=name)
+        axes.set_ylabel(title)
+    panels[-1, 0].set_xlabel(_label(runs.design.axes[0].name))
+    legend(panels[0, 0])
+    return figure
+
+
+def _pairs(columns: list, series: list[tuple[str, np.ndarray]]) -> Any:
+    """Draw everything that was kept against everything that varies."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(
+        len(series), len(columns), sharex="col", sharey="row", squeeze=False,
+        figsize=(1 + 2.6 * len(columns), 0.8 + 2.2 * len(series)),
+    )  # fmt: skip
+    small = 4.0 if len(series[0][1]) < 1000 else 0.7
+    for row, (title, rows) in zip(panels, series):
+        for axes, (_, values) in zip(row, columns):
+            axes.scatter(_places(values), rows, s=small, linewidths=0, rasterized=True)
+        row[0].set_ylabel(title)
+    for axes, (name, _) in zip(panels[-1], columns):
+        axes.set_xlabel(_label(name))
+    return figure
+
+
+def _label(name: str) -> str:
+    return label(name) if name.replace(".", "").replace("_", "").isalnum() else words(name)

@@ -1,0 +1,231 @@
+"""One question asked many times gives what closed forms say, by name; failures are data."""
+
+import copy
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.many import crew
+from stationary.many.engines import plain
+
+x, y = st.coordinates("x y")
+k, m, F = st.parameters(k=4.0, m=1.0, F=0.0)
+u = st.inputs("u")
+OSCILLATOR = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2, name="oscillator")
+PUSHED = st.System(kinetic=m * x.dot**2 / 2, loads=[st.Load(u, on=x)])
+SPRING = st.System(potential=k * x**2 / 2, work=F * x)
+RUNAWAY = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
+
+
+def test_a_grid_has_one_axis_per_name_and_reductions_are_those_of_the_closed_form():
+    amplitudes, stiffness = np.array([0.5, 1.0, 2.0]), np.array([1.0, 4.0])
+    runs = st.sweep(
+        st.simulate, OSCILLATOR, over={x: amplitudes, k: stiffness}, span=(0, 3),
+        keep={"end": (x, x.dot), "zero": st.first(x), "up": st.first(x.dot - 0.3, direction=1),
+              "top": st.most(abs(x.dot)), "low": st.least(x), "mean": st.mean(x**2),
+              "way": st.values(x, at=[0.5, 2.5])},
+    )  # fmt: skip
+    a, w = amplitudes[:, None], np.sqrt(stiffness)
+    assert runs.shape == (3, 2) and runs["zero"].dims == ("x", "k")
+    assert runs["end"].dims == ("x", "k", "end_0") and (runs.status == "done").all()
+    np.testing.assert_allclose(runs["end"][..., 0], a * np.cos(3 * w), atol=1e-11)
+    np.testing.assert_allclose(runs["end"][..., 1], -a * w * np.sin(3 * w), atol=1e-11)
+    np.testing.assert_allclose(runs["zero"], 0 * a + np.pi / 2 / w, rtol=1e-12)
+    # ẋ = −aω sin ωt rises through 0.3 after half a turn, if it ever does.
+    share = 0.3 / (a * w)
+    rise = (np.pi + np.arcsin(np.where(share < 1, share, np.nan))) / w
+    np.testing.assert_allclose(runs["up"], np.where(rise < 3, rise, np.nan), rtol=1e-11)
+    top = a * w * np.where(3 * w >= np.pi / 2, 1.0, np.sin(3 * w))
+    np.testing.assert_allclose(runs["top"], top, rtol=1e-10)
+    low = a * np.where(3 * w >= np.pi, -1.0, np.cos(3 * w))
+    np.testing.assert_allclose(runs["low"], low, rtol=1e-10)
+    mean = a**2 * (1 / 2 + np.sin(6 * w) / (12 * w))
+    np.testing.assert_allclose(runs["mean"], mean, rtol=1e-9)
+    np.testing.assert_allclose(
+        runs["way"], a[..., None] * np.cos(w[:, None] * [0.5, 2.5]), atol=1e-11
+    )
+    np.testing.assert_array_equal(runs[x], amplitudes)
+    found = runs.to_xarray()
+    assert found["zero"].sel(x=1.0, k=4.0) == runs["zero"][1, 1]
+    assert "6 done" in repr(runs)
+
+
+def test_lists_pair_runs_are_stated_one_by_one_and_spans_and_inputs_vary():
+    keep = {"x": x}
+    paired = st.sweep(st.simulate, OSCILLATOR, span=(0, 1), keep=keep,
+                      over={(x, k): ([1.0, 2.0, 3.0], [1.0, 4.0, 9.0])})  # fmt: skip
+    exact = np.array([1.0, 2.0, 3.0]) * np.cos([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(paired["x"], exact, atol=1e-12)
+    stated = [{x: 1.0, "k": 1.0}, {x: 2.0, "k": 4.0}, {x: 3.0, "k": 9.0}]
+    listed = st.sweep(st.simulate, OSCILLATOR, span=(0, 1), keep=keep, over=stated)
+    np.testing.assert_array_equal(listed["x"], paired["x"])
+    spans = st.sweep(st.simulate, OSCILLATOR, over={"span": [(0, 1), (0, 2)]}, keep=keep,
+                     start={x: 1.0})  # fmt: skip
+    np.testing.assert_allclose(spans["x"], np.cos([2.0, 4.0]), atol=1e-12)
+    pushes = st.sweep(st.simulate, PUSHED, over={u: [2.0, st.t, [0.0, 6.0], ([0, 1], [1.0, 1.0])]},
+                      span=(0, 1), keep=keep)  # fmt: skip
+    np.testing.assert_allclose(pushes["x"], [1.0, 1 / 6, 1.0, 0.5], atol=1e-12)
+    speeds = st.sweep(st.simulate, OSCILLATOR, over={x.dot: [1.0, 2.0]}, span=(0, 1), keep=keep)
+    np.testing.assert_allclose(speeds["x"], np.sin(2) / 2 * np.array([1, 2]), atol=1e-12)
+
+
+VERBS = {
+    "statics": (SPRING, {"keep": None}, lambda r: r["x"], np.array([1.0, 2.0, 3.0]) / 4),
+    "equilibria": (SPRING, {"within": {x: (-2, 2)}}, lambda r: r["x"][:, 0], [0.25, 0.5, 0.75]),
+    "minimum_power": (
+        st.System(friction=[st.Friction(F + 1, on=x)], constraints=[x - 2 * st.t]), {},
+        lambda r: r["power"], [4.0, 6.0, 8.0],
+    ),
+    "quasistatics": (
+        st.System(potential=k * (x - st.t) ** 2 / 2, friction=[st.Friction(F, on=x)]),
+        {"span": (0, 2), "points": 9, "keep": {"x": x, "begins": st.first(x - 0.5)}},
+        lambda r: np.stack([r["x"], r["begins"]], -1),
+        [[1.75, 0.75], [1.5, 1.0], [1.25, 1.25]],
+    ),
+    "limit_load": (
+        st.System(work=2 * m * x, friction=[st.Friction(F, on=x)]), {"load": m},
+        lambda r: r["factor"], [0.5, 1.0, 1.5],
+    ),
+    "modes": (
+        st.System(kinetic=x.dot**2 / 2, potential=F * x**2 / 2), {"count": 1},
+        lambda r: r["frequencies"][:, 0], np.sqrt([1.0, 2.0, 3.0]),
+    ),
+    "linearize": (
+        st.System(kinetic=x.dot**2 / 2, potential=F * x**2 / 2), {},
+        lambda r: np.abs(r["eigenvalues"]).max(axis=1), np.sqrt([1.0, 2.0, 3.0]),
+    ),
+    "continuation": (
+        st.System(potential=k * x**2 / 2 - m * F * x),
+        {"parameter": m, "span": (1, 2), "start": {x: 0.25}, "keep": {"x": x, "most": st.most(x)}},
+        lambda r: r["most"], [0.5, 1.0, 1.5],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_can_be_asked_many_times(verb):
+    system, given, read, exact = VERBS[verb]
+    runs = st.sweep(getattr(st, verb), system, over={F: [1.0, 2.0, 3.0]}, **given)
+    assert (runs.status == "done").all(), [s.message for s in runs.status]
+    np.testing.assert_allclose(read(runs), exact, rtol=1e-7)
+
+
+def test_a_run_that_fails_is_not_a_number_and_says_why():
+    asked = {"over": {x: [0.1, 1.0, 2.0]}, "span": (0, 3), "keep": {"x": x, "top": st.most(x)}}
+    runs = st.sweep(st.simulate, RUNAWAY, **asked)
+    assert runs.status.tolist() == ["done", "blow-up", "blow-up"]
+    assert np.isfinite(runs["x"][0]) and np.isnan(runs["x"][1:]).all()
+    # The runaway from rest at 1 ends at K(1/2)/√2 = 1.85407….
+    assert "1.854" in runs.status[1].message
+    assert runs.done.tolist() == [True, False, False] and runs.complete
+    with pytest.raises(st.DidNotConverge, match="run 1 fails: blow-up, at x = 1.0") as caught:
+        st.sweep(st.simulate, RUNAWAY, throw=True, chunk=1, **asked)
+    assert caught.value.solution.status.tolist() == ["done", "blow-up", "pending"]
+
+
+def test_attributes_functions_and_whole_results_are_kept():
+    keep = {"energy": "energy", "twice": lambda rest: 2 * rest[x], "x": "x"}
+    runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0]}, keep=keep)
+    np.testing.assert_allclose(runs["energy"], [-1 / 8, -1 / 2])
+    np.testing.assert_allclose(runs["twice"], 2 * runs["x"])
+    whole = st.sweep(st.simulate, OSCILLATOR, over={x: [1.0, 2.0]}, span=(0, 1), keep="whole")
+    assert [motion[x][0] for motion in whole["whole"]] == [1.0, 2.0]
+
+
+def test_an_interrupted_sweep_returns_what_there_is(monkeypatch):
+    real = plain.compute
+
+    def stops(question, first, last):
+        if first == 2:
+            raise KeyboardInterrupt
+        return real(question, first, last)
+
+    monkeypatch.setattr(plain, "compute", stops)
+    runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0, 3.0]}, chunk=1)
+    assert runs.status.tolist() == ["done", "done", "pending"] and not runs.complete
+    assert np.isnan(runs["x"][2]) and runs["x"][1] == 0.5
+
+
+def test_runs_travel():
+    runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0]})
+    for other in (copy.deepcopy(runs), pickle.loads(pickle.dumps(runs))):
+        np.testing.assert_array_equal(other["x"], runs["x"])
+        assert other["x"].dims == ("F",) and other.status[0].message == runs.status[0].message
+
+
+@pytest.mark.parametrize("kind", ["sobol", "latin", "random", "halton"])
+def test_samples_lie_in_their_ranges_and_follow_their_seed(kind):
+    ranges = {F: (0, 10), "k": st.normal(5.0, 0.5), m: (1, 2)}
+    one, two, other = (st.samples(ranges, count=1000, kind=kind, seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one["F"], two["F"])
+    assert not np.array_equal(one["F"], other["F"])
+    assert 0 <= one["F"].min() and one["F"].max() <= 10
+    tolerance = 5 / np.sqrt(1000)
+    assert one["F"].mean() == pytest.approx(5, abs=2.9 * tolerance)
+    assert one[k].mean() == pytest.approx(5, abs=0.5 * tolerance)
+    assert one[k].std() == pytest.approx(0.5, rel=0.15)
+    runs = st.sweep(st.statics, SPRING, over=st.samples({F: (0, 10), k: (1, 2)}, count=3, seed=1))
+    np.testing.assert_allclose(runs["x"], runs["F"] / runs["k"])
+    assert runs["x"].dims == ("sample",)
+
+
+BAD = [
+    (lambda: st.sweep("simulat", SPRING, over={F: [1]}), "Did you mean 'simulate'"),
+    (lambda: st.sweep(st.statics, SPRING, over={"G": [1]}),
+     "the axis 'G' is not a name of the statement.\n  Names: k, F, x"),
+    (lambda: st.sweep(st.simulate, OSCILLATOR, over={"xx": [1]}, span=(0, 1), keep={"x": x}),
+     "Did you mean 'x'"),
+    (lambda: st.sweep(st.equilibria, SPRING, over={x: [1]}, within={x: (0, 1)}),
+     "equilibria has no start"),
+    (lambda: st.sweep(st.statics, SPRING, over={(F, k): ([1, 2], [1, 2, 3])}),
+     "the lists of F, k do not pair.\n  Found 2 of F, 3 of k values"),
+    (lambda: st.sweep(st.statics, SPRING, over=[{F: 1}, {k: 1}]), "do not pair"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: []}), "the axis 'F' has no values"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: 3.0}), "the axis 'F' has no values"),
+    (lambda: st.sweep(st.statics, SPRING, over={}), "over does not say what varies"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1], "F": [1]}), "varies along two axes"),
+    (lambda: st.sweep(st.simulate, OSCILLATOR, over={k: [1]}, span=(0, 1)),
+     "there is nothing to keep"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, keep={}), "there is nothing to keep"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, keep={"a": y}), "keep 'a' uses 'y'"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, keep={"a": object()}), "nothing that can"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, spam=(0, 1)), "no argument 'spam'"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, params={"kk": 1}), "Did you mean 'k'"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, on="gpus"), "nothing computes on 'gpus'"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, chunk=0), "chunk is not a number of runs"),
+    (lambda: st.sweep(st.statics, None, over={F: [1]}), "System"),  # pyright: ignore[reportArgumentType]
+    (lambda: st.samples({F: (1, 0)}, count=8), "the range of 'F' is not one"),
+    (lambda: st.samples({F: (0, 1)}, count=0), "count is not a number of samples"),
+    (lambda: st.samples({F: (0, 1)}, count=8, kind="sobel"), "Did you mean 'sobol'"),
+    (lambda: st.samples({F: (0, 1), k: (0, 1)}, count=8, kind="grid"), "4, 9 or 16"),
+    (lambda: st.samples({}, count=8), "the samples have no ranges"),
+    (lambda: st.first(x, direction=2), "the direction of a crossing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input_is_refused_by_name(case):
+    ask, words = BAD[case]
+    with pytest.raises(st.StatementError) as caught:
+        ask()
+    assert words in str(caught.value)
+
+
+def deadly(rest):
+    if abs(rest[x] - 0.5) < 1e-9:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rest[x]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_loses_its_own_chunk_alone(monkeypatch):
+    monkeypatch.setattr(crew, "measured", lambda q, e, todo: crew.processes(q, e, todo, 2))
+    runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0, 3.0, 4.0]}, chunk=1,
+                    keep={"x": deadly})  # fmt: skip
+    assert runs.status.tolist() == ["done", "crashed", "done", "done"]
+    np.testing.assert_allclose(runs["x"], [0.25, np.nan, 0.75, 1.0])
+    assert "signal 9" in runs.status[1].message
