@@ -296,10 +296,6 @@ def assert_no_drift(steps):
     assert motion.residual["Rdot"] < 1e-12
 
 
-def test_the_energy_of_a_chain_does_not_drift_in_twenty_thousand_steps():
-    assert_no_drift(20_000)
-
-
 @pytest.mark.slow
 def test_the_energy_of_a_chain_does_not_drift_in_a_million_steps():
     assert_no_drift(1_000_000)
