@@ -43,7 +43,13 @@ from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part
 from stationary.model.each import each, norm
 from stationary.model.fields import Field, Position, field, positions
-from stationary.model.parts import body, damper, mechanism, particle, rod, spring
+from stationary.model.parts import damper, mechanism, particle, rod, spring
+from stationary.model.space.bodies import body
+from stationary.model.space.frames import Frame
+from stationary.model.space.joints import joint, moment
+from stationary.model.space.rolling import rolling
+from stationary.model.space.rotation import rotation
+from stationary.model.space.shapes import Box, Cylinder, Rod, Sphere
 from stationary.model.symbols import (
     Coordinate,
     Input,
@@ -144,12 +150,14 @@ __all__ = [
     "Array",
     "BDF",
     "Baumgarte",
+    "Box",
     "CompileError",
     "Compiled",
     "Constraint",
     "Contact",
     "Continuum",
     "Coordinate",
+    "Cylinder",
     "DerivationError",
     "Design",
     "Diagram",
@@ -159,6 +167,7 @@ __all__ = [
     "Event",
     "Field",
     "FieldFunction",
+    "Frame",
     "Friction",
     "Input",
     "LimitLoad",
@@ -178,10 +187,12 @@ __all__ = [
     "Position",
     "Projection",
     "Pusher",
+    "Rod",
     "Runge",
     "Runs",
     "Slide",
     "SpeedLimit",
+    "Sphere",
     "State",
     "StateSpace",
     "StatementError",
@@ -214,6 +225,7 @@ __all__ = [
     "hamilton",
     "inputs",
     "least",
+    "joint",
     "limit_load",
     "limit_surface",
     "linearize",
@@ -225,6 +237,8 @@ __all__ = [
     "minimum_dissipation",
     "minimum_power",
     "minimum_power_holds",
+    "newton",
+    "moment",
     "modes",
     "most",
     "newton",
@@ -241,6 +255,8 @@ __all__ = [
     "ritz",
     "rod",
     "samples",
+    "rolling",
+    "rotation",
     "save",
     "sign",
     "simulate",

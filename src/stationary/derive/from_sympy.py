@@ -11,6 +11,7 @@ import casadi as ca
 import sympy as sp
 
 from stationary.errors import CompileError, say
+from stationary.model.shared import Shared, Speed
 
 # Largest power written as a product: its derivatives stay polynomial.
 _PRODUCTS_UP_TO = 4
@@ -53,6 +54,8 @@ FUNCTIONS: dict[type, Callable[..., Any]] = {
     sp.And: lambda *xs: functools.reduce(ca.logic_and, xs),
     sp.Or: lambda *xs: functools.reduce(ca.logic_or, xs),
     sp.Not: ca.logic_not,
+    Shared: lambda x: x,
+    Speed: lambda x: x,
 }
 
 

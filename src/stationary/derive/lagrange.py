@@ -24,7 +24,10 @@ from stationary.derive.readable import (
 )
 from stationary.errors import DerivationError, say
 from stationary.model.arrays import Array
-from stationary.model.each import Each, Repeated
+from stationary.model.contents import contents
+from stationary.model.each import Repeated
+from stationary.model.graphs import nodes
+from stationary.model.shared import Shared
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, rate, t
 from stationary.model.system import System, require, written_out
 from stationary.model.terms import ENERGIES, TERMS, Constraint, Drag, Friction, Load
@@ -269,7 +272,7 @@ def readable(system: System) -> System:
             "Found no coordinate in its energies and terms.",
             "State them with st.coordinates.",
         )
-    repeats = any(getattr(system, kind).has(Each) for kind in ENERGIES) or any(
+    repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
         isinstance(term, Repeated) for kind in TERMS for term in getattr(system, kind)
     )
     if repeats and system.size > READABLE:
@@ -279,7 +282,8 @@ def readable(system: System) -> System:
             "Use st.compile or st.simulate to run it, or state a smaller one to read.",
         )
     arrays = any(isinstance(c, Array) for c in system.coordinates)
-    return written_out(system) if repeats or arrays else system
+    shares = any(isinstance(n, Shared) for _, e in system.expressions() for n in nodes(e))
+    return written_out(system) if repeats or arrays or shares else system
 
 
 def _refuse_unsmooth(system: System) -> None:

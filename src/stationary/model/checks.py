@@ -14,6 +14,8 @@ from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
 from stationary.model.each import Each, Repeated, Slot
+from stationary.model.graphs import renamed, slope
+from stationary.model.space.rotation import orientations
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -76,6 +78,7 @@ def normalized(system: System) -> dict[str, Any]:
     labelled = _labelled(fields)
     symbols = {s: label for label, e in labelled for s in contents(e).symbols}
     _check_symbols(labelled, symbols)
+    fields["constraints"] += _units(fields["constraints"], symbols, shared)
     fields["coordinates"] = _coordinates(given, fields, symbols)
     _check_names(fields["coordinates"], symbols)
     _check_physics(fields)
@@ -115,6 +118,31 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
             )
         made.append(entry)
     return made
+
+
+def is_unit(term: Any) -> bool:
+    """Tell whether a constraint keeps the quaternion of an orientation at length one."""
+    return isinstance(term, Constraint) and bool(term.quaternion)
+
+
+def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -> tuple:
+    """Return the constraints of the orientations that have none yet; add their symbols."""
+    held = {entry for term in constraints if is_unit(term) for entry in term.quaternion}
+    made = []
+    for rotation in orientations(symbols):
+        if rotation.entries[0] in held:
+            continue
+        if rotation.name in taken:
+            raise StatementError(
+                say(
+                    f"'{rotation.name}' names a constraint and a rotation.",
+                    "Expected a name of its own for each: a rotation is held by a constraint.",
+                    "Rename one of them.",
+                )
+            )
+        made.append(rotation.constraint)
+        symbols.update(dict.fromkeys(rotation.entries, f"rotation '{rotation.name}'"))
+    return tuple(made)
 
 
 def is_numbered(kind: str, term: Any) -> bool:
@@ -198,7 +226,7 @@ def _translation(fields: dict[str, Any], given: tuple):
         )
         swap |= {s: Parameter(s.name) for s in plain if s.name != "t"}
         return lambda e: from_dynamicsymbols(e, controls).xreplace(swap)
-    return lambda e: e.xreplace(swap)
+    return lambda e: renamed(e, swap)
 
 
 def _merging(elements: list[sp.Expr], given: tuple):
@@ -234,7 +262,7 @@ def _merging(elements: list[sp.Expr], given: tuple):
             )
         if len(several) > 1:
             swap |= {p: Parameter(name, defaults.pop()) for p in several if p.default is None}
-    return (lambda e: e.xreplace(swap)) if swap else None
+    return (lambda e: renamed(e, swap)) if swap else None
 
 
 def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
@@ -433,7 +461,7 @@ def _check_pfaffian(row: Pfaffian, e: sp.Expr) -> None:
                 "State it under constraints=[…] if it restricts the coordinates.",
             )
         )
-    if any(e.diff(v, w) != 0 for v in moving for w in moving):
+    if any(slope(slope(e, v), w) != 0 for v in moving for w in moving):
         raise StatementError(
             say(
                 f"Pfaffian constraint '{row.name}' is not linear in the velocities.",

@@ -10,6 +10,7 @@ from sympy.core.function import AppliedUndef, Subs
 
 from stationary.model.each import Each
 from stationary.model.graphs import nodes
+from stationary.model.shared import Shared
 from stationary.model.symbols import natural, t
 
 # Expressions of a statement are asked about many times while it is checked.
@@ -55,9 +56,19 @@ def contents(e: sp.Expr) -> Contents:
     An expression is a graph: what it holds several times is visited once, and what was asked about
     before is not visited again.
     """
+    if isinstance(e, Shared):
+        return e.known("contents", lambda part: _walked(part.inside))
     known = _known.get(e)
     if known is not None:
         return known
+    found = _walked(e)
+    if len(_known) >= _KEPT:
+        _known.clear()
+    _known[e] = found
+    return found
+
+
+def _walked(e: sp.Expr) -> Contents:
     order, sums, functions, strange = [], set(), set(), set()
     seen, bound = set(), False
     waiting: list[sp.Basic] = [e]
@@ -66,7 +77,10 @@ def contents(e: sp.Expr) -> Contents:
         if node in seen:
             continue
         seen.add(node)
-        part = None if isinstance(node, sp.Symbol) else _known.get(node)
+        if isinstance(node, Shared):
+            part = contents(node)
+        else:
+            part = None if isinstance(node, sp.Symbol) else _known.get(node)
         if part is not None:
             order += [s for s in part.order if s not in seen]
             seen.update(part.order)
@@ -88,11 +102,7 @@ def contents(e: sp.Expr) -> Contents:
     if bound:
         # Variables of integration are no symbols of the expression.
         order = [s for s in order if s in e.free_symbols]
-    found = Contents(*map(frozenset, (order, sums, functions, strange)), order=tuple(order))
-    if len(_known) >= _KEPT:
-        _known.clear()
-    _known[e] = found
-    return found
+    return Contents(*map(frozenset, (order, sums, functions, strange)), order=tuple(order))
 
 
 def sudden(e: sp.Expr) -> bool:

@@ -20,7 +20,10 @@ DRAWN: dict[str, int | None] = {
     "damper": 2,
     "outline": None,
     "points": None,
+    "solid": 4,
 }
+
+_COUNTS = {2: "two", 4: "four"}
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,15 @@ class Part:
     ----------
     kind : str
         ``"particle"`` or ``"body"`` at one point, ``"rod"``, ``"spring"`` or ``"damper"`` between
-        two, ``"outline"`` or ``"points"`` of as many as there are.
+        two, ``"outline"`` or ``"points"`` of as many as there are, ``"solid"`` in space by its
+        centre and the directions of its three axes.
     points : tuple of points
         Each a tuple of expressions, or an array of coordinates whose rows are points.
     angle : expression, optional
         How far a body is turned.
     name : str, optional
+    shape : Box, Cylinder, Sphere or Rod, optional
+        Of a solid.
 
     Examples
     --------
@@ -58,6 +64,7 @@ class Part:
     points: tuple[Any, ...]
     angle: Any = None
     name: str | None = None
+    shape: Any = None
 
     def __post_init__(self):
         if self.kind not in DRAWN:
@@ -66,7 +73,13 @@ class Part:
         points = self.points if isinstance(self.points, (tuple, list)) else ()
         several = all(isinstance(p, (tuple, list, Array)) for p in points)
         if not points or not several or len(points) != (count or len(points)):
-            many = "points" if count is None else "two points" if count > 1 else "one point"
+            many = (
+                "points"
+                if count is None
+                else "one point"
+                if count == 1
+                else f"{_COUNTS[count]} points"
+            )
             shown = "((0, 0), (X, Y))" if count != 1 else "((X, Y),)"
             raise StatementError(
                 say(

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
+from stationary.model.shared import Shared
+
 #: What has more parts than this, written out, is differentiated and shown as a graph.
 LARGE = 20_000
 
@@ -82,6 +84,8 @@ def renamed(e: sp.Basic, swap: Mapping[sp.Basic, sp.Basic]) -> sp.Basic:
             made[node] = node if node.args or node.is_Atom else node.xreplace(swap)
         elif node.is_Add or node.is_Mul:
             made[node] = node.func(*arguments)
+        elif isinstance(node, Shared):
+            made[node] = type(node)(arguments[0])
         elif isinstance(node, (sp.Max, sp.Min)):
             made[node] = sp.Expr.__new__(type(node), *arguments)
             made[node]._argset = frozenset(arguments)  # pyright: ignore[reportAttributeAccessIssue]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
+from scipy.spatial.transform import Rotation as Turned
 from sympy.core.function import AppliedUndef
 
 from stationary.errors import StatementError, did_you_mean, say
@@ -19,6 +20,7 @@ from stationary.model.each import Repeated
 from stationary.model.fields import AtPoint, Field
 from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
 from stationary.model.kinematics import PLAIN, Kinematics
+from stationary.model.space.rotation import Omega, Orientation, body_rates
 from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.terms import Contact
 
@@ -196,6 +198,9 @@ class Layout:
                 return np.array(found, dtype=int).reshape(key.shape), key.order
         if isinstance(key, str) and self.system.fields:
             key = point_named(self.system, key) or key
+        turned = self.turned(key)
+        if turned is not None:
+            return turned[1], turned[2]
         if isinstance(key, AtPoint) and key.value.name not in self.offsets:
             return self._at_point(key), key.rate
         name = name_of(key)
@@ -215,6 +220,7 @@ class Layout:
         elif stem in self.offsets:
             return self.place(Coordinate(stem)), order
         known = [n + d for n in self.offsets for d in ("", ".dot")]
+        known += [n + d for n in self.kinematics.names for d in ("", ".omega")]
         raise StatementError(
             say(
                 f"{what} names '{name}', which is not a coordinate or a velocity of this system.",
@@ -222,6 +228,33 @@ class Layout:
                 "The velocity of x is x.dot, or 'x.dot' by name.",
             )
         )
+
+    def turned(self, key: Any) -> tuple[Orientation, np.ndarray, int] | None:
+        """Return the orientation that a key names, its entries of q, and 1 for the key ``R.omega``.
+
+        None where the key names no orientation.
+        """
+        if not isinstance(key, (Orientation, Omega, str)):
+            return None
+        name = key if isinstance(key, str) else key.name
+        for known, places in zip(self.kinematics.names, self.kinematics.quaternions):
+            if name in (known, f"{known}.omega"):
+                return Orientation(known), places, int(name != known)
+        return None
+
+    def looked_up(self, key: Any, q: np.ndarray, v: np.ndarray | None = None) -> Any:
+        """Return what an orientation's key says of states: a rotation, or angular velocities.
+
+        None where the key names no orientation.
+        """
+        turned = self.turned(key)
+        if turned is None:
+            return None
+        _, places, order = turned
+        if not order:
+            return Turned.from_quat(q[..., places], scalar_first=True)
+        v = np.zeros_like(q) if v is None else v
+        return body_rates(q[..., places], v[..., places])
 
     @cached_property
     def _defaults(self) -> np.ndarray | None:
@@ -282,7 +315,16 @@ class Layout:
         `values` are those of the parameters, on which the course of a field may depend.
         """
         vectors = np.zeros(self.system.size), np.zeros(self.system.size)
+        spins: list[tuple[Orientation, np.ndarray, Any]] = []
         for key, value in pairs(start, "start"):
+            turned = self.turned(key)
+            if turned is not None:
+                rotation, places, order = turned
+                if order:
+                    spins.append((rotation, places, value))
+                else:
+                    vectors[0][places] = rotation.quaternion(value)
+                continue
             if isinstance(key, Field) and self.system.fields:
                 self._start_field(key, value, vectors, values)
                 continue
@@ -322,6 +364,9 @@ class Layout:
         for real, *rest in self.kinematics.quaternions:
             if not vectors[0][[real, *rest]].any():
                 vectors[0][real] = 1.0
+        for rotation, places, value in spins:
+            size = np.linalg.norm(vectors[0][places])
+            vectors[1][places] = rotation.rates(vectors[0][places] / size, value)
         return vectors
 
     def _start_field(self, key: Field, value: Any, vectors: tuple, values: Any) -> None:
@@ -372,7 +417,7 @@ def name_of(key: Any) -> str:
         key = from_dynamicsymbols(key)
     if isinstance(key, Array):
         return key.name + ".dot" * key.order
-    if isinstance(key, sp.Symbol):
+    if isinstance(key, (sp.Symbol, Orientation, Omega)):
         return key.name
     raise StatementError(
         say(

@@ -14,6 +14,7 @@ from sympy.printing.latex import translate
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
+from stationary.model.shared import shared_in
 
 #: Time. Energies, loads and constraints may depend on it.
 t = sp.Symbol("t", real=True)
@@ -428,14 +429,19 @@ def rate(expr: Any) -> Any:
 
 def along_time(expression: Any) -> Any:
     """Differentiate with respect to time whatever moves: all that has a rate."""
-    symbols = symbols_in(expression)
+    parts = shared_in(expression)
+    held = {part: sp.Dummy(real=True) for part in parts}
+    plain = expression.xreplace(held) if held else expression
+    symbols = symbols_in(plain)
     moving = sorted((s for s in symbols if hasattr(s, "dot")), key=str)
     total = sp.S.Zero
     if t in symbols:
         # What moves is held while time itself passes: fields depend on it, too.
-        held = {s: sp.Dummy() for s in moving} if written_out(expression) <= LARGE else {}
-        passing = slope(expression.xreplace(held), t) if held else slope(expression, t)
-        total = passing.xreplace({d: s for s, d in held.items()}) if held else passing
+        fixed = {s: sp.Dummy() for s in moving} if written_out(plain) <= LARGE else {}
+        passing = slope(plain.xreplace(fixed), t) if fixed else slope(plain, t)
+        total = passing.xreplace({d: s for s, d in fixed.items()}) if fixed else passing
     for symbol in moving:
-        total += slope(expression, symbol) * symbol.dot
-    return total
+        total += slope(plain, symbol) * symbol.dot
+    for part, dummy in held.items():
+        total += slope(plain, dummy) * part.rate(along_time)
+    return total.xreplace({dummy: part for part, dummy in held.items()}) if held else total

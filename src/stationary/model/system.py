@@ -12,11 +12,12 @@ import sympy as sp
 from stationary.errors import StatementError, say
 from stationary.model import graphs
 from stationary.model.arrays import Array
-from stationary.model.checks import is_numbered, normalized
+from stationary.model.checks import is_numbered, is_unit, normalized
 from stationary.model.contents import contents
 from stationary.model.drawing import Part
 from stationary.model.each import Repeated
 from stationary.model.printing import as_latex, as_text
+from stationary.model.shared import opened
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
 
@@ -192,6 +193,8 @@ class System:
             return NotImplemented
         merged: dict[str, Any] = {k: getattr(self, k) + getattr(other, k) for k in ENERGIES}
         merged |= {k: self._terms(k) + other._terms(k) for k in TERMS}
+        # What keeps an orientation one is found anew.
+        merged["constraints"] = tuple(c for c in merged["constraints"] if not is_unit(c))
         own = {c.name for c in self.coordinates}
         new = (c for c in other.coordinates if c.name not in own)
         merged["coordinates"] = (*self.coordinates, *new)
@@ -248,8 +251,12 @@ def require(system: Any) -> None:
 
 
 def written_out(system: System) -> System:
-    """Return the same system with every repetition written out, coordinate by coordinate."""
-    kept = {f.name: getattr(system, f.name) for f in fields(system)}
+    """Return the same system with every repetition written out, coordinate by coordinate.
+
+    What its expressions share is written out, too, unless that is too long.
+    """
+    long = any(graphs.written_out(e) > graphs.LARGE for _, e in system.expressions())
+    kept = system.apply(lambda e: e if long else opened(e))
     for kind in ENERGIES:
         sums = contents(kept[kind]).sums
         kept[kind] = kept[kind].xreplace({r: r.doit() for r in sums})

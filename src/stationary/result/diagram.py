@@ -69,7 +69,10 @@ class Branch:
         """Return the multipliers along the branch, by name."""
         return Multipliers.of(self.lam, self.layout)
 
-    def __getitem__(self, key: Any) -> np.ndarray:
+    def __getitem__(self, key: Any) -> Any:
+        turned = self.layout.looked_up(key, self.q)
+        if turned is not None:
+            return turned
         if isinstance(key, str) and key == self.name or isinstance(key, Parameter):
             key = sp.Mul(1, Parameter(str(key)), evaluate=False)
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
@@ -119,6 +122,9 @@ class Special:
     frequency: float | None = None
 
     def __getitem__(self, key: Any) -> Any:
+        turned = self.layout.looked_up(key, self.q)
+        if turned is not None:
+            return turned
         places, _ = self.layout.resolve(key, "the key")
         value = self.q[places]
         return float(value) if np.ndim(value) == 0 else value

@@ -100,6 +100,11 @@ class Equilibrium(AbstractShown):
         return len(self.free)
 
     def __getitem__(self, key: Any) -> Any:
+        turned = self.graph.layout.looked_up(key, self.q)
+        if turned is not None:
+            return turned
+        if isinstance(key, (tuple, list)):
+            return np.array([self[k] for k in key])
         key = in_coordinates(self.system, key)
         if isinstance(key, sp.Expr) and not isinstance(key, sp.Symbol):
             return self._expression(from_dynamicsymbols(key))

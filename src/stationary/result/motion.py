@@ -16,6 +16,7 @@ from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import Kernel, numeric
 from stationary.model.arrays import Array
+from stationary.model.graphs import renamed
 from stationary.model.interpolation import in_coordinates
 from stationary.model.symbols import (
     Acceleration,
@@ -215,6 +216,9 @@ class Motion(AbstractShown):
     def __getitem__(self, key: Any) -> Any:
         if self.system.fields and isinstance(key, (sp.Basic, str)):
             key = in_coordinates(self.system, key)
+        turned = self.kernel.layout.looked_up(key, self.q, self.v)
+        if turned is not None:
+            return turned
         if isinstance(key, (Array, str)) or isinstance(key, (Coordinate, Velocity, Acceleration)):
             return self._named(key)
         if isinstance(key, (tuple, list)):
@@ -262,7 +266,7 @@ class Motion(AbstractShown):
                     )
                 )
         # Accelerations and inputs are known at the times of the motion alone: they enter as data.
-        f = self.kernel.expression(e.xreplace(swap), tuple(extra))
+        f = self.kernel.expression(renamed(e, swap), tuple(extra))  # pyright: ignore[reportArgumentType]
         data = np.array([extra[s] for s in extra]).reshape(len(extra), len(self.t))
         values = f(self.t[None, :], self.y.T, self.params, data)
         return np.broadcast_to(np.asarray(values).ravel(), (len(self.t),)).copy()

@@ -93,6 +93,9 @@ class State(Mapping):
         return found
 
     def __getitem__(self, key: Any) -> Any:
+        turned = self.graph.layout.looked_up(key, self.q, self.v)
+        if turned is not None:
+            return turned
         places, order = self.graph.layout.resolve(key, "the key")
         value = (self.q, self.v)[order][places]
         return float(value) if np.ndim(value) == 0 else value

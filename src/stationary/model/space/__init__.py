@@ -1,0 +1,1 @@
+"""Frames, orientations, bodies and joints in space."""

@@ -1,0 +1,190 @@
+"""Vectors and matrices of expressions in space, and what users may give for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stationary.errors import StatementError, say
+from stationary.model.contents import contents
+from stationary.model.shared import Shared
+from stationary.model.symbols import Coordinate, Parameter, Velocity, t
+from stationary.model.terms import Vector, expression, vector
+
+Matrix = tuple[Vector, Vector, Vector]
+
+#: The axes of a frame, by name.
+AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+IDENTITY: Matrix = tuple(tuple(map(sp.Integer, AXES[a])) for a in "xyz")  # pyright: ignore[reportAssignmentType]
+ZERO: Vector = (sp.S.Zero,) * 3
+
+# Rows of a rotation matrix that are given in this many digits are at right angles.
+_RIGHT = 1e-9
+
+
+def plain(e: Any) -> sp.Expr:
+    """Return an expression in which whole numbers are exact: then zeros and ones drop out."""
+    e = sp.S(e)
+    return sp.Integer(int(e)) if e.is_Float and e == int(e) else e
+
+
+def triple(value: Any, what: str) -> Vector:
+    """Take three expressions."""
+    made = vector(value, what)
+    if len(made) != 3:
+        raise StatementError(
+            say(f"{what} has three entries.", f"Found {len(made)}.", "Give (x, y, z).")
+        )
+    return tuple(map(plain, made))
+
+
+def place(value: Any, what: str) -> Vector:
+    """Take a point of space, or of the plane z = 0."""
+    made = vector(value, what)
+    if len(made) not in (2, 3):
+        raise StatementError(
+            say(
+                f"{what} has two or three entries.",
+                f"Found {len(made)}.",
+                "Give (x, y, z), or (x, y) in the plane.",
+            )
+        )
+    return (*map(plain, made), *[sp.S.Zero] * (3 - len(made)))
+
+
+def direction(value: Any, what: str) -> Vector:
+    """Take "x", "y", "z" or a vector; return it with length one."""
+    if isinstance(value, str):
+        if value not in AXES:
+            raise StatementError(
+                say(
+                    f"{what} is not known.",
+                    f"Found '{value}', expected 'x', 'y', 'z' or a vector.",
+                    "Give a name or (ax, ay, az).",
+                )
+            )
+        return tuple(map(sp.Integer, AXES[value]))
+    made = triple(value, what)
+    moving = [s for e in made for s in contents(e).symbols if moves(s)]
+    if moving:
+        raise StatementError(
+            say(
+                f"{what} moves.",
+                f"Found '{moving[0]}' in it, expected numbers and parameters.",
+                "Turn the frame first, and then about a fixed axis of it.",
+            )
+        )
+    size = sp.sqrt(sp.Add(*(e**2 for e in made)))
+    if size.is_zero or size == 0:
+        raise StatementError(
+            say(
+                f"{what} has length zero.",
+                f"Found ({', '.join(map(str, made))}), expected a direction.",
+                "Give a vector that points somewhere, as (0, 0, 1).",
+            )
+        )
+    return tuple(plain(e / size) for e in made)
+
+
+def moves(s: sp.Symbol) -> bool:
+    """Tell whether a symbol changes with time."""
+    return isinstance(s, (Coordinate, Velocity)) or s == t
+
+
+def known(e: sp.Expr) -> float | None:
+    """Return the value of an expression of numbers and of parameters with defaults."""
+    defaults = {s: s.default for s in e.free_symbols if isinstance(s, Parameter)}
+    if None in defaults.values() or e.free_symbols - set(defaults):
+        return None
+    return float(e.xreplace(defaults))  # pyright: ignore[reportArgumentType]
+
+
+def is_rotation(matrix: np.ndarray) -> bool:
+    """Tell whether a matrix of numbers turns."""
+    right = np.abs(matrix @ matrix.T - np.eye(3)).max() <= _RIGHT
+    return bool(right and np.linalg.det(matrix) > 0)
+
+
+def turning(value: Any, what: str) -> Matrix:
+    """Take a constant rotation: a matrix, or one of SciPy's rotations."""
+    made = value.as_matrix() if hasattr(value, "as_matrix") else value
+    try:
+        entries = np.array(made, dtype=float)
+    except (TypeError, ValueError):
+        entries = np.full((1, 1), np.nan)
+    if entries.shape != (3, 3) or not np.all(np.isfinite(entries)) or not is_rotation(entries):
+        raise StatementError(
+            say(
+                f"{what} is no rotation.",
+                f"Found {str(value)[:60]!r}; expected orthogonal rows of length one that make "
+                "a right-handed frame.",
+                "Give a 3 × 3 rotation matrix, a rotation of SciPy's, or an axis and an angle.",
+            )
+        )
+    return tuple(tuple(plain(sp.Float(x)) for x in row) for row in entries)  # pyright: ignore[reportReturnType]
+
+
+# -- algebra --------------------------------------------------------------------------------------
+
+
+def dot(a: Any, b: Any) -> sp.Expr:
+    """Return a·b."""
+    return sp.Add(*(x * y for x, y in zip(a, b)))
+
+
+def cross(a: Any, b: Any) -> Vector:
+    """Return a × b."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def add(a: Any, b: Any) -> Vector:
+    """Return a + b."""
+    return tuple(x + y for x, y in zip(a, b))
+
+
+def minus(a: Any, b: Any) -> Vector:
+    """Return a − b."""
+    return tuple(x - y for x, y in zip(a, b))
+
+
+def scale(k: Any, a: Any) -> Vector:
+    """Return k a."""
+    return tuple(k * x for x in a)
+
+
+def apply(matrix: Any, a: Any) -> Vector:
+    """Return the matrix times a."""
+    return tuple(dot(row, a) for row in matrix)
+
+
+def transposed(matrix: Any) -> Matrix:
+    """Return the transpose."""
+    return tuple(zip(*matrix))  # pyright: ignore[reportReturnType]
+
+
+def product(a: Any, b: Any) -> Matrix:
+    """Return a b, entries shared."""
+    return tuple(tuple(Shared(dot(row, column)) for column in zip(*b)) for row in a)  # pyright: ignore[reportReturnType]
+
+
+def across(axis: Vector) -> tuple[Vector, Vector]:
+    """Return two directions that make a right-handed frame with a given one as the last."""
+    sizes = [abs(known(e) or 0.0) for e in axis]
+    first = [sp.S.Zero] * 3
+    # The axis of the frame that is most nearly at a right angle begins.
+    first[sizes.index(min(sizes))] = sp.S.One
+    ahead = minus(first, scale(dot(first, axis), axis))
+    size = sp.sqrt(dot(ahead, ahead))
+    one = tuple(plain(e / size) for e in ahead)
+    return one, tuple(plain(e) for e in cross(axis, one))
+
+
+def angle_of(value: Any, what: str) -> sp.Expr:
+    """Take an angle."""
+    return plain(expression(value, what))
