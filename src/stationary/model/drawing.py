@@ -23,7 +23,7 @@ DRAWN: dict[str, int | None] = {
     "solid": 4,
 }
 
-_COUNTS = {2: "two", 4: "four"}
+_COUNTS = {None: "", 2: "two", 4: "four"}
 
 
 @dataclass(frozen=True)

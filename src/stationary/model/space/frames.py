@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sympy as sp
@@ -30,7 +30,7 @@ from stationary.model.symbols import rate
 from stationary.model.terms import Vector, vector
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Frame:
     """A frame: an origin and three axes, made from the ground by moves and turns.
 
@@ -58,10 +58,18 @@ class Frame:
     (0, 0, a.dot)
     """
 
-    origin: Vector = ZERO
-    matrix: Matrix = IDENTITY
-    omega: Vector = ZERO
-    drift: Vector = ZERO
+    origin: Vector
+    matrix: Matrix
+    omega: Vector
+    drift: Vector
+
+    def __init__(self):
+        self._set(ZERO, IDENTITY, ZERO, ZERO)
+
+    def _set(self, *values: Any) -> Frame:
+        for field, value in zip(fields(self), values):
+            object.__setattr__(self, field.name, value)
+        return self
 
     def move(self, by: Any) -> Frame:
         """Return a frame whose origin is moved, by a vector in the axes of this one."""
@@ -69,7 +77,7 @@ class Frame:
         along = apply(self.matrix, step)
         origin = tuple(Shared(x + y) for x, y in zip(self.origin, along))
         drift = add(add(self.drift, cross(self.omega, step)), rate(step))
-        return Frame(origin, self.matrix, self.omega, tuple(map(Speed, drift)))
+        return Frame()._set(origin, self.matrix, self.omega, tuple(map(Speed, drift)))
 
     def turn(self, about: Any, angle: Any = None) -> Frame:
         """Return a frame that is turned about the origin of this one.
@@ -124,7 +132,7 @@ class Frame:
         back = transposed(by)
         omega = tuple(Speed(e) for e in add(apply(back, self.omega), spin))
         drift = tuple(Speed(e) for e in apply(back, self.drift))
-        return Frame(self.origin, product(self.matrix, by), omega, drift)
+        return Frame()._set(self.origin, product(self.matrix, by), omega, drift)
 
     # -- what it shows ----------------------------------------------------------------------------
 
