@@ -14,6 +14,7 @@ GROUPS = {
     "lower": "Evaluating",
     "solve": "Answers",
     "result": "Results",
+    "many": "Many answers",
     "io": "Files",
     "plot": "Pictures",
     "errors": "Failure",
@@ -30,16 +31,18 @@ def reference() -> str:
         thing = getattr(st, name)
         module = getattr(thing, "__module__", "") or ""
         if module.startswith("stationary."):
-            found.setdefault(GROUPS[module.split(".")[1]], []).append(name)
+            room = module.split(".")[1]
+            found.setdefault(GROUPS.get(room, room.capitalize()), []).append(name)
         else:
             plain.append(name)
-    for group in GROUPS.values():
+    groups = dict.fromkeys([*GROUPS.values(), *found])
+    for group in groups:
         names = sorted(found.get(group, []), key=str.lower)
         if names:
             links = " · ".join(f"[{name}](#{name.lower()})" for name in names)
             lines += [f"**{group}**: {links}", ""]
     lines += [f"**Re-exported or plain symbols**: {', '.join(f'`{n}`' for n in sorted(plain))}", ""]
-    for group in GROUPS.values():
+    for group in groups:
         for name in sorted(found.get(group, []), key=str.lower):
             lines += [f"## {name}", "", *_entry(name, getattr(st, name)), ""]
     return "\n".join(lines)
