@@ -125,6 +125,8 @@ GLOSSARY = {
     "store": "where runs are written as they are computed",
     "chunk": "how many runs are computed together",
     "ranges": "between what samples are spread",
+    "run": "one of many, counted from zero",
+    "runs": "some of many, counted from zero",
     "seed": "what makes samples the same again",
     "mean": "mean of a range of values",
     "deviation": "standard deviation of a range of values",

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from stationary.many.keep import first, least, mean, most, values
     from stationary.many.run import sweep
     from stationary.many.runs import Runs
+    from stationary.many.store import open
     from stationary.model.slider import Pusher, slider
     from stationary.plot.style import look
     from stationary.result.diagram import Diagram
@@ -138,6 +139,7 @@ LATE = {
         "stationary.many.keep": "first least mean most values",
         "stationary.many.run": "sweep",
         "stationary.many.runs": "Runs",
+        "stationary.many.store": "open",
     }.items()
     for name in names.split()
 }
@@ -244,6 +246,7 @@ __all__ = [
     "newton",
     "norm",
     "normal",
+    "open",
     "parameters",
     "particle",
     "pi",

@@ -35,14 +35,6 @@ class Interrupted(Exception):
     """Raised where a run was stopped from the keyboard."""
 
 
-class Failed(Exception):
-    """Raised by a run that fails, where the first failure ends a sweep."""
-
-    def __init__(self, run: int, status: Status):
-        super().__init__(run, status)
-        self.run, self.status = run, status
-
-
 #: Ends of runs that are as they were asked for.
 _GOOD = ("done", "event")
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.many import crew
-from stationary.many.chunk import PENDING, Chunk, Failed, Interrupted
+from stationary.many.chunk import Chunk, Interrupted, one, stacked
 from stationary.many.design import as_design
 from stationary.many.engines import fastest
+from stationary.many.gathering import Gathering
 from stationary.many.keep import as_keeps, refuse_unknown
 from stationary.many.question import Question, as_question, as_verb, names_of
 from stationary.many.runs import Runs
+from stationary.many.store import Store, as_path, created, opened, require_storable
 from stationary.model.system import System, require
-from stationary.result.status import Status
 from stationary.solve.progress import Progress
 
 # Chunks that a sweep is cut into, and runs of a chunk, at most.
@@ -85,7 +86,7 @@ def sweep(
     >>> runs = st.sweep(st.simulate, pendulum, over={theta: [0.5, 1.0], l: [1.0, 4.0]},
     ...                 span=(0, 3), keep={"down": st.first(theta)})
     >>> runs["down"].round(4)
-    array([[0.5094, 1.0188],
+    array([[0.5095, 1.0189],
            [0.5348, 1.0696]])
     """
     require(system)
@@ -95,10 +96,67 @@ def sweep(
     refuse_unknown(keeps, names_of(system))
     engine, crowd = _placed(question, on)
     size = _size(chunk, len(design))
-    todo = [(k, min(k + size, len(design))) for k in range(0, len(design), size)]
-    runs = _Gathering(question, engine)
-    _walk(runs, crowd(question, engine, todo), throw)
-    return runs.runs()
+    kept = None if store is None else _stored(question, store, engine, size)
+    try:
+        return _answered(question, engine, crowd, size, kept, throw)
+    finally:
+        if kept is not None:
+            kept.close()
+
+
+def _stored(question: Question, path: Any, engine: str, size: int) -> Store:
+    """Return the store at a path; make it if there is none."""
+    place = as_path(path)
+    require_storable(question)
+    found = opened(place, question, engine)
+    if found is not None:
+        return found
+    return created(place, question, engine, size, _kinds(question))
+
+
+def _kinds(question: Question) -> dict[str, tuple[tuple[int, ...], Any]]:
+    """Return shape and type of what is kept of a run; a run that succeeds tells, if need be."""
+    made: dict[str, tuple[tuple[int, ...], Any]] = {
+        name: (keep.shape, np.dtype(float))
+        for name, keep in question.keeps.items()
+        if keep.shape is not None
+    }
+    if len(made) == len(question.keeps):
+        return made
+    for run in range(len(question.design)):
+        values, _ = one(question, run)
+        if values is not None:
+            rows = {name: stacked([value]) for name, value in values.items() if name not in made}
+            return made | {name: (r.shape[1:], r.dtype) for name, r in rows.items()}
+    return made | {n: ((), np.dtype(float)) for n in question.keeps if n not in made}
+
+
+def _answered(
+    question: Question, engine: str, crowd: Any, size: int, store: Store | None, throw: bool
+) -> Runs:
+    design = question.design
+    into = Gathering(question.verb, question.system.name or "", design, engine)
+    for name, keep in question.keeps.items():
+        if keep.shape is not None:
+            into.kept[name] = np.full((len(design), *keep.shape), np.nan)
+    size = size if store is None else store.chunk
+    there = set()
+    if store is not None:
+        for chunk in store.there():
+            into.add(chunk)
+            there.add(chunk.first)
+    todo = [(k, min(k + size, len(design))) for k in range(0, len(design), size) if k not in there]
+
+    def runs() -> Runs:
+        for name in question.keeps:
+            into.kept.setdefault(name, np.full(len(design), np.nan))
+        into.kept = {name: into.kept[name] for name in question.keeps}
+        facts = {} if store is None else {"seed": design.seed, "versions": store.facts["versions"]}
+        return into.runs(None if store is None else str(store.path), facts)
+
+    if todo:
+        _walk(into, question, crowd(question, engine, todo), store, throw, runs)
+    return runs()
 
 
 def _size(chunk: Any, count: int) -> int:
@@ -130,93 +188,45 @@ def _placed(question: Question, on: Any) -> tuple[str, Any]:
     return fastest(question), lambda q, e, todo: crew.on_cluster(q, e, todo, on)
 
 
-class _Gathering:
-    """What there is of a sweep, while it grows."""
-
-    def __init__(self, question: Question, engine: str):
-        self.question, self.engine = question, engine
-        self.count = len(question.design)
-        self.kept: dict[str, np.ndarray] = {}
-        self.words = np.zeros(self.count, dtype=np.int32)
-        self.said: dict[tuple[str, str], int] = {(str(PENDING), PENDING.message): 0}
-        self.done = 0
-
-    def add(self, chunk: Chunk) -> None:
-        """Put in what came out of some runs."""
-        for name, rows in chunk.kept.items():
-            self.kept[name] = _wider(self.kept.get(name), rows, self.count)
-            where = (slice(chunk.first, chunk.last), *(slice(0, n) for n in rows.shape[1:]))
-            self.kept[name][where] = rows
-        self.words[chunk.first : chunk.last] = [
-            self.said.setdefault((str(s), s.message), len(self.said)) for s in chunk.status
-        ]
-        self.done += len(chunk)
-
-    def runs(self) -> Runs:
-        """Return it as it is."""
-        for name, keep in self.question.keeps.items():
-            if name not in self.kept:
-                shape = keep.shape or ()
-                self.kept[name] = np.full((self.count, *shape), np.nan)
-        return Runs(
-            verb=self.question.verb,
-            name=self.question.system.name or "",
-            design=self.question.design,
-            kept={name: self.kept[name] for name in self.question.keeps},
-            words=self.words,
-            said=tuple(Status(*key) for key in self.said),
-            engine=self.engine,
-        )
-
-
-def _wider(old: np.ndarray | None, rows: np.ndarray, count: int) -> np.ndarray:
-    """Return room for all runs in which old and new ones fit."""
-    if rows.dtype == object or (old is not None and old.dtype == object):
-        made = np.empty(count, dtype=object)
-        if old is not None:
-            made[:] = list(old)
-        return made if old is None or old.dtype != object else old
-    if old is None:
-        return np.full((count, *rows.shape[1:]), np.nan, dtype=rows.dtype)
-    depth = max(old.ndim, rows.ndim)
-    shapes = [(*a.shape[1:], *[1] * (depth - a.ndim)) for a in (old, rows)]
-    shape = tuple(int(n) for n in np.max(shapes, axis=0)) if depth > 1 else ()
-    kind = np.result_type(old.dtype, rows.dtype)
-    if old.shape[1:] == shape and old.dtype == kind:
-        return old
-    made = np.full((count, *shape), np.nan, dtype=kind)
-    if old.ndim == depth:
-        made[tuple(slice(0, n) for n in old.shape)] = old
-    return made
-
-
-def _walk(into: _Gathering, chunks: Iterable[Chunk], throw: bool) -> None:
+def _walk(
+    into: Gathering,
+    question: Question,
+    chunks: Iterable[Chunk],
+    store: Store | None,
+    throw: bool,
+    runs: Callable[[], Runs],
+) -> None:
     """Gather chunks as they come; the keyboard ends it, what there is stays."""
-    question = into.question
     progress = Progress(f"{question.verb} {question.system.name or ''}".strip())
     began, before = time.monotonic(), into.done
     coming = iter(chunks)
     try:
         with progress.alone():
             for chunk in coming:
+                if store is not None:
+                    store.write(chunk)
                 into.add(chunk)
                 rate = (into.done - before) / max(time.monotonic() - began, 1e-9)
                 progress.show(into.done / into.count, f"{rate:,.3g} runs/s")
                 if throw:
-                    _refuse_failures(into, chunk)
+                    _refuse_failures(question, chunk, runs)
     except (KeyboardInterrupt, Interrupted):
         pass
+    except DidNotConverge as error:
+        error.solution = error.solution or runs()
+        raise
     finally:
-        if isinstance(coming, Iterator) and hasattr(coming, "close"):
-            coming.close()  # pyright: ignore[reportAttributeAccessIssue]
+        close = getattr(coming, "close", None)
+        if close is not None:
+            close()
         progress.close()
 
 
-def _refuse_failures(into: _Gathering, chunk: Chunk) -> None:
+def _refuse_failures(question: Question, chunk: Chunk, runs: Callable[[], Runs]) -> None:
     for i, status in enumerate(chunk.status):
         if status not in ("done", "event"):
             run = chunk.first + i
-            values = into.question.design.values(run)
+            values = question.design.values(run)
             where = ", ".join(f"{name} = {str(value)[:30]}" for name, value in values)
             raise DidNotConverge(
                 say(
@@ -225,8 +235,5 @@ def _refuse_failures(into: _Gathering, chunk: Chunk) -> None:
                     "What there is, is error.solution; throw=False goes on past failures.",
                 ),
                 status=str(status),
-                solution=into.runs(),
-            ) from None
-
-
-__all__ = ["Failed", "sweep"]
+                solution=runs(),
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stationary.lower.engines.heyoka import reproducible
 from stationary.many.chunk import Chunk, gathered, one
 from stationary.many.question import Question
 
@@ -13,4 +14,5 @@ def refuses(question: Question) -> str | None:
 
 def compute(question: Question, first: int, last: int) -> Chunk:
     """Ask run after run."""
-    return gathered(question, first, [one(question, run) for run in range(first, last)])
+    with reproducible():
+        return gathered(question, first, [one(question, run) for run in range(first, last)])

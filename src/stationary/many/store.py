@@ -1,0 +1,409 @@
+"""Runs on disk: a Zarr group that grows chunk by chunk, and survives whatever happens to a process.
+
+A chunk is there when its record is: a small file, put in place in one act after all arrays of the
+chunk were written, with a checksum of each. Whatever has no record, or another checksum, is
+computed again. The folder of a store is locked by who writes it; the system takes the lock away
+when a process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import json
+import os
+import shutil
+import uuid
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import DidNotConverge, MissingExtra, StatementError, say
+from stationary.many.chunk import Chunk
+from stationary.many.design import Axis, Design
+from stationary.many.gathering import Gathering
+from stationary.many.question import Question
+from stationary.many.runs import Runs
+from stationary.many.statement import digest, keeps_objects, parts, versions
+from stationary.result.status import Status
+
+_FORMAT = 1
+_RECORDS = ".done"
+_ATTRIBUTE = "stationary runs"
+
+
+def _zarr() -> Any:
+    try:
+        import zarr  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise MissingExtra(
+            say(
+                "stores of runs need zarr.",
+                "It is not installed.",
+                "Run: pip install 'stationary[store]'",
+            )
+        ) from None
+    return zarr
+
+
+class Store:
+    """A store that this process writes."""
+
+    def __init__(self, path: Path, handle: int, group: Any):
+        self.path, self._handle, self._group = path, handle, group
+        self.facts: dict[str, Any] = json.loads(group.attrs[_ATTRIBUTE])
+
+    @property
+    def chunk(self) -> int:
+        """Number of runs of a chunk."""
+        return self.facts["chunk"]
+
+    @property
+    def engine(self) -> str:
+        """What computes it."""
+        return self.facts["engine"]
+
+    def there(self) -> Iterator[Chunk]:
+        """Yield the chunks that are there and whole; forget the others."""
+        for k in range(-(-self.facts["runs"] // self.chunk)):
+            made = _read(self.path, self._group, self.facts, k)
+            if made is not None:
+                yield made
+            else:
+                _record(self.path, k).unlink(missing_ok=True)
+
+    def write(self, chunk: Chunk) -> None:
+        """Write a chunk, and then its record."""
+        k = chunk.first // self.chunk
+        try:
+            # A chunk without a number in it is a file like the others.
+            with _zarr().config.set({"array.write_empty_chunks": True}):
+                self._write(k, chunk)
+        except OSError as error:
+            raise DidNotConverge(
+                say(
+                    f"the store '{self.path}' cannot be written.",
+                    f"Found {error.strerror or error}; the chunks before it are safe.",
+                    "Make room and call again: it goes on where it stopped.",
+                ),
+                status="store",
+            ) from error
+
+    def _write(self, k: int, chunk: Chunk) -> None:
+        said: dict[tuple[str, str], int] = {}
+        codes = [said.setdefault((str(s), s.message), len(said)) for s in chunk.status]
+        for name, values in chunk.kept.items():
+            array = self._group[f"kept/{name}"]
+            array[chunk.first : chunk.last] = _fitting(values, array, said, codes)
+        self._group["status"][chunk.first : chunk.last] = np.array(codes, dtype=np.uint16)
+        files = {}
+        for name in [*(f"kept/{name}" for name in chunk.kept), "status"]:
+            file = _chunk_file(self.path / name, self._group[name].ndim, k)
+            files[name] = zlib.crc32(file.read_bytes())
+        record = _record(self.path, k)
+        made = {"files": files, "said": [list(key) for key in said]}
+        _at_once(record, json.dumps(made, sort_keys=True).encode())
+
+    def close(self) -> None:
+        """Give the lock back."""
+        os.close(self._handle)
+
+
+def _fitting(values: np.ndarray, array: Any, said: dict, codes: list) -> np.ndarray:
+    """Return values in the shape of an array; what has no room there is a failure, told so."""
+    shape = tuple(array.shape[1:])
+    if values.shape[1:] == shape and values.dtype.kind != "c":
+        return values
+    if values.dtype.kind == "c" and np.dtype(array.dtype).kind != "c":
+        values = np.where(np.imag(values) == 0, np.real(values), np.nan)
+    made = np.full((len(values), *shape), np.nan, dtype=array.dtype)
+    if values.ndim - 1 == len(shape):
+        inside = tuple(slice(0, min(a, b)) for a, b in zip(values.shape[1:], shape))
+        made[(slice(None), *inside)] = values[(slice(None), *inside)]
+    for i, row in enumerate(values):
+        if np.isfinite(row).sum() > np.isfinite(made[i]).sum():
+            message = f"kept an array of shape {row.shape}; the store has room for {shape}"
+            codes[i] = said.setdefault(("too large", message), len(said))
+            made[i] = np.nan
+    return made
+
+
+def _chunk_file(folder: Path, axes: int, k: int) -> Path:
+    return folder.joinpath("c", str(k), *["0"] * (axes - 1))
+
+
+def _record(path: Path, k: int) -> Path:
+    return path / _RECORDS / f"{k:09d}.json"
+
+
+def _at_once(path: Path, content: bytes) -> None:
+    """Write a file so that it is there as a whole, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
+    with builtins.open(aside, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
+
+
+def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None:
+    """Return a chunk if it is there and whole."""
+    first = k * facts["chunk"]
+    last = min(first + facts["chunk"], facts["runs"])
+    try:
+        record = json.loads(_record(path, k).read_bytes())
+        for name, told in record["files"].items():
+            file = _chunk_file(path / name, group[name].ndim, k)
+            if zlib.crc32(file.read_bytes()) != told:
+                return None
+        kept = {name: np.asarray(group[f"kept/{name}"][first:last]) for name in facts["keeps"]}
+        said = [Status(*pair) for pair in record["said"]]
+        codes = np.asarray(group["status"][first:last])
+        return Chunk(first, last, kept, [said[c] for c in codes.tolist()])
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+# -- making, finding and locking ------------------------------------------------------------------
+
+
+def _lock(path: Path) -> int:
+    """Lock a folder against other writers; return the handle that holds the lock."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        import fcntl
+    except ImportError:
+        # Where folders cannot be locked, nobody is refused.
+        return handle
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise StatementError(
+            say(
+                f"the store '{path}' is being written by another process.",
+                "Found it locked.",
+                "Wait for the other one, or give another store; st.open reads what there is.",
+            )
+        ) from None
+    return handle
+
+
+def as_path(store: Any) -> Path:
+    """Take where runs are stored."""
+    if not isinstance(store, (str, Path)) or not str(store):
+        raise StatementError(
+            say(
+                "store is not a path.",
+                f"Found {type(store).__name__}: {str(store)[:60]}.",
+                'Write store="runs.zarr".',
+            )
+        )
+    return Path(store)
+
+
+def require_storable(question: Question) -> None:
+    """Refuse what a store cannot hold."""
+    _zarr()
+    whole = keeps_objects(question)
+    if whole:
+        raise StatementError(
+            say(
+                f"'{whole[0]}' keeps whole results, which a store cannot hold.",
+                "Expected numbers.",
+                "Name what is wanted of them, or leave the store out.",
+            )
+        )
+
+
+def opened(path: Path, question: Question, engine: str | None) -> Store | None:
+    """Return the store at a path, locked, if there is one; refuse one of another statement."""
+    _tidy(path)
+    if not path.exists():
+        return None
+    _facts(path)
+    handle = _lock(path)
+    try:
+        for leftover in path.rglob("*.partial"):
+            leftover.unlink(missing_ok=True)
+        made = Store(path, handle, _zarr().open_group(path, mode="r+"))
+        _require_same(path, made.facts, parts(question), engine)
+    except BaseException:
+        os.close(handle)
+        raise
+    return made
+
+
+def created(
+    path: Path, question: Question, engine: str, chunk: int, kinds: dict[str, tuple]
+) -> Store:
+    """Make a store, in one act; `kinds` are shape and type of what is kept of a run."""
+    zarr = _zarr()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
+    aside.mkdir()
+    handle = _lock(aside)
+    try:
+        design, count = question.design, len(question.design)
+        group = zarr.create_group(aside)
+        said = parts(question)
+        facts = {
+            "format": _FORMAT, "verb": question.verb, "system": question.system.name or "",
+            "runs": count, "chunk": chunk, "engine": engine, "keeps": list(question.keeps),
+            "kind": design.kind, "seed": design.seed, "versions": versions(),
+            "axes": [[axis.name, [_column(v) for _, v in axis.columns],
+                      [n for n, _ in axis.columns]] for axis in design.axes],
+            "statement": {name: text[:300] for name, text in said.items()},
+            "digests": {name: digest(text) for name, text in said.items()},
+        }  # fmt: skip
+        group.attrs[_ATTRIBUTE] = json.dumps(facts)
+        whole = {"config": {"write_empty_chunks": True}}
+        for k, axis in enumerate(design.axes):
+            for j, (_, values) in enumerate(axis.columns):
+                if isinstance(values, np.ndarray):
+                    array = group.create_array(
+                        f"over/{k}/{j}", shape=values.shape, dtype=values.dtype, **whole
+                    )
+                    array[...] = values
+        for name, (shape, kind) in kinds.items():
+            group.create_array(
+                f"kept/{name}", shape=(count, *shape), chunks=(chunk, *(max(n, 1) for n in shape)),
+                dtype=kind, fill_value=np.nan, **whole,
+            )  # fmt: skip
+        group.create_array("status", shape=(count,), chunks=(chunk,), dtype="uint16", **whole)
+        (aside / _RECORDS).mkdir()
+        try:
+            os.rename(aside, path)
+        except OSError:
+            raise StatementError(
+                say(
+                    f"the store '{path}' was made by another process just now.",
+                    "Found it there.",
+                    "Wait for the other one, or give another store.",
+                )
+            ) from None
+        return Store(path, handle, zarr.open_group(path, mode="r+"))
+    except BaseException as error:
+        os.close(handle)
+        shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise DidNotConverge(
+                say(
+                    f"the store '{path}' cannot be made.",
+                    f"Found {error.strerror or error}.",
+                    "Check that there is room, and that the folder may be written.",
+                ),
+                status="store",
+            ) from error
+        raise
+
+
+def _column(values: Any) -> list[str] | None:
+    """Return values that are no array as text."""
+    return None if isinstance(values, np.ndarray) else [str(v) for v in values]
+
+
+def _tidy(path: Path) -> None:
+    """Take away what a process left that died while it made the store."""
+    for leftover in path.parent.glob(f".{path.name}.*.new"):
+        with contextlib.suppress(StatementError, OSError):
+            os.close(_lock(leftover))
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """Return what a store says of itself; refuse what is no store of runs."""
+    try:
+        if not path.is_dir():
+            raise ValueError("a file" if path.exists() else "nothing")
+        group = _zarr().open_group(path, mode="r")
+        facts = json.loads(group.attrs[_ATTRIBUTE])
+        if facts["format"] != _FORMAT:
+            raise ValueError(f"format {facts['format']}, expected {_FORMAT}")
+        return facts
+    except MissingExtra:
+        raise
+    except Exception as cause:  # Whatever a foreign folder does to the library that reads it.
+        inside = sorted(p.name for p in path.iterdir())[:5] if path.is_dir() else []
+        found = f"a folder with {', '.join(inside) or 'nothing'}" if path.is_dir() else str(cause)
+        raise StatementError(
+            say(
+                f"'{path}' is no store of runs.",
+                f"Found {found}.",
+                "Give another path, or take away what is there.",
+            )
+        ) from None
+
+
+def _require_same(path: Path, facts: dict, said: dict[str, str], engine: str | None) -> None:
+    """Refuse a store of another statement, and name what is another."""
+    other = facts["digests"]
+    for name in [*said, *(n for n in other if n not in said)]:
+        mine = said.get(name)
+        if mine is None or other.get(name) != digest(mine):
+            found = facts["statement"].get(name, "nothing of that name")
+            raise StatementError(
+                say(
+                    f"the store '{path}' holds another statement: {name} differs.",
+                    f"Found {found[:120]}; expected {(mine or 'nothing of that name')[:120]}.",
+                    "Give another store, or ask what this one was made for; st.open reads it.",
+                )
+            )
+    if engine is not None and engine != facts["engine"]:
+        raise StatementError(
+            say(
+                f"the store '{path}' was begun on another engine.",
+                f"Found '{facts['engine']}', expected '{engine}': digits would differ.",
+                "Leave `on` out, or give another store.",
+            )
+        )
+
+
+def open(path: Any) -> Runs:
+    """Read runs from a store, whether or not all are there, without the program that wrote it.
+
+    Parameters
+    ----------
+    path : str
+        The store, as it was given to `sweep`.
+
+    Returns
+    -------
+    Runs
+        Those not there yet are not a number, with the status "pending".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> x, k = st.coordinates("x"), st.parameters(k=1.0)
+    >>> spring = st.System(potential=k * x**2 / 2, work=2 * x)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     runs = st.sweep(st.statics, spring, over={k: [1.0, 4.0]}, store=folder + "/runs.zarr")
+    ...     st.open(folder + "/runs.zarr")["x"]
+    array([2. , 0.5])
+    """
+    place = as_path(path)
+    facts = _facts(place)
+    group = _zarr().open_group(place, mode="r")
+    axes = tuple(
+        Axis(name, tuple(
+            (column, np.asarray(group[f"over/{k}/{j}"][...]) if texts[j] is None else texts[j])
+            for j, column in enumerate(columns)
+        ))
+        for k, (name, texts, columns) in enumerate(facts["axes"])
+    )  # fmt: skip
+    design = Design(axes, facts["kind"], facts["seed"])
+    runs = Gathering(facts["verb"], facts["system"], design, facts["engine"])
+    for name in facts["keeps"]:
+        array = group[f"kept/{name}"]
+        runs.kept[name] = np.full(array.shape, np.nan, dtype=array.dtype)
+    for k in range(-(-facts["runs"] // facts["chunk"])):
+        chunk = _read(place, group, facts, k)
+        if chunk is not None:
+            runs.add(chunk)
+    more = {"seed": facts["seed"], "versions": facts["versions"], "statement": facts["statement"]}
+    return runs.runs(str(place), more)
