@@ -32,9 +32,7 @@ def rested(path, **more):
 
 def content(path):
     """Return every file of a store, by name."""
-    return {
-        str(p.relative_to(path)): p.read_bytes() for p in Path(path).rglob("*") if p.is_file()
-    }
+    return {str(p.relative_to(path)): p.read_bytes() for p in Path(path).rglob("*") if p.is_file()}
 
 
 class Stop(BaseException):
