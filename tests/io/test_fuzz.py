@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -233,6 +234,25 @@ def test_a_chain_of_definitions_moves_and_is_not_written_out():
     for question in ("check", "equations"):
         with pytest.raises(st.DerivationError, match="too large to be read"):
             model.ask(question)
+    # Each definition has two of the one before it, and three parts more.
+    assert f"({6 * 2.0**60:.3g} terms and factors)" in model.system._repr_latex_()
+    with pytest.raises(st.StatementError, match="an expression so large cannot be written"):
+        st.save(model)
+
+
+def test_a_derivation_that_nobody_reads_is_not_written_down():
+    q = st.coordinates("q1 q2 q3 q4")
+    place, angle = sp.zeros(2, 1), sp.S.Zero
+    kinetic = sp.S.Zero
+    for a in q:
+        angle += a * (1 + a)
+        place += sp.Matrix([sp.cos(angle), sp.sin(angle)])
+        speed = place.jacobian(q) * sp.Matrix([a.dot for a in q])
+        kinetic += (speed.T * speed)[0] / 2
+    eq = st.equations(st.System(kinetic=kinetic, potential=9.81 * place[1]))
+    assert not eq.simplified
+    text = eq.explain()
+    assert "They are too long to be written down." in text and len(text) < 60_000
 
 
 @pytest.mark.parametrize(

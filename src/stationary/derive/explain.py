@@ -86,6 +86,8 @@ class _Blackboard:
     def _kinetic(self) -> sp.Expr:
         """Return T by the entries of M, which are tidy: what is derived from it is nearly so."""
         T, v = self.system.kinetic, self.eq.velocities
+        if not self.eq.simplified:
+            return T
         M = self.eq.M.applyfunc(lambda e: sp.nsimplify(e, rational=True))
         if M.free_symbols & set(v):
             return T
@@ -111,9 +113,10 @@ class _Blackboard:
         return "Energies and the Lagrangian", [block(*rows), block(lagrangian)]
 
     def derivatives(self) -> Step:
-        return "Partial derivatives and their rates", [
-            self._derivatives_by(i, c) for i, c in enumerate(self.q)
-        ]
+        heading = "Partial derivatives and their rates"
+        if not self.eq.simplified:
+            return heading, ["They are too long to be written down."]
+        return heading, [self._derivatives_by(i, c) for i, c in enumerate(self.q)]
 
     def _derivatives_by(self, i: int, c: Coordinate) -> str:
         s, eq = self.system, self.eq
@@ -187,7 +190,9 @@ class _Blackboard:
         return "Lagrange's equations, collected", [block(law), self.eq._repr_latex_()]
 
     def constraint_rates(self) -> Step:
-        body = []
+        heading, body = "Rates of the constraints, which fix the multipliers", []
+        if not self.eq.simplified:
+            return heading, ["They are too long to be written down."] if self.eq.lam else []
         for k, (term, e) in enumerate(conditions(self.system)):
             if any(isinstance(s, Input) for s in e.free_symbols):
                 body.append(f"'{term.name}' holds an input, whose rates are not known here.")
@@ -196,11 +201,11 @@ class _Blackboard:
             pull = zip(self.eq.A.row(k), self.eq.accelerations)
             found = [*pull, *terms(self.tidy(still(once, self.q)))]
             body.append(block(rule, f"&= {written(found)} = 0"))
-        return "Rates of the constraints, which fix the multipliers", body
+        return heading, body
 
     def multipliers(self) -> Step:
         heading = "The multipliers in closed form"
-        if not is_small(self.eq):
+        if not is_small(self.eq) or not self.eq.simplified:
             return heading, []
         try:
             found = self.eq.multipliers

@@ -23,6 +23,7 @@ from stationary.derive.readable import (
     written,
 )
 from stationary.errors import DerivationError, say
+from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.each import Repeated
@@ -272,6 +273,14 @@ def readable(system: System) -> System:
             "Found no coordinate in its energies and terms.",
             "State them with st.coordinates.",
         )
+    for label, e in system.expressions():
+        if (size := graphs.written_out(e)) > graphs.LARGE:
+            refuse(
+                f"the statement is too large to be read: its {label} is.",
+                f"Found {size:.3g} terms and factors with definitions put in, expected at most "
+                f"{graphs.LARGE}.",
+                "Ask for numbers, as by simulate or statics; they need no such form.",
+            )
     repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
         isinstance(term, Repeated) for kind in TERMS for term in getattr(system, kind)
     )

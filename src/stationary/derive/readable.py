@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from stationary.derive.effort import LONGEST, affordable, is_long, operations
+from stationary.model.graphs import nodes
 from stationary.model.symbols import Parameter
 from stationary.model.system import System
 
@@ -192,12 +193,20 @@ def in_fractions(system: System) -> tuple[System, Callable[[Any], sp.Expr]]:
 
 
 def _in_decimals(e: Any) -> sp.Expr:
-    if e.is_Rational:
-        ends = set(sp.factorint(e.q)) <= {2, 5}
-        return sp.Float(float(e)) if ends and not e.is_Integer else e
-    if e.is_Pow:
-        return e.func(_in_decimals(e.base), e.exp)
-    return e.func(*(_in_decimals(a) for a in e.args)) if e.args else e
+    decimals: dict[Any, Any] = {}
+    for node in nodes(e):
+        if node.is_Rational:
+            # Factors of two are a bit pattern: numbers of hundreds of digits end here, too.
+            rest = node.q >> ((node.q & -node.q).bit_length() - 1)
+            while rest % 5 == 0:
+                rest //= 5
+            ends = rest == 1 and not node.is_Integer
+            decimals[node] = sp.Float(float(node)) if ends else node
+        elif node.is_Pow:
+            decimals[node] = node.func(decimals[node.base], node.exp)
+        else:
+            decimals[node] = node.func(*(decimals[a] for a in node.args)) if node.args else node
+    return decimals[e]
 
 
 # -- writing ------------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from stationary.errors import DerivationError, DidNotConverge, StatementError, say, unknown
+from stationary.errors import DidNotConverge, StatementError, say, unknown
 from stationary.model.contents import contents
-from stationary.model.graphs import LARGE, written_out
 from stationary.model.symbols import Parameter
 
 if TYPE_CHECKING:
@@ -72,33 +71,15 @@ def still(model: Model) -> dict[str, Any]:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def _refuse_large(model: Model) -> None:
-    """Refuse to derive symbolically what nobody could read: its graph serves numbers alone."""
-    for label, e in model.system.expressions():
-        size = written_out(e)
-        if size > LARGE:
-            raise DerivationError(
-                say(
-                    f"the statement is too large to be read: its {label} is.",
-                    f"Found {size:.3g} terms and factors with definitions put in, expected at most "
-                    f"{LARGE}.",
-                    "Ask for numbers, as by simulate or statics; they need no such form.",
-                )
-            )
-
-
 def _equations(model: Model, asked: dict[str, Any]) -> Any:
     from stationary.derive.principle import equations
 
-    if model.continuum is None:
-        _refuse_large(model)
     return equations(model.system if model.continuum is None else model.continuum, **asked)
 
 
 def _check(model: Model, asked: dict[str, Any]) -> Any:
     from stationary.derive.check import check
 
-    _refuse_large(model)
     return check(model.system, **asked)
 
 

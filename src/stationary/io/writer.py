@@ -24,6 +24,7 @@ from stationary.model.checks import PREFIX
 from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part
 from stationary.model.each import Each, Repeated, Slot, Table
+from stationary.model.graphs import LARGE, written_out
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
 
@@ -368,6 +369,9 @@ class _Writer:
     # -- values ---------------------------------------------------------------------------------
 
     def expression(self, e: sp.Expr) -> str:
+        if (size := written_out(e)) > LARGE:
+            _refuse("an expression so large", f"Found {size:.3g} terms and factors written out, "
+                    f"expected at most {LARGE}.")  # fmt: skip
         return _Printer(self.slots).doprint(e).replace("**", "^")
 
     def _several(self, entries: tuple) -> Any:

@@ -8,6 +8,7 @@ import sympy as sp
 
 from stationary.model.arrays import Array
 from stationary.model.each import Repeated
+from stationary.model.graphs import LARGE, written_out
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian, text
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ def as_latex(system: System) -> str:
     return aligned(rows_of(system))
 
 
+def latex(e: sp.Basic) -> str:
+    """Write an expression, or its size if nobody could read it."""
+    size = written_out(e)
+    return sp.latex(e) if size <= LARGE else rf"\text{{({size:.3g} terms and factors)}}"
+
+
 def aligned(rows: list[str]) -> str:
     """Write rows below each other, aligned at their ``&``."""
     return r"$$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$$"
@@ -51,7 +58,7 @@ def aligned(rows: list[str]) -> str:
 
 def rows_of(system: System) -> list[str]:
     """Write what a system states, a row each."""
-    rows = [rf"{SYMBOLS[k]} &= {sp.latex(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    rows = [rf"{SYMBOLS[k]} &= {latex(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
     for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
         rows += [_term(term) for term in getattr(system, kind)]
     return rows
@@ -59,7 +66,7 @@ def rows_of(system: System) -> list[str]:
 
 def varied(e: sp.Expr) -> sp.Symbol:
     """Return what is written as the variation of an expression."""
-    return _Varied(rf"\delta\left({sp.latex(e)}\right)")
+    return _Varied(rf"\delta\left({latex(e)}\right)")
 
 
 class _Varied(sp.Symbol):
@@ -77,28 +84,28 @@ def _term(term) -> str:
         return _term(term.term) + rf",\quad i = 0,\dots,{term.table.rows - 1}"
     if isinstance(term, Load):
         return r"\delta W &= " + " + ".join(
-            rf"{_factor(f)}\,\delta\left({sp.latex(on)}\right)"
+            rf"{_factor(f)}\,\delta\left({latex(on)}\right)"
             for f, on in zip(term.force, term.on)
         )
     if isinstance(term, Friction):
-        return rf"\text{{friction}} &\le {sp.latex(term.limit)}\ \text{{against}}\ {_rate(term.on)}"
+        return rf"\text{{friction}} &\le {latex(term.limit)}\ \text{{against}}\ {_rate(term.on)}"
     if isinstance(term, Drag):
-        size = rf"{sp.latex(term.eta)}\,|v|^{{{sp.latex(term.power)}}}"
+        size = rf"{latex(term.eta)}\,|v|^{{{latex(term.power)}}}"
         return rf"\text{{drag}} &= {size}\ \text{{against}}\ v = {_rate(term.on)}"
     if isinstance(term, Constraint):
         return rf"{_vector(term.R)} &= 0"
     if isinstance(term, Pfaffian):
         return rf"{_vector(term.expr)} &= 0"
     assert isinstance(term, Contact)
-    return rf"{sp.latex(term.gap)} &\ge 0"
+    return rf"{latex(term.gap)} &\ge 0"
 
 
 def _factor(e: sp.Expr) -> str:
-    return rf"\left({sp.latex(e)}\right)" if e.is_Add else sp.latex(e)
+    return rf"\left({latex(e)}\right)" if e.is_Add else latex(e)
 
 
 def _vector(entries: tuple[sp.Expr, ...]) -> str:
-    inside = r",\; ".join(sp.latex(e) for e in entries)
+    inside = r",\; ".join(latex(e) for e in entries)
     return inside if len(entries) == 1 else rf"\left({inside}\right)"
 
 
