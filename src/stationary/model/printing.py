@@ -84,8 +84,7 @@ def _term(term) -> str:
         return _term(term.term) + rf",\quad i = 0,\dots,{term.table.rows - 1}"
     if isinstance(term, Load):
         return r"\delta W &= " + " + ".join(
-            rf"{_factor(f)}\,\delta\left({latex(on)}\right)"
-            for f, on in zip(term.force, term.on)
+            rf"{_factor(f)}\,\delta\left({latex(on)}\right)" for f, on in zip(term.force, term.on)
         )
     if isinstance(term, Friction):
         return rf"\text{{friction}} &\le {latex(term.limit)}\ \text{{against}}\ {_rate(term.on)}"
