@@ -17,6 +17,13 @@ from benchmarks.worker import measure, now, say
 SIZES = (100, 1000, 10_000)
 POINTS, LINKS = 1000, 1000
 RATE, ROPE = 1e-3, 50e-3
+# Motions over time in a warm process, and what each may take.
+OVER_TIME = {
+    "feet": ("five feet pushed by a rough finger", 50e-3),
+    "card": (f"a card of {POINTS} points pushed by a rough finger over 50 mm", 1.0),
+    "push": ("one rough push without a guess", 2e-3),
+    "spring": ("a block behind a spring, 201 points", 50e-3),
+}
 
 ROWS = {
     "ours": "stationary, along a pushed trajectory",
@@ -77,7 +84,20 @@ def sections(sizes: Sequence[int]) -> tuple[list[Table], list[Goal]]:
                 Goal(f"sliding: a rope of {LINKS} links", f"< {duration(ROPE)}",
                      duration(took["again"]), took["again"] < ROPE)
             )  # fmt: skip
-    return [table, rope], goals
+    over_time = Table("sliding: motions over time", ["motion", "first", "again"])
+    with tempfile.TemporaryDirectory() as folder:
+        lines, failure = measure(["benchmarks.sliding", "motions", "3"], Path(folder), 300.0)
+    if failure:
+        over_time.failed = True
+        over_time.remarks.append(failure)
+    else:
+        for key, (what, wanted) in OVER_TIME.items():
+            first, again = lines[-1][key]
+            over_time.add(what, duration(first), duration(again))
+            goals.append(
+                Goal(f"sliding: {what}", f"< {duration(wanted)}", duration(again), again < wanted)
+            )
+    return [table, rope, over_time], goals
 
 
 def median(act: Callable[[], Any], times: int) -> tuple[float, Any]:
@@ -200,5 +220,34 @@ def rope(size: str) -> None:
     say(**took)
 
 
+def motions(times: str) -> None:
+    """Measure motions over time, the first time and again."""
+    import stationary as st
+
+    feet = [(-0.9, -0.4), (0.9, -0.4), (0.9, 0.4), (-0.9, 0.4), (0, 0.1)]
+    points = np.random.default_rng(0).uniform(-1, 1, (POINTS, 2)) * [0.0425, 0.027]
+    finger = {"edge": ((-1, -0.5), (1, -0.5)), "friction": 0.3}
+    late = st.Pusher(point=(0.5 + 0.3 * st.t, st.t - 0.55), **finger)
+    there = st.Pusher(point=(0.5 + 0.3 * st.t, st.t - 0.5), **finger)
+    edge = ((-0.0425, -0.027), (0.0425, -0.027))
+    along = st.Pusher(point=(0.01, st.t - 0.027), edge=edge, friction=0.3)
+    weights = [0.2, 0.3, 0.1, 0.25, 0.15]
+    part = st.slider(points=feet, weights=weights, pusher=late)
+    touched = st.slider(points=feet, weights=weights, pusher=there)
+    card = st.slider(points=points, weights=1 / POINTS, pusher=along)
+    x = st.coordinates("x")
+    block = st.System(potential=50 * (x - st.sin(st.t)) ** 2, friction=[st.Friction(30.0, on=x)])
+    asked: dict[str, Callable[[], Any]] = {
+        "feet": lambda: st.quasistatics(part, span=(0, 0.5), points=41),
+        "card": lambda: st.quasistatics(card, span=(0, 0.05), points=50),
+        "push": lambda: st.minimum_power(touched),
+        "spring": lambda: st.quasistatics(block, span=(0, 4 * np.pi), points=201),
+    }
+    took = {}
+    for key, act in asked.items():
+        took[key] = median(act, 1)[0], median(act, int(times))[0]
+    say(**took)
+
+
 if __name__ == "__main__":
-    {"part": part, "rope": rope}[sys.argv[1]](sys.argv[2])
+    {"part": part, "rope": rope, "motions": motions}[sys.argv[1]](sys.argv[2])

@@ -84,7 +84,7 @@ class Pusher:
             slip = along[0] * ahead[0] + along[1] * ahead[1]
             # Past either end there is no edge to touch; at the very end there still is.
             past = (slip - long * (1 + _END), -slip - long * _END)
-            gap = sp.Max(along[1] * ahead[0] - along[0] * ahead[1], *past)
+            gap = sp.Max(along[1] * ahead[0] - along[0] * ahead[1], *past, evaluate=False)
         else:
             way = self.normal
             if way is not None:

@@ -12,7 +12,9 @@ from scipy.integrate import DOP853
 from scipy.optimize import brentq
 
 from stationary.result.status import Status
+from stationary.solve.sliding.compiled import Held, InMode
 from stationary.solve.sliding.endings import Ended, Pace, conflict
+from stationary.solve.sliding.judge import roomiest, several
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer
@@ -25,12 +27,19 @@ from stationary.solve.sliding.told import status_of
 _VANISHING = 1e-9
 # No motion takes more steps than this.
 _MOST_STEPS = 20_000
-# How far ahead of a change one looks for what comes next, at first and at most, of the whole span.
-_THINNEST, _THICKEST = 1e-10, 1e-7
+# How far ahead of a change one looks for what comes next, of the whole span: at first, at most, and
+# where something else comes that starts slowly.
+_THINNEST, _THICKEST, _LATEST = 1e-10, 1e-7, 1e-5
 # Steps into which the span is cut at least, and looks at a doubtful one for the end of a mode.
 _LEAST_STEPS, _LOOKS = 10, 8
 # So close to the end of a mode, of the whole span, the rest of the way is straight.
 _STRAIGHT = 2e-6
+# What is slower than this share of the speeds at work may be about to rest.
+_SLOW = 0.2
+# What slides slower than this share has no clear direction yet.
+_BEGINS = 1e-8
+# What has less room than that, as a share of its limit, is full.
+_FULL = 1e-9
 # So often in a row what seems to change may stay as it is.
 _STAYS = 30
 # After some changes their number over the whole span is foreseen: how many times too many end it.
@@ -49,7 +58,7 @@ class _Piece:
     last: float
     dense: Callable[[float], np.ndarray]
     near: Answer
-    touching: np.ndarray
+    place: Place
 
 
 class Flow:
@@ -67,7 +76,14 @@ class Flow:
         #: The latest answer, and the one where the present step began: both in the present mode.
         self.last: Answer | None = None
         self.anchor: Answer | None = None
+        #: Where the present mode began, what touches in it, its compiled equations, and their
+        #: unknowns at the latest two times.
+        self.place: Place
         self.touching = np.zeros(0, dtype=int)
+        self.compiled: InMode | None = None
+        #: Whether several forces would hold what holds and sticks: then it is held as long as any.
+        self.shares = False
+        self.known: list[tuple[float, np.ndarray]] = []
         self.whole, self.lengths = 1.0, np.ones(self.n)
         #: How often nothing changed where something seemed to.
         self.stays = 0
@@ -86,19 +102,49 @@ class Flow:
 
     def _held(self, t: float, q: np.ndarray) -> tuple[Answer, Place]:
         """Return the answer in the present mode."""
+        quick = self._quick(t, q)
+        if quick is None:
+            return self._searched(t, q)
+        assert self.compiled is not None
         place = self.question.at(t, q, viscous=True, touching=self.touching)
-        found = None
-        for near in (self.last, self.anchor, self.mode):
-            found = None if near is None else in_mode(place.problem, near, lines=True)
-            if found is not None:
-                break
-        else:
-            raise _Passed
-        self.last = found
-        return found, replace(place, problem=found.problem)
+        self.last, place = self.compiled.answer(quick, place)
+        return self.last, place
+
+    def _quick(self, t: float, q: np.ndarray) -> Held | None:
+        """Return velocities and forces in the present mode by compiled equations, if these do."""
+        if self.compiled is None:
+            return None
+        held = self.compiled.at(t, q, self._guessed(t))
+        if held is not None:
+            self.known = [*self.known[-1:], (t, held.z)]
+        return held
+
+    def _guessed(self, t: float) -> np.ndarray | None:
+        """Guess the unknowns of the compiled equations by the latest two."""
+        if len(self.known) < 2:
+            return self.known[0][1] if self.known else None
+        (a, first), (b, last) = self.known
+        near = a != b and abs(t - b) <= 3 * abs(b - a)
+        return last + (t - b) / (b - a) * (last - first) if near else last
+
+    def _searched(self, t: float, q: np.ndarray) -> tuple[Answer, Place]:
+        """Return the answer in the present mode by a search, from one or another nearby."""
+        place = self.question.at(t, q, viscous=True, touching=self.touching)
+        starts = [near for near in (self.last, self.anchor, self.mode) if near is not None]
+        # Where compiled equations fail there is little hope.
+        for near in starts if self.compiled is None else starts[:1]:
+            answer = in_mode(place.problem, near, lines=True)
+            if answer is not None:
+                self.last = answer
+                return answer, replace(place, problem=answer.problem)
+        raise _Passed
 
     def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        answer, place = self._held(t, x[: self.n])
+        quick = self._quick(t, x[: self.n])
+        if quick is not None:
+            self.least = min(self.least, quick.margin)
+            return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
+        answer, place = self._searched(t, x[: self.n])
         self.least = min(self.least, self._margin(answer, place))
         return np.concatenate([answer.v, self._powers(answer, place)])
 
@@ -118,34 +164,43 @@ class Flow:
 
     def _margin(self, answer: Answer, place: Place) -> float:
         """Return by how much the mode of an answer holds: below zero it has ended."""
-        left = margin(answer)
+        left = margin(answer, rooms=not self.shares)
         if len(self.touching) < len(place.gap):
             left = min(left, float(np.delete(place.gap + place.digits, self.touching).min()))
         return left
 
     def _holds(self, t: float, x: np.ndarray) -> float:
-        """Return by how much the present mode holds at a state."""
+        """Return by how much the present mode holds at a state; endlessly less where it is none."""
         try:
-            return self._margin(*self._held(t, x[: self.n]))
+            quick = None if self.shares else self._quick(t, x[: self.n])
+            if quick is not None:
+                return quick.margin
+            answer, place = self._held(t, x[: self.n])
+            left = self._margin(answer, place)
+            if self.shares and margin(answer) < 0:
+                left = min(left, roomiest(answer)[1] + _FULL)
+            return left
         except _Passed:
-            return -1.0
+            return -np.inf
 
-    def _enter(self, near: Answer, touching: np.ndarray) -> None:
-        self.near, self.touching = near, touching
-        self.last = self.anchor = None
+    def _enter(self, near: Answer, place: Place) -> None:
+        self.near, self.place, self.touching = near, place, place.touching
+        self.last, self.anchor, self.known = None, None, []
+        self.shares = several(near)
+        self.compiled = InMode.of(self.question, place, near, not self.shares)
 
     # -- modes ------------------------------------------------------------------------------------
 
     def _found(
         self, t: float, q: np.ndarray, touching: np.ndarray | None, near: Answer | None
-    ) -> tuple[Answer, np.ndarray]:
+    ) -> tuple[Answer, Place]:
         """Find what sticks and what touches from here on."""
         place = self.question.at(t, q, viscous=True, touching=touching)
-        outcome, place = solved(self.question, place, near)
+        outcome, pressed = solved(self.question, place, near)
         if outcome.word in ("accelerates", "jammed") or outcome.answer is None:
-            status = status_of(self.question, place, outcome.word, outcome)
-            raise Ended(status, outcome, place)
-        return outcome.answer, place.touching
+            status = status_of(self.question, pressed, outcome.word, outcome)
+            raise Ended(status, outcome, pressed)
+        return outcome.answer, place
 
     def _begin(self, t: float, q: np.ndarray) -> tuple[float, tuple]:
         """Find the mode at the start; return where it begins, and what is kept of the first time.
@@ -170,31 +225,41 @@ class Flow:
         That shows a hair ahead, or a thicker one where changes are slow. If the new mode exists at
         its very beginning it begins there, else a hair later.
         """
-        old, rate = (self.mode, self.touching), self._last_rate(t, x)
+        old, rate = Mode.of(self.mode, self.touching), self._last_rate(t, x)
         place = self.question.at(t, x[: self.n], touching=self.touching)
         closing = np.flatnonzero(place.gap <= self.question.closed(place))
         touching = np.union1d(self.touching[self._closed(place)], closing).astype(int)
         near, hair = self._carried(touching), _THINNEST * self.whole
-        found, touches = old
-        while hair <= _THICKEST * self.whole:
+        while True:
             ahead = x + hair * rate
-            found, touches = self._found(t + hair, ahead[: self.n], touching, near)
-            if Mode.of(found, touches) != Mode.of(*old):
-                self._enter(found, touches)
+            answer, there = self._found(t + hair, ahead[: self.n], touching, near)
+            changed, more = Mode.of(answer, there.touching) != old, 4 * hair
+            if changed:
+                self._enter(answer, there)
                 self.stays = 0
-                try:
-                    self._held(t, x[: self.n])
-                except _Passed:
+                if self._begins(t, x):
+                    return t, x
+                # What starts slowly shows what it is a little later.
+                late = more > _LATEST * self.whole
+                if late or (answer.right() and self._begins(t + hair, ahead)):
                     return t + hair, self._onto(t + hair, ahead)
-                return t, x
-            hair = 4 * hair
+            elif more > _THICKEST * self.whole:
+                break
+            hair = more
         # What seemed to end may go on: rounding ends nothing, nor do forces that may be others.
-        self._enter(found, touches)
+        self._enter(answer, there)
         self.stays += 1
         if self.stays <= _STAYS and self._holds(t + hair, x + hair * rate) >= 0:
             return t + hair, self._onto(t + hair, x + hair * rate)
         message = f"found the same change again and again near t = {t:.6g}"
         raise Ended(Status("too many changes", f"{message}; increments follow better"))
+
+    def _begins(self, t: float, x: np.ndarray) -> bool:
+        """Tell whether the present mode can be followed from a state: all that slides shows how."""
+        try:
+            return not self._slow(self._held(t, x[: self.n])[0], _BEGINS)
+        except _Passed:
+            return False
 
     def _carried(self, touching: np.ndarray) -> Answer:
         """Return the present answer as one about other contacts that touch."""
@@ -244,7 +309,7 @@ class Flow:
             if self.steps > _MOST_STEPS or pace.stalls(end):
                 raise Ended(Status("too many steps", f"stopped after {self.steps} steps"))
             self.show(t)
-            self.pieces.append(_Piece(t, end, dense, self.mode, self.touching))
+            self.pieces.append(_Piece(t, end, dense, self.mode, self.place))
             while k < len(grid) and grid[k] <= end:
                 yield self._kept(float(grid[k]), dense(float(grid[k])))
                 k += 1
@@ -255,7 +320,7 @@ class Flow:
                 t, x = self._change(t, x)
                 if Mode.of(self.mode, self.touching) != Mode.of(before, old):  # pyright: ignore[reportArgumentType]
                     self._count(at, many, (t - float(grid[0])) / self.whole)
-                h = min(max(h, 1e-6 * self.whole), self.whole / 100)
+                h = min(max(h, self.whole / 1000), self.whole / 100)
             elif not ends:
                 self.stays = 0
                 self._let_go(t, x)
@@ -267,6 +332,12 @@ class Flow:
             self.least = np.inf
             try:
                 self.anchor = self._held(t, x[: self.n])[0]
+                if self._slow(self.anchor, _SLOW):
+                    # What comes to rest is foreseen.
+                    left = self._left(t, x, h)
+                    if left < _STRAIGHT * self.whole:
+                        return self._straight(t, x, min(left, last - t))
+                    h = min(h, 0.95 * left)
                 end, dense, ahead = self._step(t, x, last, min(h, last - t), longest)
             except _Passed:
                 left = self._left(t, x, h)
@@ -279,18 +350,25 @@ class Flow:
             if ahead < _VANISHING * self.whole and end < last:
                 raise self._jam(end, dense(end))
             if self.least >= 0 and self._holds(end, dense(end)) >= 0:
-                located = self._turned(t, end, dense)
+                ends = self._turned(t, end, dense)
             else:
-                located = self._located(t, end, dense)
-            if located is None:
+                ends = self._located(t, end, dense)
+            if ends is None:
                 return end, dense, ahead, False
-            if self._smoothly(located, dense):
+            located, smoothly = ends
+            if smoothly:
                 return located, dense, ahead, True
             # Stages beyond a jump have spoilt the step: up to it by shorter ones.
             left = min(located - t, self._left(t, x, located - t))
             if left < _STRAIGHT * self.whole:
                 return self._straight(t, x, left)
             h = longest = 0.95 * left
+
+    def _slow(self, answer: Answer, share: float) -> bool:
+        """Tell whether something that slides in a plane is slower than a share of the speeds."""
+        p = answer.problem
+        wide = (p.widths > 1) & (p.power == 0) & (p.size > 0) & ~answer.stuck
+        return bool(np.any(answer.speeds[wide] < share * answer.speed))
 
     def _smoothly(self, t: float, dense: Any) -> bool:
         """Tell whether a mode that ends is still there beyond its end, as smooth as before."""
@@ -299,23 +377,26 @@ class Flow:
 
     def _left(self, t: float, x: np.ndarray, h: float) -> float:
         """Foresee how long the mode lasts where something in it comes to rest."""
-        rows: list[np.ndarray] = []
-        moment = min(h / 16, 1e-3 * self.whole)
+        p, moment = self.mode.problem, min(h / 16, 1e-3 * self.whole)
+        slides = (p.power < 1) & ~self.mode.stuck
         while moment > 1e-3 * _VANISHING * self.whole:
             try:
                 rate = self._rate(t, x)
-                rows = [self._held(t, x[: self.n])[0].speeds]
-                rows.append(self._held(t + moment, (x + moment * rate)[: self.n])[0].speeds)
-                break
+                here = self._held(t, x[: self.n])[0]
+                there = self._held(t + moment, (x + moment * rate)[: self.n])[0]
             except _Passed:
                 moment /= 16
-        if len(rows) < 2:
-            return 0.0
-        before, after = (r[(self.mode.problem.power < 1) & ~self.mode.stuck] for r in rows)
-        slows = after < before * (1 - 1e-12)
-        if not slows.any():
-            return h
-        return float((before[slows] * moment / (before - after)[slows]).min())
+                continue
+            if np.any(p.sums(here.rates * there.rates)[slides] < 0):
+                # What has turned round has been at rest before.
+                moment /= 16
+                continue
+            before, after = here.speeds[slides], there.speeds[slides]
+            slows = after < before * (1 - 1e-12)
+            if not slows.any():
+                return h
+            return float((before[slows] * moment / (before - after)[slows]).min())
+        return 0.0
 
     def _straight(self, t: float, x: np.ndarray, left: float):
         """Go the last bit of a mode, where speeds vanish and directions with them, on a line."""
@@ -338,26 +419,48 @@ class Flow:
             raise _Passed
         return float(solver.t), solver.dense_output(), float(solver.h_abs)
 
-    def _located(self, t: float, end: float, dense: Any) -> float | None:
-        """Return the time at which the mode ends on a step, or None where it does not."""
+    def _located(self, t: float, end: float, dense: Any) -> tuple[float, bool] | None:
+        """Return the time at which the mode ends on a step, and whether it does so smoothly.
+
+        None where it does not end.
+        """
         before = t
         for at in np.linspace(t, end, _LOOKS + 1)[1:]:
-            if self._holds(float(at), dense(float(at))) < 0:
-                return self._root(before, float(at), dense)
+            left = self._holds(float(at), dense(float(at)))
+            if left < 0:
+                return self._root(t, before, float(at), left, dense)
             before = float(at)
         return None
 
-    def _root(self, low: float, high: float, dense: Any) -> float:
-        """Return the first time at which the mode does not hold any more."""
-        if self._holds(low, dense(low)) <= 0:
-            return low
-        finest = 4 * np.finfo(float).eps * max(abs(low), abs(high))
-        root = brentq(
-            lambda t: self._holds(t, dense(t)), low, high, xtol=max(finest, 1e-300), rtol=1e-15
-        )
-        return float(root)  # pyright: ignore[reportArgumentType]  # a number without full_output
+    def _root(
+        self, first: float, low: float, high: float, left: float, dense: Any
+    ) -> tuple[float, bool]:
+        """Return the first time at which the mode does not hold any more, and whether smoothly.
 
-    def _turned(self, t: float, end: float, dense: Any) -> float | None:
+        It holds from the first time to the low one and has `left` less than nothing at the high
+        one. Where it ends with a jump shorter steps lead closer, and its end is told roughly.
+        """
+        finest = max(4 * np.finfo(float).eps * max(abs(low), abs(high)), 1e-300)
+        holds = self._holds(low, dense(low))
+        if holds <= 0:
+            return low, self._smoothly(low, dense)
+        fall = holds - left
+        while high - low > max(0.02 * (low - first), finest):
+            middle = (low + high) / 2
+            there = self._holds(middle, dense(middle))
+            if there >= 0:
+                low, holds = middle, there
+            else:
+                high, left = middle, there
+        # All the fall within next to no time is a jump.
+        if left == -np.inf or holds - left > 0.5 * fall:
+            return low, False
+        root: Any = brentq(
+            lambda t: max(self._holds(t, dense(t)), -1.0), low, high, xtol=finest, rtol=1e-15
+        )
+        return root, self._smoothly(root, dense)
+
+    def _turned(self, t: float, end: float, dense: Any) -> tuple[float, bool] | None:
         """Return the time at which something in a plane turns round at once, if it does.
 
         What goes round a curve turns by and by: then halves of the way turn by less.
@@ -367,7 +470,11 @@ class Flow:
             return None
 
         def ways(at: float) -> np.ndarray:
-            return self._held(at, dense(at)[: self.n])[0].y
+            q = dense(at)[: self.n]
+            quick = self._quick(at, q)
+            if quick is None:
+                return self._searched(at, q)[0].y
+            return quick.z[self.n : self.n + len(self.mode.y)]
 
         def opposed(a: np.ndarray, b: np.ndarray) -> bool:
             return bool(np.any(self.mode.problem.sums(a * b)[wide] < 0))
@@ -387,7 +494,7 @@ class Flow:
                     return None
         except _Passed:
             return None
-        return low
+        return low, self._smoothly(low, dense)
 
     def _let_go(self, t: float, x: np.ndarray) -> None:
         """Forget contacts that have opened by themselves."""
@@ -396,12 +503,10 @@ class Flow:
         place = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
         kept = self._closed(place)
         if not kept.all():
-            near, self.touching = self.mode, self.touching[kept]
-            there = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
-            self.near = replace(
-                near, problem=there.problem, mu=near.mu[kept], working=near.working[kept]
-            )
-            self.last = self.anchor = None
+            there = self.question.at(t, x[: self.n], viscous=True, touching=self.touching[kept])
+            near = self.mode
+            mu, working = near.mu[kept], near.working[kept]
+            self._enter(replace(near, problem=there.problem, mu=mu, working=working), there)
 
     def _jam(self, t: float, x: np.ndarray) -> Ended:
         """Return the end of a motion whose velocities grow without bound."""
@@ -432,6 +537,8 @@ class Flow:
         x = self._onto(t, x)
         try:
             answer, place = self._held(t, x[: self.n])
+            if self.shares and margin(answer) < 0:
+                answer = roomiest(answer)[0]
         except _Passed:
             place = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
             answer = self.last or self.mode
@@ -445,7 +552,7 @@ class Flow:
         """Return state, answer and place at any time of the motion."""
         ends = [piece.last for piece in self.pieces]
         piece = self.pieces[min(int(np.searchsorted(ends, t)), len(ends) - 1)]
-        self._enter(piece.near, piece.touching)
+        self._enter(piece.near, piece.place)
         _, x, answer, place = self._kept(t, piece.dense(t))
         return x, answer, place
 

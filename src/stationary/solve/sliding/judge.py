@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -304,6 +304,59 @@ def _possible(
             cones.package.SecondOrderConeT(d + 1),
         )
     return cones
+
+
+def several(answer: Answer) -> bool:
+    """Tell whether other forces would hold and stick as well: then a mode ends with the last ones.
+
+    Not where friction that sticks follows pressure.
+    """
+    p = answer.problem
+    stuck = answer.stuck & (p.size > 0)
+    follows = p.follows is not None and np.any(p.follows & stuck)
+    if not p.dense or follows or not stuck.any():
+        return False
+    columns = _holding(answer)[1]
+    return int(np.linalg.matrix_rank(columns / np.abs(columns).max(), 1e-10)) < columns.shape[1]
+
+
+def _holding(answer: Answer) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of what sticks, and what the forces that hold and stick do."""
+    p = answer.problem
+    B, A, G = p.matrices
+    held = np.flatnonzero((answer.stuck & (p.size > 0))[p.term])
+    return held, np.hstack([B[held].T, -A.T, -G[answer.working].T])
+
+
+def roomiest(answer: Answer) -> tuple[Answer, float]:
+    """Share the forces of what holds and sticks so that the fullest friction has most room left.
+
+    Return them and that room, as a share of its limit: below zero no forces hold the mode.
+    """
+    p = answer.problem
+    held, columns = _holding(answer)
+    y = answer.y.copy()
+    y[held] = 0.0
+    push = p.f - p.matrices[0].T @ y - (answer.damping[1] if answer.damping else 0.0)
+    many, pushing = columns.shape[1], int(answer.working.sum())
+    cones = Cones(many + 1)
+    cones.cost[many] = 1.0
+    cones.zero(np.hstack([columns, np.zeros((p.n, 1))]), push / p.force)
+    cones.least(-np.eye(many + 1)[many - pushing : many], np.zeros(pushing))
+    for k in np.flatnonzero(answer.stuck & (p.size > 0)):
+        width = int(p.widths[k])
+        rows = np.zeros((width + 1, many + 1))
+        rows[0, many] = -p.size[k] / p.force
+        rows[1:, np.searchsorted(held, p.starts[k] + np.arange(width))] = -np.eye(width)
+        cones.add(rows, np.zeros(width + 1), cones.package.SecondOrderConeT(width + 1))
+    solution = cones.solve()
+    if "Solved" not in str(solution.status):
+        return answer, -np.inf
+    x = np.array(solution.x)
+    y[held], lam, mu = np.split(x[:many] * p.force, [len(held), len(held) + len(p.b)])
+    presses = np.zeros(len(p.g))
+    presses[answer.working] = mu
+    return replace(answer, y=y, lam=lam, mu=presses), float(1 - x[many])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,52 @@ STILL = 1e-10
 # What rubs slower than this part of the motions that add up in it is known to fewer digits.
 _ROLLS = 1e-5
 
+# So many stretches of terms of one width are added up one by one.
+_FEW_RUNS = 4
+
 #: D(v), its slope and its second derivative.
 Viscous = Callable[[np.ndarray], tuple[float, np.ndarray, Any]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which rates belong to which term.
+
+    `width` is that of every term, or 0 where they differ; `runs` are stretches of terms of one
+    width, one after the other: that width and their first and last rates.
+    """
+
+    widths: np.ndarray
+    width: int
+    term: np.ndarray
+    runs: tuple[tuple[int, int, int], ...]
+
+
+class _Same:
+    """An array that equals itself alone."""
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.array is other.array
+
+
+@lru_cache(maxsize=64)
+def _shaped(starts: _Same, rates: int) -> Shape:
+    """Return which rates belong to the terms that start there: the same for all of a system."""
+    ends = np.append(starts.array, rates)
+    widths = np.diff(ends)
+    same = len(widths) and np.all(widths == widths[0])
+    last = [*(np.flatnonzero(np.diff(widths)) + 1), len(widths)]
+    runs = tuple(
+        (int(widths[a]), int(ends[a]), int(ends[b])) for a, b in zip([0, *last[:-1]], last) if b
+    )
+    term = np.repeat(np.arange(len(widths)), widths)
+    return Shape(widths, int(widths[0]) if same else 0, term, runs)
 
 
 @dataclass(frozen=True)
@@ -87,20 +131,23 @@ class Problem:
         return tuple(sparse.csr_matrix(x) for x in (self.B, self.A, self.G))  # pyright: ignore[reportReturnType]
 
     @cached_property
+    def _shape(self) -> Shape:
+        return _shaped(_Same(self.starts), len(self.c))
+
+    @property
     def widths(self) -> np.ndarray:
         """Number of rates of each term."""
-        return np.diff(np.append(self.starts, len(self.c)))
+        return self._shape.widths
 
-    @cached_property
+    @property
     def width(self) -> int:
         """Number of rates of every term, or 0 where they differ."""
-        same = self.terms and np.all(self.widths == self.widths[0])
-        return int(self.widths[0]) if same else 0
+        return self._shape.width
 
-    @cached_property
+    @property
     def term(self) -> np.ndarray:
         """The term to which each rate belongs."""
-        return np.repeat(np.arange(self.terms), self.widths)
+        return self._shape.term
 
     @cached_property
     def planar(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -147,18 +194,16 @@ class Problem:
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Add over the rates of each term."""
-        if self.width:
-            return x.reshape(-1, self.width, *x.shape[1:]).sum(axis=1)
-        return np.add.reduceat(x, self.starts, axis=0) if self.terms else x[:0]
+        if not self.terms:
+            return x[:0]
+        runs = self._shape.runs
+        if len(runs) > _FEW_RUNS:
+            return np.add.reduceat(x, self.starts, axis=0)
+        parts: list[Any] = [sum(x[a + k : b : width] for k in range(width)) for width, a, b in runs]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def speeds(self, w: np.ndarray) -> np.ndarray:
         """Return |w| of each term."""
-        if self.width == 2:
-            x, y = w[0::2], w[1::2]
-            return np.sqrt(x * x + y * y)
-        if self.width:
-            parts = w.reshape(-1, self.width)
-            return np.sqrt(np.einsum("ij,ij->i", parts, parts))
         return np.sqrt(self.sums(w * w))
 
 

@@ -88,14 +88,15 @@ def mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
     return changed, stuck, working
 
 
-def margin(found: Answer) -> float:
+def margin(found: Answer, rooms: bool = True) -> float:
     """Return by how much the mode of an answer holds, relative to forces and speeds at work.
 
-    What sticks is within its limit, what holds pushes, what touches opens or stays, and what slides
-    along a line goes against its friction; below zero one of these is not so.
+    What sticks is within its limit, if `rooms` count, what holds pushes, what touches opens or
+    stays, and what slides along a line goes against its friction; below zero one of these is not
+    so.
     """
     p, left = found.problem, [np.inf]
-    if found.stuck.any():
+    if rooms and found.stuck.any():
         room = p.size * (1 + 1e-9) + 1e-13 * p.force - found.resists
         left.append(float(room[found.stuck].min()) / p.force)
     if len(found.working):
@@ -244,6 +245,12 @@ class _Look:
         dw = problem.matrices[0] @ dv
         turned = problem.sums(self.w * dw) / np.maximum(self.r * self.r, 1e-300)
         return _spread(problem, self.s) * (self.w + dw) - _spread(problem, turned) * y
+
+
+def ways_along(problem: Problem, near: Answer) -> tuple[np.ndarray, np.ndarray]:
+    """Return the terms that slide along a line in the mode of an answer, and which way."""
+    kept = _Kept.of(problem, near, lines=True)
+    return kept.lines, kept.signs
 
 
 def _spread(problem: Problem, x: np.ndarray) -> np.ndarray:
