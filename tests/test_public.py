@@ -27,6 +27,8 @@ GLOSSARY = {
     # symbols
     "names": "names of new symbols, separated by spaces",
     "shape": "shape of an array of coordinates, or of a body",
+    "table": "rows over which a term repeats",
+    "i": "number of a row",
     "quaternion": "four coordinates that are an orientation, the real one first",
     "defaults": "a parameter's name and its default value",
     # statement of a system

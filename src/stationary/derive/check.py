@@ -24,7 +24,6 @@ from stationary.derive.lagrange import (
 from stationary.derive.readable import in_fractions, plain, tidy
 from stationary.derive.sampling import compiled, random_state, sampled, states_of, vanish, vanishes
 from stationary.errors import StatementError, unknown
-from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System, require
 from stationary.model.terms import Drag
@@ -157,10 +156,8 @@ def check(system: System) -> Report:
     """
     require(system)
     # Dry friction and contacts are named and not written out, however many rows they have.
-    rough = Rough(
-        tuple(f for f in system.friction if not isinstance(inner(f), Drag)), system.contacts
-    )
-    drags = tuple(f for f in system.friction if isinstance(inner(f), Drag))
+    rough = Rough(tuple(f for f in system.friction if not isinstance(f, Drag)), system.contacts)
+    drags = tuple(f for f in system.friction if isinstance(f, Drag))
     whole, _ = in_fractions(readable(replace(system, friction=drags, contacts=())))
     eq = equations(whole)
     steps: list[Callable[[], list[Finding]]] = [
@@ -190,22 +187,16 @@ class Rough:
 
     def rubbing(self, c: Coordinate) -> list[str]:
         """Return the names of friction against the motion of a coordinate."""
-        return [str(inner(f).name) for f in self.friction if _involves(f, inner(f).on, c)]
+        return [str(f.name) for f in self.friction if _involves(f, f.on, c)]
 
     def touches(self, c: Coordinate) -> bool:
         """Tell whether a contact depends on a coordinate."""
-        terms = ((x, inner(x)) for x in self.contacts)
-        return any(_involves(x, (term.gap, *(term.slip or ())), c) for x, term in terms)
-
-
-def inner(entry: Any) -> Any:
-    """Return the term that an entry states, once or for every row of a table."""
-    return entry.term if isinstance(entry, Repeated) else entry
+        return any(_involves(x, (x.gap, *(x.slip or ())), c) for x in self.contacts)
 
 
 def _involves(entry: Any, expressions: Sequence[sp.Expr], c: Coordinate) -> bool:
-    stem, repeats = c.name.partition("[")[0], isinstance(entry, Repeated)
-    if repeats and any(array.name == stem for array in entry.table.arrays):
+    stem, arrays = c.name.partition("[")[0], entry.table.arrays if entry.table else []
+    if any(array.name == stem for array in arrays):
         return True
     return any(e.has(c) for e in expressions)
 
@@ -424,7 +415,7 @@ def _reasons_for_loss(eq: Equations, s: System, L: sp.Expr, rough: Rough) -> tup
     power |= {f"drag '{x.name}' takes energy": _power(virtual_work(x, q), q) for x in s.friction}
     power["dissipation takes energy"] = sum(s.dissipation.diff(c.dot) * c.dot for c in q)
     reasons += [text for text, p in power.items() if not vanish((sp.S(p),))[0]]
-    rubs, hits = ([str(inner(x).name) for x in kind] for kind in (rough.friction, rough.contacts))
+    rubs, hits = ([str(x.name) for x in kind] for kind in (rough.friction, rough.contacts))
     reasons += [f"friction {_listed(rubs)} takes energy"] if rubs else []
     reasons += [f"contact {_listed(hits)} may take energy in impacts"] if hits else []
     moved = [(c, R.diff(t) != 0 or R.has(Input)) for c in s.constraints for R in c.R]

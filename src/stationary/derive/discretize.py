@@ -22,7 +22,7 @@ from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
 from stationary.model.drawing import Part
-from stationary.model.each import Each, Repeated, Slot, Table, table_of
+from stationary.model.each import Each, Slot, Table, table_of
 from stationary.model.fields import Field, PointValue, default_of, fields_in, points_in
 from stationary.model.interpolation import Interpolation
 from stationary.model.system import System
@@ -364,7 +364,7 @@ class _Piece:
         """Return a load of the element, for every row of the table."""
         name = f"{load.name}.{number}" if load.name and number else load.name
         load = replace(load, name=name)
-        return load if self.table is None else Repeated(load, self._used(load.expressions()))
+        return load if self.table is None else replace(load, table=self._used(load.expressions()))
 
     def _used(self, several: Sequence[sp.Expr]) -> Table:
         assert self.table is not None

@@ -18,7 +18,7 @@ import sympy as sp
 from stationary.derive.from_sympy import Translator
 from stationary.model.arrays import Array
 from stationary.model.contents import contents, sudden
-from stationary.model.each import Repeated, Slot, Table
+from stationary.model.each import Slot, Table
 from stationary.model.layout import Layout, Rows
 from stationary.model.symbols import Coordinate, Velocity, t
 from stationary.model.terms import Contact, Drag, Friction, Load, split_sums
@@ -70,8 +70,7 @@ def statements(layout: Layout) -> list[Statement]:
 
     def share(entry: Any) -> tuple[Statement, Any]:
         """Return the element to which a term belongs, and the term itself."""
-        table, inner = (entry.table, entry.term) if isinstance(entry, Repeated) else (None, entry)
-        return by_table.setdefault(table, Statement(table)), inner
+        return by_table.setdefault(entry.table, Statement(entry.table)), entry
 
     for entry in system.loads:
         element, load = share(entry)

@@ -26,7 +26,6 @@ from stationary.errors import DerivationError, say
 from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
-from stationary.model.each import Repeated
 from stationary.model.graphs import nodes
 from stationary.model.shared import Shared
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, rate, t
@@ -282,7 +281,7 @@ def readable(system: System) -> System:
                 "Ask for numbers, as by simulate or statics; they need no such form.",
             )
     repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
-        isinstance(term, Repeated) for kind in TERMS for term in getattr(system, kind)
+        term.table is not None for kind in TERMS for term in getattr(system, kind)
     )
     if repeats and system.size > READABLE:
         refuse(

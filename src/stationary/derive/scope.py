@@ -7,7 +7,7 @@ slope of the power −F·v is −F itself. The test is linear, so that it decide
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, cast
@@ -15,7 +15,7 @@ from typing import Any, cast
 import sympy as sp
 
 from stationary.model.arrays import Array
-from stationary.model.each import Each, Repeated
+from stationary.model.each import Each
 from stationary.model.symbols import Coordinate, Velocity
 from stationary.model.system import System, require
 from stationary.model.terms import Contact, Drag, Friction
@@ -110,7 +110,7 @@ def as_power(system: System) -> System:
         power += system.dissipation.coeff(e) * e.apply(lambda x, rates=rates: _euler(x, rates))
     loads = []
     for load in system.loads:
-        if isinstance(load, Repeated) or not _velocities(load.force):
+        if load.table is not None or not _velocities(load.force):
             loads.append(load)
             continue
         moved = {s for on in load.on for s in on.free_symbols if isinstance(s, Coordinate)}
@@ -129,11 +129,9 @@ def _euler(e: sp.Expr, rates: Sequence[Any] = ()) -> sp.Expr:
 
 
 def _weighed(entry: Any) -> Any:
-    term = entry.term if isinstance(entry, Repeated) else entry
-    if not isinstance(term, Drag):
+    if not isinstance(entry, Drag):
         return entry
-    made = Drag(term.eta * (term.power + 1), term.power, term.on, term.name)
-    return Repeated(made, entry.table) if isinstance(entry, Repeated) else made
+    return replace(entry, eta=entry.eta * (entry.power + 1))
 
 
 _INDEPENDENT = "independent of velocity"
@@ -150,10 +148,7 @@ _PERPENDICULAR = (
 
 def _one(entry: Any) -> Any:
     """Return a term, or the first row of a repeated one: all rows are alike."""
-    if not isinstance(entry, Repeated):
-        return entry
-    first = entry.table.row(0)
-    return entry.term.apply(lambda e: e.xreplace(first))
+    return entry.row(0)
 
 
 def _velocities(expressions: Sequence[sp.Expr]) -> list[Velocity]:

@@ -17,7 +17,7 @@ from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
 from stationary.model.drawing import DRAWN, Part
-from stationary.model.each import Each, Repeated, Slot, table_of
+from stationary.model.each import Each, Slot, table_of
 from stationary.model.slider import Pusher, slider
 from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
@@ -250,7 +250,7 @@ def _term(reader: Reader, kind: str, path: Path) -> Any:
     return (
         made
         if names.rows is None
-        else Repeated(made, table_of(names.rows.count, names.rows.columns, made.expressions()))
+        else replace(made, table=table_of(names.rows.count, names.rows.columns, made.expressions()))
     )
 
 

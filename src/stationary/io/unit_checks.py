@@ -11,7 +11,6 @@ from stationary.io.dimensions import ENERGY, PLAIN, POWER, TIME, Dimensions, Kno
 from stationary.io.names import coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
-from stationary.model.each import Repeated
 from stationary.model.graphs import nodes
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, split_sums
@@ -100,14 +99,14 @@ def check(reader: Reader, written: dict[str, str], entries: list[tuple[Path, str
                 for e in _expressions(kind, thing):
                     found.expect(e, *_ENERGIES[kind])
             else:
-                _check_term(found, thing.term if isinstance(thing, Repeated) else thing)
+                _check_term(found, thing)
         except Mismatch as wrong:
             reader.document.complain(path, *wrong.args)
 
 
 def _expressions(kind: str, thing: Any) -> list[Any]:
     if kind not in _ENERGIES:
-        return (thing.term if isinstance(thing, Repeated) else thing).expressions()
+        return thing.expressions()
     rest, sums = split_sums(sp.S(thing))
     return [rest, *(factor * e for factor, r in sums for e in r.expressions)]
 

@@ -23,7 +23,7 @@ from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX
 from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part
-from stationary.model.each import Each, Repeated, Slot, Table
+from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import LARGE, written_out
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
@@ -190,11 +190,9 @@ def _content(system: System) -> list[Any]:
         found.append((rest, sorted(_element(*entry) for entry in scaled)))
     for kind in TERMS:
         for term in getattr(system, kind):
-            repeats = isinstance(term, Repeated)
-            inner = term.term if repeats else term
-            entries = inner.expressions()
-            written = _element(entries, term.table) if repeats else tuple(entries)
-            found.append((type(inner), inner.name, written))
+            entries = term.expressions()
+            written = tuple(entries) if term.table is None else _element(entries, term.table)
+            found.append((type(term), term.name, written))
     found += map(_drawn, system.parts)
     return [*found, {p.name: p.default for p in system.parameters}]
 
@@ -282,9 +280,8 @@ class _Writer:
         if plain:
             self.table("energies", plain)
 
-    def _term(self, kind: str, entry: Any, number: int) -> None:
-        term = entry.term if isinstance(entry, Repeated) else entry
-        entries: dict[str, Any] = self._columns(entry) if isinstance(entry, Repeated) else {}
+    def _term(self, kind: str, term: Any, number: int) -> None:
+        entries: dict[str, Any] = {} if term.table is None else self._columns(term)
         for key in ("eta", "power", "on") if isinstance(term, Drag) else _KEYS[kind]:
             value = getattr(term, key)
             if value is None or (key == "friction" and value == 0):
@@ -305,13 +302,11 @@ class _Writer:
                     entries["factor"] = self.expression(factor)
                 self.table("each", entries, many=True)
 
-    def _columns(self, repeated: Each | Repeated) -> dict[str, Any]:
+    def _columns(self, repeated: Any) -> dict[str, Any]:
         """Name the placeholders of a table; return the keys that state it."""
         table = repeated.table
         columns: dict[str, Any] = {}
-        expressions = (
-            repeated.expressions if isinstance(repeated, Each) else repeated.term.expressions()
-        )
+        expressions = repeated.expressions if isinstance(repeated, Each) else repeated.expressions()
         used = set().union(*(e.free_symbols for e in expressions))
         taken = {s.name for s in used} | RESERVED | {"i"}
         for slot in sorted((s for s in table.columns if s in used), key=lambda s: s.name):

@@ -13,7 +13,7 @@ from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
-from stationary.model.each import Each, Repeated, Slot
+from stationary.model.each import Each, Slot
 from stationary.model.graphs import renamed, slope
 from stationary.model.space.rotation import orientations
 from stationary.model.symbols import (
@@ -30,10 +30,6 @@ from stationary.model.terms import (
     ENERGIES,
     TERMS,
     Constraint,
-    Contact,
-    Drag,
-    Friction,
-    Load,
     Pfaffian,
     changed,
     expression,
@@ -67,7 +63,7 @@ def normalized(system: System) -> dict[str, Any]:
     given = system.coordinates
     given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
     fields["parts"] = as_parts(system.parts)
-    named = [x for kind in TERMS for x in map(_inner, fields[kind])] + [*fields["parts"]]
+    named = [x for kind in TERMS for x in fields[kind]] + [*fields["parts"]]
     check_printable([system.name, *(x.name or "" for x in named)])
     change = _translation(fields, given)
     if change is not None:
@@ -94,11 +90,10 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
     made: list[Any] = []
     for entry in entries:
         if bare and isinstance(entry, Each):
-            entry = Repeated(bare(entry.expressions, entry.name), entry.table)
+            entry = bare(entry.expressions, entry.name, table=entry.table)
         elif bare and isinstance(entry, (sp.Expr, tuple)):
             entry = bare(entry)
-        inner = entry.term if isinstance(entry, Repeated) else entry
-        if not isinstance(inner, allowed):
+        if not isinstance(entry, allowed):
             kinds = " or ".join(f"st.{a.__name__}(…)" for a in allowed)
             raise StatementError(
                 say(
@@ -108,7 +103,7 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
                     "Pass a list of such terms.",
                 )
             )
-        if not isinstance(entry, Repeated) and any(contents(e).sums for e in inner.expressions()):
+        if entry.table is None and any(contents(e).sums for e in entry.expressions()):
             raise StatementError(
                 say(
                     f"{kind} has an entry in which a repetition stands inside an expression.",
@@ -154,8 +149,7 @@ def _numbered(kind: str, terms: list[Any], taken: set[str]) -> tuple:
     """Give every unnamed term a name and refuse two of the same name."""
     made = []
     for number, term in enumerate(terms, 1):
-        inner = term.term if isinstance(term, Repeated) else term
-        name = inner.name or f"{PREFIX[kind]}{number}"
+        name = term.name or f"{PREFIX[kind]}{number}"
         if name in taken:
             raise StatementError(
                 say(
@@ -165,13 +159,8 @@ def _numbered(kind: str, terms: list[Any], taken: set[str]) -> tuple:
                 )
             )
         taken.add(name)
-        inner = inner.named(name)
-        made.append(Repeated(inner, term.table) if isinstance(term, Repeated) else inner)
+        made.append(term.named(name))
     return tuple(made)
-
-
-def _inner(entry: Any) -> Any:
-    return entry.term if isinstance(entry, Repeated) else entry
 
 
 def check_printable(names: list[Any]) -> None:
@@ -191,8 +180,7 @@ def _labelled(fields: dict[str, Any]) -> list[tuple[str, sp.Expr]]:
     found = [(f"{k} energy" if k in ENERGIES[:2] else k, fields[k]) for k in ENERGIES]
     for kind in TERMS:
         for term in fields[kind]:
-            inner = term.term if isinstance(term, Repeated) else term
-            found += [(f"{kind.removesuffix('s')} '{inner.name}'", e) for e in inner.expressions()]
+            found += [(f"{kind.removesuffix('s')} '{term.name}'", e) for e in term.expressions()]
     return found
 
 
@@ -213,9 +201,8 @@ def _translation(fields: dict[str, Any], given: tuple):
     if not functions and not swap:
         return _merging(elements, given)
     if functions:
-        loads = [x.term if isinstance(x, Repeated) else x for x in fields["loads"]]
-        forces = {f for load in loads for e in load.force for f in contents(e).functions}
-        elsewhere = [x for x in fields["loads"] for x in x.on] + [
+        forces = {f for x in fields["loads"] for e in x.force for f in contents(e).functions}
+        elsewhere = [e for x in fields["loads"] for e in x.on] + [
             e for label, e in labelled if not label.startswith("load ")
         ]
         other = set().union(*(contents(e).functions for e in elsewhere)) if elsewhere else set()
@@ -297,7 +284,7 @@ def _arrays(labelled: list[tuple[str, sp.Expr]]) -> set[str]:
 def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
     """Return the coordinates in order: as given, or as their names and declarations say."""
     tables = [r.table for k in ENERGIES for r in contents(fields[k]).sums]
-    tables += [x.table for k in TERMS for x in fields[k] if isinstance(x, Repeated)]
+    tables += [x.table for k in TERMS for x in fields[k] if x.table is not None]
     whole = {a.name: a for table in tables for a in table.arrays}
     found: dict[str, Any] = {}
     for s in symbols:
@@ -385,8 +372,7 @@ def _check_physics(fields: dict[str, Any]) -> None:
                 )
     for kind in ENERGIES:
         split_sums(fields[kind], f"the {kind}")
-    for x in fields["loads"]:
-        load: Load = x.term if isinstance(x, Repeated) else x
+    for load in fields["loads"]:
         for on in load.on:
             if _velocities(on) or not _positions(on):
                 found = "a velocity" if _velocities(on) else "no coordinate"
@@ -399,20 +385,16 @@ def _check_physics(fields: dict[str, Any]) -> None:
                         "Say what moves when the load does work.",
                     )
                 )
-    for x in fields["constraints"]:
-        constraint: Constraint = x.term if isinstance(x, Repeated) else x
+    for constraint in fields["constraints"]:
         for R in constraint.R:
             _check_constraint(constraint, R)
-    for x in fields["pfaffian"]:
-        row: Pfaffian = x.term if isinstance(x, Repeated) else x
+    for row in fields["pfaffian"]:
         for e in row.expr:
             _check_pfaffian(row, e)
-    for x in fields["friction"]:
-        rub: Friction | Drag = x.term if isinstance(x, Repeated) else x
+    for rub in fields["friction"]:
         for e in rub.on:
             _refuse_inputs(f"what friction '{rub.name}' acts on", e, str(e))
-    for x in fields["contacts"]:
-        contact: Contact = x.term if isinstance(x, Repeated) else x
+    for contact in fields["contacts"]:
         for e in (contact.gap, *(contact.slip or ())):
             _refuse_inputs(f"contact '{contact.name}'", e, str(e))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -149,32 +149,6 @@ class Each(sp.AtomicExpr):
         return printer._print(sp.Symbol(self._sympystr(printer)))
 
 
-@dataclass(frozen=True)
-class Repeated:
-    """A term (a load, a constraint, …) that repeats over the rows of a table."""
-
-    term: Any
-    table: Table
-
-    def apply(self, change: Callable[[sp.Expr], sp.Expr]) -> Repeated:
-        """Return the same repetition of a changed term."""
-        return Repeated(self.term.apply(change), self.table)
-
-    def written_out(self) -> list[Any]:
-        """Return the term of every row, in order."""
-        rows = (self.table.row(i) for i in range(self.table.rows))
-        return [self.term.apply(lambda e, row=row: e.xreplace(row)) for row in rows]
-
-    def __radd__(self, other):
-        return [*other, self] if isinstance(other, list) else NotImplemented
-
-    def __add__(self, other):
-        return [self, *other] if isinstance(other, list) else NotImplemented
-
-    def __str__(self) -> str:
-        return f"{self.term}  (i = 0..{self.table.rows - 1})"
-
-
 def each(function: Callable[..., Any], *tables: Any, name: str | None = None) -> Any:
     """State an element once and repeat it over the rows of one or more tables.
 
@@ -195,7 +169,8 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
 
     Returns
     -------
-    Each or Repeated
+    Each or term
+        An expression that sums over the rows, or the term with its ``table`` of rows.
 
     Examples
     --------
@@ -240,7 +215,7 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
         return Each(entries, table_of(counts[0], columns, entries), name)
     if hasattr(made, "apply"):
         table = table_of(counts[0], columns, made.expressions())
-        return Repeated(made.named(name) if name else made, table)
+        return replace(made.named(name) if name else made, table=table)
     raise StatementError(
         say(
             "the function given to each returns nothing that can be repeated.",

@@ -16,7 +16,6 @@ from sympy.core.function import AppliedUndef
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
-from stationary.model.each import Repeated
 from stationary.model.fields import AtPoint, Field
 from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
 from stationary.model.kinematics import PLAIN, Kinematics
@@ -106,11 +105,7 @@ class Layout:
     @cached_property
     def kinematics(self) -> Kinematics:
         """How places are moved and compared; numbers that add unless some are quaternions."""
-        turned = [
-            term
-            for term in self.system.constraints
-            if not isinstance(term, Repeated) and term.quaternion
-        ]
+        turned = [term for term in self.system.constraints if term.quaternion]
         if not turned:
             return PLAIN
         places = [[int(self.place(entry)) for entry in term.quaternion] for term in turned]
@@ -122,12 +117,11 @@ class Layout:
         """The rows of A and entries of λ, constraint by constraint."""
         found, first = [], 0
         for kind in ("constraints", "pfaffian"):
-            for entry in getattr(self.system, kind):
-                term = entry.term if isinstance(entry, Repeated) else entry
+            for term in getattr(self.system, kind):
                 components = len(term.R if kind == "constraints" else term.expr)
                 shape = (components,) if components > 1 else ()
-                if isinstance(entry, Repeated):
-                    shape = (entry.table.rows, *shape)
+                if term.table is not None:
+                    shape = (term.table.rows, *shape)
                 found.append(Rows(term.name, first, shape, kind == "constraints"))
                 first += int(np.prod(shape))
         return tuple(found)
@@ -136,9 +130,8 @@ class Layout:
     def gaps(self) -> tuple[Rows, ...]:
         """The contacts: where their gaps and forces stand, counted from zero."""
         found, first = [], 0
-        for entry in self.system.contacts:
-            term = entry.term if isinstance(entry, Repeated) else entry
-            shape = (entry.table.rows,) if isinstance(entry, Repeated) else ()
+        for term in self.system.contacts:
+            shape = () if term.table is None else (term.table.rows,)
             found.append(Rows(term.name, first, shape, True))
             first += int(np.prod(shape))
         return tuple(found)
@@ -146,19 +139,18 @@ class Layout:
     @cached_property
     def rubbing(self) -> tuple[Any, ...]:
         """The contacts that state friction."""
-        terms = ((x.term if isinstance(x, Repeated) else x, x) for x in self.system.contacts)
-        return tuple(entry for term, entry in terms if term.slip is not None and term.friction != 0)
+        contacts = self.system.contacts
+        return tuple(x for x in contacts if x.slip is not None and x.friction != 0)
 
     @cached_property
     def slips(self) -> tuple[Rows, ...]:
         """The rates against which friction acts: of friction terms, then of contacts."""
         found, first = [], 0
-        for entry in (*self.system.friction, *self.rubbing):
-            term = entry.term if isinstance(entry, Repeated) else entry
+        for term in (*self.system.friction, *self.rubbing):
             components = len(term.slip if isinstance(term, Contact) else term.on)
             shape = (components,) if components > 1 else ()
-            if isinstance(entry, Repeated):
-                shape = (entry.table.rows, *shape)
+            if term.table is not None:
+                shape = (term.table.rows, *shape)
             found.append(Rows(term.name or "", first, shape, False))
             first += int(np.prod(shape))
         return tuple(found)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from stationary.model.arrays import Array
-from stationary.model.each import Repeated
 from stationary.model.graphs import LARGE, written_out
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian, text
 
@@ -80,8 +80,8 @@ def load_in_latex(load: Load) -> str:
 
 
 def _term(term) -> str:
-    if isinstance(term, Repeated):
-        return _term(term.term) + rf",\quad i = 0,\dots,{term.table.rows - 1}"
+    if term.table is not None:
+        return _term(replace(term, table=None)) + rf",\quad i = 0,\dots,{term.table.rows - 1}"
     if isinstance(term, Load):
         return r"\delta W &= " + " + ".join(
             rf"{_factor(f)}\,\delta\left({latex(on)}\right)" for f, on in zip(term.force, term.on)

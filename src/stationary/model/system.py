@@ -15,7 +15,6 @@ from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, is_unit, normalized
 from stationary.model.contents import contents
 from stationary.model.drawing import Part
-from stationary.model.each import Repeated
 from stationary.model.printing import as_latex, as_text
 from stationary.model.shared import opened
 from stationary.model.symbols import Coordinate, Input, Parameter
@@ -144,9 +143,8 @@ class System:
             yield kind, getattr(self, kind)
         for kind in TERMS:
             for number, term in enumerate(getattr(self, kind), 1):
-                inner = term.term if isinstance(term, Repeated) else term
-                label = f"{kind.removesuffix('s')} '{inner.name or number}'"
-                for e in inner.expressions():
+                label = f"{kind.removesuffix('s')} '{term.name or number}'"
+                for e in term.expressions():
                     yield label, e
 
     @cached_property
@@ -216,7 +214,7 @@ class System:
     def _terms(self, kind: str) -> tuple:
         """Terms with the names that were numbered for them taken off again."""
         return tuple(
-            term.named(None) if not isinstance(term, Repeated) and is_numbered(kind, term) else term
+            term.named(None) if term.table is None and is_numbered(kind, term) else term
             for term in getattr(self, kind)
         )
 
@@ -263,7 +261,7 @@ def written_out(system: System) -> System:
     for kind in TERMS:
         terms: list[Any] = []
         for term in kept[kind]:
-            if isinstance(term, Repeated):
+            if term.table is not None:
                 rows = term.written_out()
                 terms += [r.named(f"{r.name}[{i}]") if r.name else r for i, r in enumerate(rows)]
             else:

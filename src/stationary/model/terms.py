@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import sympy as sp
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
-from stationary.model.each import Each
+from stationary.model.each import Each, Table
 from stationary.model.symbols import rate
 
 Vector = tuple[sp.Expr, ...]
@@ -63,10 +64,22 @@ def vector(value: Any, what: str) -> Vector:
     return (expression(value, what),)
 
 
-class _Term:
-    """What all terms share: expressions that can be changed as one, and a name."""
+@dataclass(frozen=True)
+class AbstractTerm(ABC):
+    """What all terms share: a name, expressions that are changed as one, and rows to repeat over.
 
-    name: str | None
+    Attributes
+    ----------
+    table : Table, optional
+        The rows over which it repeats; its expressions are then those of one row.
+    """
+
+    table: Table | None = field(default=None, kw_only=True)
+
+    @property
+    @abstractmethod
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
 
     def apply(self, change: Callable[[sp.Expr], sp.Expr]):
         """Return the term with every expression of it changed."""
@@ -76,17 +89,39 @@ class _Term:
                 return tuple(change(v) for v in value)
             return change(value) if isinstance(value, sp.Expr) else value
 
-        return replace(self, **{f.name: changed(getattr(self, f.name)) for f in fields(self)})  # pyright: ignore[reportArgumentType]
+        return replace(self, **{f.name: changed(getattr(self, f.name)) for f in fields(self)})
 
-    def named(self, name: str):
+    def named(self, name: str | None):
         """Return the term under another name."""
-        return replace(self, name=name)  # pyright: ignore[reportArgumentType]
+        return replace(self, name=name)  # pyright: ignore[reportCallIssue]  # every term has one
 
     def expressions(self) -> list[sp.Expr]:
         """Every expression of the term."""
         found: list[sp.Expr] = []
         self.apply(lambda e: found.append(e) or e)
         return found
+
+    def row(self, i: int) -> Any:
+        """Return the term of one row."""
+        if self.table is None:
+            return self
+        values = self.table.row(i)
+        return replace(self, table=None).apply(lambda e: e.xreplace(values))
+
+    def written_out(self) -> list[Any]:
+        """Return the term of every row, in order."""
+        return [self.row(i) for i in range(1 if self.table is None else self.table.rows)]
+
+    def __radd__(self, other):
+        # A list of terms takes one more.
+        return [*other, self] if isinstance(other, list) else NotImplemented
+
+    def __add__(self, other):
+        return [self, *other] if isinstance(other, list) else NotImplemented
+
+    def __str__(self) -> str:
+        rows = "" if self.table is None else f"  (i = 0..{self.table.rows - 1})"
+        return self.stated + rows
 
 
 def _set(term: Any, **values: Any) -> None:
@@ -104,7 +139,7 @@ def _plain(entries: Vector) -> str:
 
 
 @dataclass(frozen=True)
-class Load(_Term):
+class Load(AbstractTerm):
     """A force and what it works on: δW = force · δ(on).
 
     Parameters
@@ -141,14 +176,16 @@ class Load(_Term):
             )
         _set(self, force=force, on=on)
 
-    def __str__(self) -> str:
+    @property
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
         forces = (f"({text(f)})" if f.is_Add else text(f) for f in self.force)
         terms = (f"{f} δ({text(on)})" for f, on in zip(forces, self.on))
         return "δW = " + " + ".join(terms)
 
 
 @dataclass(frozen=True)
-class Friction(_Term):
+class Friction(AbstractTerm):
     """Dry friction of size `limit` against the rate of `on`.
 
     Examples
@@ -169,13 +206,15 @@ class Friction(_Term):
             on=vector(self.on, "what friction works on"),
         )
 
-    def __str__(self) -> str:
+    @property
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         return f"{prefix}friction up to {text(self.limit)} against d/dt {_plain(self.on)}"
 
 
 @dataclass(frozen=True)
-class Drag(_Term):
+class Drag(AbstractTerm):
     """A force η|v|ⁿ against the velocity v = d(on)/dt; n = 1 is viscous, n = 2 quadratic.
 
     Examples
@@ -205,14 +244,16 @@ class Drag(_Term):
         order = self.power + 1
         return self.eta * speed_squared ** (order / 2) / order
 
-    def __str__(self) -> str:
+    @property
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         size = f"{text(self.eta)} |v|**{text(self.power)}"
         return f"{prefix}drag {size} against v = d/dt {_plain(self.on)}"
 
 
 @dataclass(frozen=True)
-class Constraint(_Term):
+class Constraint(AbstractTerm):
     """A holonomic constraint R(q, t) = 0; a tuple states several under one name.
 
     Parameters
@@ -255,13 +296,15 @@ class Constraint(_Term):
             for point, length in points.items()
         )
 
-    def __str__(self) -> str:
+    @property
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         return f"{prefix}{_plain(self.R)} = 0"
 
 
 @dataclass(frozen=True)
-class Pfaffian(_Term):
+class Pfaffian(AbstractTerm):
     """A constraint on velocities, A(q) q̇ + b(q, t) = 0, holonomic or not.
 
     Examples
@@ -277,13 +320,15 @@ class Pfaffian(_Term):
     def __post_init__(self):
         _set(self, expr=vector(self.expr, "a Pfaffian constraint"))
 
-    def __str__(self) -> str:
+    @property
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         return f"{prefix}{_plain(self.expr)} = 0"
 
 
 @dataclass(frozen=True)
-class Contact(_Term):
+class Contact(AbstractTerm):
     """A unilateral contact gap(q, t) ≥ 0 that only pushes, with friction μ along `slip`.
 
     Examples
@@ -314,7 +359,9 @@ class Contact(_Term):
                 )
             )
 
-    def __str__(self) -> str:
+    @property
+    def stated(self) -> str:
+        """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         along = f", friction {text(self.friction)} along {_plain(self.slip)}" if self.slip else ""
         return f"{prefix}{text(self.gap)} ≥ 0{along}"

@@ -13,7 +13,6 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
-from stationary.model.each import Repeated
 from stationary.model.symbols import Coordinate, t
 from stationary.plot.style import COLORS
 from stationary.result.motion import Motion
@@ -86,7 +85,7 @@ def scene(motion: Motion) -> Scene:
         parts = [Part("particle", (c,)) for c in rows]
     # So is what friction rubs in a plane or in space.
     if not parts:
-        rubbed = [f for f in motion.system.friction if not isinstance(f, Repeated)]
+        rubbed = [f for f in motion.system.friction if f.table is None]
         where = [f.on for f in rubbed if len(f.on) in (2, 3) and not any(e.has(t) for e in f.on)]
         parts = [Part("particle", (on,)) for on in where]
     if not parts:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import DerivationError, StatementError, say
-from stationary.model.each import Repeated
 from stationary.model.layout import number
 from stationary.model.system import System
 from stationary.model.terms import Drag
@@ -22,10 +21,9 @@ def refuse_unsmooth(system: System, values: np.ndarray) -> None:
         "friction": "is dry friction, which sticks and slips; simulate does not follow that yet",
     }
     for kind, reason in reasons.items():
-        for entry in getattr(system, kind):
-            term = entry.term if isinstance(entry, Repeated) else entry
+        for term in getattr(system, kind):
             if isinstance(term, Drag):
-                if not _steep(entry, dict(zip(system.parameters, values.tolist()))):
+                if not _steep(term, dict(zip(system.parameters, values.tolist()))):
                     continue
                 reason = "grows infinitely steep at rest (power below 1), as dry friction does"
             raise DerivationError(
@@ -39,9 +37,8 @@ def refuse_unsmooth(system: System, values: np.ndarray) -> None:
 
 def _steep(drag: Any, values: dict) -> bool:
     """Tell whether the power of a drag, or of one row of it, is below 1."""
-    if isinstance(drag, Repeated):
-        varies = drag.term.power.free_symbols & drag.table.columns.keys()
-        return any(_steep(row, values) for row in (drag.written_out() if varies else [drag.term]))
+    if drag.table is not None and drag.power.free_symbols & drag.table.columns.keys():
+        return any(_steep(row, values) for row in drag.written_out())
     return bool((drag.power.subs(values) - 1).is_negative)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import graph_of, kernel_of, numeric
-from stationary.model.each import Repeated
 from stationary.model.fields import Field
 from stationary.model.layout import Layout, name_of
 from stationary.model.system import System, written_out
@@ -151,8 +150,7 @@ def _at_rest(layout: Layout, values: np.ndarray, u: np.ndarray, t: float, q: np.
 def _touching(system: System, at: Any) -> System:
     """Return the system with contacts that push as constraints, and without those that are open."""
     if not isinstance(at, Equilibrium):
-        entry = system.contacts[0]
-        name = (entry.term if isinstance(entry, Repeated) else entry).name
+        name = system.contacts[0].name
         raise DerivationError(
             say(
                 f"whether contact '{name}' is open or closed is not known.",
@@ -176,7 +174,7 @@ def _touching(system: System, at: Any) -> System:
             )
     whole = written_out(system)
     held = [Constraint(c.gap, name=c.name) for c, k in zip(whole.contacts, open_) if not k]
-    kept = whole if any(isinstance(c, Repeated) for c in system.contacts) else system
+    kept = whole if any(c.table is not None for c in system.contacts) else system
     return replace(kept, constraints=(*kept.constraints, *held), contacts=())
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from stationary.errors import DerivationError, DidNotConverge, StatementError, say
 from stationary.lower.kernel import graph_of
-from stationary.model.each import Repeated
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Contact, Drag
@@ -89,8 +88,7 @@ def refuse(
     kinds: tuple[str, ...] = ("pfaffian", "friction", "contacts"),
 ) -> None:
     """Refuse, by name, terms under which rest is not a matter of balance alone."""
-    for entry in (entry for kind in kinds for entry in getattr(system, kind)):
-        term = entry.term if isinstance(entry, Repeated) else entry
+    for term in (term for kind in kinds for term in getattr(system, kind)):
         if isinstance(term, Drag) or isinstance(term, Contact) and term.friction == 0:
             continue
         raise DerivationError(
@@ -106,8 +104,7 @@ def refuse(
 
 def refuse_contacts(system: System, asker: str) -> None:
     """Refuse, by name, contacts where the question has no smooth answer with them."""
-    for entry in system.contacts:
-        term = entry.term if isinstance(entry, Repeated) else entry
+    for term in system.contacts:
         raise DerivationError(
             say(
                 f"{asker} cannot honour contact '{term.name}'.",

@@ -11,7 +11,6 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
-from stationary.model.each import Repeated
 from stationary.model.layout import Layout, name_of
 from stationary.model.symbols import Input, Parameter
 from stationary.model.system import System
@@ -318,12 +317,11 @@ def _one_symbol(system: System, load: Any, params: Any, inputs: Any):
             value = 1.0 if value is None or float(value) == 0 else float(value)
             params, inputs = (rest, inputs) if kind is Parameter else (params, rest)
             return system, name, value, params, inputs
-    for entry in system.loads:
-        term = entry.term if isinstance(entry, Repeated) else entry
+    for term in system.loads:
         if term.name == name:
-            return *_scaled(system, entry), 1.0, params, inputs
+            return *_scaled(system, term), 1.0, params, inputs
     known = [s.name for s in (*system.inputs, *system.parameters)]
-    known += [(x.term if isinstance(x, Repeated) else x).name for x in system.loads]
+    known += [x.name for x in system.loads]
     raise StatementError(
         say(
             f"'{name}' is not a load of this system.",
@@ -340,9 +338,7 @@ def _scaled(system: System, load: Any) -> tuple[System, str]:
     factor = Parameter(name)
     kept = {f.name: getattr(system, f.name) for f in fields(system)}
     loads = [x for x in system.loads if x is not load and x != load]
-    inner = load.term if isinstance(load, Repeated) else load
-    scaled = Load(tuple(factor * f for f in inner.force), inner.on, inner.name)
-    kept["loads"] = (*loads, Repeated(scaled, load.table) if isinstance(load, Repeated) else scaled)
+    kept["loads"] = (*loads, replace(load, force=tuple(factor * f for f in load.force)))
     return System(**kept), name
 
 
@@ -379,9 +375,9 @@ def _require_linear(name: str, places: Sequence[Place], live: np.ndarray) -> Non
         )
 
 
-def _weights(part: System, support: Repeated, params: Any) -> np.ndarray:
+def _weights(part: System, support: Any, params: Any) -> np.ndarray:
     """Return the friction limits of support points."""
-    limit, columns = support.term.limit, support.table.columns
+    limit, columns = support.limit, support.table.columns
     symbols = [*columns, *part.parameters]
     strange = sorted(str(s) for s in limit.free_symbols - set(symbols))
     if strange:
@@ -432,7 +428,7 @@ def limit_surface(
     array([0.   , 0.   , 0.667])
     """
     require_system(part)
-    tables = [x for x in part.friction if isinstance(x, Repeated)]
+    tables = [x for x in part.friction if x.table is not None]
     if len(part.coordinates) != 3 or len(tables) != 1:
         raise StatementError(
             say(

@@ -11,7 +11,6 @@ import numpy as np
 
 from stationary.derive.scope import as_power, minimum_power_holds
 from stationary.errors import DerivationError, StatementError, say
-from stationary.model.each import Repeated
 from stationary.model.symbols import Parameter, Velocity
 from stationary.model.symbols import t as time
 from stationary.model.system import System
@@ -114,8 +113,7 @@ def _least_power(system: System, wrong: list[str], asked: tuple) -> Step:
     require_still(weighed)
     step = _step(weighed, *asked)
     forces, known = Forces(step.forces), {p.name: x for p, x in zip(system.parameters, step.params)}
-    for entry in system.friction:
-        term = entry.term if isinstance(entry, Repeated) else entry
+    for term in system.friction:
         if isinstance(term, Drag):
             times = 1 + float(
                 term.power.xreplace({s: known[str(s)] for s in term.power.free_symbols})
@@ -193,8 +191,7 @@ def _verb(reason: str) -> str:
 def require_still(system: System) -> None:
     """Refuse velocities where a load or a limit must be known before the velocity is."""
     for kind in ("loads", "friction"):
-        for entry in getattr(system, kind):
-            term = entry.term if isinstance(entry, Repeated) else entry
+        for term in getattr(system, kind):
             sizes = term.force if kind == "loads" else term.expressions()
             moving = sorted(
                 str(s) for e in sizes for s in e.free_symbols
@@ -342,8 +339,7 @@ def require_place(question: Question, place: Place) -> None:
     require_outside(question, place)
     require_resistance(question)
     for index in _motionless(question.system):
-        entry, rows = question.system.friction[index], question.layout.slips[index]
-        term = entry.term if isinstance(entry, Repeated) else entry
+        term, rows = question.system.friction[index], question.layout.slips[index]
         places = rows.places.ravel()
         if abs(problem.B[places]).sum() == 0:
             raise StatementError(
@@ -374,11 +370,10 @@ def require_resistance(question: Question) -> None:
 def _motionless(system: System) -> tuple[int, ...]:
     """Return the friction terms that act on something which no coordinate moves."""
     found = []
-    for i, x in enumerate(system.friction):
-        term = x.term if isinstance(x, Repeated) else x
+    for i, term in enumerate(system.friction):
         used = set().union(*(on.free_symbols for on in term.on))
         constant = all(isinstance(s, Parameter) or s == time for s in used)
-        if not used or (constant and not isinstance(x, Repeated)):
+        if not used or (constant and term.table is None):
             found.append(i)
     return tuple(found)
 
@@ -389,8 +384,7 @@ def _require_touch(question: Question, place: Place) -> None:
         return
     moved = evaluated(question.sliding, "holds")(place.t, place.q, place.u, question.params)[4]
     timed = np.zeros(len(place.gap), dtype=bool)
-    for entry, rows in zip(question.system.contacts, question.layout.gaps):
-        term = entry.term if isinstance(entry, Repeated) else entry
+    for term, rows in zip(question.system.contacts, question.layout.gaps):
         timed[rows.places] = time in term.gap.free_symbols
     # One that comes nearer, or passes by.
     apart = np.flatnonzero((place.gap > 0) & ((moved < 0) | timed & (moved == 0)))

@@ -17,7 +17,6 @@ from stationary.errors import StatementError, say
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import Drives, drives, lowered
 from stationary.lower.kernel import graph_of
-from stationary.model.each import Repeated
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Contact
@@ -100,7 +99,7 @@ def terms_of(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Return where the rates of each friction term begin, what presses it, and its widths."""
     layout, system = sliding.graph.layout, sliding.graph.system
     entries = (*system.friction, *layout.rubbing)
-    terms = [x.term if isinstance(x, Repeated) else x for x in entries]
+    terms = list(entries)
     widths = [len(x.slip if isinstance(x, Contact) else x.on) for x in terms]
     gaps = {rows.name: rows.places.ravel() for rows in layout.gaps}
     starts, pressed = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
