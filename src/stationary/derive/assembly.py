@@ -51,7 +51,7 @@ class Assembly:
     def scalar(self) -> bool:
         """Whether the whole is small enough to be expanded to scalar operations."""
         work = (
-            e.rows * ca.Function("e", e.arguments, [e.force, e.mass, e.gamma]).n_nodes()
+            e.rows * ca.Function("e", e.arguments, [*_inertia(e), e.gamma]).n_nodes()
             for e in self.elements
         )
         return sum(work) < _EXPAND_UP_TO
@@ -122,6 +122,11 @@ class Assembly:
         # Time, inputs and parameters are the same in every row.
         mapped = f.map("rows", "serial", element.rows, [0, 3, 4], [0] if reduce else [])
         return mapped(*arguments)
+
+
+def _inertia(e: Element) -> list[Any]:
+    """Return what accelerations are made of: those of a chain need no mass matrix."""
+    return [e.force, e.mass] if e.chain is None else [e.accelerated]
 
 
 def _gather(vector: Any, index: np.ndarray) -> Any:

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
+from stationary.derive.chains import Chain, chain_of
 from stationary.derive.from_sympy import Translator
 from stationary.model.arrays import Array
 from stationary.model.contents import contents, sudden
@@ -125,6 +126,7 @@ class Element:
         self.d = ca.SX.sym("d", len(numbers))
         self._symbols |= {s: (self.w if order else self.z)[k] for s, (k, order) in local.items()}
         self._symbols |= {s: self.d[k] for k, s in enumerate(numbers)}
+        self._kinetic = statement.kinetic
         self._lower(statement)
 
     def _local(self, found: set, table: Table | None, layout: Layout):
@@ -222,6 +224,11 @@ class Element:
         places = [rows.places.reshape(self.rows, -1) for rows, _ in terms]
         return np.hstack(places).T if places else np.zeros((0, self.rows), dtype=np.int64)
 
+    def row_of(self, places: list[int]) -> int:
+        """Return the row of the element that keeps a quaternion, given by its entries."""
+        filled = ca.DM(self.A.sparsity(), 1.0).full()
+        return int(np.flatnonzero(filled[:, places].all(axis=1))[0])
+
     def rate(self, e: Any) -> Any:
         """Differentiate with respect to time along the motion."""
         return ca.jtimes(e, self.z, self.w) + ca.jacobian(e, self.t)
@@ -231,7 +238,20 @@ class Element:
     @property
     def mass(self) -> ca.SX:
         """∂²T/∂w²."""
+        if self.chain is not None:
+            return self.chain.mass()
         return ca.jacobian(self.momentum, self.w, {"symmetric": True})
+
+    @cached_property
+    def accelerated(self) -> ca.SX:
+        """M⁻¹ force, found along the chain."""
+        assert self.chain is not None
+        return self.chain.solve(self.force)
+
+    @cached_property
+    def chain(self) -> Chain | None:
+        """How bodies pass their motion on, where the statement says so."""
+        return chain_of(self._kinetic, self._symbols, self.w)
 
     @property
     def force(self) -> ca.SX:

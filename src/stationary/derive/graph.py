@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.assembly import Assembly, Output
+from stationary.derive.elements import Element
 from stationary.derive.order import saddle_order
 from stationary.errors import DerivationError, say
 from stationary.model.layout import Layout
@@ -72,6 +73,10 @@ class Graph:
         """a, from M factored inside the graph."""
         self.require_inertia()
         names = list("tqvup")
+        if self.chained is not None:
+            solved = self.whole.vector(lambda e: e.accelerated)
+            every = self.whole.arguments
+            return ca.Function("acceleration", every, [solved], names, ["a"], {"cse": True})
         if not self.scalar:
             M, force = self.dynamics.call(self.whole.arguments)
             solved = ca.solve(M, force, "ldl")
@@ -81,6 +86,13 @@ class Graph:
         diagonal, lower, order = ca.ldl(M)
         solved = ca.ldl_solve(force, diagonal, lower, order)
         return ca.Function("acceleration", arguments, [solved], names, ["a"], {"cse": True})
+
+    @cached_property
+    def chained(self) -> Element | None:
+        """The one element that the whole is, if its bodies pass their motion on."""
+        elements = self.whole.elements
+        one = len(elements) == 1 and elements[0].rows == 1 and elements[0].chain is not None
+        return elements[0] if one else None
 
     @cached_property
     def constraints(self) -> ca.Function:
@@ -108,6 +120,8 @@ class Graph:
         but not on the motions that the rows allow, is augmented by AᵀA; that needs to know how
         large the coordinates are, in powers of ten.
         """
+        if self.chained is not None and len(rows) == len(self.upright):
+            return self._turned(rows)
         scalar = self.scalar
         arguments = self.dynamics.sx_in() if scalar else self.whole.arguments
         alpha = type(arguments[0]).sym("alpha")
@@ -133,6 +147,44 @@ class Graph:
         outputs = [solved[:n], lam, -ca.dot(lam, drive[kept])]
         options = {"cse": True} if scalar else {}
         names = [*"tqvup", "alpha"]
+        return ca.Function("held", [*arguments, alpha], outputs, names, ["a", "lam", "w"], options)
+
+    @cached_property
+    def upright(self) -> dict[int, list[int]]:
+        """Rows that keep quaternions at length one, if there are no others; with their entries.
+
+        Empty unless bodies pass their motion on and feel turns alone.
+        """
+        quaternions = self.layout.kinematics.quaternions
+        e = self.chained
+        if e is None or e.chain is None or self.layout.multipliers != len(quaternions):
+            return {}
+        local = {int(place): k for k, place in enumerate(e.index[:, 0])}
+        entries = [[local[int(place)] for place in four] for four in quaternions]
+        if not all(e.chain.indifferent(four, e.z[four]) for four in entries):
+            return {}
+        return {e.row_of(places): places for places in entries}
+
+    def _turned(self, rows: tuple[int, ...]) -> ca.Function:
+        """Return what `held` does, where nothing is held but the lengths of quaternions."""
+        e, alpha = self.chained, ca.SX.sym("alpha")
+        assert e is not None and e.chain is not None
+        units, lam = [], ca.SX(len(rows), 1)
+        wanted = -(e.gamma + 2 * alpha * e.Rdot + alpha**2 * e.R)
+        force = e.force
+        for row, four in self.upright.items():
+            q = e.z[four]
+            # R = q·q − 1: its slope is 2 q.
+            units.append((four, q, wanted[row] / 2))
+            lam[int(e.row_index[row, 0])] = -ca.dot(q, force[four]) / (2 * ca.sumsqr(q))
+        solved = e.chain.solve(force, units)
+        made = ca.Function("element", [*e.arguments, alpha], [solved, lam])
+        t, q, v, u, p = arguments = self.whole.arguments
+        index = e.index[:, 0].tolist()
+        a, lam = made(t, q[index], v[index], u, p, ca.DM(e.data), alpha)
+        outputs = [a[np.argsort(index).tolist()], lam[list(rows)], ca.SX(0)]
+        names = [*"tqvup", "alpha"]
+        options = {"cse": True}
         return ca.Function("held", [*arguments, alpha], outputs, names, ["a", "lam", "w"], options)
 
     def _augmented(self, M: Any, force: Any, A: Any, wanted: Any, sizes: np.ndarray) -> Any:
@@ -201,6 +253,10 @@ class Graph:
     @cached_property
     def _massless(self) -> list[int]:
         """Coordinates whose velocities no kinetic energy involves."""
+        if self.chained is not None:
+            e = self.chained
+            assert e.chain is not None
+            return sorted(int(e.index[k, 0]) for k in e.chain.massless)
         filled = np.diff(np.array(self.dynamics.sparsity_out(0).colind()))
         return [int(i) for i in np.flatnonzero(filled == 0)]
 

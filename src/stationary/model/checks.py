@@ -15,7 +15,7 @@ from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
 from stationary.model.each import Each, Slot
 from stationary.model.graphs import renamed, slope
-from stationary.model.space.rotation import orientations
+from stationary.model.space.rotation import Entry, orientations
 from stationary.model.symbols import (
     Acceleration,
     Coordinate,
@@ -116,8 +116,8 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
 
 
 def is_unit(term: Any) -> bool:
-    """Tell whether a constraint keeps the quaternion of an orientation at length one."""
-    return isinstance(term, Constraint) and bool(term.quaternion)
+    """Tell whether a constraint is that of a declared orientation, which systems find themselves."""
+    return isinstance(term, Constraint) and any(isinstance(e, Entry) for e in term.quaternion)
 
 
 def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -> tuple:

@@ -18,6 +18,9 @@ from sympy.printing.precedence import precedence
 #: What has no more parts than this is written out wherever it is used: it reads well.
 SMALL = 12
 
+# The product of something shared with a sine is small, a sum of two such products is not.
+_FEW = 8
+
 _made: WeakValueDictionary[tuple[type, sp.Expr], Shared] = WeakValueDictionary()
 
 
@@ -36,7 +39,7 @@ class Shared(sp.Expr):
     def __new__(cls, e: Any) -> Any:
         """Make it, or return the one that exists; what is simple needs no sharing."""
         e = sp.S(e)
-        if not _exceeds(e, SMALL):
+        if isinstance(e, Shared) or not _exceeds(e, SMALL):
             return e
         known = _made.get((cls, e))
         if known is None:
@@ -127,12 +130,14 @@ class Speed(Shared):
 
 
 def _exceeds(e: sp.Basic, most: int) -> bool:
-    """Tell whether an expression has more parts, what is shared in it counting as one."""
+    """Tell whether an expression has more parts, what is shared in it counting as a few."""
     count, waiting = 0, [e]
     while waiting and count <= most:
         node = waiting.pop()
-        count += 1
-        if not isinstance(node, Shared):
+        if isinstance(node, Shared):
+            count += _FEW
+        else:
+            count += 1
             waiting.extend(node.args)
     return count > most
 

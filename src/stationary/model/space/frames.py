@@ -23,6 +23,7 @@ from stationary.model.space.vectors import (
     place,
     product,
     scale,
+    total,
     transposed,
     turning,
 )
@@ -75,7 +76,7 @@ class Frame:
         """Return a frame whose origin is moved, by a vector in the axes of this one."""
         step = place(by, "the move of a frame")
         along = apply(self.matrix, step)
-        origin = tuple(Shared(x + y) for x, y in zip(self.origin, along))
+        origin = tuple(map(Shared, add(self.origin, along)))
         drift = add(add(self.drift, cross(self.omega, step)), rate(step))
         return Frame()._set(origin, self.matrix, self.omega, tuple(map(Speed, drift)))
 
@@ -151,7 +152,7 @@ class Frame:
                 )
             )
         along = apply(self.matrix, place(at, "a point of a frame"))
-        made = tuple(Shared(x + y) for x, y in zip(self.origin, along))
+        made = tuple(map(Shared, add(self.origin, along)))
         return made[:2] if flat else made
 
     def axis(self, along: Any) -> Vector:
@@ -190,4 +191,4 @@ class Frame:
 
 def heights(frame: Frame, at: Vector) -> sp.Expr:
     """Return the height above ground of a point of a frame."""
-    return Shared(frame.origin[2] + dot(frame.matrix[2], at))
+    return Shared(total((frame.origin[2], dot(frame.matrix[2], at))))

@@ -131,31 +131,61 @@ def turning(value: Any, what: str) -> Matrix:
 
 def dot(a: Any, b: Any) -> sp.Expr:
     """Return a·b."""
-    return sp.Add(*(x * y for x, y in zip(a, b)))
+    return total(times(x, y) for x, y in zip(a, b))
 
 
 def cross(a: Any, b: Any) -> Vector:
     """Return a × b."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
+    return tuple(
+        total((times(a[i], b[j]), times(-1, times(a[j], b[i]))))
+        for i, j in ((1, 2), (2, 0), (0, 1))
     )
+
+
+def times(x: Any, y: Any) -> sp.Expr:
+    """Return x y; what is shared is not looked into for anything that could be simplified."""
+    x, y = sp.S(x), sp.S(y)
+    if x.is_Number or y.is_Number:
+        k, e = (x, y) if x.is_Number else (y, x)
+        if k is sp.S.Zero or k is sp.S.One or e.is_Number:
+            return e if k is sp.S.One else k if k is sp.S.Zero else k * e
+        if e.is_Mul and e.args[0].is_Number:
+            return times(k * e.args[0], as_product(e.args[1:]))
+    if _long(x) or _long(y):
+        return as_product((y, x) if y.is_Number else (x, y))
+    return x * y
+
+
+def as_product(factors: Any) -> sp.Expr:
+    """Return a product as it stands."""
+    return factors[0] if len(factors) == 1 else sp.Mul._from_args(factors, is_commutative=True)
+
+
+def total(terms: Any) -> sp.Expr:
+    """Return a sum; what is shared is not looked into for anything that could be simplified."""
+    found = [e for e in terms if e is not sp.S.Zero]
+    if len(found) < 2 or not any(map(_long, found)):
+        return sp.Add(*found)
+    return sp.Add._from_args(found, is_commutative=True)
+
+
+def _long(e: sp.Expr) -> bool:
+    return isinstance(e, Shared) or (e.is_Mul and any(isinstance(a, Shared) for a in e.args))
 
 
 def add(a: Any, b: Any) -> Vector:
     """Return a + b."""
-    return tuple(x + y for x, y in zip(a, b))
+    return tuple(total((sp.S(x), sp.S(y))) for x, y in zip(a, b))
 
 
 def minus(a: Any, b: Any) -> Vector:
     """Return a − b."""
-    return tuple(x - y for x, y in zip(a, b))
+    return tuple(total((sp.S(x), times(-1, y))) for x, y in zip(a, b))
 
 
 def scale(k: Any, a: Any) -> Vector:
     """Return k a."""
-    return tuple(k * x for x in a)
+    return tuple(times(k, x) for x in a)
 
 
 def apply(matrix: Any, a: Any) -> Vector:
