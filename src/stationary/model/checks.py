@@ -116,7 +116,7 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
 
 
 def is_unit(term: Any) -> bool:
-    """Tell whether a constraint is that of a declared orientation, which systems find themselves."""
+    """Tell whether a constraint is that of a declared orientation: systems add it themselves."""
     return isinstance(term, Constraint) and any(isinstance(e, Entry) for e in term.quaternion)
 
 
