@@ -191,8 +191,12 @@ class System:
             return NotImplemented
         merged: dict[str, Any] = {k: getattr(self, k) + getattr(other, k) for k in ENERGIES}
         merged |= {k: self._terms(k) + other._terms(k) for k in TERMS}
-        # What keeps an orientation one is found anew.
-        merged["constraints"] = tuple(c for c in merged["constraints"] if not is_unit(c))
+        # An orientation of both parts is kept one by one constraint.
+        twice = [c for c in self.constraints if is_unit(c) and c in other.constraints]
+        merged["constraints"] = tuple(
+            c for i, c in enumerate(merged["constraints"])
+            if c not in twice or i < len(self.constraints)
+        )  # fmt: skip
         own = {c.name for c in self.coordinates}
         new = (c for c in other.coordinates if c.name not in own)
         merged["coordinates"] = (*self.coordinates, *new)
