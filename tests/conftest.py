@@ -1,6 +1,8 @@
 """Every test run draws on no screen, compiles in the foreground, and keeps its own cache."""
 
 import os
+import random
+import sys
 import tempfile
 
 import hypothesis
@@ -21,7 +23,21 @@ pytest.register_assert_rewrite("tests.checks")
 _cache = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="in a random order, of this seed")
+    parser.addoption("--without", action="append", default=[], metavar="PACKAGE",
+                     help="as if this package were not installed")  # fmt: skip
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    for package in config.option.without:
+        # Python's own mark of what cannot be imported.
+        sys.modules[package] = None  # pyright: ignore[reportArgumentType]
     # Workers of xdist inherit the folder of the process that started them.
     if not hasattr(config, "workerinput"):
         config.stash[_cache] = tempfile.TemporaryDirectory(prefix="stationary-tests-")

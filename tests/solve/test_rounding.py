@@ -5,7 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from stationary.solve.gate.rounding import Tape
+from stationary.lower.rounding import Tape
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from stationary.lower.rounding import rounding
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.multipliers import Multipliers
 from stationary.result.stability import Stability
@@ -196,8 +197,14 @@ class Examination:
         scatter = [
             abs(self._rise(self.q + tiny * rng.standard_normal(len(self.q)))) for _ in range(4)
         ]
-        energy = self.search.forces(self.q)[1]
-        return 8 * max(scatter) + 4e-16 * abs(energy)
+        search, energy = self.search, self.search.forces(self.q)[1]
+        noise = 8 * max(scatter) + 4e-16 * abs(energy)
+        if search.stated:
+            # What cancels, as 1 − cos does, is lost however little it scatters.
+            at = [search.t, self.q, search.inputs(self.q), search.params]
+            lost = rounding(search.balance, "forces", at, output=1)
+            noise += 0.0 if lost is None else 4 * float(lost[0])
+        return noise
 
     def _through(self, there: np.ndarray) -> bool:
         """Tell whether a configuration passes through a contact that is open."""

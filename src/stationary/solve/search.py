@@ -46,6 +46,9 @@ _FADED = 1e5
 # How far beyond the search it is looked whether the energy still goes down, in powers of ten.
 _DECADES = 7
 
+# Decades over which a length is looked for where nothing tells one: all that units may make of it.
+_UNITS = 30
+
 
 def search_of(
     system: System,
@@ -115,13 +118,13 @@ class Search(AbstractStill):
 
     def prepare(self, q: np.ndarray) -> None:
         """Find out by what steps are measured: energy where there is one, else forces."""
-        self.stated = self.has_energy(q)
-        self.descends = self.kind == "minimum" and (self.stated or self.conservative(q))
         self.start = q
         with np.errstate(all="ignore"):
             bend = scales_of(self.balance.graph, self.params, self.t, q, u=self.inputs(q)).bend
             self.bend = self._alike(np.where(np.isfinite(bend) & (bend > 0), bend, 0.0))
             self.metric = self._alike(self._metric(q), 1.0)
+        self.stated = self.has_energy(q)
+        self.descends = self.kind == "minimum" and (self.stated or self.conservative(q))
 
     def _alike(self, lengths: np.ndarray, uneven: float = _UNEVEN) -> np.ndarray:
         """Return lengths that differ little within an array of coordinates, which has one unit.
@@ -143,18 +146,42 @@ class Search(AbstractStill):
         Those that constraints bend have their radius; others move alike where that takes the same
         energy.
         """
-        stiff = np.asarray(abs(self.tangent(q)).sum(axis=1)).ravel()
+        K = abs(self.tangent(q))
+        stiff = np.asarray(K.sum(axis=1)).ravel()
+        # At rest nothing but last digits is left of the forces: they tell no length.
         force = np.abs(self.forces(q)[0])
+        force = np.where(force > 64 * (K @ np.spacing(np.abs(q))), force, 0.0)
         self.stiffest = np.where(np.isfinite(stiff), stiff, 0.0)
         good = np.isfinite(stiff) & np.isfinite(force) & (stiff > 0)
         energies = np.divide(force**2, stiff, out=np.zeros(len(q)), where=good)
         bent = self.bend > 0
         energies[good & bent] = (stiff * self.bend**2)[good & bent]
-        energy = float(np.max(energies, initial=0.0)) or 1.0
+        energy = float(np.max(energies, initial=0.0))
+        if not energy:
+            rigid = np.sqrt(np.divide(1.0, stiff, out=np.zeros(len(q)), where=good))
+            energy = self._turning(q, rigid) ** 2 or 1.0
         soft = np.sqrt(np.divide(energy, stiff, out=np.zeros(len(q)), where=good))
         made = np.where(bent, self.bend, soft)
         typical = float(np.median(made[made > 0])) if np.any(made > 0) else 1.0
         return np.where(made > 0, made, typical)
+
+    def _turning(self, q: np.ndarray, moves: np.ndarray) -> float:
+        """Return how many times some moves make the stiffness another one; 0 where none do.
+
+        It is looked for over all decades, for nothing is known of units.
+        """
+        way = moves * np.random.default_rng(5).standard_normal(len(q))
+        K = self.tangent(q)
+        size = np.linalg.norm(K.data)
+        if not size > 0 or not np.any(way):
+            return 0.0
+        for decade in range(-_UNITS, _UNITS + 1):
+            step = 10.0**decade * way
+            for side in (step, -step):
+                change = np.linalg.norm((self.tangent(q + side) - K).data)
+                if not change < 0.3 * size:
+                    return 10.0**decade
+        return 0.0
 
     def examined(self, q: np.ndarray, lam: np.ndarray, active: np.ndarray) -> Examination:
         """Return what can be said of a point."""
@@ -386,7 +413,12 @@ class Search(AbstractStill):
     def neighbourhood(self, q: np.ndarray) -> np.ndarray:
         """Return moves of the coordinates that count alike, as long as the lengths at a place."""
         share = np.max(np.maximum(self.bend, np.abs(q - self.start)) / self.metric, initial=0.0)
-        return self.metric * (share or 1 / float(np.max(self.metric)))
+        return self.metric * max(float(share), 1.0)
+
+    def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.metric is None:
+            self.prepare(q)
+        return q, q + 0.1 * self.metric * np.random.default_rng(1).standard_normal(len(q))
 
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""

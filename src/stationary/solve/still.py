@@ -155,7 +155,8 @@ class AbstractStill:
         return True
 
     def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return q, q + 0.1 * np.random.default_rng(1).standard_normal(len(q))
+        """Return a place and another one nearby, at which the same must hold."""
+        raise NotImplementedError
 
     def rise(self, q: np.ndarray, to: np.ndarray, stated: bool) -> float:
         """Return how the energy changes on the way to another configuration.

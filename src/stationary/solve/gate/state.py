@@ -13,7 +13,7 @@ from stationary.derive.balance import Balance
 from stationary.derive.graph import Graph
 from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
-from stationary.solve.gate.rounding import rounding
+from stationary.lower.rounding import rounding
 from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.question import evaluated, terms_of
 

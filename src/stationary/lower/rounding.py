@@ -45,21 +45,21 @@ _ALONE: dict[int, tuple[Callable[[float], float], Callable[[float, float], float
 }
 
 
-def rounding(owner: Any, name: str, arguments: list[Any]) -> np.ndarray | None:
-    """Return bounds on the rounding of the first output of a function of a graph, by name.
+def rounding(owner: Any, name: str, arguments: list[Any], output: int = 0) -> np.ndarray | None:
+    """Return bounds on the rounding of an output, a vector, of a function of a graph, by name.
 
     Every argument is as uncertain as its last digit. None where the graph is too large.
     """
-    tape = _tape(owner, name)
+    tape = _tape(owner, name, output)
     return None if tape is None else tape.errors(arguments)
 
 
 @lru_cache(maxsize=32)
-def _tape(owner: Any, name: str) -> Tape | None:
+def _tape(owner: Any, name: str, output: int) -> Tape | None:
     function = getattr(owner, name)
     if not function.is_a("SXFunction") or function.n_instructions() > _MOST:
         return None
-    return Tape.of(function)
+    return Tape.of(function, output)
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class Tape:
     size: int
 
     @classmethod
-    def of(cls, function: ca.Function) -> Tape:
+    def of(cls, function: ca.Function, output: int = 0) -> Tape:
         """Read the operations of a function of scalars."""
-        # Only the first output is asked for.
-        asked = [x for x in instructions(function) if x.op != ca.OP_OUTPUT or x.write[0] == 0]
-        pattern = function.sparsity_out(0)
+        every = instructions(function)
+        asked = [x for x in every if x.op != ca.OP_OUTPUT or x.write[0] == output]
+        pattern = function.sparsity_out(output)
         return cls(asked, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
 
     def errors(self, arguments: list[Any]) -> np.ndarray:
