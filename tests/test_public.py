@@ -129,6 +129,7 @@ GLOSSARY = {
     "ranges": "between what samples are spread",
     "run": "one of many, counted from zero",
     "runs": "some of many, counted from zero",
+    "single": "whether numbers have seven digits",
     "seed": "what makes samples the same again",
     "mean": "mean of a range of values",
     "deviation": "standard deviation of a range of values",

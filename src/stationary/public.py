@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from stationary.io.model_file import Model, load
     from stationary.io.writer import save
     from stationary.many.design import Design, normal, samples
+    from stationary.many.fixed import RK4
     from stationary.many.keep import first, least, mean, most, values
     from stationary.many.run import sweep
     from stationary.many.runs import Runs
@@ -136,6 +137,7 @@ LATE = {
         "stationary.solve.linearize": "linearize",
         "stationary.solve.statics": "statics",
         "stationary.many.design": "Design normal samples",
+        "stationary.many.fixed": "RK4",
         "stationary.many.keep": "first least mean most values",
         "stationary.many.run": "sweep",
         "stationary.many.runs": "Runs",
@@ -190,6 +192,7 @@ __all__ = [
     "Projection",
     "Pusher",
     "Rod",
+    "RK4",
     "Runge",
     "Runs",
     "Slide",

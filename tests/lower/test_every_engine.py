@@ -122,6 +122,6 @@ def test_the_text_is_plain_c_without_a_warning(single, tmp_path):
     file = tmp_path / "rates.c"
     file.write_text(text)
     strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wdouble-promotion"]
-    order = [*c._compiler(), *strict, "-c", str(file), "-o", str(tmp_path / "rates.o")]
+    order = [*c.compiler(), *strict, "-c", str(file), "-o", str(tmp_path / "rates.o")]
     done = subprocess.run(order, capture_output=True, text=True)
     assert not done.returncode, done.stderr

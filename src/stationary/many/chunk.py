@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,21 @@ DONE = Status("done", "as asked")
 
 @dataclass
 class Chunk:
-    """What came out of the runs `first` to `last`, the last one not included."""
+    """What came out of the runs `first` to `last`, the last one not included.
+
+    `codes` say for every run which of the statuses in `said` is its own.
+    """
 
     first: int
     last: int
-    kept: dict[str, np.ndarray] = field(default_factory=dict)
-    status: list[Status] = field(default_factory=list)
+    kept: dict[str, np.ndarray]
+    codes: np.ndarray
+    said: list[Status]
+
+    @property
+    def status(self) -> list[Status]:
+        """How every run went."""
+        return [self.said[c] for c in self.codes.tolist()]
 
     def __len__(self) -> int:
         return self.last - self.first
@@ -81,7 +90,10 @@ def gathered(
         name: stacked([o[0][name] if o[0] is not None else None for o in outcomes], keep)
         for name, keep in question.keeps.items()
     }
-    return Chunk(first, first + len(outcomes), kept, [status for _, status in outcomes])
+    known: dict[tuple[str, str], int] = {}
+    codes = [known.setdefault((str(s), s.message), len(known)) for _, s in outcomes]
+    said = [Status(*key) for key in known]
+    return Chunk(first, first + len(outcomes), kept, np.array(codes, dtype=int), said)
 
 
 def stacked(values: Sequence[Any], keep: Keep | None = None) -> np.ndarray:

@@ -29,9 +29,8 @@ class Gathering:
             self.kept[name] = wider(self.kept.get(name), rows, self.count)
             where = (slice(chunk.first, chunk.last), *(slice(0, n) for n in rows.shape[1:]))
             self.kept[name][where] = rows
-        self.words[chunk.first : chunk.last] = [
-            self.said.setdefault((str(s), s.message), len(self.said)) for s in chunk.status
-        ]
+        table = [self.said.setdefault((str(s), s.message), len(self.said)) for s in chunk.said]
+        self.words[chunk.first : chunk.last] = np.array(table, dtype=np.int32)[chunk.codes]
         self.done += len(chunk)
 
     def runs(self, store: str | None = None, facts: dict[str, Any] | None = None) -> Runs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -61,6 +61,10 @@ class Question:
     def takes(self) -> frozenset[str]:
         """The arguments of the verb."""
         return _arguments(self.ask)
+
+    def with_given(self, given: dict[str, Any]) -> Question:
+        """Return the same question with other arguments."""
+        return replace(self, given=given)
 
     def arguments(self, run: int) -> dict[str, Any]:
         """Return the arguments of one run."""

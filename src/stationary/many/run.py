@@ -12,7 +12,7 @@ from stationary.errors import DidNotConverge, StatementError, say
 from stationary.many import crew
 from stationary.many.chunk import Chunk, Interrupted, one, stacked
 from stationary.many.design import as_design
-from stationary.many.engines import fastest
+from stationary.many.engines import cuda, fastest
 from stationary.many.gathering import Gathering
 from stationary.many.keep import as_keeps, refuse_unknown
 from stationary.many.question import Question, as_question, as_verb, names_of
@@ -23,7 +23,7 @@ from stationary.solve.progress import Progress
 
 # Chunks that a sweep is cut into, and runs of a chunk, at most.
 _CHUNKS = 64
-_LARGEST = 256
+_LARGEST = {"plain": 256, "compiled": 4096, "cuda": 1 << 20}
 
 _WHERE = ("auto", "cpu", "cuda", "dask")
 
@@ -95,7 +95,7 @@ def sweep(
     question = as_question(verb, system, design, keeps, given)
     refuse_unknown(keeps, names_of(system))
     engine, crowd = _placed(question, on)
-    size = _size(chunk, len(design))
+    size = _size(chunk, len(design), engine)
     kept = None if store is None else _stored(question, store, engine, size)
     try:
         return _answered(question, engine, crowd, size, kept, throw)
@@ -159,9 +159,10 @@ def _answered(
     return runs()
 
 
-def _size(chunk: Any, count: int) -> int:
+def _size(chunk: Any, count: int, engine: str) -> int:
     if chunk is None:
-        return max(1, min(_LARGEST, -(-count // _CHUNKS)))
+        largest = _LARGEST.get(engine, _LARGEST["plain"])
+        return max(1, min(largest, -(-count // _CHUNKS) if engine == "plain" else count))
     if not isinstance(chunk, (int, np.integer)) or isinstance(chunk, bool) or chunk < 1:
         raise StatementError(
             say(
@@ -176,7 +177,20 @@ def _size(chunk: Any, count: int) -> int:
 def _placed(question: Question, on: Any) -> tuple[str, Any]:
     """Return the engine, and who runs it."""
     if isinstance(on, str) and on in ("auto", "cpu"):
-        return fastest(question), crew.measured
+        name = fastest(question)
+        return name, crew.measured if name == "plain" else crew.here
+    if isinstance(on, str) and on == "cuda":
+        cuda.require()
+        reason = cuda.refuses(question)
+        if reason is not None:
+            raise StatementError(
+                say(
+                    "a GPU cannot compute this sweep.",
+                    f"Found that {reason}.",
+                    'Leave `on` out: on="cpu" computes whatever the verb can.',
+                )
+            )
+        return "cuda", crew.here
     if isinstance(on, str) and on != "dask" and "://" not in on:
         raise StatementError(
             say(
@@ -223,17 +237,17 @@ def _walk(
 
 
 def _refuse_failures(question: Question, chunk: Chunk, runs: Callable[[], Runs]) -> None:
-    for i, status in enumerate(chunk.status):
-        if status not in ("done", "event"):
-            run = chunk.first + i
-            values = question.design.values(run)
-            where = ", ".join(f"{name} = {str(value)[:30]}" for name, value in values)
-            raise DidNotConverge(
-                say(
-                    f"run {run} fails: {status}, at {where}.",
-                    status.message,
-                    "What there is, is error.solution; throw=False goes on past failures.",
-                ),
-                status=str(status),
-                solution=runs(),
-            )
+    bad = [c for c, status in enumerate(chunk.said) if status not in ("done", "event")]
+    for i in np.flatnonzero(np.isin(chunk.codes, bad))[:1]:
+        status, run = chunk.said[chunk.codes[i]], chunk.first + int(i)
+        values = question.design.values(run)
+        where = ", ".join(f"{name} = {str(value)[:30]}" for name, value in values)
+        raise DidNotConverge(
+            say(
+                f"run {run} fails: {status}, at {where}.",
+                status.message,
+                "What there is, is error.solution; throw=False goes on past failures.",
+            ),
+            status=str(status),
+            solution=runs(),
+        )

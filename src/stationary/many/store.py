@@ -94,11 +94,12 @@ class Store:
 
     def _write(self, k: int, chunk: Chunk) -> None:
         said: dict[tuple[str, str], int] = {}
-        codes = [said.setdefault((str(s), s.message), len(said)) for s in chunk.status]
+        table = [said.setdefault((str(s), s.message), len(said)) for s in chunk.said]
+        codes = np.array(table)[chunk.codes]
         for name, values in chunk.kept.items():
             array = self._group[f"kept/{name}"]
             array[chunk.first : chunk.last] = _fitting(values, array, said, codes)
-        self._group["status"][chunk.first : chunk.last] = np.array(codes, dtype=np.uint16)
+        self._group["status"][chunk.first : chunk.last] = codes.astype(np.uint16)
         files = {}
         for name in [*(f"kept/{name}" for name in chunk.kept), "status"]:
             file = _chunk_file(self.path / name, self._group[name].ndim, k)
@@ -112,7 +113,7 @@ class Store:
         os.close(self._handle)
 
 
-def _fitting(values: np.ndarray, array: Any, said: dict, codes: list) -> np.ndarray:
+def _fitting(values: np.ndarray, array: Any, said: dict, codes: np.ndarray) -> np.ndarray:
     """Return values in the shape of an array; what has no room there is a failure, told so."""
     shape = tuple(array.shape[1:])
     if values.shape[1:] == shape and values.dtype.kind != "c":
@@ -162,8 +163,10 @@ def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None
                 return None
         kept = {name: np.asarray(group[f"kept/{name}"][first:last]) for name in facts["keeps"]}
         said = [Status(*pair) for pair in record["said"]]
-        codes = np.asarray(group["status"][first:last])
-        return Chunk(first, last, kept, [said[c] for c in codes.tolist()])
+        codes = np.asarray(group["status"][first:last]).astype(int)
+        if codes.max(initial=0) >= len(said):
+            return None
+        return Chunk(first, last, kept, codes, said)
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return None
 

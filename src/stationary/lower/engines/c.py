@@ -151,7 +151,7 @@ void rates_of(long count, {given})
 
 
 @cache
-def _compiler() -> list[str]:
+def compiler() -> list[str]:
     """Return the system's compiler, or nothing."""
     named = shlex.split(os.environ.get("CC", ""))
     for command in (named, ["cc"], ["gcc"], ["clang"]):
@@ -162,7 +162,7 @@ def _compiler() -> list[str]:
 
 def available() -> bool:
     """Tell whether there is a compiler."""
-    return os.name == "posix" and bool(_compiler())
+    return os.name == "posix" and bool(compiler())
 
 
 def accepts(rhs: ca.Function) -> bool:
@@ -178,10 +178,10 @@ class Code:
 
     def __init__(self, rhs: ca.Function):
         self.states, text = rhs.numel_in(1), source(rhs)
-        key = disk.digest(text, *_compiler(), *_OPTIONS) + ".so"
+        key = disk.digest(text, *compiler(), *_OPTIONS) + ".so"
         kept = disk.path(key)
         if kept is None or not kept.exists():
-            content = _compiled(text)
+            content = compiled(text)
             disk.keep(key, content)
             if kept is None or not kept.exists():
                 self._aside = tempfile.TemporaryDirectory()
@@ -199,12 +199,12 @@ class Code:
         return dy
 
 
-def _compiled(text: str) -> bytes:
+def compiled(text: str, options: tuple[str, ...] = _OPTIONS) -> bytes:
     """Return a shared library of a text."""
     with tempfile.TemporaryDirectory() as folder:
         file, made = Path(folder) / "rates.c", Path(folder) / "rates.so"
         file.write_text(text)
-        order = [*_compiler(), *_OPTIONS, "-o", str(made), str(file), "-lm"]
+        order = [*compiler(), *options, "-o", str(made), str(file), "-lm"]
         done = subprocess.run(order, capture_output=True, text=True, check=False)
         if done.returncode:
             raise CompileError(

@@ -1,0 +1,150 @@
+"""The program of one trajectory, compiled by the system's C compiler, on all cores."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stationary.lower import cache as disk
+from stationary.lower.engines import c
+from stationary.many.chunk import Chunk, one
+from stationary.many.fixed import RK4
+from stationary.many.keep import Keep
+from stationary.many.motions import Motions, motions_of, tolerances
+from stationary.many.program import EVENT, LOST, Program, program
+from stationary.many.question import Question
+from stationary.result.status import Status
+from stationary.solve.integrators import Runge
+
+# A motion that takes more steps is asked by itself.
+MOST_STEPS = 1_000_000
+
+_DONE = Status("done", "reached the end of the span")
+_EVENT = Status("event", "stopped at a terminal event")
+
+_OPTIONS = ("-std=c99", "-O3", "-shared", "-fPIC", "-w")
+
+
+def refuses(question: Question) -> str | None:
+    """Take smooth motions, where there is a compiler, if steps of a fixed length are asked for."""
+    method = question.given.get("method", "auto")
+    if not isinstance(method, RK4):
+        return "others are faster"
+    return refuses_program(question) or (None if c.available() else "there is no C compiler")
+
+
+def refuses_program(question: Question) -> str | None:
+    """Tell why a question cannot be written as a program, if so."""
+    method = question.given.get("method", "auto")
+    if method != "auto" and not isinstance(method, (RK4, Runge)):
+        return f"the method {type(method).__name__} is not written as a program"
+    motions = motions_of(question)
+    if isinstance(motions, str):
+        return motions
+    return None if c.accepts(motions.kernel.rhs) else "an operation has no counterpart in C"
+
+
+@lru_cache(maxsize=8)
+def written(question: Question) -> tuple[Motions, Program]:
+    """Return the motions of a question, and the program that follows one."""
+    motions = motions_of(question)
+    assert isinstance(motions, Motions)
+    method = question.given.get("method", "auto")
+    fixed = isinstance(method, RK4)
+    return motions, program(motions, fixed=fixed, single=fixed and method.single)
+
+
+@lru_cache(maxsize=8)
+def _code(text: str) -> Any:
+    key = disk.digest(text, *c.compiler(), *_OPTIONS) + ".so"
+    kept = disk.path(key)
+    if kept is None or not kept.exists():
+        content = c.compiled(text, _OPTIONS)
+        disk.keep(key, content)
+        if kept is None or not kept.exists():
+            kept = Path(tempfile.mkdtemp()) / key
+            kept.write_bytes(content)
+    return ctypes.CDLL(str(kept)).run
+
+
+def inputs_of(
+    question: Question, first: int, last: int
+) -> tuple[Motions, Program, dict[str, np.ndarray]]:
+    """Return the arrays that a program takes, one column for each run."""
+    motions, made = written(question)
+    y, p, span = motions.arrays(first, last)
+    if motions.kernel.rows:
+        motions.consistent(y, p, span)
+
+    def columns(rows: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(rows.T, dtype=made.kind)
+
+    arrays = {
+        "starts": columns(y[:, made.states]), "values": columns(p[:, made.varied]),
+        "span": columns(span),
+    }  # fmt: skip
+    return motions, made, arrays
+
+
+def settings(question: Question) -> tuple[float, float, float]:
+    """Return tolerances and step."""
+    method = question.given.get("method", "auto")
+    return (*tolerances(question.given), method.step if isinstance(method, RK4) else 0.0)
+
+
+def compute(question: Question, first: int, last: int) -> Chunk:
+    """Follow all motions of a chunk, on all cores."""
+    motions, made, arrays = inputs_of(question, first, last)
+    count = last - first
+    out = np.full((made.outputs, count), np.nan, dtype=made.kind)
+    status, steps = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    run = _code(made.text)
+    real = ctypes.c_float if made.single else ctypes.c_double
+    rtol, atol, step = settings(question)
+
+    def part(a: int, b: int) -> None:
+        given = [arrays[name].ctypes for name in ("starts", "values", "span")]
+        run(
+            ctypes.c_long(a), ctypes.c_long(b), ctypes.c_long(count),
+            *(ctypes.c_void_p(x.data) for x in given), real(rtol), real(atol), real(step),
+            ctypes.c_long(MOST_STEPS),
+            *(ctypes.c_void_p(x.ctypes.data) for x in (out, status, steps)),
+        )  # fmt: skip
+
+    from stationary.many.crew import cores
+
+    ends = np.linspace(0, count, min(8 * cores(), count) + 1).astype(int)
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(part, ends[:-1], ends[1:]))
+    return judged(question, motions, made, first, out, status)
+
+
+def judged(
+    question: Question, motions: Motions, made: Program, first: int, out: np.ndarray,
+    status: np.ndarray,
+) -> Chunk:  # fmt: skip
+    """Return what came out; what was lost on the way is asked again by itself, and says why."""
+    kept = {name: _column(out, made, name, keep) for name, keep in question.keeps.items()}
+    said, codes = [_DONE, _EVENT], np.where(status == EVENT, 1, 0)
+    for k in np.flatnonzero(status >= LOST):
+        given = {key: value for key, value in question.given.items() if key != "method"}
+        alone = question if "method" not in question.given else question.with_given(given)
+        values, word = one(alone, first + int(k))
+        said.append(word)
+        codes[k] = len(said) - 1
+        for name, rows in kept.items():
+            rows[k] = np.nan if values is None else values[name]
+    return Chunk(first, first + len(status), kept, codes, said)
+
+
+def _column(out: np.ndarray, made: Program, name: str, keep: Keep) -> np.ndarray:
+    shape = keep.shape or ()
+    k = made.columns[name]
+    rows = out[k : k + int(np.prod(shape))] if shape else out[k]
+    return np.ascontiguousarray(rows.T, dtype=float).reshape(-1, *shape)
