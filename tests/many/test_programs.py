@@ -102,5 +102,5 @@ def test_what_a_program_cannot_do_is_refused_by_name():
         with pytest.raises(st.StatementError, match="a GPU cannot compute this sweep"):
             st.sweep(st.statics, OSCILLATOR, over={k: [1.0]}, on="cuda")
     else:
-        with pytest.raises(st.MissingExtra, match="on=\"cuda\" needs"):
+        with pytest.raises(st.MissingExtra, match='on="cuda" needs'):
             st.sweep(st.statics, OSCILLATOR, over={k: [1.0]}, on="cuda")
