@@ -31,17 +31,6 @@ REFUSED = [
         "grows infinitely steep at rest (power below 1), as dry friction does: "
         "paint: drag 1 |v|**1/2 against v = d/dt x",
     ),
-    (
-        {"friction": [st.Friction(m, on=x, name="table")]},
-        "friction 'table'",
-        "is dry friction, which sticks and slips; simulate does not follow that yet: "
-        "table: friction up to m against d/dt x",
-    ),
-    (
-        {"contacts": [st.Contact(x, name="floor")]},
-        "contact 'floor'",
-        "opens and closes, which simulate does not follow yet: floor: x ≥ 0",
-    ),
 ]
 
 

@@ -154,13 +154,13 @@ def test_simulate_refuses_what_repeats_by_name_too():
     r = st.coordinates("r", shape=(3, 2))
     net = st.System(
         kinetic=st.each(lambda v: v[0] ** 2 + v[1] ** 2, r.dot),
-        friction=st.each(lambda p: st.Friction(1, on=p), r, name="table"),
+        friction=st.each(lambda p: st.Drag(1, sp.Rational(1, 2), on=p), r, name="table"),
     )
     assert_says(
         st.DerivationError,
         "simulate cannot honour friction 'table'.\n"
-        "  It is dry friction, which sticks and slips; simulate does not follow that yet: "
-        "table: friction up to 1 against d/dt (r[i,0], r[i,1]).\n"
+        "  It grows infinitely steep at rest (power below 1), as dry friction does: "
+        "table: drag 1 |v|**1/2 against v = d/dt (r[i,0], r[i,1]).\n"
         "  Choose coordinates that need no such term, or leave it out knowingly.",
         run(net),
     )

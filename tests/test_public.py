@@ -54,6 +54,10 @@ GLOSSARY = {
     "expr": "an expression of coordinates, velocities, parameters and time",
     "gap": "distance between two surfaces",
     "slip": "displacement along a contact",
+    "restitution": "how much of its speed a contact gives back at an impact",
+    "static": "the limit of dry friction at rest",
+    "prefer": "which of several modes of contact to take",
+    "smooth": "the integrator between changes of contact",
     # parts
     "m": "mass",
     "inertia": "moment of inertia, or the inertia of each displacement",
@@ -195,6 +199,7 @@ RETURNED = {
     "Position",
     "Runs",
     "Slide",
+    "Touched",
     "SpeedLimit",
     "State",
     "StateSpace",

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from stationary.result.slide import Slide
     from stationary.result.statespace import StateSpace
     from stationary.result.step import Step
+    from stationary.result.touched import Touched
     from stationary.solve.continuation import continuation
     from stationary.solve.equilibria import equilibria
     from stationary.solve.linearize import linearize
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
     from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
     from stationary.solve.statics import statics
+    from stationary.solve.touch.method import Touch
 
 #: Where to find what is imported late.
 LATE = {
@@ -126,6 +128,7 @@ LATE = {
         "stationary.result.slide": "Slide",
         "stationary.result.statespace": "StateSpace",
         "stationary.result.step": "Step",
+        "stationary.result.touched": "Touched",
         "stationary.solve.continuation": "continuation",
         "stationary.solve.equilibria": "equilibria",
         "stationary.solve.modes": "modes",
@@ -142,6 +145,7 @@ LATE = {
         "stationary.many.run": "sweep",
         "stationary.many.runs": "Runs",
         "stationary.many.store": "open",
+        "stationary.solve.touch.method": "Touch",
     }.items()
     for name in names.split()
 }
@@ -205,6 +209,8 @@ __all__ = [
     "Step",
     "System",
     "Taylor",
+    "Touch",
+    "Touched",
     "Variational",
     "Velocity",
     "acos",

@@ -70,15 +70,20 @@ class Assembly:
         # Where nothing contributes, the sum keeps its shape all the same.
         return sum(made, self.kind.zeros(parts[0][1].shape) if parts else self.kind(0))
 
-    def vector(self, output: Output, index: Index | None = None, size: int | None = None) -> Any:
-        """Add the vectors of the elements into one, over the coordinates unless said otherwise."""
+    def vector(
+        self, output: Output, index: Index | None = None, size: int | None = None, weights: Any = ()
+    ) -> Any:
+        """Add the vectors of the elements into one, over the coordinates unless said otherwise.
+
+        `weights` are as those of `matrix`.
+        """
         index = index or (lambda e: e.index)
         size = self.layout.system.size if size is None else size
         total = self.kind.zeros(size)
         for e in self.elements:
             part = output(e) if index(e).size else ca.SX(0, 1)
             if part.numel() and not part.is_zero():
-                values = ca.vec(self._apply(e, ca.densify(part), False))
+                values = ca.vec(self._apply(e, ca.densify(part), False, weights))
                 total += ca.mtimes(_scatter(index(e).ravel(order="F"), size), values)
         return total
 

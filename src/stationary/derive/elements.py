@@ -21,7 +21,7 @@ from stationary.model.arrays import Array
 from stationary.model.contents import contents, sudden
 from stationary.model.each import Slot, Table
 from stationary.model.layout import Layout, Rows
-from stationary.model.symbols import Coordinate, Velocity, t
+from stationary.model.symbols import Coordinate, Velocity, rate, t
 from stationary.model.terms import Contact, Drag, Friction, Load, split_sums
 
 
@@ -41,6 +41,7 @@ class Statement:
     contacts: list[tuple[Rows, tuple[sp.Expr, ...]]] = field(default_factory=list)
     #: Contacts with friction, and the rates against which it acts.
     rubs: list[tuple[Rows, Contact]] = field(default_factory=list)
+    restitutions: list[sp.Expr] = field(default_factory=list)
 
     @property
     def drags(self) -> list[Drag]:
@@ -54,6 +55,7 @@ class Statement:
             yield from term.expressions()
         for _, rows in (*self.constraints, *self.pfaffian, *self.contacts):
             yield from rows
+        yield from self.restitutions
 
 
 def statements(layout: Layout) -> list[Statement]:
@@ -89,6 +91,7 @@ def statements(layout: Layout) -> list[Statement]:
     for rows, entry in zip(layout.gaps, system.contacts):
         element, inner = share(entry)
         element.contacts.append((rows, (inner.gap,)))
+        element.restitutions.append(inner.restitution)
     return list(by_table.values())
 
 
@@ -194,6 +197,7 @@ class Element:
         self.row_index = self._places_of([*statement.constraints, *statement.pfaffian])
         self.gap = ca.SX(ca.vertcat(*(lower(e) for _, rows in statement.contacts for e in rows)))
         self.gap_index = self._places_of(statement.contacts)
+        self.restitution = ca.SX(ca.vertcat(*(lower(e) for e in statement.restitutions)))
         #: Multipliers of these rows and of these contacts, for what bends with them.
         self.lam, self.mu = ca.SX.sym("lam", self.R.numel()), ca.SX.sym("mu", self.gap.numel())
         self._lower_slips(statement, lower)
@@ -203,22 +207,45 @@ class Element:
 
     def _lower_slips(self, statement: Statement, lower: Translator) -> None:
         """Lower what dry friction and drag act against; size and power once for every rate."""
-        slip, size, power = [], [], []
+        slip, size, power, rest = [], [], [], []
         for _, term in statement.slips:
             drag = isinstance(term, Drag)
             slip += map(lower, term.on)
             size += [lower(term.eta if drag else term.limit)] * len(term.on)
             power += [lower(term.power if drag else sp.S.Zero)] * len(term.on)
+            static = None if drag else term.static
+            rest += [size[-1] if static is None else lower(static)] * len(term.on)
         for _, contact in statement.rubs:
             slip += map(lower, contact.slip)
             size += [lower(contact.friction)] * len(contact.slip)
             power += [0.0] * len(contact.slip)
-        self.slip, self.slip_size, self.slip_power = (
-            ca.SX(ca.vertcat(*x)) if x else ca.SX(0, 1) for x in (slip, size, power)
+            rest += [size[-1]] * len(contact.slip)
+        self.slip, self.slip_size, self.slip_power, self.slip_rest = (
+            ca.SX(ca.vertcat(*x)) if x else ca.SX(0, 1) for x in (slip, size, power, rest)
         )
         self.slip_index = self._places_of([*statement.slips, *statement.rubs])
+        self._lower_speeds(statement, lower)
         #: What resists these rates, for what bends with it.
         self.y = ca.SX.sym("y", self.slip.numel())
+
+    def _lower_speeds(self, statement: Statement, lower: Translator) -> None:
+        """Lower sizes of friction in motion: |v| is smooth where the sense of v is known."""
+        #: The sense of each rate, +1 or −1, and the sizes with it.
+        self.sense = ca.SX.sym("sense", self.slip.numel())
+        place, moving = 0, ca.SX(self.slip_size)
+        for _, term in statement.slips:
+            if isinstance(term, Friction) and len(term.on) == 1 and term.limit.has(sp.Abs):
+                velocity = sp.expand(rate(term.on[0]))
+                speeds = [a for a in term.limit.atoms(sp.Abs)
+                          if sp.expand(a.args[0]) in (velocity, sp.expand(-velocity))]  # fmt: skip
+                if speeds:
+                    mark = sp.Dummy("speed")
+                    known = {**self._symbols}
+                    known[mark] = self.sense[place] * self.rate(self.slip[place])
+                    marked = term.limit.xreplace({a: mark for a in speeds})
+                    moving[place] = Translator(known)(marked)
+            place += len(term.on)
+        self.slip_moving = moving
 
     def _places_of(self, terms: list) -> np.ndarray:
         places = [rows.places.reshape(self.rows, -1) for rows, _ in terms]

@@ -30,9 +30,9 @@ from stationary.result.views import travelling
 _ROOMS = (
     "model.arrays", "model.continuum", "model.each", "model.fields", "model.interpolation",
     "model.drawing", "model.slider", "model.symbols", "model.system", "model.terms", "lower.inputs",
-    "result.diagram", "result.equilibrium", "result.limits", "result.modes", "result.motion",
-    "result.multipliers", "result.slide", "result.statespace", "result.step", "solve.consistent",
-    "solve.equilibria",
+    "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
+    "result.motion", "result.multipliers", "result.slide", "result.statespace", "result.step",
+    "result.touched", "solve.consistent", "solve.equilibria",
 )  # fmt: skip
 
 _CONSTANTS = {
@@ -59,6 +59,11 @@ def _heads() -> dict[str, Any]:
     """Return the functions of which expressions may be made, by name."""
     heads = [*FUNCTIONS, sp.Add, sp.Mul, sp.Pow, sp.Piecewise, ExprCondPair, sp.Tuple]
     return {h.__name__: h for h in heads}
+
+
+def _rows(values: list) -> list:
+    """Return the entries of a list, rows of a table as plain tuples."""
+    return [tuple(v) if isinstance(v, tuple) else v for v in values]
 
 
 class Encoder:
@@ -129,7 +134,7 @@ class Encoder:
         if isinstance(value, dict):
             return {"is": kind, "dict": self(dict(value), name)}
         if isinstance(value, list):
-            return {"is": kind, "list": self(list(value), name), "said": self(vars(value))}
+            return {"is": kind, "list": self(_rows(value), name), "said": self(vars(value))}
         known = travelling(value)
         given = {
             f.name: self(content, f"{name}_{f.name}" if name else f.name)

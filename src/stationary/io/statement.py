@@ -265,6 +265,7 @@ _FIELDS: dict[str, dict[str, Entry]] = {
     "friction": {
         "limit": ("the limit of friction", True, False, {}),
         "on": ("what friction works on", True, True, _PLACE),
+        "static": ("the limit of friction at rest", False, False, {}),
     },
     "constraints": {"R": ("a constraint", True, True, _PLACE)},
     "pfaffian": {"expr": ("a constraint on velocities", True, True, {"inputs": False})},
@@ -272,6 +273,7 @@ _FIELDS: dict[str, dict[str, Entry]] = {
         "gap": ("the gap of a contact", True, False, _PLACE),
         "friction": ("the coefficient of friction", False, False, _PLACE),
         "slip": ("the slip of a contact", False, True, _PLACE),
+        "restitution": ("the restitution of a contact", False, False, _PLACE),
     },
 }
 _DRAG: dict[str, Entry] = {

@@ -116,7 +116,8 @@ def _check_term(found: Dimensions, term: Any) -> None:
     if isinstance(term, Load):
         found.expect_work(term.force, term.on, what)
     elif isinstance(term, Friction):
-        found.expect_work([term.limit] * len(term.on), term.on, "the limit of friction")
+        for limit in (term.limit, *([] if term.static is None else [term.static])):
+            found.expect_work([limit] * len(term.on), term.on, "the limit of friction")
     elif isinstance(term, (Constraint, Contact)):
         for e in term.R if isinstance(term, Constraint) else (term.gap,):
             found.term(e)

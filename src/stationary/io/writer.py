@@ -36,8 +36,9 @@ _FUNCTIONS = {sp.Abs: "abs", sp.Max: "max", sp.Min: "min", sp.ceiling: "ceil", s
 _RATIOS = {sp.cot: "1/tan", sp.sec: "1/cos", sp.csc: "1/sin"}
 
 
-_KEYS = {"loads": ("force", "on"), "friction": ("limit", "on"), "constraints": ("R",),
-         "pfaffian": ("expr",), "contacts": ("gap", "friction", "slip")}  # fmt: skip
+_KEYS = {"loads": ("force", "on"), "friction": ("limit", "on", "static"),
+         "constraints": ("R",), "pfaffian": ("expr",),
+         "contacts": ("gap", "friction", "slip", "restitution")}  # fmt: skip
 
 
 class _Printer(StrPrinter):
@@ -284,7 +285,7 @@ class _Writer:
         entries: dict[str, Any] = {} if term.table is None else self._columns(term)
         for key in ("eta", "power", "on") if isinstance(term, Drag) else _KEYS[kind]:
             value = getattr(term, key)
-            if value is None or (key == "friction" and value == 0):
+            if value is None or (key in ("friction", "restitution") and value == 0):
                 continue
             entries[key] = (
                 self._several(value) if isinstance(value, tuple) else self.expression(value)

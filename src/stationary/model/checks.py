@@ -397,6 +397,21 @@ def _check_physics(fields: dict[str, Any]) -> None:
     for contact in fields["contacts"]:
         for e in (contact.gap, *(contact.slip or ())):
             _refuse_inputs(f"contact '{contact.name}'", e, str(e))
+        _check_gap(contact)
+
+
+def _check_gap(contact: Contact) -> None:
+    """Refuse a gap that no coordinate opens, or that depends on velocities."""
+    moving = _velocities(contact.gap)
+    if moving or not _positions(contact.gap):
+        found = f"the velocity '{moving[0]}'" if moving else "no coordinate"
+        raise StatementError(
+            say(
+                f"the gap of contact '{contact.name}' is not an expression of the coordinates.",
+                f"Found {found} in {contact.gap}.",
+                "Say how far what may touch is apart, as in st.Contact(y, …).",
+            )
+        )
 
 
 def _refuse_inputs(what: str, e: sp.Expr, found: str = "") -> None:

@@ -138,6 +138,19 @@ def _plain(entries: Vector) -> str:
     return text(entries[0]) if len(entries) == 1 else f"({', '.join(map(text, entries))})"
 
 
+def _not_negative(e: sp.Expr, what: str = "the limit of a friction term") -> sp.Expr:
+    """Refuse a number below zero: friction would push along."""
+    if e.is_number and float(e) < 0:
+        raise StatementError(
+            say(
+                f"{what} is negative.",
+                f"Found {text(e)}; friction acts against the motion, and its size is positive.",
+                "Give zero or a positive number; the direction follows from the motion.",
+            )
+        )
+    return e
+
+
 @dataclass(frozen=True)
 class Load(AbstractTerm):
     """A force and what it works on: δW = force · δ(on).
@@ -188,6 +201,15 @@ class Load(AbstractTerm):
 class Friction(AbstractTerm):
     """Dry friction of size `limit` against the rate of `on`.
 
+    Parameters
+    ----------
+    limit : expression
+        Its size while it slides; may depend on coordinates, time, parameters and the rate of `on`.
+    on : expression or tuple
+    static : expression, optional
+        The larger limit at rest; the same if it is left out.
+    name : str, optional
+
     Examples
     --------
     >>> x, y = st.coordinates("x y")
@@ -198,19 +220,25 @@ class Friction(AbstractTerm):
     limit: Any
     on: Any
     name: str | None = None
+    static: Any = None
 
     def __post_init__(self):
+        static = self.static
         _set(
             self,
-            limit=expression(self.limit, "the limit of a friction term"),
+            limit=_not_negative(expression(self.limit, "the limit of a friction term")),
             on=vector(self.on, "what friction works on"),
+            static=None
+            if static is None
+            else _not_negative(expression(static, "the static limit of a friction term")),
         )
 
     @property
     def stated(self) -> str:
         """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
-        return f"{prefix}friction up to {text(self.limit)} against d/dt {_plain(self.on)}"
+        rest = "" if self.static is None else f", at rest up to {text(self.static)},"
+        return f"{prefix}friction up to {text(self.limit)}{rest} against d/dt {_plain(self.on)}"
 
 
 @dataclass(frozen=True)
@@ -331,6 +359,17 @@ class Pfaffian(AbstractTerm):
 class Contact(AbstractTerm):
     """A unilateral contact gap(q, t) ≥ 0 that only pushes, with friction μ along `slip`.
 
+    Parameters
+    ----------
+    gap : expression
+    friction : expression, optional
+        The coefficient μ of dry friction.
+    slip : expression or tuple, optional
+        What friction acts along: its rate is the speed with which the contact slips.
+    restitution : expression, optional
+        How much of the speed with which it closes comes back at an impact, from 0 to 1.
+    name : str, optional
+
     Examples
     --------
     >>> x, y = st.coordinates("x y")
@@ -342,14 +381,27 @@ class Contact(AbstractTerm):
     friction: Any = 0
     slip: Any = None
     name: str | None = None
+    restitution: Any = 0
 
     def __post_init__(self):
         _set(
             self,
             gap=expression(self.gap, "the gap of a contact"),
-            friction=expression(self.friction, "the friction coefficient of a contact"),
+            friction=_not_negative(
+                expression(self.friction, "the friction coefficient of a contact"),
+                "the friction coefficient of a contact",
+            ),
             slip=None if self.slip is None else vector(self.slip, "the slip of a contact"),
+            restitution=expression(self.restitution, "the restitution of a contact"),
         )
+        if self.restitution.is_number and not 0 <= float(self.restitution) <= 1:
+            raise StatementError(
+                say(
+                    "the restitution of a contact is not between 0 and 1.",
+                    f"Found {text(self.restitution)}.",
+                    "Give 0 for an impact without rebound, 1 for one without loss.",
+                )
+            )
         if self.slip is None and not self.friction.is_zero:
             raise StatementError(
                 say(
@@ -364,7 +416,8 @@ class Contact(AbstractTerm):
         """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         along = f", friction {text(self.friction)} along {_plain(self.slip)}" if self.slip else ""
-        return f"{prefix}{text(self.gap)} ≥ 0{along}"
+        back = "" if self.restitution == 0 else f", restitution {text(self.restitution)}"
+        return f"{prefix}{text(self.gap)} ≥ 0{along}{back}"
 
 
 ENERGIES = ("kinetic", "potential", "work", "dissipation")

@@ -16,23 +16,21 @@ from stationary.solve.stabilize import Baumgarte, Projection
 
 def refuse_unsmooth(system: System, values: np.ndarray) -> None:
     """Refuse, by name, what cannot be honoured: a force left out is a wrong answer."""
-    reasons = {
-        "contacts": "opens and closes, which simulate does not follow yet",
-        "friction": "is dry friction, which sticks and slips; simulate does not follow that yet",
-    }
-    for kind, reason in reasons.items():
-        for term in getattr(system, kind):
-            if isinstance(term, Drag):
-                if not _steep(term, dict(zip(system.parameters, values.tolist()))):
-                    continue
-                reason = "grows infinitely steep at rest (power below 1), as dry friction does"
+    for term in system.friction:
+        if isinstance(term, Drag) and _steep(term, dict(zip(system.parameters, values.tolist()))):
             raise DerivationError(
                 say(
-                    f"simulate cannot honour {kind.removesuffix('s')} '{term.name}'.",
-                    f"It {reason}: {term}.",
+                    f"simulate cannot honour friction '{term.name}'.",
+                    "It grows infinitely steep at rest (power below 1), as dry friction does: "
+                    f"{term}.",
                     "Choose coordinates that need no such term, or leave it out knowingly.",
                 )
             )
+
+
+def touches(system: System) -> bool:
+    """Tell whether a system has contacts or dry friction."""
+    return bool(system.contacts) or any(not isinstance(x, Drag) for x in system.friction)
 
 
 def _steep(drag: Any, values: dict) -> bool:

@@ -15,7 +15,14 @@ from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
 from stationary.result.motion import Motion
 from stationary.result.status import Status
-from stationary.solve.asked import count, refuse_unsmooth, stabilization, times, tolerance
+from stationary.solve.asked import (
+    count,
+    refuse_unsmooth,
+    stabilization,
+    times,
+    tolerance,
+    touches,
+)
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
 from stationary.solve.edges import edge
@@ -132,6 +139,14 @@ def simulate(
     system, layout = graph.system, graph.layout
     values = layout.values(params)
     refuse_unsmooth(system, values)
+    if touches(system):
+        # Imported where it is used: few systems touch.
+        from stationary.solve.touch.simulate import simulate_touch
+
+        return simulate_touch(
+            system, (first, last), start, values, inputs, points, events, method, repair,
+            (rtol, atol), throw,
+        )  # fmt: skip
     driven = drives(layout, inputs, (first, last))
     state = repaired(graph, values, first, *layout.state(start, values), repair=repair)
     sizes = check_inertia(graph, values, first, state.q, state.v)

@@ -1,0 +1,234 @@
+"""The kernel of a system that touches and rubs: one graph for all its modes.
+
+What is closed, what sticks and which way the rest slides are values at run time, so that no change
+needs new code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from stationary.derive.touch import Touch
+from stationary.lower.inputs import SLOTS, Signature, lowered, translate
+from stationary.lower.kernel import Kernel, graph_of
+from stationary.model.system import System
+
+
+@lru_cache(maxsize=64)
+def touch_of(system: System) -> Touch:
+    """Return the graph of what touches and rubs; equal statements share one."""
+    return Touch(graph_of(system))
+
+
+@lru_cache(maxsize=64)
+def touching_of(system: System, signature: Signature, rows: tuple[int, ...]) -> Touching:
+    """Return the kernel of a system that touches; equal ones share one."""
+    return Touching(graph_of(system), signature, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Touching(Kernel):
+    """The equation ẏ = f(t, y, p) in a mode.
+
+    The state is (q, v, work, heat): what was supplied, and what friction has taken. The vector p
+    holds the parameters, the mode, and the run-time values of the inputs. A mode is: the rate α at
+    which violations decay; for each contact 1 if it is closed; for each rub 1 if it sticks; for
+    each rate its direction, zero where nothing rubs, and the place at which it sticks; for each
+    contact and each rate whether its row is held, and the force that it has if others hold it.
+    """
+
+    def __reduce__(self) -> tuple:
+        return touching_of, (self.graph.system, self.signature, self.rows)
+
+    @property
+    def touch(self) -> Touch:
+        """What touches and rubs."""
+        return touch_of(self.graph.system)
+
+    @cached_property
+    def states(self) -> int:
+        """Number of entries of y."""
+        return 2 * self.size + 2
+
+    @cached_property
+    def modes(self) -> int:
+        """Number of entries of a mode."""
+        touch = self.touch
+        return 1 + 3 * touch.gaps + len(touch.rubs) + 4 * len(touch.dry)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Number of parameters and entries of a mode."""
+        return len(self.graph.system.parameters) + self.modes
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any, Any]:
+        """Symbols t, y, p."""
+        values = self.parameters + sum(SLOTS[k] for k, _ in self.signature)
+        values += bool(self.rows)
+        return ca.SX.sym("t"), ca.SX.sym("y", self.states), ca.SX.sym("p", values)
+
+    @cached_property
+    def inner(self) -> tuple[Any, Any, Any, Any, Any]:
+        """The arguments (t, q, v, u, p) of the graph, expressed by t, y, p."""
+        t, y, p = self.arguments
+        n, m = self.size, len(self.graph.system.parameters)
+        q, v, values, slots = y[:n], y[n : 2 * n], p[:m], p[self.parameters :]
+        return t, q, v, lowered(self.signature, self.layout, t, q, v, values, slots), values
+
+    @cached_property
+    def mode(self) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+        """The entries of a mode: α, closed, sticks, directions, anchors, held rows, shares."""
+        touch, first = self.touch, len(self.graph.system.parameters)
+        dry = len(touch.dry)
+        rows = touch.gaps + dry
+        sizes = [1, touch.gaps, len(touch.rubs), dry, dry, rows, rows]
+        ends = np.cumsum([first, *sizes])
+        return tuple(self.arguments[2][a:b, :] for a, b in zip(ends[:-1], ends[1:]))  # pyright: ignore[reportReturnType]
+
+    @cached_property
+    def _rows(self) -> tuple[Any, ...]:
+        """Values, rates, γ, slopes and drives of all rows, limits in motion and at rest."""
+        touch, inner = self.touch, self.inner
+        sense = ca.SX.ones(touch.arguments[-1].numel())
+        along = self.mode[3]
+        for k, rate in enumerate(touch.dry):
+            sense[rate] = along[k]
+        rows = touch.rows(*inner, sense)
+        moving, _, rest, _ = touch.limits(*inner, sense)
+        return (*rows, moving, rest)
+
+    @cached_property
+    def _directions(self) -> Any:
+        """The direction of every slip: as the mode says, along its rate where it has several."""
+        touch = self.touch
+        along = self.mode[3]
+        made, rates = ca.SX(along), self._rows[1][touch.gaps :, :]
+        for rub in touch.rubs:
+            if len(rub.entries) > 1:
+                entries = list(rub.entries)
+                # The first entry of the mode says whether it slides at all.
+                speed = ca.norm_2(
+                    rates[entries] + (1 - along[entries[0]]) * ca.DM.ones(len(entries))
+                )
+                made[entries] = along[entries[0]] * rates[entries] / speed
+        return made
+
+    @cached_property
+    def solved(self) -> tuple[Any, Any]:
+        """Accelerations and the forces of all rows: constraints, gaps, slips."""
+        touch, inner = self.touch, self.inner
+        alpha, _, sticks, _, anchor, holds, share = self.mode
+        value, rate, gamma, slope, _, moving, _ = self._rows
+        R, Rdot, A, bend, _ = self.graph.constraints(*inner)
+        kept, gaps = list(self.rows), touch.gaps
+        M, force = self.graph.dynamics(*inner)
+        place = ca.vertcat(value[:gaps, :], value[gaps:, :] - anchor)
+        C = ca.vertcat(A[kept, :], slope)
+        wanted = -ca.vertcat(
+            (bend + 2 * alpha * Rdot + alpha**2 * R)[kept, :],
+            gamma + 2 * alpha * rate + alpha**2 * place,
+        )
+        factors = ca.ldl(M)
+        free, answers = ca.ldl_solve(force, *factors), ca.ldl_solve(C.T, *factors)
+        W = ca.mtimes(C, answers)
+        lacks = wanted - ca.mtimes(C, free)
+        r, N = len(kept), C.shape[0]
+        held = ca.vertcat(ca.SX.ones(r), holds)
+        K = ca.diag(held) @ W + ca.diag(1 - held)
+        known = held * lacks + ca.vertcat(ca.SX.zeros(r), (1 - holds) * share)
+        for j, rub in enumerate(touch.rubs):
+            for k in rub.entries:
+                i, rubs = r + gaps + k, (1 - sticks[j]) * self._directions[k] * moving[k]
+                if rub.gap is None:
+                    known[i] -= rubs
+                else:
+                    K[i, r + rub.gap] += rubs
+        # Slips first: their rows are trivial where they slide. Normal forces last.
+        order = [*range(r + gaps, N), *range(r), *range(r, r + gaps)]
+        z = _eliminated(K[order, order], known[order, :])[np.argsort(order).tolist(), :]
+        return free + ca.mtimes(answers, z), z
+
+    @cached_property
+    def rhs(self) -> ca.Function:
+        """The function f(t, y, p)."""
+        t, y, p = self.arguments
+        inner, gaps, r = self.inner, self.touch.gaps, len(self.rows)
+        a, z = self.solved
+        _, rate, _, _, drive, *_ = self._rows
+        ahead = self.graph.constraints(*inner)[4][list(self.rows), :]
+        supplied = self.graph.energies(*inner)[3] - ca.dot(z, ca.vertcat(ahead, drive))
+        heat = -ca.dot(z[r + gaps :, :], rate[gaps:, :])
+        made = ca.densify(ca.vertcat(inner[2], a, supplied, heat))
+        return ca.Function("rhs", [t, y, p], [made], ["t", "y", "p"], ["dy"], {"cse": True})
+
+    @cached_property
+    def forces(self) -> ca.Function:
+        """Accelerations and the forces of all rows, as functions of t, y, p."""
+        made = [ca.densify(x) for x in self.solved]
+        return ca.Function("forces", list(self.arguments), made, {"cse": True})
+
+    @cached_property
+    def margins(self) -> ca.Function:
+        """How far a mode is from its end: gaps, normal forces, what static friction has left.
+
+        For every contact its gap or its force; for every rub with one rate two margins, what is
+        left to stick with both ways, or its speed and 1; with several rates what is left of the
+        square of the limit, or its speed, and 1.
+        """
+        touch, gaps, r = self.touch, self.touch.gaps, len(self.rows)
+        _, closed, sticks, along, *_ = self.mode
+        value, rate, _, _, _, _, rest = self._rows
+        _, z = self.solved
+        push, rub_force = z[r : r + gaps, :], z[r + gaps :, :]
+        made = [closed[i] * push[i] + (1 - closed[i]) * value[i] for i in range(gaps)]
+        for j, rub in enumerate(touch.rubs):
+            k = list(rub.entries)
+            limit = rest[k[0]] * (1 if rub.gap is None else push[rub.gap])
+            idle = 1 - along[k[0]] ** 2
+            if len(k) == 1:
+                first, second = limit - rub_force[k[0]], limit + rub_force[k[0]]
+                slides = along[k[0]] * rate[gaps + k[0]] + idle
+            else:
+                first, second = limit**2 - ca.sumsqr(rub_force[k]), 1
+                slides = along[k[0]] * ca.sumsqr(rate[[gaps + i for i in k]]) + idle
+            made += [sticks[j] * first + (1 - sticks[j]) * slides,
+                     sticks[j] * second + (1 - sticks[j])]  # fmt: skip
+        given = list(self.arguments)
+        return ca.Function("margins", given, [ca.densify(ca.vertcat(*made))], {"cse": True})
+
+    def expression(self, e: sp.Expr, data: tuple[sp.Symbol, ...] = ()) -> ca.Function:
+        """Lower an expression to a function of t, y, the parameters and data given as columns."""
+        t, y, n = ca.SX.sym("t"), ca.SX.sym("y", self.states), self.size
+        p, d = ca.SX.sym("p", len(self.graph.system.parameters)), ca.SX.sym("d", len(data))
+        named = {s: d[i] for i, s in enumerate(data)}
+        made = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
+        return ca.Function("e", [t, y, p, d], [made])
+
+
+def _eliminated(K: Any, known: Any) -> Any:
+    """Solve K x = known in the graph, by elimination in the order of the rows."""
+    N = K.shape[0]
+    rows = [[K[i, j] for j in range(N)] for i in range(N)]
+    x = [known[i] for i in range(N)]
+    for k in range(N):
+        for i in range(k + 1, N):
+            if rows[i][k].is_zero():
+                continue
+            factor = rows[i][k] / rows[k][k]
+            x[i] -= factor * x[k]
+            for j in range(k + 1, N):
+                if not rows[k][j].is_zero():
+                    rows[i][j] = rows[i][j] - factor * rows[k][j]
+    for k in range(N - 1, -1, -1):
+        for j in range(k + 1, N):
+            if not rows[k][j].is_zero():
+                x[k] -= rows[k][j] * x[j]
+        x[k] /= rows[k][k]
+    return ca.vertcat(*x) if x else ca.SX(0, 1)

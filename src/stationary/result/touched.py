@@ -1,0 +1,253 @@
+"""A motion that touches: states, forces of contact and friction, changes, and the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from stationary.lower.kernel import numeric
+from stationary.lower.touching import Touching, touching_of
+from stationary.result.changes import Changes
+from stationary.result.motion import Motion
+from stationary.result.multipliers import Multipliers
+from stationary.result.step import Forces
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Touched(Motion):
+    """The motion of a system with contacts or dry friction: what `simulate` returns of one.
+
+    Everything that a `Motion` offers, and what happened where it touches.
+
+    Attributes
+    ----------
+    changes : Changes
+        What happened when: impacts, touches, lifts, sticks, slips and reversals.
+    forces : dict
+        The force of friction of each friction term and contact over time, by name.
+    heat : ndarray
+        The energy that friction has taken since the start.
+    struck_off : ndarray
+        The energy that impacts have taken since the start.
+    residual : dict
+        Largest violation of the energy balance, |R|, |Ṙ|, penetration, violation of Coulomb's cone,
+        and force times gap.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> floor = st.Contact(y, friction=0.5, slip=x, name="floor")
+    >>> block = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=9.81 * y, contacts=[floor])
+    >>> motion = st.simulate(block, span=(0, 1), start={x.dot: 2.0})
+    >>> print(f"{motion[x][-1]:.6f} {motion.heat[-1]:.6f} {motion.lam['floor'][-1]:.6f}")
+    0.407747 2.000000 9.810000
+    """
+
+    #: What was supplied, and what friction took, over time.
+    more: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    changes: Changes = field(default_factory=Changes)
+    #: When each mode begins, the state there, and the mode.
+    began: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    starts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    modes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    #: When impacts took energy, and how much.
+    impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+
+    @property
+    def touching(self) -> Touching:
+        """The kernel of all modes."""
+        return touching_of(self.system, self.kernel.signature, self.kernel.rows)
+
+    # -- forces ---------------------------------------------------------------------------------
+
+    def _values(self, times: np.ndarray) -> np.ndarray:
+        """Return the vectors p at times, one column each."""
+        which = np.maximum(np.searchsorted(self.began, times, "right") - 1, 0)
+        last = [0.0] if self.kernel.rows else []
+        slots = [self.drives.slots(float(t)) for t in times]
+        return np.array([[*self.params, *self.modes[k], *s, *last] for k, s in zip(which, slots)]).T
+
+    @cached_property
+    def _acting(self) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations, and the forces of constraints, contacts and friction."""
+        states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
+        a, z = self.touching.forces(self.t[None, :], states.T, self._values(self.t))
+        return self._columns(a), self._columns(z)
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """Accelerations, shape (times, coordinates), in the mode of each time."""
+        return self._acting[0]
+
+    @cached_property
+    def lam(self) -> Multipliers:
+        """Multipliers of constraints, then of contacts, shape (times, rows)."""
+        layout, z = self.kernel.layout, self._acting[1]
+        count, kept = self.touching.touch.gaps, list(self.kernel.rows)
+        full = np.zeros((len(self.t), layout.multipliers + count))
+        full[:, kept] = z[:, : len(kept)]
+        full[:, layout.multipliers :] = z[:, len(kept) : len(kept) + count]
+        return Multipliers.of(full, layout)
+
+    @cached_property
+    def forces(self) -> dict[str, np.ndarray]:
+        """The force of friction on the system, by name of the term or contact."""
+        touch, z = self.touching.touch, self._acting[1]
+        rubbing = z[:, len(self.kernel.rows) + touch.gaps :]
+        places = dict(zip(touch.dry, range(len(touch.dry))))
+        made = {}
+        for r in self.kernel.layout.slips:
+            if r.places.size and int(r.places.flat[0]) in places:
+                index = np.array([places[int(k)] for k in r.places.flat]).reshape(r.shape)
+                made[r.name] = rubbing[:, index]
+        return Forces(made)
+
+    # -- energies -------------------------------------------------------------------------------
+
+    @property
+    def heat(self) -> np.ndarray:
+        """The energy that friction has taken since the start."""
+        return self.more[:, 1]
+
+    @property
+    def struck_off(self) -> np.ndarray:
+        """The energy that impacts have taken since the start."""
+        done = np.append(0.0, np.cumsum(self.impacts[:, 1]))
+        return done[np.searchsorted(self.impacts[:, 0], self.t, "right")]
+
+    @property
+    def lost(self) -> np.ndarray:
+        """The energy that friction and impacts have taken since the start."""
+        return self.heat + self.struck_off
+
+    @property
+    def work(self) -> np.ndarray:
+        """What loads, moving constraints and moving ground have supplied, and events done."""
+        done = np.zeros(len(self.t))
+        if self.struck:
+            times, energies = np.array(self.struck).T
+            done = np.append(0.0, np.cumsum(energies))[np.searchsorted(times, self.t, "right")]
+        return self.more[:, 0] + done
+
+    @property
+    def power(self) -> np.ndarray:
+        """The rate at which loads, dissipation and moving ground feed the energy, less friction."""
+        states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
+        rates = self._columns(self.touching.rhs(self.t[None, :], states.T, self._values(self.t)))
+        return rates[:, -2] - rates[:, -1]
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Change of energy, plus what friction and impacts took, minus what was supplied."""
+        kept = self.energy + self.lost - self.work
+        return kept - kept[0]
+
+    @property
+    def residual(self) -> dict[str, float]:
+        """The evidence: energy balance, |R|, |Ṙ|, penetration, cone, complementarity."""
+        found = super().residual
+        touch, gaps = self.touching.touch, self.touching.touch.gaps
+        arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
+        sense = np.ones((touch.arguments[-1].numel(), 1))
+        value = self._columns(touch.rows(*arguments, sense)[0])[:, :gaps]
+        _, moving, rest, _ = (self._columns(x) for x in touch.limits(*arguments, sense))
+        lam = np.asarray(self.lam)[:, self.kernel.layout.multipliers :]
+        z = self._acting[1][:, len(self.kernel.rows) + gaps :]
+        over = 0.0
+        for rub in touch.rubs:
+            entries = list(rub.entries)
+            limit = np.maximum(moving[:, entries[0]], rest[:, entries[0]])
+            if rub.gap is not None:
+                limit = limit * lam[:, rub.gap]
+            over = max(over, float(np.max(np.linalg.norm(z[:, entries], axis=1) - limit)))
+        found["penetration"] = float(np.max(-value, initial=0.0))
+        found["cone"] = over
+        found["complementarity"] = float(np.max(np.abs(lam * value), initial=0.0))
+        return found
+
+    @property
+    def digits(self) -> float:
+        """Nothing tells: a second run would meet other changes."""
+        return np.nan
+
+    # -- other times ----------------------------------------------------------------------------
+
+    def _between(self, times: np.ndarray) -> np.ndarray:
+        """Integrate from the output time, or the last change, before each of these times."""
+        n = self.kernel.size
+        states = np.hstack([self.y[:, : 2 * n], self.more])
+        known = np.concatenate([self.t, self.began])
+        every = np.vstack([states, self.starts])
+        order = np.argsort(known, kind="stable")
+        known, every = known[order], every[order]
+        before = np.maximum(np.searchsorted(known, times, "right") - 1, 0)
+        made = np.empty((len(times), states.shape[1]))
+        rhs, sizes = numeric(self.touching, "rhs"), np.abs(states).max(axis=0)
+        for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
+            # What hardly moves beside the rest is its rounding.
+            sizes[part] = np.maximum(sizes[part], 1e-3 * sizes[part].max(initial=0.0))
+        sizes[2 * n :] = np.maximum(sizes[2 * n :], np.abs(self._energies[:, :2]).max())
+        for k in np.unique(before):
+            here = times[before == k]
+            if here[-1] <= known[k]:
+                made[before == k] = every[k]
+                continue
+            p = self._values(known[k : k + 1])[:, 0]
+            found = solve_ivp(
+                lambda t, y, p=p: rhs(t, y, p)[0], (known[k], here[-1]), every[k], method="DOP853",
+                t_eval=here, rtol=1e-12, atol=1e-14 * sizes + 1e-300,
+            )  # fmt: skip
+            made[before == k] = found.y.T
+        return made
+
+    def _part(self, times: np.ndarray, states: np.ndarray) -> Touched:
+        n, width = self.kernel.size, self.y.shape[1]
+        y = np.hstack([states[:, : 2 * n], states[:, 2 * n : 2 * n + width - 2 * n]])
+        return replace(self, t=times, y=y, more=states[:, 2 * n :], events=(), again=None)
+
+    # -- other forms ----------------------------------------------------------------------------
+
+    def to_xarray(self):
+        """Return an `xarray.Dataset`: coordinates, velocities, energies and forces."""
+        made = super().to_xarray()
+        for name in ("work", "heat", "struck_off"):
+            made[name] = ("t", getattr(self, name))
+        for name, values in self._named_forces():
+            axes = [f"{name}_{k}" for k in range(values.ndim - 1)]
+            made[name] = (("t", *axes), values)
+        return made
+
+    def to_dataframe(self):
+        """Return a `pandas.DataFrame` indexed by time: the same, one column per component."""
+        made = super().to_dataframe()
+        more = {name: getattr(self, name) for name in ("work", "heat", "struck_off")}
+        for name, values in self._named_forces():
+            for i in np.ndindex(values.shape[1:]):
+                more[name + "".join(f"[{k}]" for k in i)] = values[(slice(None), *i)]
+        return made.assign(**more)
+
+    def _named_forces(self) -> list[tuple[str, np.ndarray]]:
+        layout = self.kernel.layout
+        found: list[tuple[str, Any]] = [
+            (f"friction of {name}", values) for name, values in self.forces.items()
+        ]
+        return found + [
+            (f"lam of {rows.name}", self.lam[rows.name]) for rows in (*layout.rows, *layout.gaps)
+        ]
+
+    def __repr__(self) -> str:
+        kinds = {k: sum(c.kind == k for c in self.changes) for k in dict.fromkeys(
+            c.kind for c in self.changes)}  # fmt: skip
+        told = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
+        found = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
+        return (
+            super().__repr__()
+            + f"\n  changes         {told}"
+            + f"\n  friction took   {self.heat[-1]:.6g}, impacts {self.struck_off[-1]:.6g}"
+            + "\n  evidence        "
+            + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
+        )

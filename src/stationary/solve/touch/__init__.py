@@ -1,0 +1,1 @@
+"""Motions that touch: dry friction, contacts and impacts, from change to change."""

@@ -1,0 +1,176 @@
+"""When a mode ends: the first of its margins to pass through zero, located to rounding.
+
+On every step of the integrator margins are interpolated by Chebyshev polynomials, which tell where
+they vanish, dips that come back included.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import casadi as ca
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from stationary.lower.engines.casadi import Numeric
+from stationary.solve.ode import Piece
+
+# Points at which margins are interpolated, and what the last coefficients may be.
+_NODES = 24
+_RESOLVED = 1e-9
+
+# Halvings of a step whose margins are not resolved.
+_MOST_HALVINGS = 30
+
+# Corrections of a zero.
+_CORRECTIONS = 12
+
+
+@cache
+def _nodes() -> tuple[np.ndarray, np.ndarray]:
+    """Return points in (0, 1) and the matrix from values there to coefficients."""
+    k = np.arange(_NODES)
+    x = np.cos(np.pi * (k + 0.5) / _NODES)[::-1]
+    T = np.cos(np.outer(k, np.arccos(x))) * 2 / _NODES
+    T[0] /= 2
+    return (x + 1) / 2, T
+
+
+class Margins:
+    """The margins of a kernel, evaluated at many states at once."""
+
+    def __init__(self, function: ca.Function):
+        self._function, self._mapped = function, {}
+        self.count = function.numel_out(0)
+
+    def __call__(self, times: np.ndarray, states: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the margins, one column per time."""
+        count = len(times)
+        if count not in self._mapped:
+            if len(self._mapped) > 16:
+                self._mapped.clear()
+            every = self._function.map("margins", "serial", count, [2], [])
+            self._mapped[count] = Numeric(every)
+        made = self._mapped[count](times, states.ravel(), p)[0]
+        return made.reshape(count, self.count).T
+
+
+def first_end(
+    margins: Margins, piece: Piece, p: np.ndarray, noise: np.ndarray, fresh: dict[int, int]
+) -> tuple[float, list[int]] | None:
+    """Return when a piece leaves its mode, and by which margins; none if it does not.
+
+    Margins below their `noise` are zero. `fresh` are those that begin at zero, with the power of
+    time with which they leave it, or 0 if that is not known.
+    """
+    x, _ = _nodes()
+    begins = piece.t[0]
+    for a, b in zip(piece.t[:-1], piece.t[1:]):
+        stack: list[tuple[float, float, int]] = [(float(a), float(b), 0)]
+        while stack:
+            low, high, depth = stack.pop()
+            times = low + (high - low) * x
+            values = margins(times, piece.evaluate(times), p)
+            new = fresh if low == begins else {}
+            found, unresolved = _looked(margins, piece, p, low, high, values, noise, new)
+            if unresolved and depth < _MOST_HALVINGS:
+                middle = (low + high) / 2
+                if low < middle < high:
+                    stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
+                    continue
+            if found is not None:
+                return found
+        fresh = {} if a == begins else fresh
+    return None
+
+
+def _looked(
+    margins: Margins, piece: Piece, p: np.ndarray, low: float, high: float, values: np.ndarray,
+    noise: np.ndarray, fresh: dict[int, int],
+) -> tuple[tuple[float, list[int]] | None, bool]:  # fmt: skip
+    """Return the first end inside a stretch of a step, and whether more must be looked at."""
+    x, T = _nodes()
+    values = values.copy()
+    if fresh:
+        start = margins(np.array([low]), piece.evaluate(np.array([low])), p)[:, 0]
+        for i, power in fresh.items():
+            if power:
+                values[i] = (values[i] - start[i]) / (high - low) / x
+    c = values @ T.T
+    rest = np.abs(c[:, 1:]).sum(axis=1)
+    doubtful = np.flatnonzero(c[:, 0] - rest <= 0)
+    if not len(doubtful):
+        return None, False
+    first: tuple[float, list[int]] | None = None
+    for i in doubtful.tolist():
+        course, power = c[i], fresh.get(i)
+        room = 0.0 if power else noise[i]
+        size = np.abs(course).max()
+        if size <= room:
+            continue
+        if np.abs(course[-2:]).max() > _RESOLVED * size + room:
+            return None, True
+        begin = 0.0
+        if power == 0:
+            away = np.flatnonzero(np.abs(values[i]) > room)
+            if not len(away):
+                continue
+            if values[i, away[0]] < 0:
+                if first is None or low < first[0]:
+                    first = low, [i]
+                continue
+            begin = float(x[away[0]])
+        root = _root(course, begin, room)
+        if root is None:
+            continue
+        t = _located(margins, piece, p, i, low + root * (high - low), low, high)
+        if first is None or t < first[0]:
+            first = t, [i]
+        elif t == first[0]:
+            first[1].append(i)
+    return first, False
+
+
+def _root(c: np.ndarray, begin: float, room: float) -> float | None:
+    """Return the first place in [begin, 1] after which a series falls below −room."""
+    kept = np.flatnonzero(np.abs(c) > 1e-15 * np.abs(c).max())
+    c = c[: kept[-1] + 1] if len(kept) else c[:1]
+    if len(c) == 1:
+        return None if c[0] >= -room else begin
+    roots = chebyshev.chebroots(c)
+    real = roots[np.abs(roots.imag) < 1e-6].real
+    real = np.sort((np.clip(real, -1, 1) + 1)[np.abs(real) <= 1 + 1e-9] / 2)
+    edges = np.concatenate([[begin], real[real > begin], [1.0]])
+    for k in range(len(edges) - 1):
+        middle = np.linspace(edges[k], edges[k + 1], 7)[1:-1]
+        if np.min(chebyshev.chebval(2 * middle - 1, c)) < -room:
+            return float(edges[k])
+    ends = chebyshev.chebval(1.0, c)
+    return 1.0 if ends < -room else None
+
+
+def _located(
+    margins: Margins, piece: Piece, p: np.ndarray, i: int, t: float, low: float, high: float
+) -> float:
+    """Correct a zero of a series by the margin itself."""
+
+    def value(at: float) -> float:
+        one = np.array([at])
+        return float(margins(one, piece.evaluate(one), p)[i, 0])
+
+    step = max(1e-7 * (high - low), 4 * np.spacing(abs(t)))
+    other = t - step if t - step > low else min(t + step, high)
+    f, g = value(t), value(other)
+    for _ in range(_CORRECTIONS):
+        if f == 0 or f == g:
+            break
+        new = min(max(t - f * (t - other) / (f - g), low), high)
+        if abs(new - t) > 1e-3 * (high - low):
+            break
+        other, g = t, f
+        if new == t:
+            break
+        t, f = new, value(new)
+        if abs(t - other) <= np.spacing(abs(t)):
+            break
+    return t

@@ -1,0 +1,463 @@
+"""From change to change: the smooth motion in a mode, and what follows where the mode ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stationary.errors import StatementError, say
+from stationary.lower.inputs import Drives
+from stationary.lower.kernel import numeric
+from stationary.lower.touching import Touching
+from stationary.result.changes import Change
+from stationary.result.status import Status
+from stationary.solve.events import Watch
+from stationary.solve.integrators import Taylor
+from stationary.solve.legs import Legs, shortened
+from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.progress import Progress
+from stationary.solve.stabilize import natural_rate
+from stationary.solve.touch.crossings import Margins, first_end
+from stationary.solve.touch.facts import Facts, Looks
+from stationary.solve.touch.mode import (
+    Barred,
+    Mode,
+    Undecided,
+    after_impact,
+    brought_to_rest,
+    next_mode,
+)
+from stationary.solve.touch.zeno import Zeno
+
+# Parts of what they are summed from below which forces are rounding.
+_FORCES = 1e-11
+
+# Impacts that follow from each other at one instant, and changes of mode.
+_AT_ONCE = 100
+
+# How many steps times states are kept to be asked for between output times.
+_DENSE_UP_TO = 1_000_000
+
+# Violations decay at least so many times over the span: what is held stays where it is.
+_DECAYS = 1000.0
+
+
+@dataclass
+class Driver:
+    """One run."""
+
+    kernel: Touching
+    params: np.ndarray
+    drives: Drives
+    grid: np.ndarray
+    integrator: AbstractIntegrator
+    watch: Watch
+    tolerances: tuple[float, float]
+    prefer: tuple[str, ...]
+    changes: list[Change] = field(default_factory=list)
+    began: list[float] = field(default_factory=list)
+    starts: list[np.ndarray] = field(default_factory=list)
+    modes: list[np.ndarray] = field(default_factory=list)
+    impacts: list[tuple[float, float]] = field(default_factory=list)
+    struck: list[tuple[float, float]] = field(default_factory=list)
+    steps: int = 0
+    last: tuple[float, np.ndarray] | None = None
+    pieces: list[Piece] = field(default_factory=list)
+    kept: int = 0
+
+    def __post_init__(self):
+        self.mode = Mode.nothing(self.kernel.touch)
+        self.legs = Legs(
+            self.kernel, np.concatenate([self.params, self.mode.vector(0.0)]), self.drives,
+            self.grid, self.tolerances, False, True, False,
+        )  # fmt: skip
+        self.looks, self.margins = _made(self.kernel)
+        self.zeno = Zeno()
+        self.rates: dict[bytes, float] = {}
+        self.at_once = 0
+        self.fresh: dict[int, int] = {}
+        self.noise = np.zeros(self.margins.count)
+
+    # -- the whole ------------------------------------------------------------------------------
+
+    def run(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, Status]:
+        """Return times, states and how it ended."""
+        times, states = [self.grid[:1]], []
+        progress = Progress(self.kernel.graph.system.name or "simulate")
+        status = Status("done", "reached the end of the span")
+        try:
+            for piece, over in self._solution(y):
+                if not states:
+                    states.append(self.starts[0][None, :])
+                until = piece.t[-1]
+                inside = self._outputs(piece.t[0], until)
+                if over and (not len(inside) or inside[-1] < until):
+                    inside = np.append(inside, until)
+                if len(inside):
+                    times.append(inside)
+                    states.append(piece.evaluate(inside))
+                self.last = float(until), piece.end
+                self._keep(piece)
+                progress.show((until - self.grid[0]) / (self.grid[-1] - self.grid[0]))
+                if over:
+                    status = Status("event", "stopped at a terminal event")
+                    break
+        except KeyboardInterrupt:
+            status = Status("interrupted", "stopped from the keyboard; what there is was kept")
+        except Stopped as end:
+            status = Status(end.word, end.message)
+        except Undecided as end:
+            status = Status(end.kind, _undecided(end), names=end.modes)
+        except BlowUp as end:
+            status = Status("blow-up", f"the motion leaves every bound near t = {end.at:.6g}")
+        finally:
+            progress.close()
+        if not states:
+            states.append((self.starts[0] if self.starts else y)[None, :])
+        t, every = np.concatenate(times), np.concatenate(states)
+        if status not in ("done", "event") and self.last is not None and self.last[0] > t[-1]:
+            t, every = np.append(t, self.last[0]), np.vstack([every, self.last[1]])
+        return t, every, status
+
+    def _keep(self, piece: Piece) -> None:
+        self.kept += piece.steps * self.kernel.states
+        if self.kept < _DENSE_UP_TO and piece.t[-1] > piece.t[0]:
+            self.pieces.append(piece)
+
+    @property
+    def dense(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """The function that gives states at any sorted times, if all pieces were kept."""
+        if self.kept >= _DENSE_UP_TO or not self.pieces:
+            return None
+        pieces, begins = self.pieces, np.array([p.t[0] for p in self.pieces])
+
+        def states(times: np.ndarray) -> np.ndarray:
+            which = np.maximum(np.searchsorted(begins, times, "right") - 1, 0)
+            parts = [pieces[k].evaluate(times[which == k]) for k in np.unique(which)]
+            made = np.concatenate(parts)
+            made[times == begins[0]] = self.starts[0]
+            return made
+
+        return states
+
+    def _outputs(self, after: float, until: float) -> np.ndarray:
+        low = self.grid.searchsorted(after, "right")
+        high = None if until == self.grid[-1] else self.grid.searchsorted(until, "right")
+        return self.grid[low:high]
+
+    def _solution(self, y: np.ndarray) -> Iterator[tuple[Piece, bool]]:
+        t = float(self.grid[0])
+        y = self._settled(t, y, [])
+        for end in self.legs.stops.tolist():
+            self.legs.enter(t, end, y)
+            if t == self.grid[0] and self.watch.awake:
+                soon = 1e-5 * (self.grid[-1] - self.grid[0])
+                over, acted = self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
+                if not np.array_equal(acted, y):
+                    y = self._settled(t, self._acted(t, y, acted), [])
+                if over:
+                    yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
+                    return
+            while t < end:
+                for piece in self._stretch(t, y, end):
+                    piece, y, done, over = self._cut(piece)
+                    t = float(piece.t[-1])
+                    if t == end and t < self.grid[-1]:
+                        shown, y = self.legs.over(t, y)
+                    self.steps += piece.steps
+                    yield piece, over
+                    if over:
+                        return
+                    if done:
+                        break
+
+    def _stretch(self, t: float, y: np.ndarray, end: float) -> Iterator[Piece]:
+        self._hold(t, y)
+        ode, grid = self.legs.begin(t), self._outputs(t, end)
+        self.legs.done.clear()
+        for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
+            piece, border = self.legs.cut(piece, ode, self.integrator)
+            if border is not None:
+                self.border = border
+            yield piece
+            if border is not None:
+                return
+
+    border: int | None = None
+
+    def _cut(self, piece: Piece) -> tuple[Piece, np.ndarray, bool, bool]:
+        """Return a piece up to its first change, the state after it, and whether all is over."""
+        p = self.legs.values(float(piece.t[0]))
+        found = first_end(self.margins, piece, p, self.noise, self.fresh)
+        border, self.border = self.border, None
+        if found is not None:
+            t, causes = found
+            border = None
+            if t < piece.t[-1]:
+                t = max(t, float(piece.t[0]))
+                at = piece.evaluate(np.array([t]))[0]
+                piece = shortened(piece, t, at) if t > piece.t[0] else _empty(t, at)
+        event = self.watch.look(piece) if piece.t[-1] > piece.t[0] else None
+        y, t = piece.end, float(piece.t[-1])
+        if event is not None:
+            together = found is not None and event.t >= t - 4 * np.spacing(abs(t))
+            before = piece.evaluate(np.array([event.t]))[0]
+            y = self._acted(event.t, before, event.y)
+            piece = shortened(piece, event.t, y)
+            t, border = event.t, None
+            if event.terminal:
+                return piece, y, True, True
+            y = self._settled(t, y, found[1] if together and found else [])
+        elif found is not None:
+            y = self._settled(t, y, found[1])
+        elif border is not None:
+            y = self.legs.change(t, border, y)
+            y = self._settled(t, y, [])
+        else:
+            self.fresh, self.at_once = {}, 0
+            return piece, y, False, False
+        if piece.t[-1] > piece.t[0]:
+            self.at_once = 0
+            piece = shortened(piece, t, y)
+        self.legs.restart(t, self._next_stop(t), y)
+        return piece, y, True, False
+
+    def _next_stop(self, t: float) -> float:
+        stops = self.legs.stops
+        return float(stops[min(np.searchsorted(stops, t, "right"), len(stops) - 1)])
+
+    def _acted(self, t: float, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return the state after the action of an event; note what that did to the energy."""
+        if not np.array_equal(before, after):
+            self.struck.append((t, self._energy(t, after) - self._energy(t, before)))
+            self.zeno.clear()
+        return after
+
+    def _energy(self, t: float, y: np.ndarray) -> float:
+        n = self.kernel.size
+        u = numeric(self.kernel, "inputs")(t, y, self.legs.values(t))[0]
+        return numeric(self.kernel.graph, "energies")(t, y[:n], y[n : 2 * n], u, self.params)[0][2]
+
+    # -- changes --------------------------------------------------------------------------------
+
+    def _facts(self, t: float, y: np.ndarray) -> Facts:
+        return self.looks(t, y, self.legs.values(t))
+
+    def _settled(self, t: float, y: np.ndarray, causes: list[int]) -> np.ndarray:
+        """Return the state after all that happens at an instant, and take the mode that follows."""
+        touch, before = self.kernel.touch, self.mode
+        gaps = touch.gaps
+        self.at_once += 1
+        if self.at_once > _AT_ONCE:
+            raise Stopped("chatter", f"contacts change ever faster near t = {t:.6g}", t)
+        facts = self._facts(t, y)
+        near = (facts.value[facts.gaps] <= facts.value_rounding[facts.gaps]) | (before.closed > 0)
+        near[[i for i in causes if i < gaps]] = True
+        lost = frozenset(i for i in causes if i < gaps and before.closed[i])
+        until, struck, slow = None, False, facts.rate_rounding
+        for _ in range(_AT_ONCE):
+            rate = facts.rate[facts.gaps]
+            closing = near & (rate < -facts.rate_rounding[facts.gaps]) & (before.closed == 0)
+            if not closing.any():
+                break
+            y, until, near = self._impact(t, y, facts, near, closing)
+            struck, facts = True, self._facts(t, y)
+            # What an impact has stopped is as good as the velocities before it.
+            slow = np.maximum(slow, facts.rate_rounding)
+            if until is not None:
+                break
+        else:
+            raise Stopped("chatter", f"impacts do not end at t = {t:.6g}", t)
+        rate = facts.rate[facts.gaps]
+        resting = near & ((rate <= slow[facts.gaps]) | ((before.closed > 0) & (not struck)))
+        if until is not None:
+            resting = near
+        still = self._still(facts, causes, before, struck, slow[facts.slips])
+        away = frozenset(
+            j
+            for j in range(len(touch.rubs))
+            if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
+        )
+        where = np.flatnonzero(resting)
+        barred = Barred(lost, away)
+        if before.redundant and not struck and (lost or away):
+            # Of forces that are not unique, others may still do.
+            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
+            if mode.key == before.key and self._within(facts, mode, answer.z, causes):
+                barred = Barred()
+        try:
+            mode, answer = next_mode(facts, before, where, still, barred, self.prefer)
+        except Undecided as undecided:
+            if undecided.kind == "several" or not (lost or away):
+                raise
+            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
+        self._tell(t if until is None else until, before, mode, struck, facts)
+        self._take(t, y, mode)
+        self._begin(facts, near & ~resting, answer.z)
+        return y
+
+    def _still(
+        self, facts: Facts, causes: list[int], before: Mode, struck: bool, room: np.ndarray
+    ) -> np.ndarray:
+        """Tell which rubs have no rate: they stuck, have come to rest, or were stopped."""
+        touch, made = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
+        rates = facts.rate[facts.slips]
+        for j, rub in enumerate(touch.rubs):
+            entries = list(rub.entries)
+            small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
+            stuck = before.sticks[j] > 0 and not struck
+            ended = touch.gaps + 2 * j in causes and not struck
+            made[j] = small or stuck or ended
+        return made
+
+    def _impact(
+        self, t: float, y: np.ndarray, facts: Facts, near: np.ndarray, closing: np.ndarray
+    ) -> tuple[np.ndarray, float | None, np.ndarray]:
+        """Return the state after an impact, when a series of them ends here, and what is near."""
+        names = facts.touch.names
+        n, key = self.kernel.size, frozenset(np.flatnonzero(closing).tolist())
+        v, z = after_impact(facts, np.flatnonzero(near), self.prefer)
+        speed = float(np.abs(facts.rate[facts.gaps][closing]).max())
+        rough = float(facts.value_rounding[facts.gaps][closing].max())
+        series = self.zeno.ends(t, key, speed, rough)
+        until = None
+        if series is not None:
+            until = series[0]
+            near = near.copy()
+            near[list(series[1])] = True
+            v, z = brought_to_rest(facts, series[1])
+            self.zeno.clear()
+        after = y.copy()
+        after[n : 2 * n] = v
+        supplied = -float(z @ facts.drive)
+        gained = self._energy(t, after) - self._energy(t, y)
+        after[2 * n] += supplied
+        self.impacts.append((t, supplied - gained))
+        push = z[facts.gaps]
+        for i in np.flatnonzero(near):
+            if push[i] > 0:
+                self.changes.append(Change(t, "impact", names[i], float(push[i])))
+        return after, until, near
+
+    def _tell(self, t: float, before: Mode, mode: Mode, struck: bool, facts: Facts) -> None:
+        """Note what has changed from one mode to the next."""
+        touch, began = facts.touch, bool(self.began)
+        if not began:
+            return
+        for i, name in enumerate(touch.names):
+            if mode.closed[i] != before.closed[i]:
+                self.changes.append(Change(t, "touch" if mode.closed[i] else "lift", name))
+        for j, rub in enumerate(touch.rubs):
+            if rub.gap is not None and not (before.closed[rub.gap] and mode.closed[rub.gap]):
+                continue
+            was, now = before.sticks[j], mode.sticks[j]
+            first = rub.entries[0]
+            if was != now:
+                self.changes.append(Change(t, "stick" if now else "slip", rub.name))
+            elif before.along[first] * mode.along[first] < 0:
+                self.changes.append(Change(t, "reverse", rub.name))
+
+    def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
+        """Go on in a mode."""
+        self.mode = mode
+        vector = mode.vector(0.0)
+        self.legs.params = np.concatenate([self.params, vector])
+        self.began.append(t)
+        self.starts.append(y)
+        self.modes.append(vector)
+
+    def _hold(self, t: float, y: np.ndarray) -> None:
+        """Choose the rate at which violations decay in the mode, before it is integrated."""
+        mode, vector = self.mode, self.modes[-1]
+        if vector[0] == 0 and (mode.closed.any() or mode.sticks.any() or self.kernel.rows):
+            vector[0] = self._rate(t, y, mode)
+            self.legs.params = np.concatenate([self.params, vector])
+
+    def _rate(self, t: float, y: np.ndarray, mode: Mode) -> float:
+        """Return the rate at which violations shall decay in a mode."""
+        if mode.key not in self.rates:
+            ode, span = self.legs.ode(t), self.grid[-1] - self.grid[0]
+            rate = max(natural_rate(ode, t, y, span), _DECAYS / span)
+            if isinstance(self.integrator, Taylor):
+                rate = max(rate, 0.5 / self.integrator.first_steps(ode, t, y))
+            self.rates[mode.key] = rate
+        return self.rates[mode.key]
+
+    def _within(self, facts: Facts, mode: Mode, z: np.ndarray, causes: list[int]) -> bool:
+        """Tell whether the margins that have ended are positive again."""
+        values, noise = _standing(facts, mode, z)
+        return bool(np.all(values[causes] > noise[causes]))
+
+    def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
+        """Note which margins begin at zero, and how much of each is rounding."""
+        values, self.noise = _standing(facts, self.mode, z)
+        self.fresh = {i: 0 for i in np.flatnonzero(values <= self.noise).tolist()}
+        self.fresh |= {int(i): 1 for i in np.flatnonzero(leaves)}
+
+
+def _standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margins of a mode, and how much of each is rounding."""
+    touch = facts.touch
+    size = np.abs(facts.C) @ np.abs(facts.free) + np.abs(facts.gamma)
+    strength = np.abs(z) + size / np.maximum(np.diag(facts.W), 1e-300)
+    closed = mode.closed > 0
+    rough = facts.value_rounding[facts.gaps]
+    noise = np.where(closed, _FORCES * strength[facts.gaps], rough).tolist()
+    values = np.where(closed, z[facts.gaps], facts.value[facts.gaps]).tolist()
+    for j, rub in enumerate(touch.rubs):
+        rows = [facts.fixed + touch.gaps + k for k in rub.entries]
+        force, rest = z[rows], float(facts.rest[rub.entries[0]])
+        limit, strong = rest, float(strength[rows].max())
+        if rub.gap is not None:
+            g = facts.fixed + rub.gap
+            limit, strong = rest * z[g], strong + rest * strength[g]
+        several, way = len(rows) > 1, mode.along[rub.entries[0]]
+        if mode.sticks[j]:
+            noise += [_FORCES * strong * (limit if several else 1.0)] * 2
+            values += (
+                [limit**2 - force @ force, 1.0] if several else [limit - force[0], limit + force[0]]
+            )
+        else:
+            room = float(np.linalg.norm(facts.rate_rounding[rows]))
+            noise += [room**2 if several else room, 0.0]
+            speed = facts.rate[rows] @ facts.rate[rows] if several else way * facts.rate[rows[0]]
+            values += [float(speed) if way else 1.0, 1.0]
+    return np.array(values, dtype=float), np.array(noise, dtype=float)
+
+
+def _made(kernel: Touching) -> tuple[Looks, Margins]:
+    """Return what looks at states, made once for a kernel."""
+    if "_looks" not in kernel.__dict__:
+        kernel.__dict__["_looks"] = Looks(kernel), Margins(kernel.margins)
+    return kernel.__dict__["_looks"]
+
+
+def _empty(t: float, y: np.ndarray) -> Piece:
+    return Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0)
+
+
+def _undecided(end: Undecided) -> str:
+    what = "impact" if end.impact else "motion"
+    if end.kind == "none":
+        return f"no {what} satisfies the laws of contact and friction at t = {end.t:.6g}"
+    return (
+        f"several {what}s satisfy the laws of contact and friction at t = {end.t:.6g}: "
+        + "; or ".join(end.modes)
+    )
+
+
+def require_outside(facts: Facts, roughly: np.ndarray) -> None:
+    """Refuse a start inside a body."""
+    value = facts.value[facts.gaps]
+    deep = np.flatnonzero(value < -np.maximum(facts.value_rounding[facts.gaps], roughly))
+    if len(deep):
+        i = int(deep[np.argmin(value[deep])])
+        raise StatementError(
+            say(
+                f"the start is inside a body: contact '{facts.touch.names[i]}' is closed too far.",
+                f"Found a gap of {value[i]:.6g}, expected zero or more.",
+                "Start where every gap is open, or just closed.",
+            )
+        )

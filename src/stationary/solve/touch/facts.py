@@ -1,0 +1,109 @@
+"""A system that touches, at one state, as numbers: inertia, forces, rows, limits and rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from stationary.derive.touch import Touch
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.touching import Touching
+
+# Last digits that sums of a few terms may lose.
+_DIGITS = 64 * np.finfo(float).eps
+
+
+class Looks:
+    """Evaluates everything that decides about changes; made once for a kernel."""
+
+    def __init__(self, kernel: Touching):
+        self.kernel, self.touch = kernel, kernel.touch
+        touch, graph = kernel.touch, kernel.graph
+        arguments: Any = touch.rows.sx_in()
+        M, force = graph.dynamics(*arguments[:5])
+        R, Rdot, A, bend, ahead = graph.constraints(*arguments[:5])
+        kept = list(kernel.rows)
+        held = [x[kept, :] for x in (R, Rdot, bend, A, ahead)]
+        rows = [ca.vertcat(a, b) for a, b in zip(held, touch.rows(*arguments))]
+        outputs = [M, force, *rows, *touch.limits(*arguments)[1:]]
+        outputs = [ca.densify(x) for x in outputs]
+        self._function = Numeric(
+            ca.Function("facts", arguments, outputs, {"cse": True}), frozenset({0, 5}), dense=True
+        )
+        self._inputs = Numeric(kernel.inputs)
+
+    def __call__(self, t: float, y: np.ndarray, p: np.ndarray) -> Facts:
+        """Return the facts at a state."""
+        n, m = self.kernel.size, len(self.kernel.graph.system.parameters)
+        q, v = y[:n], y[n : 2 * n]
+        u = self._inputs(t, y, p)[0] if self.kernel.signature else np.zeros(0)
+        found = self._function(t, q, v, u, p[:m], 1.0)
+        return Facts(self.touch, len(self.kernel.rows), t, q, v, *found)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known at a state. Rows are those of constraints, then gaps, then dry slips."""
+
+    touch: Touch
+    fixed: int
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    M: np.ndarray
+    force: np.ndarray
+    value: np.ndarray
+    rate: np.ndarray
+    gamma: np.ndarray
+    C: np.ndarray
+    drive: np.ndarray
+    moving: np.ndarray
+    rest: np.ndarray
+    restitution: np.ndarray
+
+    @cached_property
+    def _factor(self) -> Any:
+        return cho_factor(self.M, lower=True, check_finite=False)
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Accelerations without forces of any row."""
+        return cho_solve(self._factor, self.force, check_finite=False)
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """M⁻¹Cᵀ."""
+        return cho_solve(self._factor, self.C.T, check_finite=False)
+
+    @cached_property
+    def W(self) -> np.ndarray:
+        """C M⁻¹Cᵀ."""
+        return self.C @ self.answers
+
+    @property
+    def gaps(self) -> slice:
+        """Rows of the contacts."""
+        return slice(self.fixed, self.fixed + self.touch.gaps)
+
+    @property
+    def slips(self) -> slice:
+        """Rows of the dry slips."""
+        return slice(self.fixed + self.touch.gaps, None)
+
+    @cached_property
+    def value_rounding(self) -> np.ndarray:
+        """How much of the value of each row may be rounding, of places and of time."""
+        size = np.abs(self.value) + np.abs(self.C) @ np.abs(self.q)
+        return _DIGITS * (size + (np.abs(self.rate) + np.abs(self.drive)) * abs(self.t))
+
+    @cached_property
+    def rate_rounding(self) -> np.ndarray:
+        """How much of the rate of each row may be rounding."""
+        size = np.abs(self.C) @ np.abs(self.v) + np.abs(self.drive)
+        soon = np.abs(self.C) @ np.abs(self.free) + np.abs(self.gamma)
+        return _DIGITS * (size + soon * abs(self.t))

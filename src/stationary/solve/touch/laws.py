@@ -1,0 +1,362 @@
+"""Coulomb's law and contact, for accelerations and for impulses: which modes satisfy them.
+
+With forces (or impulses) z the rows have accelerations (or velocities after an impact)
+w = w₀ + W z. A contact is open (z = 0, w ≥ 0) or closed (w = 0, z ≥ 0); what rubs sticks (w = 0,
+|z| ≤ limit) or slides (z = −limit·d along w, d the direction of w). The limit is a number, or μ
+times the force of a contact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+# Forces and accelerations below this part of what they are summed from are zero.
+_ROUNDING = 1e-10
+
+# Singular values this many times smaller than the largest count as zero.
+_RANK = 1e-11
+
+# So many combinations of modes are all tried; beyond it the last mode is mended step by step.
+MOST = 1024
+
+# Turns of a direction of slip that is not known before, and what is left of them.
+_TURNS = 200
+_TURNED = 1e-14
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one contact or rub does.
+
+    `kind` is "open", "closed", "stick" or "slide"; a slide has its direction, unless that is to be
+    found.
+    """
+
+    kind: str
+    along: tuple[float, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "slide" and self.along is not None and len(self.along) == 1:
+            return "slides forward" if self.along[0] > 0 else "slides back"
+        return {"open": "open", "closed": "closed", "stick": "sticks", "slide": "slides"}[self.kind]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A contact with what rubs there, or what rubs alone: its rows, and what it may do.
+
+    `before` is the slip rate that a slide already has: then its acceleration may have any sense.
+    """
+
+    name: str
+    gap: int | None
+    slips: tuple[int, ...]
+    moving: float
+    rest: float
+    choices: tuple[Choice, ...]
+    runs: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A consistent mode: what each unit does, and forces and rates of all rows."""
+
+    choices: tuple[Choice, ...]
+    z: np.ndarray
+    w: np.ndarray
+    redundant: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The question: W, w₀, the rows that are held whatever happens, and the units.
+
+    `weights` say what is summed in each row of w₀: rounding is relative to it.
+    """
+
+    W: np.ndarray
+    w0: np.ndarray
+    sizes: np.ndarray
+    fixed: int
+    units: tuple[Unit, ...]
+
+    def answers(self) -> list[Answer]:
+        """Return all consistent modes, those of equal rates once."""
+        found: list[Answer] = []
+        for choices in product(*(u.choices for u in self.units)):
+            answer = self.tried(choices)
+            if answer is not None:
+                found.append(answer)
+        return self._distinct(self._at_rest(found))
+
+    def _at_rest(self, found: list[Answer]) -> list[Answer]:
+        """Leave out what breaks away although it could stay: rest holds up to its own limit."""
+        kept = []
+        for a in found:
+            for k, (unit, choice) in enumerate(zip(self.units, a.choices)):
+                if choice.kind != "slide" or unit.runs or unit.rest <= unit.moving:
+                    continue
+                if not any(c.kind == "stick" for c in unit.choices):
+                    continue
+                if any(
+                    b.choices[k].kind == "stick"
+                    and all(x == y for i, (x, y) in enumerate(zip(a.choices, b.choices)) if i != k)
+                    for b in found
+                ):
+                    break
+            else:
+                kept.append(a)
+        return kept
+
+    def _distinct(self, found: list[Answer]) -> list[Answer]:
+        """Return one of those that move alike; what sticks or stays closed before what does not."""
+        order = {"stick": 0, "closed": 0, "slide": 1, "open": 2}
+        found = sorted(found, key=lambda a: sum(order[c.kind] for c in a.choices))
+        kept: list[Answer] = []
+        for a in found:
+            if not any(self._alike(a, b) for b in kept):
+                kept.append(a)
+        return kept
+
+    def _alike(self, a: Answer, b: Answer) -> bool:
+        return bool(np.all(np.abs(a.w - b.w) <= 10 * self._room(a, b)))
+
+    def _room(self, *answers: Answer) -> np.ndarray:
+        pushes = np.abs(self.W) @ np.max([np.abs(a.z) for a in answers], axis=0)
+        return _ROUNDING * (self.sizes + pushes)
+
+    # -- one mode -------------------------------------------------------------------------------
+
+    def tried(self, choices: tuple[Choice, ...]) -> Answer | None:
+        """Return the forces and rates of a mode, if they agree with it."""
+        made = self._directed(choices)
+        if made is None:
+            return None
+        choices, z, redundant = made
+        w = self.w0 + self.W @ z
+        answer = Answer(choices, z, w, redundant)
+        return answer if self._agrees(answer) else None
+
+    def _directed(self, choices: tuple[Choice, ...]) -> Any:
+        """Solve for the forces; turn directions that are not known until slips follow them."""
+        open_ = [k for k, c in enumerate(choices) if c.kind == "slide" and c.along is None]
+        if not open_:
+            z, redundant = self._forces(choices)
+            return None if z is None else (choices, z, redundant)
+        # To begin with, along the rates that there would be without friction.
+        made = list(choices)
+        for k in open_:
+            made[k] = Choice("slide", (0.0,) * len(self.units[k].slips))
+        z, redundant = self._forces(tuple(made))
+        for _ in range(_TURNS):
+            if z is None:
+                return None
+            w, turned = self.w0 + self.W @ z, 0.0
+            for k in open_:
+                ways = w[list(self.units[k].slips)]
+                length = float(np.linalg.norm(ways))
+                if length == 0:
+                    return None
+                new = ways / length
+                turned = max(turned, float(np.abs(new - np.array(made[k].along)).max()))
+                made[k] = Choice("slide", tuple(new.tolist()))
+            z, redundant = self._forces(tuple(made))
+            if turned <= _TURNED:
+                break
+        return None if z is None else (tuple(made), z, redundant)
+
+    def _forces(self, choices: tuple[Choice, ...]) -> tuple[np.ndarray | None, bool]:
+        """Return the forces of a mode whose directions are known, and whether others do as well."""
+        N = len(self.w0)
+        held = list(range(self.fixed))
+        D, shift = np.eye(N), np.zeros(N)
+        for unit, choice in zip(self.units, choices):
+            if unit.gap is not None and choice.kind != "open":
+                held.append(unit.gap)
+            if choice.kind == "stick":
+                held += unit.slips
+            elif choice.kind == "slide":
+                assert choice.along is not None
+                for row, d in zip(unit.slips, choice.along):
+                    if unit.gap is None:
+                        shift[row] = -unit.moving * d
+                    else:
+                        D[row, unit.gap] = -unit.moving * d
+        z = np.zeros(N)
+        if held:
+            K = self.W[held] @ D[:, held]
+            known = -(self.w0 + self.W @ shift)[held]
+            scale = np.sqrt(np.maximum(np.diag(self.W)[held], 1e-300))
+            K, known = K / scale[:, None] / scale, known / scale
+            u, s, vt = np.linalg.svd(K)
+            rank = int(np.sum(s > _RANK * s[0])) if len(s) else 0
+            x = vt[:rank].T @ ((u[:, :rank].T @ known) / s[:rank])
+            redundant = rank < len(held)
+            if redundant and np.abs(K @ x - known).max() > _ROUNDING * (
+                np.abs(known).max() + (self.sizes[held] / scale).max()
+            ):
+                return None, True
+            if redundant:
+                x = self._shared(choices, held, x, vt[rank:], scale)
+            z[held] = x / scale
+            z = D @ z + shift
+            return z, redundant
+        return D @ z + shift, False
+
+    def _shared(
+        self, choices: Any, held: list[int], x: np.ndarray, loose: np.ndarray, scale: np.ndarray
+    ) -> np.ndarray:
+        """Choose, of forces that do the same, those that are furthest inside their limits."""
+        from scipy.optimize import linprog
+
+        place = {row: k for k, row in enumerate(held)}
+        rows, known = [], []
+        size = max(float(np.abs(x).max()), 1e-300)
+        for unit, choice in zip(self.units, choices):
+            if choice.kind == "open" or unit.gap is None:
+                if choice.kind == "stick":
+                    for row in unit.slips:
+                        for sign in (1.0, -1.0):
+                            k = place[row]
+                            rows.append(sign * loose[:, k])
+                            known.append(unit.rest * scale[k] - sign * x[k])
+                continue
+            g = place[unit.gap]
+            rows.append(-loose[:, g])
+            known.append(x[g])
+            if choice.kind == "stick":
+                for row in unit.slips:
+                    k, mu = place[row], unit.rest * scale[place[row]] / scale[g]
+                    for sign in (1.0, -1.0):
+                        rows.append(sign * loose[:, k] - mu * loose[:, g])
+                        known.append(mu * x[g] - sign * x[k])
+        if not rows:
+            return x
+        count = len(loose)
+        A = np.hstack([np.array(rows), np.ones((len(rows), 1))])
+        cost = np.zeros(count + 1)
+        cost[-1] = -1.0
+        bounds = [(None, None)] * count + [(None, 1.0)]
+        found = linprog(cost, A_ub=A, b_ub=np.array(known) / size, bounds=bounds, method="highs")
+        return x if found.x is None else x + size * (found.x[:count] @ loose)
+
+    def _agrees(self, answer: Answer) -> bool:
+        """Tell whether forces push, stay within their limits, and rates agree with the mode."""
+        z, w, room = answer.z, answer.w, self._room(answer)
+        weights = np.maximum(np.diag(self.W), 1e-300)
+        strong = room / weights
+        for unit, choice in zip(self.units, answer.choices):
+            if unit.gap is not None:
+                g = unit.gap
+                if choice.kind == "open":
+                    if w[g] < -room[g]:
+                        return False
+                    continue
+                if z[g] < -strong[g]:
+                    return False
+            if choice.kind == "stick":
+                limit = unit.rest * (1.0 if unit.gap is None else z[unit.gap])
+                rows = list(unit.slips)
+                slack = strong[rows].max() + unit.rest * (
+                    0.0 if unit.gap is None else strong[unit.gap]
+                )
+                if np.linalg.norm(z[rows]) > limit + slack:
+                    return False
+            elif choice.kind == "slide" and not unit.runs:
+                rows = list(unit.slips)
+                if w[rows] @ np.array(choice.along) < -room[rows].max():
+                    return False
+        return True
+
+    def mended(self, first: tuple[Choice, ...]) -> list[Answer]:
+        """Look for one consistent mode by relaxation, where modes are too many to try them all."""
+        return _relaxed(self, first)
+
+    def all_or_one(self, first: tuple[Choice, ...]) -> list[Answer]:
+        """Return all modes if they can be tried, or one that was found."""
+        count = 1
+        for u in self.units:
+            count *= len(u.choices)
+        return self.answers() if count <= MOST else self.mended(first)
+
+
+# Sweeps of the relaxation, and after how many of them its mode is tried.
+_SWEEPS = 20_000
+_TRY = 200
+
+
+def _relaxed(law: Law, first: tuple[Choice, ...]) -> list[Answer]:
+    """Relax the forces row by row (projected Gauss–Seidel) until the mode that they show agrees."""
+    tried = {first}
+    answer = law.tried(first)
+    if answer is not None:
+        return [answer]
+    W, w, N = law.W, law.w0.copy(), len(law.w0)
+    z, diagonal = np.zeros(N), np.maximum(np.diag(law.W), 1e-300)
+
+    def move(row: int, new: float) -> None:
+        nonlocal w
+        if new != z[row]:
+            w += W[:, row] * (new - z[row])
+            z[row] = new
+
+    for sweep in range(1, _SWEEPS + 1):
+        for row in range(law.fixed):
+            move(row, z[row] - w[row] / diagonal[row])
+        for unit in law.units:
+            if unit.gap is not None:
+                g = unit.gap
+                shut = any(c.kind != "open" for c in unit.choices)
+                move(g, max(z[g] - w[g] / diagonal[g], 0.0) if shut else 0.0)
+            known = [c for c in unit.choices if c.kind == "slide" and c.along is not None]
+            limit = unit.moving * (1.0 if unit.gap is None else z[unit.gap])
+            if unit.runs and known:
+                for row, d in zip(unit.slips, known[0].along or ()):
+                    move(row, -limit * d)
+            elif unit.slips:
+                rows = list(unit.slips)
+                hold = unit.rest * (1.0 if unit.gap is None else z[unit.gap])
+                wanted = z[rows] - w[rows] / diagonal[rows].max()
+                size = float(np.linalg.norm(wanted))
+                if size > hold:
+                    wanted *= limit / size
+                for row, new in zip(rows, wanted):
+                    move(row, float(new))
+        if sweep % _TRY == 0:
+            shown = _shown(law, z, w)
+            if shown not in tried:
+                tried.add(shown)
+                answer = law.tried(shown)
+                if answer is not None:
+                    return [answer]
+    return []
+
+
+def _shown(law: Law, z: np.ndarray, w: np.ndarray) -> tuple[Choice, ...]:
+    """Return the mode that relaxed forces are in."""
+    made = []
+    for unit in law.units:
+        kinds = {c.kind for c in unit.choices}
+        g = unit.gap
+        if g is not None and (z[g] <= 1e-9 * np.abs(z).max(initial=1e-300) or kinds == {"open"}):
+            made.append(Choice("open"))
+            continue
+        if not unit.slips:
+            made.append(Choice("closed"))
+            continue
+        rows = list(unit.slips)
+        known = [c for c in unit.choices if c.kind == "slide" and c.along is not None]
+        limit = unit.moving * (1.0 if g is None else z[g])
+        if unit.runs:
+            made.append(known[0])
+        elif np.linalg.norm(z[rows]) < (1 - 1e-6) * limit or "slide" not in kinds:
+            made.append(Choice("stick"))
+        elif len(rows) == 1:
+            made.append(Choice("slide", (float(-np.sign(z[rows[0]])),)))
+        else:
+            made.append(replace(Choice("slide")))
+    return tuple(made)

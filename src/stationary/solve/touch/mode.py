@@ -1,0 +1,255 @@
+"""Modes: what is closed, what sticks and what slides which way; and how the next one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from stationary.derive.touch import Touch
+from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.laws import Answer, Choice, Law, Unit
+
+# What a row must have of its own to say something new.
+_NEW = 1e-9
+
+# Slips that are this many times faster than the last impacts of a series do not end with it.
+_SLOW = 1e3
+
+
+class Undecided(Exception):
+    """Raised where no mode, or several, satisfy the laws."""
+
+    def __init__(self, kind: str, modes: tuple[str, ...], t: float, impact: bool):
+        self.kind, self.modes, self.t, self.impact = kind, modes, t, impact
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """What is closed, what sticks, along what the rest slides, where what sticks is held.
+
+    Where forces are not unique, rows that say nothing new are not `held`: they have a `share` of
+    the forces that is within the limits.
+    """
+
+    closed: np.ndarray
+    sticks: np.ndarray
+    along: np.ndarray
+    anchor: np.ndarray
+    held: np.ndarray
+    share: np.ndarray
+    redundant: bool = False
+
+    @property
+    def key(self) -> bytes:
+        """What tells modes apart."""
+        return self.closed.tobytes() + self.sticks.tobytes() + self.along.tobytes()
+
+    def vector(self, alpha: float) -> np.ndarray:
+        """Return the entries of the mode in the vector p."""
+        parts = [self.closed, self.sticks, self.along, self.anchor, self.held, self.share]
+        return np.concatenate([[alpha], *parts])
+
+    @classmethod
+    def nothing(cls, touch: Touch) -> Mode:
+        """Return the mode in which nothing touches."""
+        rubs, dry = len(touch.rubs), len(touch.dry)
+        rows = touch.gaps + dry
+        sizes = (touch.gaps, rubs, dry, dry, rows, rows)
+        closed, sticks, along, anchor, held, share = map(np.zeros, sizes)
+        return cls(closed, sticks, along, anchor, held, share)
+
+
+@dataclass(frozen=True)
+class Barred:
+    """What the next mode shall not be: contacts not closed again, rubs not sticking again."""
+
+    closed: frozenset[int] = frozenset()
+    sticks: frozenset[int] = frozenset()
+
+
+def next_mode(
+    facts: Facts, before: Mode, near: Iterable[int], still: np.ndarray, barred: Barred,
+    prefer: tuple[str, ...],
+) -> tuple[Mode, Answer]:  # fmt: skip
+    """Return the mode in which a state goes on, and its accelerations and forces.
+
+    `near` are the contacts that have no gap and no rate; `still` says which rubs have no rate.
+    """
+    touch, near = facts.touch, set(near)
+    slips = facts.fixed + touch.gaps
+    units, which = [], []
+    at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
+    for i in sorted(near):
+        units.append(_contact(facts, i, at_gap.get(i), slips, before, still, barred))
+        which.append((i, at_gap.get(i)))
+    for j, rub in enumerate(touch.rubs):
+        if rub.gap is None:
+            units.append(_rub(facts, j, slips, still, barred))
+            which.append((None, j))
+    law = Law(
+        facts.W,
+        facts.C @ facts.free + facts.gamma,
+        np.abs(facts.C) @ np.abs(facts.free) + np.abs(facts.gamma),
+        facts.fixed,
+        tuple(units),
+    )
+    answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, False)
+    closed = np.zeros(touch.gaps)
+    sticks, along = np.zeros(len(touch.rubs)), np.zeros(len(touch.dry))
+    for (i, j), unit, choice in zip(which, units, answer.choices):
+        if i is not None and choice.kind != "open":
+            closed[i] = 1.0
+        if j is None:
+            continue
+        entries = list(touch.rubs[j].entries)
+        if choice.kind == "stick":
+            sticks[j] = 1.0
+        elif choice.kind == "slide":
+            assert choice.along is not None
+            along[entries] = choice.along if len(entries) == 1 else 1.0
+    anchor = np.where(np.repeat(before.sticks * sticks, _widths(touch)) > 0, before.anchor,
+                      facts.value[facts.slips])  # fmt: skip
+    held = np.concatenate([closed, np.repeat(sticks, _widths(touch))])
+    share = np.zeros(len(held))
+    if answer.redundant:
+        kept = _independent(facts, held)
+        # Forces that were chosen are kept as long as they do.
+        share = answer.z[facts.fixed :] * (held - kept)
+        held = kept
+    return Mode(closed, sticks, along, anchor, held, share, answer.redundant), answer
+
+
+def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
+    """Return which of the held rows say something new, each after those before it."""
+    made, kept = np.zeros(len(held)), list(range(facts.fixed))
+    for k in np.flatnonzero(held):
+        row = facts.fixed + int(k)
+        left = facts.W[row, row]
+        if kept:
+            across = facts.W[kept, row]
+            left -= across @ np.linalg.lstsq(facts.W[np.ix_(kept, kept)], across, rcond=None)[0]
+        if left > _NEW * facts.W[row, row]:
+            kept.append(row)
+            made[k] = 1.0
+    return made
+
+
+def after_impact(
+    facts: Facts, near: Iterable[int], prefer: tuple[str, ...], rebound: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the velocities after an impact, and the impulses of all rows.
+
+    Newton's law of restitution with Coulomb's law for the impulses, all contacts at once: of every
+    contact that pushes the rate after is −e times that before; one that would part faster is free.
+    """
+    touch, e = facts.touch, facts.restitution if rebound else 0 * facts.restitution
+    slips = facts.fixed + touch.gaps
+    at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
+    units = []
+    w0, shift = facts.rate.copy(), np.zeros(len(facts.rate))
+    for i in sorted(near):
+        j = at_gap.get(i)
+        row = facts.fixed + i
+        shift[row] = e[i] * min(facts.rate[row], 0.0)
+        if j is None or facts.moving[touch.rubs[j].entries[0]] == 0:
+            choices = (Choice("closed"), Choice("open"))
+            units.append(Unit(touch.names[i], row, (), 0.0, 0.0, choices, False))
+            continue
+        rub = touch.rubs[j]
+        rows = tuple(slips + k for k in rub.entries)
+        mu = float(facts.moving[rub.entries[0]])
+        choices = (Choice("stick"), *_ways(len(rows)), Choice("open"))
+        units.append(Unit(touch.names[i], row, rows, mu, mu, choices, False))
+    sizes = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
+    law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units))
+    answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, True)
+    return facts.v + facts.answers @ answer.z, answer.z
+
+
+def brought_to_rest(facts: Facts, closing: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities without what is left of a series of impacts, and the impulses for that.
+
+    Contacts of the series close; what slips there no faster than they closed comes to rest.
+    """
+    touch, rows = facts.touch, list(range(facts.fixed))
+    last = max((abs(facts.rate[facts.fixed + i]) for i in closing), default=0.0)
+    for i in sorted(closing):
+        rows.append(facts.fixed + i)
+        for rub in touch.rubs:
+            slips = [facts.fixed + touch.gaps + k for k in rub.entries]
+            if rub.gap == i and np.abs(facts.rate[slips]).max() <= _SLOW * last:
+                rows += slips
+    z = np.zeros(len(facts.rate))
+    z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=1e-11)[0]
+    return facts.v + facts.answers @ z, z
+
+
+def _widths(touch: Touch) -> list[int]:
+    return [len(rub.entries) for rub in touch.rubs]
+
+
+def _ways(width: int) -> tuple[Choice, ...]:
+    """Return the directions into which something at rest may break away."""
+    if width == 1:
+        return Choice("slide", (1.0,)), Choice("slide", (-1.0,))
+    return (Choice("slide"),)
+
+
+def _direction(facts: Facts, j: int) -> tuple[float, ...]:
+    rates = facts.rate[facts.slips][list(facts.touch.rubs[j].entries)]
+    return tuple((rates / np.linalg.norm(rates)).tolist())
+
+
+def _contact(
+    facts: Facts, i: int, j: int | None, slips: int, before: Mode, still: np.ndarray, barred: Barred
+) -> Unit:
+    row, name = facts.fixed + i, facts.touch.names[i]
+    away = () if i in barred.closed else (Choice("closed"),)
+    if j is None or facts.moving[facts.touch.rubs[j].entries[0]] == 0:
+        choices = (*away, Choice("open"))
+        return Unit(name, row, (), 0.0, 0.0, choices, False)
+    rub = facts.touch.rubs[j]
+    rows = tuple(slips + k for k in rub.entries)
+    mu = float(facts.moving[rub.entries[0]])
+    if not away:
+        return Unit(name, row, rows, mu, mu, (Choice("open"),), False)
+    if not still[j]:
+        choices = (Choice("slide", _direction(facts, j)), Choice("open"))
+        return Unit(name, row, rows, mu, mu, choices, True)
+    stay = () if j in barred.sticks else (Choice("stick"),)
+    return Unit(name, row, rows, mu, mu, (*stay, *_ways(len(rows)), Choice("open")), False)
+
+
+def _rub(facts: Facts, j: int, slips: int, still: np.ndarray, barred: Barred) -> Unit:
+    rub = facts.touch.rubs[j]
+    rows = tuple(slips + k for k in rub.entries)
+    first = rub.entries[0]
+    moving, rest = float(facts.moving[first]), float(facts.rest[first])
+    if not still[j]:
+        way = Choice("slide", _direction(facts, j))
+        return Unit(rub.name, None, rows, moving, rest, (way,), True)
+    stay = () if j in barred.sticks else (Choice("stick"),)
+    return Unit(rub.name, None, rows, moving, rest, (*stay, *_ways(len(rows))), False)
+
+
+def _usual(unit: Unit) -> Choice:
+    return unit.choices[0]
+
+
+def _chosen(
+    law: Law, first: tuple[Choice, ...], prefer: tuple[str, ...], t: float, impact: bool
+) -> Answer:
+    found = law.all_or_one(first)
+    for word in prefer if len(found) > 1 else ():
+        liked = [a for a in found if any(c.kind == word for c in a.choices)]
+        most = max((sum(c.kind == word for c in a.choices) for a in liked), default=0)
+        found = [a for a in liked if sum(c.kind == word for c in a.choices) == most] or found
+    if len(found) == 1:
+        return found[0]
+    names = [u.name for u in law.units]
+    modes = tuple(
+        ", ".join(f"{name} {choice}" for name, choice in zip(names, a.choices)) for a in found
+    )
+    raise Undecided("several" if found else "none", modes, t, impact)

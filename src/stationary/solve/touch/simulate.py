@@ -1,0 +1,170 @@
+"""How it moves where it touches: what `simulate` does with contacts and dry friction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import NoMotion, StatementError, did_you_mean, say
+from stationary.lower.inputs import drives
+from stationary.lower.kernel import graph_of, kernel_of
+from stationary.lower.touching import touching_of
+from stationary.model.system import System
+from stationary.result.changes import Changes
+from stationary.result.status import Status
+from stationary.result.touched import Touched
+from stationary.solve.consistent import repaired
+from stationary.solve.events import Watch, as_events
+from stationary.solve.inertia import check_inertia
+from stationary.solve.integrators import BDF, Runge, Taylor
+from stationary.solve.touch.driver import Driver, require_outside
+from stationary.solve.touch.method import Touch
+
+
+def simulate_touch(
+    system: System,
+    span: tuple[float, float],
+    start: Any,
+    params: np.ndarray,
+    inputs: Any,
+    points: int,
+    events: Any,
+    method: Any,
+    repair: bool,
+    tolerances: tuple[float, float],
+    throw: bool,
+) -> Touched:
+    """Follow a motion from change to change; arguments are those of `simulate`, checked."""
+    first, last = span
+    graph = graph_of(system)
+    layout = graph.layout
+    driven = drives(layout, inputs, span)
+    state = repaired(graph, params, first, *layout.state(start, params), repair=repair)
+    check_inertia(graph, params, first, state.q, state.v)
+    kernel = touching_of(system, driven.signature, state.rows)
+    y = np.concatenate([state.q, state.v, np.zeros(2)])
+    grid = np.linspace(first, last, points)
+    touch, smooth = _methods(method)
+    driver = Driver(
+        kernel=kernel,
+        params=params,
+        drives=driven,
+        grid=grid,
+        integrator=smooth or (Taylor() if kernel.compiles else Runge()),
+        watch=Watch(as_events(events), kernel, params, last - first),
+        tolerances=tolerances,
+        prefer=touch.prefer,
+    )
+    facts = driver.looks(first, y, driver.legs.values(first))
+    _check(facts)
+    require_outside(facts, np.zeros(facts.touch.gaps))
+    t, states, status = driver.run(y)
+    n = kernel.size
+    base = kernel_of(system, driven.signature, state.rows)
+    motion = Touched(
+        system=system,
+        t=t,
+        y=states[:, : base.states],
+        params=params,
+        kernel=base,
+        drives=driven,
+        status=status,
+        steps=driver.steps,
+        method=type(driver.integrator).__name__,
+        events=driver.watch.happened,
+        struck=tuple(driver.struck),
+        repaired=state.moved,
+        redundant=state.redundant,
+        dense=driver.dense,
+        more=states[:, 2 * n :],
+        changes=Changes(driver.changes),
+        began=np.array(driver.began),
+        starts=np.array(driver.starts),
+        modes=np.array(driver.modes),
+        impacts=np.array(driver.impacts).reshape(-1, 2),
+    )
+    motion = _judged(motion, tolerances[0])
+    if throw and motion.status in ("none", "several"):
+        raise NoMotion(_told(motion, last), kind=str(motion.status), solution=motion,
+                       names=motion.status.names)  # fmt: skip
+    return motion
+
+
+def _methods(method: Any) -> tuple[Touch, Any]:
+    """Return how changes are met, and what integrates between them."""
+    touch = method if isinstance(method, Touch) else Touch()
+    smooth = touch.smooth if isinstance(method, Touch) else method
+    if smooth == "auto":
+        return touch, None
+    if isinstance(smooth, (Taylor, BDF, Runge)):
+        return touch, smooth
+    names = ["auto", "Touch()", "Taylor()", "BDF()", "Runge()", "Moreau()"]
+    given = f"the class {smooth.__name__}" if isinstance(smooth, type) else repr(str(smooth))
+    raise StatementError(
+        say(
+            f"{given} does not follow contacts and dry friction.",
+            f"Expected 'auto', Touch(), Taylor(), BDF() or Runge()."
+            f"{did_you_mean(str(smooth).capitalize() + '()', names)}",
+            "Pass 'auto' or a method, as in method=st.Touch().",
+        )
+    )
+
+
+def _check(facts: Any) -> None:
+    """Refuse coefficients that no contact has."""
+    for i, e in enumerate(facts.restitution):
+        if not 0 <= e <= 1:
+            raise StatementError(
+                say(
+                    f"the restitution of contact '{facts.touch.names[i]}' is not between 0 and 1.",
+                    f"Found {e:g} with these parameters.",
+                    "Give 0 for an impact without rebound, 1 for one without loss.",
+                )
+            )
+    for rub in facts.touch.rubs:
+        k = rub.entries[0]
+        low = min(facts.moving[k], facts.rest[k])
+        if not low >= 0:
+            what = "limit of friction" if rub.gap is None else "friction coefficient of contact"
+            raise StatementError(
+                say(
+                    f"the {what} '{rub.name}' is negative at the start.",
+                    f"Found {low:g} with these parameters; friction acts against the motion.",
+                    "Give zero or a positive number; the direction follows from the motion.",
+                )
+            )
+
+
+# What the balance of energy may miss, of the largest energy, for series and for other methods.
+_BALANCE_OF_SERIES = 1e-10
+_BALANCE = 10.0
+
+
+def _judged(motion: Touched, rtol: float) -> Touched:
+    """Mark a motion whose energy does not balance."""
+    if motion.status not in ("done", "event"):
+        return motion
+    error = float(np.abs(motion.balance).max())
+    scale = max(float(np.abs(x).max()) for x in (motion.kinetic, motion.potential, motion.work,
+                                                 motion.lost))  # fmt: skip
+    allowed = _BALANCE_OF_SERIES
+    if motion.method != "Taylor":
+        allowed += _BALANCE * rtol * motion.steps
+    if error <= allowed * scale:
+        return motion
+    message = f"the energy balance is violated by {error / scale:.1e} of the largest energy"
+    return replace(motion, status=Status("inaccurate", message))
+
+
+def _told(motion: Touched, last: float) -> str:
+    found = motion.status.message[0].upper() + motion.status.message[1:]
+    return say(
+        f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+        f"{found}; the motion until then is error.solution.",
+        "Choose with method=st.Touch(prefer=…): 'open', 'stick' or 'slide'."
+        if motion.status == "several"
+        else "Rigid bodies with so much friction jam here: take less friction, or let something "
+        "give way; throw=False returns what there is.",
+    )

@@ -1,0 +1,73 @@
+"""Impacts that follow each other ever faster: when they accumulate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+# Contacts of a pattern that repeats: up to so many impacts.
+_LONGEST = 4
+
+# Ratios of successive intervals agree to this part where a series is geometric.
+_AGREE = 0.02
+
+# A series ends when what is left of it is this part of what it took.
+_LEFT = 1e-11
+
+# Impacts that time hardly tells apart have come to their end.
+_APART = 64.0
+
+# Contacts that open by less than this many roundings of their gaps are closed.
+_ROUGH = 4.0
+
+# So many impacts are remembered.
+_KEPT = 64
+
+
+@dataclass
+class Zeno:
+    """The last impacts, as long as they follow each other ever faster."""
+
+    times: list[float] = field(default_factory=list)
+    which: list[frozenset[int]] = field(default_factory=list)
+    first: float = np.nan
+
+    def clear(self) -> None:
+        """Forget what was."""
+        self.times, self.which = [], []
+
+    def ends(
+        self, t: float, contacts: frozenset[int], speed: float, rounding: float
+    ) -> tuple[float, frozenset[int]] | None:
+        """Note an impact; return when impacts like it accumulate, and at which contacts, if soon.
+
+        Intervals d, r·d, r²·d … after the last one add up to r·d/(1 − r). A series whose contacts
+        open no further than `rounding` is at its end as well: `speed` is that of the impact.
+        """
+        if not self.times:
+            self.first = t
+        self.times.append(t)
+        self.which.append(contacts)
+        del self.times[:-_KEPT], self.which[:-_KEPT]
+        for period in range(1, _LONGEST + 1):
+            if len(self.times) < 3 * period + 1:
+                break
+            if any(self.which[-1 - k] != self.which[-1 - k - period] for k in range(2 * period)):
+                continue
+            d = [self.times[-1 - k * period] - self.times[-1 - (k + 1) * period] for k in range(3)]
+            every = frozenset().union(*self.which[-period:])
+            if d[0] <= _APART * np.spacing(abs(t)):
+                return t, every
+            if not d[0] < d[1] < d[2]:
+                # The series has not begun yet.
+                self.first = t
+                continue
+            ratio, other = d[0] / d[1], d[1] / d[2]
+            left = d[0] * ratio / (1 - ratio)
+            if abs(ratio - other) > _AGREE * (1 - ratio) + 1e-3 * _AGREE:
+                continue
+            rise = speed * d[0] / (4 * period)
+            if left <= _LEFT * (t - self.first) or rise <= _ROUGH * rounding:
+                return t + left, every
+        return None

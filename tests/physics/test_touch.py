@@ -1,0 +1,243 @@
+"""Dry friction, contacts and impacts, against numbers that are known exactly."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+G = 9.81
+x, y, phi = st.coordinates("x y phi")
+m, g, k, e, mu = st.parameters(m=1.3, g=G, k=7.0, e=0.5, mu=0.3)
+
+
+def ball(height=0.0):
+    floor = st.Contact(y - height, restitution=e, name="floor")
+    return st.System(kinetic=m * y.dot**2 / 2, potential=m * g * y, contacts=[floor])
+
+
+# -- impacts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("back", "h", "scale"), [(0.5, 1.0, 1.0), (0.8, 2.3, 1e-9), (0.15, 0.4, 1e12)]
+)
+def test_a_ball_comes_to_rest_after_its_geometric_series(back, h, scale):
+    start = np.sqrt(2 * h / G)
+    rest = start * (1 + back) / (1 - back)
+    motion = st.simulate(
+        ball(), span=(0, 1.2 * rest), start={y: h * scale}, points=11,
+        params={"e": back, "g": G * scale},
+    )  # fmt: skip
+    hits, touched = motion.changes.of("impact", "floor"), motion.changes.of("touch")
+    assert np.allclose(touched.t, [rest], rtol=1e-12, atol=0)
+    first = hits.t[:30]
+    n = np.arange(len(first))
+    assert np.allclose(first, start + 2 * start * back * (1 - back**n) / (1 - back), rtol=1e-13)
+    assert np.allclose(hits.impulse[:5], 1.3 * (1 + back) * back ** n[:5] * G * scale * start)
+    assert abs(motion[y][-1]) < 1e-15 * h * scale
+    assert motion.lam["floor"][-1] == pytest.approx(1.3 * G * scale, rel=1e-12)
+    assert np.abs(motion.balance).max() < 1e-13 * motion.energy[0]
+    assert motion.struck_off[-1] == pytest.approx(motion.energy[0], rel=1e-12)
+
+
+def test_a_ball_on_a_high_floor_loses_only_the_digits_of_its_place():
+    motion = st.simulate(ball(1000.0), span=(0, 3), start={y: 1001.0}, points=11)
+    assert motion.changes.of("touch").t == pytest.approx([3 * np.sqrt(2 / G)], rel=1e-8)
+
+
+def test_energy_is_kept_between_two_walls():
+    walls = st.System(
+        kinetic=x.dot**2 / 2,
+        contacts=[
+            st.Contact(x, restitution=1, name="left"),
+            st.Contact(1 - x, restitution=1, name="right"),
+        ],
+    )
+    motion = st.simulate(walls, span=(0, 200), start={x: 0.3, x.dot: 1.0}, points=11)
+    assert np.allclose(motion.changes.t, 0.7 + np.arange(200), rtol=1e-14)
+    assert list(motion.changes.name[:4]) == ["right", "left"] * 2
+    assert np.abs(motion.energy / motion.energy[0] - 1).max() < 1e-13
+
+
+def test_a_contact_that_opens_and_closes_inside_a_step_is_found():
+    # It dips into a thin wall of a moving floor for an instant.
+    bump = 0.999999 * st.exp(-((st.t - 0.4321) ** 2) / 1e-6)
+    floor = st.Contact(y - bump, restitution=1, name="floor")
+    motion = st.simulate(
+        st.System(kinetic=y.dot**2 / 2, contacts=[floor]), span=(0, 1), start={y: 0.9}, points=3
+    )
+    t = 0.4321 - np.sqrt(-1e-6 * np.log(0.9 / 0.999999))
+    assert motion.changes.of("impact").t[0] == pytest.approx(t, abs=1e-12)
+
+
+# -- friction -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("speed", "strong"), [(0.2, 2.0), (0.01, 1.2), (3.0, 5.0)])
+def test_a_block_on_a_belt_sticks_and_slips_with_the_period_known(speed, strong):
+    belt = st.Friction(1.1, on=x - speed * st.t, static=strong, name="belt")
+    block = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2, friction=[belt])
+    w, more = np.sqrt(7 / 1.3), strong - 1.1
+    period = 2 * more / (7 * speed) + 2 / w * (np.pi - np.arctan(more * w / (7 * speed)))
+    motion = st.simulate(block, span=(0, 8 * period), start={x.dot: speed}, points=101)
+    slips = motion.changes.of("slip", "belt").t
+    assert len(slips) >= 5
+    assert np.allclose(np.diff(slips), period, rtol=1e-11, atol=0)
+    assert np.abs(motion.forces["belt"]).max() <= strong * (1 + 1e-12)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]
+
+
+def test_an_oscillator_with_dry_friction_stops_in_its_dead_zone():
+    F = 0.3
+    rubbing = st.System(
+        kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2,
+        friction=[st.Friction(F, on=x, name="floor")],
+    )  # fmt: skip
+    motion = st.simulate(rubbing, span=(0, 30), start={x: 1.0}, points=301)
+    turns = motion.changes.of(name="floor")
+    w, falls = np.sqrt(7 / 1.3), 2 * F / 7
+    count = int(np.ceil((1.0 - F / 7) / falls))
+    assert np.allclose(turns.t, np.pi / w * np.arange(1, count + 1), rtol=1e-12)
+    assert list(turns.kind) == ["reverse"] * (count - 1) + ["stick"]
+    rest = (-1) ** count * (1.0 - count * falls)
+    assert motion[x][-1] == pytest.approx(rest, rel=1e-12)
+    assert motion.forces["floor"][-1] == pytest.approx(7 * rest, rel=1e-12)
+    assert motion.heat[-1] == pytest.approx(F * sum(2 - (2 * n + 1) * falls for n in range(count)))
+
+
+def test_friction_that_falls_with_speed_is_followed_smoothly():
+    # A Stribeck curve: m v̇ = −F/(1 + v/s) has v + v²/2s = v₀ + v₀²/2s − F t/m.
+    curve = st.Friction(2 / (1 + st.Abs(x.dot) / 0.7), on=x, name="oil")
+    motion = st.simulate(
+        st.System(kinetic=m * x.dot**2 / 2, friction=[curve]), span=(0, 9), start={x.dot: -3.0},
+        points=11,
+    )  # fmt: skip
+    assert motion.method == "Taylor"
+    stop = 1.3 / 2 * (3 + 9 / 1.4)
+    assert motion.changes.of("stick").t == pytest.approx([stop], rel=1e-12)
+    moving = motion.t < stop
+    v = np.abs(motion[x.dot][moving])
+    assert np.allclose(v + v**2 / 1.4, (stop - motion.t[moving]) * 2 / 1.3, rtol=1e-11)
+
+
+# -- contact with friction ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rough", [0.1, 0.182, 0.1822, 0.6])
+def test_a_cylinder_rolls_or_slides_down_a_slope(rough):
+    a, R = 0.5, 0.7
+    contact = st.Contact(y - R, friction=mu, slip=x - R * phi, name="slope")
+    cylinder = st.System(
+        kinetic=m * (x.dot**2 + y.dot**2) / 2 + m * R**2 * phi.dot**2 / 4,
+        potential=m * g * (y * np.cos(a) - x * np.sin(a)),
+        contacts=[contact],
+    )
+    motion = st.simulate(cylinder, span=(0, 2), start={y: R}, params={mu: rough}, points=5)
+    rolls = rough > np.tan(a) / 3
+    down = 2 / 3 * G * np.sin(a) if rolls else G * (np.sin(a) - rough * np.cos(a))
+    turn = down / R if rolls else 2 * rough * G * np.cos(a) / R
+    assert motion[x][-1] == pytest.approx(2 * down, rel=1e-13)
+    assert motion[phi][-1] == pytest.approx(2 * turn, rel=1e-13)
+    assert not motion.changes
+    assert motion.lam["slope"] == pytest.approx(1.3 * G * np.cos(a), rel=1e-12)
+
+
+def test_a_ball_thrown_with_slip_rolls_at_five_sevenths_of_its_speed():
+    R, v = 0.11, 3.0
+    contact = st.Contact(y - R, friction=0.2, slip=x - R * phi, name="floor")
+    thrown = st.System(
+        kinetic=m * (x.dot**2 + y.dot**2) / 2 + m * R**2 * phi.dot**2 / 5,
+        potential=m * g * y, contacts=[contact],
+    )  # fmt: skip
+    motion = st.simulate(thrown, span=(0, 2), start={y: R, x.dot: v}, points=5)
+    assert motion.changes.of("stick", "floor").t == pytest.approx(
+        [2 * v / (7 * 0.2 * G)], rel=1e-13
+    )
+    assert motion[x.dot][-1] == pytest.approx(5 * v / 7, rel=1e-13)
+
+
+def rod(rough):
+    tip = st.Contact(y - st.sin(phi), friction=rough, slip=x - st.cos(phi), name="tip")
+    return st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2 + phi.dot**2 / 6, potential=G * y, contacts=[tip]
+    )
+
+
+def slides(rough, angle, rate, speed, **asked):
+    """A uniform rod of length 2 whose tip slides along the floor."""
+    start = {y: np.sin(angle), phi: angle, phi.dot: rate, y.dot: np.cos(angle) * rate}
+    start[x.dot] = speed - np.sin(angle) * rate
+    return st.simulate(rod(rough), span=(0, 1e-3), start=start, points=3, **asked)
+
+
+def test_painleves_rod_has_none_or_several_motions_from_four_thirds_on():
+    steep = np.arctan(2.0)
+    # The inertia that the tip feels, times its mass: 1 + 3 cos² − 3 μ sin cos.
+    assert slides(1.33, steep, 0.0, 5.0).status == "done"
+    assert slides(1.33, steep, 0.0, -5.0).status == "done"
+    with pytest.raises(st.NoMotion) as none:
+        slides(1.34, steep, 0.0, -5.0)
+    assert none.value.kind == "none" and not none.value.names
+    # Turning, it leaves the floor as well as it is pressed to it.
+    with pytest.raises(st.NoMotion) as several:
+        slides(1.34, steep, 5.0, -5.0)
+    assert several.value.kind == "several"
+    assert set(several.value.names) == {"tip slides back", "tip open"}
+    free = slides(1.34, steep, 5.0, -5.0, method=st.Touch(prefer="open"))
+    assert free.lam["tip"][0] == 0
+    pressed = slides(1.34, steep, 5.0, -5.0, method=st.Touch(prefer="slide"), throw=False)
+    assert pressed.lam["tip"][0] > 0
+
+
+# -- several contacts -----------------------------------------------------------------------------
+
+
+def corner(across, up):
+    return (
+        x + st.cos(phi) * across - st.sin(phi) * up,
+        y + st.sin(phi) * across + st.cos(phi) * up,
+    )
+
+
+def test_a_rocking_block_loses_what_housner_says_and_comes_to_rest():
+    b, h = 0.2, 0.6
+    left, right = corner(-b, -h), corner(b, -h)
+    block = st.System(
+        kinetic=m * (x.dot**2 + y.dot**2) / 2 + m * (b**2 + h**2) / 3 * phi.dot**2 / 2,
+        potential=m * g * y,
+        contacts=[
+            st.Contact(left[1], friction=0.9, slip=left[0], name="left"),
+            st.Contact(right[1], friction=0.9, slip=right[0], name="right"),
+        ],
+    )
+    a = 0.05
+    start = {phi: a, x: b * np.cos(a) - h * np.sin(a), y: b * np.sin(a) + h * np.cos(a)}
+    motion = st.simulate(block, span=(0, 4), start=start, points=401)
+    hits = motion.changes.of("impact")
+    assert list(hits.name[:4]) == ["right", "left", "right", "left"]
+    for t in hits.t[:4]:
+        before, after = (motion.at(t + s)[phi.dot] for s in (-1e-9, 1e-9))
+        assert after / before == pytest.approx(1 - 1.5 * b**2 / (b**2 + h**2), rel=1e-7)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.energy[0]
+    assert motion.changes[-1].kind == "touch"
+    assert np.abs(motion.y[-1] - [b, h, 0, 0, 0, 0]).max() < 1e-12
+    assert motion.lam["left"][-1] + motion.lam["right"][-1] == pytest.approx(1.3 * G)
+
+
+# -- what comes back ------------------------------------------------------------------------------
+
+
+def test_a_motion_that_touches_travels_and_is_known_between_its_outputs(tmp_path):
+    motion = st.simulate(ball(), span=(0, 1.0), start={y: 1.0}, points=5)
+    t = 0.6
+    first = np.sqrt(2 / G)
+    exact = 0.5 * G * first * (t - first) - G * (t - first) ** 2 / 2
+    assert motion.at(t)[y] == pytest.approx(exact, rel=1e-10)
+    other = pickle.loads(pickle.dumps(motion))
+    assert other == motion and other.changes == motion.changes
+    assert other.at(t)[y] == pytest.approx(exact, rel=1e-10)
+    assert np.array_equal(other.lam, motion.lam)
+    st.save(motion, tmp_path / "ball.nc")
+    assert st.load(tmp_path / "ball.nc") == motion
