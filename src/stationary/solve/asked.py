@@ -22,7 +22,7 @@ def refuse_unsmooth(system: System, values: np.ndarray) -> None:
                 say(
                     f"simulate cannot honour friction '{term.name}'.",
                     "It grows infinitely steep at rest (power below 1), as dry friction does: "
-                    f"{term}.",
+                    f"{term.stated}.",
                     "Choose coordinates that need no such term, or leave it out knowingly.",
                 )
             )

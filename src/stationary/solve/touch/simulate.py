@@ -52,7 +52,7 @@ def simulate_touch(
         params=params,
         drives=driven,
         grid=grid,
-        integrator=smooth or (Taylor() if kernel.compiles else Runge()),
+        integrator=smooth or (Taylor() if kernel.served_by("heyoka") else Runge()),
         watch=Watch(as_events(events), kernel, params, last - first),
         tolerances=tolerances,
         prefer=touch.prefer,
