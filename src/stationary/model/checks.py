@@ -30,6 +30,7 @@ from stationary.model.terms import (
     ENERGIES,
     TERMS,
     Constraint,
+    Contact,
     Pfaffian,
     changed,
     expression,
