@@ -38,7 +38,7 @@ from stationary.errors import (
     StationaryError,
 )
 from stationary.lower.kernel import Compiled, compile
-from stationary.model.arrays import Array
+from stationary.model.arrays import Array, coordinates
 from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part
 from stationary.model.each import each, norm
@@ -55,7 +55,6 @@ from stationary.model.symbols import (
     Input,
     Parameter,
     Velocity,
-    coordinates,
     inputs,
     parameters,
     rate,

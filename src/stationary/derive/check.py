@@ -12,17 +12,16 @@ import sympy as sp
 from stationary.derive.constraints import integrability, redundant
 from stationary.derive.effort import bounded, is_long
 from stationary.derive.graph import Graph
-from stationary.derive.lagrange import (
-    Equations,
-    equations,
+from stationary.derive.lagrange import Equations, equations
+from stationary.derive.readable import in_fractions, plain, tidy
+from stationary.derive.sampling import compiled, random_state, sampled, states_of, vanish, vanishes
+from stationary.derive.virtual_work import (
     generalized_forces,
     linear_and_constant,
     quadratic_form,
     readable,
     virtual_work,
 )
-from stationary.derive.readable import in_fractions, plain, tidy
-from stationary.derive.sampling import compiled, random_state, sampled, states_of, vanish, vanishes
 from stationary.errors import StatementError, unknown
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System, require

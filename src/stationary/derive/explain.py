@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from stationary.derive.effort import LONGEST, WHOLE, bounded, operations
-from stationary.derive.lagrange import (
-    UNSIMPLIFIED,
-    Equations,
-    conditions,
-    force,
-    linear_and_constant,
-    quadratic_form,
-    still,
-    virtual_work,
-)
 from stationary.derive.multipliers import is_small
 from stationary.derive.readable import (
     Explanation,
@@ -31,9 +21,21 @@ from stationary.derive.readable import (
     written,
 )
 from stationary.derive.sampling import vanish
+from stationary.derive.virtual_work import (
+    UNSIMPLIFIED,
+    conditions,
+    force,
+    linear_and_constant,
+    quadratic_form,
+    still,
+    virtual_work,
+)
 from stationary.errors import DerivationError
 from stationary.model.symbols import Coordinate, Input, rate, t
 from stationary.model.terms import Constraint
+
+if TYPE_CHECKING:
+    from stationary.derive.lagrange import Equations
 
 # Operations above which multipliers are not written out.
 _LONGEST = 200

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from stationary.derive.field_equations import FieldEquations, Work, _tidy
+from stationary.derive.field_terms import Work, tidied
 from stationary.derive.readable import Explanation, Term, Written, block, terms, write_sum
 from stationary.model.fields import Field
 from stationary.model.symbols import Coordinate
+
+if TYPE_CHECKING:
+    from stationary.derive.field_equations import FieldEquations
 
 #: A heading and the paragraphs below it; a step without paragraphs is left out.
 Step = tuple[str, list[str]]
@@ -98,13 +101,13 @@ class _Blackboard:
                     for order in range(3):
                         for rate in (0, 1):
                             jet = Field(f.stem, over, order, rate)
-                            parts.append((_tidy(e.diff(jet)), _delta(jet)))
+                            parts.append((tidied(e.diff(jet)), _delta(jet)))
                 text = write_sum(parts)
                 if text != "0":
                     shown.append(_integral(text, over, sum(c != 0 for c, _ in parts) > 1))
             extra = getattr(self.continuum.part, kind)
             points = [
-                (_tidy(extra.diff(x)), _delta(x))
+                (tidied(extra.diff(x)), _delta(x))
                 for c in self.continuum.part.scalars()
                 for x in (c, c.dot)
             ]
@@ -144,7 +147,7 @@ class _Blackboard:
         body = []
         for w in self.pde.work:
             for order in (1, 2):
-                e = _tidy(-w.coefficient(order))
+                e = tidied(-w.coefficient(order))
                 if e != 0:
                     body.append(self._by_parts(w, e, order))
         return "By parts along the interval", body
@@ -154,13 +157,13 @@ class _Blackboard:
         delta = _delta(f).name
         ends = rf"_{{{sp.latex(a)}}}^{{{sp.latex(b)}}}"
         first = _integral(rf"{_bracket(e)}\, {_delta(Field(f.stem, f.over, order)).name}", f.over)
-        once = sp.latex(_tidy(e.diff(X)))
+        once = sp.latex(tidied(e.diff(X)))
         if order == 1:
             rest = _integral(rf"{_primed(e, X, 1)}\, {delta}", f.over)
             return block(rf"{first} &= \left[{_bracket(e)}\, {delta}\right]{ends} - {rest}")
         slope = _delta(Field(f.stem, f.over, 1)).name
         rest = _integral(rf"{_primed(e, X, 2)}\, {delta}", f.over)
-        inner = once if not _tidy(e.diff(X)).is_Add else rf"\left({once}\right)"
+        inner = once if not tidied(e.diff(X)).is_Add else rf"\left({once}\right)"
         return block(
             rf"{first} &= \left[{_bracket(e)}\, {slope} - {inner}\, {delta}\right]{ends} + {rest}"
         )
@@ -171,16 +174,16 @@ class _Blackboard:
         """Collect what stands before each variation."""
         rows: list[str] = []
         for w in self.pde.work:
-            inside = _tidy(w.inside(w.forces) - w.inside(w.inertia))
+            inside = tidied(w.inside(w.forces) - w.inside(w.inertia))
             text = rf"\left\{{{write_sum(terms(inside))}\right\}} {_delta(w.field).name}"
             rows.append(rf"{_SPAN} {_integral(text, w.field.over)}\, dt")
         for c in self.pde.conditions:
             if not c.essential:
                 sign = -1 if c.turned else 1
-                text = write_sum([*terms(_tidy(-sign * c.inner)), *terms(_tidy(sign * c.outer))])
+                text = write_sum([*terms(tidied(-sign * c.inner)), *terms(tidied(sign * c.outer))])
                 rows.append(rf"{_SPAN} \left\{{{text}\right\}} {_delta(c.point).name}\, dt")
         for x, eq in zip(self.continuum.coordinates, self.pde.part_equations):
-            text = write_sum([*terms(_tidy(-eq.lhs)), *terms(eq.rhs)])
+            text = write_sum([*terms(tidied(-eq.lhs)), *terms(eq.rhs)])
             rows.append(rf"{_SPAN} \left\{{{text}\right\}} {_delta(x).name}\, dt")
         first, *others = rows
         shown = [rf"\mathrm{{V.I.}} &= {first}", *(rf"&\quad + {row}" for row in others)]
@@ -194,7 +197,7 @@ class _Blackboard:
 
     def _tied(self, value: Any) -> str:
         moving = [s for s in value.free_symbols if isinstance(s, Coordinate)]
-        return write_sum((_tidy(value.diff(s)), _delta(s)) for s in sorted(moving, key=str))
+        return write_sum((tidied(value.diff(s)), _delta(s)) for s in sorted(moving, key=str))
 
     def equations(self) -> Step:
         body = [r"It vanishes for every variation, so that each brace does."]
@@ -240,7 +243,7 @@ def _bracket(e: sp.Expr) -> str:
 
 def _primed(e: sp.Expr, X: Any, order: int) -> str:
     """Write a derivative: worked out if that is one term, else as (…)′."""
-    done = _tidy(e.diff(X, order))
+    done = tidied(e.diff(X, order))
     if not done.is_Add:
         return sp.latex(done)
     return rf"\left({sp.latex(e)}\right)" + "'" * order

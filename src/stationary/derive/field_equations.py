@@ -9,81 +9,35 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.derive.lagrange import Equations, force, refuse
+from stationary.derive.explain_fields import explanation
+from stationary.derive.field_terms import (
+    Condition,
+    Work,
+    integral,
+    leads_with_minus,
+    positive,
+    products,
+    tidied,
+)
+from stationary.derive.lagrange import Equations
 from stationary.derive.lagrange import equations as lagrange
 from stationary.derive.readable import (
     Explanation,
     Written,
-    _in_decimals,
     aligned,
+    in_decimals,
     plain,
     terms,
-    tidy,
     total,
     write_sum,
 )
+from stationary.derive.virtual_work import force, refuse
 from stationary.errors import StatementError, say, unknown
 from stationary.model.continuum import Continuum, Interval, replaced
-from stationary.model.fields import Field, PointValue, default_of, fields_in, points_in
+from stationary.model.fields import Field, PointValue, default_of, fields_in
 from stationary.model.symbols import Coordinate, Parameter, Velocity, along_time, t
 from stationary.model.system import System
 from stationary.model.terms import Load
-
-
-@dataclass(frozen=True)
-class Work:
-    """What does virtual work along the variation δu of one field: ∫ Σ Fₖ δu⁽ᵏ⁾ dX.
-
-    `inertia` and `forces` hold one expression for each k: Fₖ = forces[k] − inertia[k].
-    """
-
-    field: Field
-    momenta: tuple[sp.Expr, ...]
-    inertia: tuple[sp.Expr, ...]
-    forces: tuple[sp.Expr, ...]
-
-    def coefficient(self, k: int) -> sp.Expr:
-        """Return Fₖ."""
-        return self.forces[k] - self.inertia[k]
-
-    def inside(self, several: tuple[sp.Expr, ...]) -> sp.Expr:
-        """Integrate by parts: what is left along the interval, F₀ − F₁′ + F₂″."""
-        X = self.field.position
-        return sum((sp.S(-1) ** k * e.diff(X, k) for k, e in enumerate(several)), sp.S.Zero)
-
-    def at_end(self, order: int) -> sp.Expr:
-        """Integrate by parts: what stands before δu (F₁ − F₂′) or δu′ (F₂) at an end."""
-        X = self.field.position
-        if order:
-            return self.coefficient(2)
-        return self.coefficient(1) - self.coefficient(2).diff(X)
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition at a point: `inner` forces of the continuum balance `outer` ones.
-
-    An essential condition has no forces: `value` is what the point is fixed to.
-    """
-
-    point: PointValue
-    inner: sp.Expr = sp.S.Zero
-    outer: sp.Expr = sp.S.Zero
-    value: sp.Expr | None = None
-    #: Whether both were turned round to be read: what stands before δ is then inner − outer.
-    turned: bool = False
-
-    @property
-    def essential(self) -> bool:
-        """Whether it is stated, not derived."""
-        return self.value is not None
-
-    @property
-    def equation(self) -> sp.Eq:
-        """The condition as an equation."""
-        if self.value is not None:
-            return sp.Eq(self.point, self.value, evaluate=False)
-        return sp.Eq(self.inner, self.outer, evaluate=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,9 +88,9 @@ class FieldEquations:
         return tuple(self._equation(w) for w in self.work)
 
     def _equation(self, w: Work) -> sp.Eq:
-        left, right = (_tidy(w.inside(e)) for e in (w.inertia, w.forces))
+        left, right = (tidied(w.inside(e)) for e in (w.inertia, w.forces))
         if left == 0:
-            left, right = _positive(right), sp.S.Zero
+            left, right = positive(right), sp.S.Zero
         return sp.Eq(left, right, evaluate=False)
 
     def __getitem__(self, key: Any) -> sp.Eq:
@@ -228,12 +182,12 @@ class FieldEquations:
     def written(self, w: Work, write: Callable[[Any], str] = sp.latex) -> str:
         """Write the equation of a field, derivatives of products left as they are."""
         X = w.field.position
-        left = write_sum(terms(_tidy(w.inside(w.inertia))), write)
+        left = write_sum(terms(tidied(w.inside(w.inertia))), write)
         shown: list[Any] = []
         for k, e in enumerate(w.forces):
-            e = _tidy((-1) ** k * e)
-            done = _tidy(e.diff(X, k))
-            if k == 0 or not _products(e, X) or len(sp.Add.make_args(done)) < 2:
+            e = tidied((-1) ** k * e)
+            done = tidied(e.diff(X, k))
+            if k == 0 or not products(e, X) or len(sp.Add.make_args(done)) < 2:
                 shown += terms(done)
             else:
                 minus = not e.is_Add and e.could_extract_minus_sign()
@@ -272,9 +226,6 @@ class FieldEquations:
 
     def explain(self) -> Explanation:
         """Return the derivation, step by step, as Markdown with LaTeX."""
-        # The derivation is built from these equations: it comes after them.
-        from stationary.derive.explain_fields import explanation
-
         return explanation(self)
 
 
@@ -349,7 +300,7 @@ def in_fractions(continuum: Continuum) -> tuple[Continuum, Callable[[Any], sp.Ex
         loads=tuple(load.apply(exact) for load in continuum.loads),
         fixed=tuple((key, exact(value)) for key, value in continuum.fixed),
         parts=tuple(System(**part.apply(exact)) for part in continuum.parts),
-    ), _in_decimals
+    ), in_decimals
 
 
 # -- along the intervals ------------------------------------------------------------------
@@ -365,9 +316,9 @@ def _work(continuum: Continuum, f: Field) -> Work:
         p = L.diff(jet.dot)
         pull = L.diff(jet) - density["dissipation"].diff(jet.dot)
         pull += sum((q * on.diff(jet) for q, on in _distributed(continuum, f.over)), sp.S.Zero)
-        momenta.append(_tidy(p))
-        inertia.append(_tidy(along_time(p)))
-        forces.append(_tidy(pull))
+        momenta.append(tidied(p))
+        inertia.append(tidied(along_time(p)))
+        forces.append(tidied(pull))
     return Work(f, tuple(momenta), tuple(inertia), tuple(forces))
 
 
@@ -447,7 +398,7 @@ class _Points:
                     (q * on.diff(c) for q, on in _distributed(self.continuum, over)), sp.S.Zero
                 )
                 self.inner.setdefault(c, sp.S.Zero)
-                self.inner[c] += _integral(_tidy(pull), over)
+                self.inner[c] += integral(tidied(pull), over)
 
     def collected(self) -> tuple[list[Condition], list[tuple[sp.Expr, sp.Expr]]]:
         """Return the conditions at points, and both sides of the equations of parts."""
@@ -461,18 +412,18 @@ class _Points:
                     if c in fixed:
                         conditions.append(Condition(c, value=fixed[c]))
                     else:
-                        inner = _tidy(-self.inner.get(c, sp.S.Zero))
-                        outer = _tidy(self.outer.get(c, sp.S.Zero))
-                        turned = _leads_with_minus(inner)
+                        inner = tidied(-self.inner.get(c, sp.S.Zero))
+                        outer = tidied(self.outer.get(c, sp.S.Zero))
+                        turned = leads_with_minus(inner)
                         if turned:
-                            inner, outer = _tidy(-inner), _tidy(-outer)
+                            inner, outer = tidied(-inner), tidied(-outer)
                         if (inner, outer) != (0, 0):
                             conditions.append(Condition(c, inner, outer, None, turned))
         rows = []
         for c in self.continuum.coordinates:
             left = self.left.get(c, sp.S.Zero)
             right = self.outer.get(c, sp.S.Zero) + self.inner.get(c, sp.S.Zero) + left
-            rows.append((left, _tidy(right)) if left != 0 else (_tidy(right), sp.S.Zero))
+            rows.append((left, tidied(right)) if left != 0 else (tidied(right), sp.S.Zero))
         return conditions, rows
 
     def _transfer(self, fixed: dict[PointValue, sp.Expr]) -> None:
@@ -543,34 +494,4 @@ def _branch(piece: sp.Basic, place: sp.Expr, side: str) -> sp.Expr:
     return piece
 
 
-def _integral(e: sp.Expr, over: Interval) -> sp.Expr:
-    """Integrate over an interval; what contains no field is worked out."""
-    plainly, along = e.as_independent(*fields_in(e), as_Add=True) if fields_in(e) else (e, 0)
-    known = sp.integrate(plainly, over) if plainly != 0 else sp.S.Zero
-    return known + (sp.Integral(along, over) if along != 0 else sp.S.Zero)
-
-
 # -- forms ------------------------------------------------------------------
-
-
-def _tidy(e: Any) -> sp.Expr:
-    e = sp.S(e)
-    if e.has(sp.Integral, sp.Piecewise, sp.Derivative):
-        return sp.expand_mul(e) if not e.has(sp.Piecewise) else e
-    return tidy(e)
-
-
-def _leads_with_minus(e: sp.Expr) -> bool:
-    """Tell whether the highest derivative in a sum of forces is subtracted."""
-    parts = sp.Add.make_args(sp.expand(e))
-    highest = max(parts, key=lambda x: max((p.order for p in points_in(x)), default=-1))
-    return highest.could_extract_minus_sign()
-
-
-def _positive(e: sp.Expr) -> sp.Expr:
-    return _tidy(-e) if e.could_extract_minus_sign() else e
-
-
-def _products(e: sp.Expr, X: Any) -> bool:
-    """Tell whether coefficients vary along the interval: (EA u′)′ reads better than its terms."""
-    return X in e.atoms(sp.Symbol)

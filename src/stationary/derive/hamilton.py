@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.derive.lagrange import Equations, equations, linear_and_constant, refuse
+from stationary.derive.lagrange import Equations, equations
 from stationary.derive.readable import (
     Explanation,
     aligned,
@@ -23,6 +23,7 @@ from stationary.derive.readable import (
     write_sum,
 )
 from stationary.derive.sampling import sampled, vanish
+from stationary.derive.virtual_work import linear_and_constant, refuse
 from stationary.errors import StatementError, unknown
 from stationary.model.symbols import Coordinate, Moving, Parameter, Velocity
 from stationary.model.system import System

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import sympy as sp
 
 from stationary.derive.effort import bounded, is_long
-from stationary.derive.lagrange import Equations, conditions, refuse, still
 from stationary.derive.readable import column, in_fractions, tidy
 from stationary.derive.sampling import vanishes
+from stationary.derive.virtual_work import conditions, refuse, still
 from stationary.model.symbols import rate
 from stationary.model.terms import Constraint
+
+if TYPE_CHECKING:
+    from stationary.derive.lagrange import Equations
 
 # Inverses of symbolic matrices beyond this size are no longer read.
 MOST_COORDINATES, MOST_MULTIPLIERS = 6, 2

@@ -189,10 +189,11 @@ def in_fractions(system: System) -> tuple[System, Callable[[Any], sp.Expr]]:
     """
     if not any(e.has(sp.Float) for _, e in system.expressions()):
         return system, lambda e: e
-    return System(**system.apply(lambda e: sp.nsimplify(e, rational=True))), _in_decimals
+    return System(**system.apply(lambda e: sp.nsimplify(e, rational=True))), in_decimals
 
 
-def _in_decimals(e: Any) -> sp.Expr:
+def in_decimals(e: Any) -> sp.Expr:
+    """Return an expression with its fractions written as decimals again."""
     decimals: dict[Any, Any] = {}
     for node in nodes(e):
         if node.is_Rational:

@@ -10,13 +10,6 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.derive.lagrange import (
-    Multiplier,
-    linear_and_constant,
-    readable,
-    refuse,
-    virtual_work,
-)
 from stationary.derive.readable import (
     Explanation,
     Term,
@@ -30,6 +23,13 @@ from stationary.derive.readable import (
     terms,
     tidy,
     write_sum,
+)
+from stationary.derive.virtual_work import (
+    Multiplier,
+    linear_and_constant,
+    readable,
+    refuse,
+    virtual_work,
 )
 from stationary.model.symbols import Coordinate, Velocity, t
 from stationary.model.system import System

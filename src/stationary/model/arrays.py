@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from stationary.errors import StatementError, say
+from stationary.model.symbols import Coordinate, declared, together
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +77,6 @@ class Array(NDArrayOperatorsMixin):
 
     def symbol(self, at: int):
         """Return the symbol of the entry at this flat position of the whole array."""
-        from stationary.model.symbols import Coordinate
-
         place = ",".join(str(int(i)) for i in np.unravel_index(at, self.base))
         coordinate = Coordinate(f"{self.name}[{place}]")
         return (coordinate, coordinate.dot, coordinate.ddot)[self.order]
@@ -108,3 +109,56 @@ class Array(NDArrayOperatorsMixin):
         if self.index.size == np.prod(self.base) and self.shape == self.base:
             return f"{self.name}{dots}"
         return f"{self.name}[…]{dots} of shape {self.shape}"
+
+
+@overload
+def coordinates(names: str, *, shape: None = None) -> Coordinate: ...
+@overload
+def coordinates(names: str, *, shape: int | tuple[int, ...]) -> Array: ...
+def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> Any:
+    """Declare generalized coordinates.
+
+    Parameters
+    ----------
+    names : str
+        Names separated by spaces or commas. One name gives one symbol, several a tuple.
+    shape : int or tuple of int, optional
+        Make one array of coordinates of this shape instead; see `each`.
+
+    Returns
+    -------
+    Coordinate, tuple of Coordinate, or Array
+        In a system they stand in the order of this call, those of several calls by name. A name
+        that comes before that of its predecessor, as theta behind x, carries its place: to SymPy
+        it is another symbol than theta declared alone. Systems and results know both by name.
+
+    Examples
+    --------
+    >>> x, theta = st.coordinates("x theta")
+    >>> theta.dot
+    theta.dot
+    >>> r = st.coordinates("r", shape=(1000, 2))
+    >>> r[3, 0], r[1:].shape
+    (r[3,0], (999, 2))
+    """
+    made = declared(names, Coordinate)
+    if shape is None:
+        return together(made) if isinstance(made, tuple) else made
+    if isinstance(made, tuple):
+        raise StatementError(
+            say(
+                "an array of coordinates has one name.",
+                f"Found {len(made)} names: {names!r}.",
+                "Declare each array in a call of its own.",
+            )
+        )
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not shape or min(shape) < 1:
+        raise StatementError(
+            say(
+                f"the shape of '{names}' is empty.",
+                f"Found {shape}, expected positive whole numbers.",
+                "Give the number of rows first, as in shape=(1000, 2).",
+            )
+        )
+    return Array(made.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)

@@ -14,15 +14,15 @@ import sympy as sp
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
-from stationary.model.symbols import _latex_name, _Real
+from stationary.model.symbols import AbstractReal, latex_name
 
 
-class Slot(_Real):
+class Slot(AbstractReal):
     """A placeholder: what one column of a table holds in the current row."""
 
     def _latex(self, printer) -> str:
         stem = self.name.removesuffix(".dot")
-        return _latex_name(stem, accent="dot" if stem != self.name else "")
+        return latex_name(stem, accent="dot" if stem != self.name else "")
 
 
 @dataclass(frozen=True, eq=False)

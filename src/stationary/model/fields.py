@@ -11,18 +11,18 @@ from sympy.printing.latex import latex
 from stationary.errors import StatementError, say
 from stationary.model.each import Each
 from stationary.model.symbols import (
+    AbstractReal,
     Acceleration,
     Coordinate,
     Parameter,
     Velocity,
-    _latex_name,
-    _Real,
-    _symbols,
+    declared,
+    latex_name,
     t,
 )
 
 
-class Position(_Real):
+class Position(AbstractReal):
     """A position along a continuum: what fields and densities depend on.
 
     Examples
@@ -32,10 +32,10 @@ class Position(_Real):
     """
 
     def _latex(self, printer) -> str:
-        return _latex_name(self.name)
+        return latex_name(self.name)
 
 
-class Field(_Real):
+class Field(AbstractReal):
     """A field u(X, t) over an interval, or a derivative of it; a symbol in densities.
 
     ``u.dot`` and ``u.ddot`` are its derivatives by time, ``u.diff(X)`` and ``u.diff(X, 2)`` those
@@ -291,7 +291,7 @@ def positions(names: str) -> Position:
     >>> st.positions("X")
     X
     """
-    return _symbols(names, Position)
+    return declared(names, Position)
 
 
 def field(name: str, *, over: tuple) -> Field:
@@ -316,7 +316,7 @@ def field(name: str, *, over: tuple) -> Field:
     >>> w.diff(X, 2) ** 2
     w''**2
     """
-    made = _symbols(name, Coordinate)
+    made = declared(name, Coordinate)
     if isinstance(made, tuple):
         raise StatementError(
             say(
@@ -395,4 +395,4 @@ def _dots(rate: int) -> str:
 
 def _latex_field(stem: str, order: int, rate: int) -> str:
     accent = {0: "", 1: "dot", 2: "ddot", 3: "dddot"}.get(rate, "ddddot")
-    return _latex_name(stem, accent=accent) + "'" * order
+    return latex_name(stem, accent=accent) + "'" * order

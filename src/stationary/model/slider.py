@@ -10,9 +10,10 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError, say
+from stationary.model.arrays import coordinates
 from stationary.model.drawing import Part
 from stationary.model.each import each
-from stationary.model.symbols import Coordinate, coordinates
+from stationary.model.symbols import Coordinate
 from stationary.model.system import System
 from stationary.model.terms import Contact, Friction, expression, vector
 

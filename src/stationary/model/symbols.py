@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -12,7 +12,6 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.latex import translate
 
 from stationary.errors import StatementError, say
-from stationary.model.arrays import Array
 from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
 from stationary.model.shared import shared_in
 
@@ -20,10 +19,10 @@ from stationary.model.shared import shared_in
 t = sp.Symbol("t", real=True)
 
 
-_Self = TypeVar("_Self", bound="_Real")
+_Self = TypeVar("_Self", bound="AbstractReal")
 
 
-class _Real(sp.Symbol):
+class AbstractReal(sp.Symbol):
     """A real symbol known by its class and name alone."""
 
     if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class _Real(sp.Symbol):
         return 2, 0, "Symbol " + cls.rank
 
 
-class Moving(_Real):
+class Moving(AbstractReal):
     """A coordinate or a derivative of it: it knows where it stands among the coordinates.
 
     Coordinates stand in the order of their names. One that was declared after another whose name
@@ -91,7 +90,7 @@ class Coordinate(Moving):
         return Acceleration(self.name + ".ddot", self.after)
 
     def _latex(self, printer) -> str:
-        return _latex_name(self.name)
+        return latex_name(self.name)
 
     def _pretty(self, printer):
         return printer._print_Symbol(sp.Symbol(self.name))
@@ -120,7 +119,7 @@ class Velocity(Moving):
         return self.of.ddot
 
     def _latex(self, printer) -> str:
-        return _latex_name(self.of.name, accent="dot")
+        return latex_name(self.of.name, accent="dot")
 
     def _pretty(self, printer):
         return printer._print_Symbol(sp.Symbol(self.of.name + "dot"))
@@ -137,13 +136,13 @@ class Acceleration(Moving):
         return Coordinate(self.name.removesuffix(".ddot"), self.after)
 
     def _latex(self, printer) -> str:
-        return _latex_name(self.of.name, accent="ddot")
+        return latex_name(self.of.name, accent="ddot")
 
     def _pretty(self, printer):
         return printer._print_Symbol(sp.Symbol(self.of.name + "ddot"))
 
 
-class Parameter(_Real):
+class Parameter(AbstractReal):
     """A constant of the system, with or without a default value.
 
     The default is part of its identity: two systems may give one name different defaults.
@@ -171,10 +170,10 @@ class Parameter(_Real):
         return (self.name, self.default), {}
 
     def _latex(self, printer) -> str:
-        return _latex_name(self.name)
+        return latex_name(self.name)
 
 
-class Input(_Real):
+class Input(AbstractReal):
     """A control: a force, torque or imposed motion whose value is given when the system runs.
 
     Examples
@@ -186,10 +185,10 @@ class Input(_Real):
     rank = "a"
 
     def _latex(self, printer) -> str:
-        return _latex_name(self.name)
+        return latex_name(self.name)
 
 
-def _latex_name(name: str, accent: str = "") -> str:
+def latex_name(name: str, accent: str = "") -> str:
     r"""Write ``theta_1`` as ``\theta_{1}``, ``r[2,0]`` as ``r_{2,0}``; add an accent if asked."""
     stem, _, index = name.partition("[")
     if index:
@@ -209,7 +208,8 @@ def _latex_name(name: str, accent: str = "") -> str:
     return text
 
 
-def _symbols(text: str, kind: type) -> Any:
+def declared(text: str, kind: type) -> Any:
+    """Return symbols of a kind by their names: one, or a tuple of several."""
     try:
         made = sp.symbols(text, cls=kind)
     except (TypeError, ValueError):
@@ -266,59 +266,6 @@ def together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ...]:
     return tuple(made)
 
 
-@overload
-def coordinates(names: str, *, shape: None = None) -> Coordinate: ...
-@overload
-def coordinates(names: str, *, shape: int | tuple[int, ...]) -> Array: ...
-def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> Any:
-    """Declare generalized coordinates.
-
-    Parameters
-    ----------
-    names : str
-        Names separated by spaces or commas. One name gives one symbol, several a tuple.
-    shape : int or tuple of int, optional
-        Make one array of coordinates of this shape instead; see `each`.
-
-    Returns
-    -------
-    Coordinate, tuple of Coordinate, or Array
-        In a system they stand in the order of this call, those of several calls by name. A name
-        that comes before that of its predecessor, as theta behind x, carries its place: to SymPy
-        it is another symbol than theta declared alone. Systems and results know both by name.
-
-    Examples
-    --------
-    >>> x, theta = st.coordinates("x theta")
-    >>> theta.dot
-    theta.dot
-    >>> r = st.coordinates("r", shape=(1000, 2))
-    >>> r[3, 0], r[1:].shape
-    (r[3,0], (999, 2))
-    """
-    made = _symbols(names, Coordinate)
-    if shape is None:
-        return together(made) if isinstance(made, tuple) else made
-    if isinstance(made, tuple):
-        raise StatementError(
-            say(
-                "an array of coordinates has one name.",
-                f"Found {len(made)} names: {names!r}.",
-                "Declare each array in a call of its own.",
-            )
-        )
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not shape or min(shape) < 1:
-        raise StatementError(
-            say(
-                f"the shape of '{names}' is empty.",
-                f"Found {shape}, expected positive whole numbers.",
-                "Give the number of rows first, as in shape=(1000, 2).",
-            )
-        )
-    return Array(made.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)
-
-
 def parameters(names: str = "", **defaults: float) -> Parameter:
     """Declare constants of a system, by name alone or with default values.
 
@@ -340,7 +287,7 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
     >>> g.default
     9.81
     """
-    made: Any = _symbols(names, Parameter) if names.strip(" ,") else ()
+    made: Any = declared(names, Parameter) if names.strip(" ,") else ()
     made = made if isinstance(made, tuple) else (made,)
     for name, value in defaults.items():
         try:
@@ -355,7 +302,7 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
                     f"Give a finite number, or leave the default out: st.parameters('{name}').",
                 )
             )
-        _symbols(name, Parameter)
+        declared(name, Parameter)
         made += (Parameter(name, number),)
     return made[0] if len(made) == 1 else made
 
@@ -369,7 +316,7 @@ def inputs(names: str) -> Input:
     >>> F
     F
     """
-    return _symbols(names, Input)
+    return declared(names, Input)
 
 
 def from_dynamicsymbols(expression: sp.Basic, as_inputs: frozenset[str] = frozenset()) -> sp.Basic:
@@ -422,7 +369,7 @@ def rate(expr: Any) -> Any:
     >>> st.rate(l * st.sin(theta))
     l*theta.dot*cos(theta)
     """
-    if isinstance(expr, (tuple, list, Array, np.ndarray)):
+    if isinstance(expr, Iterable):
         return tuple(rate(e) for e in expr)
     return along_time(from_dynamicsymbols(sp.S(expr)))
 

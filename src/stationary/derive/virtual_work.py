@@ -1,0 +1,136 @@
+"""What Lagrange's equations are made of: forms in the velocities, virtual work, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import sympy as sp
+
+from stationary.derive.readable import (
+    tidy,
+)
+from stationary.errors import DerivationError, say
+from stationary.model import graphs
+from stationary.model.arrays import Array
+from stationary.model.contents import contents
+from stationary.model.graphs import nodes
+from stationary.model.shared import Shared
+from stationary.model.symbols import Coordinate, Velocity, rate
+from stationary.model.system import System, require, written_out
+from stationary.model.terms import ENERGIES, TERMS, Drag, Load
+
+#: What is said where the bound on algebra was reached.
+UNSIMPLIFIED = "Some of it is too long to be simplified, and is left as it was derived."
+
+
+#: Most coordinates of a system with repetitions that is written out to be read.
+READABLE = 40
+
+
+class Multiplier(sp.Symbol):
+    """The multiplier of a constraint: the size of its force along ∂R/∂q."""
+
+    def __new__(cls, name: str, **assumptions):
+        """Make the symbol; it is real whatever else is assumed."""
+        return super().__new__(cls, name, real=True)
+
+    @classmethod
+    def class_key(cls):
+        """Sort behind everything that it multiplies."""
+        return 2, 0, "Z5"
+
+    def _latex(self, printer) -> str:
+        label = self.name.removeprefix("lambda_").replace("_", r"\ ")
+        return rf"\lambda_{{\mathrm{{{label}}}}}"
+
+
+def refuse(what: str, found: str, remedy: str) -> NoReturn:
+    """Say that no equations follow."""
+    raise DerivationError(say(what, found, remedy))
+
+
+def readable(system: System) -> System:
+    """Return the system with repetitions and arrays written out, or say that it is too large."""
+    require(system)
+    if system.size == 0:
+        refuse(
+            f"{system.name or 'the system'} has no equations of motion.",
+            "Found no coordinate in its energies and terms.",
+            "State them with st.coordinates.",
+        )
+    for label, e in system.expressions():
+        if (size := graphs.written_out(e)) > graphs.LARGE:
+            refuse(
+                f"the statement is too large to be read: its {label} is.",
+                f"Found {size:.3g} terms and factors with definitions put in, expected at most "
+                f"{graphs.LARGE}.",
+                "Ask for numbers, as by simulate or statics; they need no such form.",
+            )
+    repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
+        term.table is not None for kind in TERMS for term in getattr(system, kind)
+    )
+    if repeats and system.size > READABLE:
+        refuse(
+            f"{system.name or 'the system'} is too large to be read.",
+            f"Found repetitions over {system.size} coordinates, expected at most {READABLE}.",
+            "Use st.compile or st.simulate to run it, or state a smaller one to read.",
+        )
+    arrays = any(isinstance(c, Array) for c in system.coordinates)
+    shares = any(isinstance(n, Shared) for _, e in system.expressions() for n in nodes(e))
+    return written_out(system) if repeats or arrays or shares else system
+
+
+def linear_and_constant(
+    T: sp.Expr, momenta: Sequence[sp.Expr], M: Any, v: Sequence[Velocity]
+) -> tuple[list[sp.Expr], sp.Expr]:
+    """Return b and T₀ of T = ½ q̇ᵀMq̇ + bᵀq̇ + T₀."""
+    rest = dict.fromkeys(v, sp.S.Zero)
+    b, T0 = [p.subs(rest) for p in momenta], T.subs(rest)
+    if any(e.has(sp.nan, sp.zoo, sp.oo) for e in (*b, T0)):
+        # T is written with a quotient of velocities; take the known parts off instead.
+        p = M * sp.Matrix(v)
+        b = [tidy(full - part) for full, part in zip(momenta, p)]
+        T0 = tidy(T - sum((p[i] / 2 + b[i]) * u for i, u in enumerate(v)))
+    return b, T0
+
+
+def quadratic_form(M: Any, v: Sequence[Velocity]) -> sp.Expr:
+    """Return ½ q̇ᵀMq̇ as a sum with one term for every entry of M, which is already tidy."""
+    half = {True: sp.Rational(1, 2), False: sp.S.One}
+    pairs = ((i, j) for i in range(len(v)) for j in range(i + 1))
+    return sp.Add(*(sp.Mul(half[i == j], M[i, j], v[i], v[j]) for i, j in pairs))
+
+
+def generalized_forces(system: System) -> list[sp.Expr]:
+    """Return Q: loads by virtual work, ∂W/∂q, −∂D/∂q̇ and drag."""
+    total = [system.work.diff(c) - system.dissipation.diff(c.dot) for c in system.coordinates]
+    for term in (*system.loads, *system.friction):
+        total = [a + b for a, b in zip(total, virtual_work(term, system.coordinates))]
+    return total
+
+
+def virtual_work(term: Load | Drag, q: Sequence[Coordinate]) -> list[sp.Expr]:
+    """Return the generalized forces of one term: δW = force · δ(on) = Σ Q_i δq_i."""
+    return [sp.Add(*(f * on.diff(c) for f, on in zip(force(term), term.on))) for c in q]
+
+
+def force(term: Load | Drag) -> Sequence[sp.Expr]:
+    """Return the force of a load, or of drag: −η|v|ⁿ⁻¹v."""
+    if isinstance(term, Load):
+        return term.force
+    # The slope of the dissipation potential, written so that it reads well.
+    velocity = [rate(x) for x in term.on]
+    speed = sp.sqrt(sp.Add(*(u**2 for u in velocity)))
+    return [-term.eta * speed ** (term.power - 1) * u for u in velocity]
+
+
+def conditions(system: System) -> list[tuple[Any, sp.Expr]]:
+    """Return every constraint, one expression at a time, holonomic ones first."""
+    found = [(c, R) for c in system.constraints for R in c.R]
+    return found + [(c, e) for c in system.pfaffian for e in c.expr]
+
+
+def still(e: sp.Expr, q: Sequence[Coordinate]) -> sp.Expr:
+    """Return the rate of an expression less its terms in the accelerations."""
+    return rate(e).xreplace({c.ddot: sp.S.Zero for c in q})
