@@ -128,3 +128,18 @@ def test_modes_that_grow_are_refused():
     bob = foucault(0.1, 2.0)
     with pytest.raises(st.DerivationError, match="gyroscopic modes grow"):
         st.modes(bob, at={z: 2.0})
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_last_digits_of_a_place_are_no_forces(unit):
+    """cos(π/2) is 6e-17: a bob that hangs there is at rest, one that hangs aside is not."""
+    x, y = st.coordinates("x y")
+    bob = st.particle(2, at=(x, y), gravity=9.81 * unit)
+    bob += st.System(constraints=[x**2 + y**2 - unit**2])
+
+    def at(angle):
+        return {x: unit * np.cos(angle), y: unit * np.sin(angle)}
+
+    np.testing.assert_allclose(st.modes(bob, at=at(-np.pi / 2)).frequencies, np.sqrt(9.81))
+    with pytest.raises(st.StatementError, match="not at rest"):
+        st.modes(bob, at=at(-np.pi / 2 + 1e-6))

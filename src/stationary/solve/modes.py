@@ -16,16 +16,19 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
 from stationary.solve.gate import passed
+from stationary.solve.gate.balance import balance
+from stationary.solve.gate.constraints import constraints
+from stationary.solve.gate.finding import Finding, worst
+from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import Saddle, independent_rows, tangent_basis
-from stationary.solve.scales import scales_of
 from stationary.solve.search import Search, search_of
 from stationary.solve.statics import refuse, refuse_contacts, statics
 
 # Up to this many coordinates all eigenvalues are found by dense factorizations.
 _DENSE_UP_TO = 200
 
-# Unbalanced forces below this, relative to the stiffness, are rounding.
+# Unbalanced forces below this, relative to those at work, are rounding.
 _AT_REST = 1e-9
 
 # A part of a matrix below this, relative to the whole, is rounding.
@@ -139,13 +142,13 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     # What statics found has been judged there, unless something has been changed since.
     found = isinstance(at, Equilibrium) and np.array_equal(at.params, search.params)
     found = found and np.array_equal(at.u, search.inputs(q)) and t == at.t
-    if not found and _unbalanced(search, q) > _AT_REST:
+    unbalanced = None if found else _unbalanced(search, q)
+    if unbalanced is not None:
         if at is not None:
             raise StatementError(
                 say(
                     "the state that modes are asked about is not at rest.",
-                    f"Found unbalanced forces of {_unbalanced(search, q):.1e}, relative to those "
-                    "at work.",
+                    f"Found it untrue that {unbalanced}.",
                     "Find one first, as in at=st.statics(system), or leave `at` out.",
                 )
             )
@@ -154,28 +157,12 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     return search, q, at if isinstance(at, Equilibrium) else None
 
 
-def _unbalanced(search: Search, q: np.ndarray) -> float:
-    """Return unbalanced forces and violations, relative to those that matter."""
-    g, _ = search.forces(q)
-    active = np.arange(search.balance.rows)
-    c, A = search.limits(q, active)
-    lam, K = search.first_multipliers(q, active), abs(search.tangent(q))
-    graph, u = search.balance.graph, search.inputs(q)
-    scales = scales_of(graph, search.params, search.t, q, u=u)
-    # What one coordinate's length is, those of equal mass share.
-    zero = np.zeros_like(q)
-    weights = np.sqrt(
-        np.abs(numeric(graph, "mass")(search.t, q, zero, u, search.params)[0].diagonal())
-    )
-    reach = float(np.max(weights * scales.length, initial=0.0))
-    shared = np.divide(reach, weights, out=scales.length.copy(), where=weights > 0)
-    length = np.maximum(scales.length, shared)
-    digits = 16 * np.spacing(np.abs(q))
-    at_work = np.abs(g) + abs(A).T @ np.abs(lam)
-    force = np.abs(g - A.T @ lam) - K @ digits - 16 * np.finfo(float).eps * at_work
-    violated = np.abs(c) - abs(A) @ digits
-    several = [(force, at_work + K @ length), (violated, abs(A) @ length + np.abs(c))]
-    return max(float(np.max(x / np.where(size > 0, size, 1.0), initial=0.0)) for x, size in several)
+def _unbalanced(search: Search, q: np.ndarray) -> Finding | None:
+    """Return the claim of rest that is furthest from true, None where forces balance."""
+    lam = search.first_multipliers(q, np.arange(search.balance.rows))
+    u, zero = search.inputs(q), np.zeros_like(q)
+    state = State(search.balance.graph, search.t, q, zero, u, search.params, lam)
+    return worst([*balance(state, _AT_REST), *constraints(state, _AT_REST)])
 
 
 def _rank(search: Search, q: np.ndarray) -> int:
