@@ -26,6 +26,9 @@ _CLEARLY = 1e-4
 # A mass this many times smaller than those around it is none.
 NO_MASS = 1e-12
 
+# Coordinates whose inertia makes them this much smaller than others are not measured by it.
+_LEAST = 1e-3
+
 
 def check_inertia(
     graph: Graph, params: np.ndarray, t: float, q: np.ndarray, v: np.ndarray
@@ -57,7 +60,8 @@ def check_inertia(
     if graph.layout.multipliers:
         A = numeric(graph, "constraints", dense=True)(*arguments)[2]
     # In units in which every coordinate weighs one: a metre beside a radian is no small mass.
-    decades = np.round(np.log10(sizes_of(graph, params, t, q))).astype(int)
+    sizes = _shared(sizes_of(graph, params, t, q), M, graph.layout)
+    decades = np.round(np.log10(sizes)).astype(int)
     weights = np.sqrt(np.abs(augmented(M, A, 10.0**decades).diagonal()))
     weights = np.where(weights > 0, weights, weights.max(initial=0.0) or 1.0)
     free = tangent_basis(A / weights) if len(A) else np.eye(len(M))
@@ -67,6 +71,21 @@ def check_inertia(
     if not len(values) or values[0] > (NO_MASS if len(A) else len(M) * np.finfo(float).eps):
         return tuple(decades.tolist()) if len(A) else ()
     raise _not_convex(M, free @ vectors[:, 0] / weights, values[0], graph.layout)
+
+
+def _shared(sizes: np.ndarray, M: np.ndarray, layout: Layout) -> np.ndarray:
+    """Return sizes of coordinates of which none is lost beside the others.
+
+    What seems to have no size in one place, as the height of a wheel that stands upright, moves
+    about as far as the rest; the entries of a quaternion are those of a vector of length one.
+    """
+    sizes = sizes.copy()
+    for places in layout.kinematics.quaternions:
+        sizes[places] = 1.0
+    weights = np.sqrt(np.abs(M.diagonal()))
+    reach = float(np.max(weights * sizes, initial=0.0))
+    least = np.divide(_LEAST * reach, weights, out=np.zeros_like(weights), where=weights > 0)
+    return np.maximum(sizes, least)
 
 
 def _clear(M: np.ndarray, root: np.ndarray, failed: int) -> bool:
