@@ -116,9 +116,7 @@ def test_a_gyrocompass_swings_about_north():
     # The first axis looks up, the third north: the rotor may turn about the first.
     heading = st.coordinates("heading")
     x, y, z = north.turn("x", heading).omega
-    compass = st.System(
-        kinetic=inertia * (x**2 + y**2) / 2 + spin_inertia * (z + spin) ** 2 / 2
-    )
+    compass = st.System(kinetic=inertia * (x**2 + y**2) / 2 + spin_inertia * (z + spin) ** 2 / 2)
     ahead = turn * np.cos(latitude)
     square = (spin_inertia * (spin + ahead) * ahead - inertia * ahead**2) / inertia
     found = st.modes(compass, at={heading: 0.0})

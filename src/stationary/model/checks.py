@@ -57,10 +57,14 @@ def normalized(system: System) -> dict[str, Any]:
         for kind in ENERGIES
     }  # fmt: skip
     shared: set[str] = set()
-    for kind, allowed in TERMS.items():
+    listed = {kind: _terms(kind, getattr(system, kind), a) for kind, a in TERMS.items()}
+    stated = [fields[kind] for kind in ENERGIES]
+    stated += [e for terms in listed.values() for term in terms for e in term.expressions()]
+    turned = {r.name for r in orientations(s for e in stated for s in contents(e).symbols)}
+    for kind in TERMS:
         # Multipliers are asked for by name: constraints of all kinds share their names.
         taken = shared if kind in ("constraints", "pfaffian", "contacts") else set()
-        fields[kind] = _numbered(kind, _terms(kind, getattr(system, kind), allowed), taken)
+        fields[kind] = _numbered(kind, listed[kind], taken, turned)
     given = system.coordinates
     given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
     fields["parts"] = as_parts(system.parts)
@@ -146,10 +150,12 @@ def is_numbered(kind: str, term: Any) -> bool:
     return bool(term.name and re.fullmatch(PREFIX[kind] + r"\d+", term.name))
 
 
-def _numbered(kind: str, terms: list[Any], taken: set[str]) -> tuple:
-    """Give every unnamed term a name and refuse two of the same name."""
+def _numbered(kind: str, terms: list[Any], taken: set[str], turned: set[str]) -> tuple:
+    """Give every unnamed term a name, not that of a rotation, and refuse two of the same name."""
     made = []
     for number, term in enumerate(terms, 1):
+        while f"{PREFIX[kind]}{number}" in turned:
+            number += len(terms)
         name = term.name or f"{PREFIX[kind]}{number}"
         if name in taken:
             raise StatementError(

@@ -60,8 +60,7 @@ def check_inertia(
     if graph.layout.multipliers:
         A = numeric(graph, "constraints", dense=True)(*arguments)[2]
     # In units in which every coordinate weighs one: a metre beside a radian is no small mass.
-    sizes = _shared(sizes_of(graph, params, t, q), M, graph.layout)
-    decades = np.round(np.log10(sizes)).astype(int)
+    decades = np.round(np.log10(sizes_of(graph, params, t, q))).astype(int)
     weights = np.sqrt(np.abs(augmented(M, A, 10.0**decades).diagonal()))
     weights = np.where(weights > 0, weights, weights.max(initial=0.0) or 1.0)
     free = tangent_basis(A / weights) if len(A) else np.eye(len(M))
@@ -73,7 +72,7 @@ def check_inertia(
     raise _not_convex(M, free @ vectors[:, 0] / weights, values[0], graph.layout)
 
 
-def _shared(sizes: np.ndarray, M: np.ndarray, layout: Layout) -> np.ndarray:
+def _shared(sizes: np.ndarray, masses: np.ndarray, layout: Layout) -> np.ndarray:
     """Return sizes of coordinates of which none is lost beside the others.
 
     What seems to have no size in one place, as the height of a wheel that stands upright, moves
@@ -82,7 +81,7 @@ def _shared(sizes: np.ndarray, M: np.ndarray, layout: Layout) -> np.ndarray:
     sizes = sizes.copy()
     for places in layout.kinematics.quaternions:
         sizes[places] = 1.0
-    weights = np.sqrt(np.abs(M.diagonal()))
+    weights = np.sqrt(np.abs(np.where(np.isfinite(masses), masses, 0.0)))
     reach = float(np.max(weights * sizes, initial=0.0))
     least = np.divide(_LEAST * reach, weights, out=np.zeros_like(weights), where=weights > 0)
     return np.maximum(sizes, least)
@@ -161,7 +160,9 @@ def augmented(M: np.ndarray, A: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def sizes_of(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
     """Return the sizes of the coordinates; one where nothing says how large they are."""
     length = scales_of(graph, params, t, q).length
-    return np.where(length > 0, length, 1.0)
+    arguments = (t, q, np.zeros_like(q), np.zeros(len(graph.system.inputs)), params)
+    M = numeric(graph, "mass")(*arguments)[0].diagonal()
+    return _shared(np.where(length > 0, length, 1.0), M, graph.layout)
 
 
 def _definite(M: np.ndarray) -> bool:

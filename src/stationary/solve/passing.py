@@ -86,7 +86,7 @@ def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: An
     chance = np.random.default_rng(0)
     for _ in range(_TRIES):
         move = free @ chance.standard_normal(free.shape[1])
-        q = state.q + _ASIDE * sizes * move / (np.abs(move).max() or 1.0)
+        q = state.q + _ASIDE * move / (np.max(np.abs(move) / sizes) or 1.0)
         try:
             near = repaired(graph, params, t, q, state.v, repair=True)
         except StatementError:
