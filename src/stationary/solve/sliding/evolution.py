@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -19,6 +19,7 @@ from stationary.solve.consistent import repaired
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.flow import Flow
+from stationary.solve.sliding.places import GaveUp, Places
 from stationary.solve.sliding.principle import (
     require_outside,
     require_potential,
@@ -27,7 +28,7 @@ from stationary.solve.sliding.principle import (
 )
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.strides import Strides
+from stationary.solve.sliding.strides import State, Strides
 from stationary.solve.sliding.told import failure, step_of
 
 # Changes of what sticks that are still followed one by one.
@@ -273,7 +274,7 @@ class _Run:
             here = strides.begin(float(self.grid[k - 1]), q, lost, given)
             if not self.rows:
                 self.keep(here.t, q, here.answer, here.place, lost, given)
-            for x in strides.run(here, k):
+            for x in self._states(strides, here, k):
                 self.keep(x.t, x.q, x.answer, x.place, x.lost, x.given, x.v)
         except Ended as end:
             self.failed = end
@@ -284,6 +285,20 @@ class _Run:
             if self.step is None:
                 self.evidence["increments"] = strides.changed
         return Status("done", "reached the end of the span" + self._remark(strides))
+
+    def _states(self, strides: Strides, here: State, k: int) -> Iterator[State]:
+        """Yield the states from the k-th time on: by balance in a mode as far as that leads."""
+        if self.step is None and Places.apply(self.question):
+            places = Places(self.question, self.grid, strides.show)
+            try:
+                yield from places.run(here, k)
+                return
+            except GaveUp as end:
+                here, k = end.state, end.k
+            finally:
+                strides.steps += places.steps
+                strides.events += places.events
+        yield from strides.run(here, k)
 
     def _remark(self, strides: Strides) -> str:
         """Tell what became of the steps that were asked for, and of the events."""

@@ -119,7 +119,7 @@ class Strides:
     def run(self, here: State, k: int) -> Iterator[State]:
         """Yield the states at the times of the grid from the k-th on, and the last that is good."""
         pace, began = Pace(here.t, self.whole, 1e-3), time.monotonic()
-        guess, v, kept = here.answer, here.v, True
+        guess, v, kept = here.answer, here.v, here.t <= self.grid[k - 1]
         while k < len(self.grid):
             length = self._length(here.t, float(self.grid[k]))
             try:
