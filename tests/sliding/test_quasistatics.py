@@ -232,7 +232,7 @@ def test_a_viscous_body_relaxes_exponentially():
 
 def test_a_motion_without_inertia_is_a_motion_with_tables_and_no_accelerations():
     slide = st.quasistatics(bead(), span=(0, 1), start={x: 0, y: 1}, points=5)
-    assert isinstance(slide, st.Motion) and isinstance(slide, st.Slide)
+    assert isinstance(slide, st.Slide) and not isinstance(slide, st.Motion)
     assert slide[st.norm((x - st.t, y))] == pytest.approx(np.ones(5))
     with pytest.raises(st.StatementError, match="no accelerations"):
         slide[x.dot.dot]

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
 from stationary.result.diagram import Diagram
-from stationary.result.motion import Motion
+from stationary.result.trajectory import AbstractMotion
 from stationary.solve.events import Event
 
 # Looks into an interval, and how often the part around the best one is looked into again.
@@ -60,7 +60,7 @@ def _one(result: Any, name: str, keep: Keep, noted: Mapping[str, np.ndarray]) ->
         return _end(result, keep.what)
     if isinstance(result, Diagram):
         return _of_values(_looked_up(result.branches[0], keep.what), keep)
-    if not isinstance(result, Motion):
+    if not isinstance(result, AbstractMotion):
         # At one instant there is one value: the extreme and the mean are it.
         value = _end(result, keep.what)
         return np.nan if isinstance(keep, First) else value
@@ -90,7 +90,11 @@ def _attribute(result: Any, name: str) -> Any:
                     "Name an attribute or a coordinate, or give a function of the result.",
                 )
             ) from None
-    if isinstance(result, Motion) and isinstance(value, np.ndarray) and len(value) == len(result.t):
+    if (
+        isinstance(result, AbstractMotion)
+        and isinstance(value, np.ndarray)
+        and len(value) == len(result.t)
+    ):
         return value[-1]
     return np.nan if value is None else value
 
@@ -98,7 +102,7 @@ def _attribute(result: Any, name: str) -> Any:
 def _end(result: Any, what: Any) -> Any:
     if isinstance(what, tuple):
         return np.array([_end(result, e) for e in what])
-    if isinstance(result, Motion):
+    if isinstance(result, AbstractMotion):
         # One time is enough, except for what is known at output times alone.
         return result[what][-1]
     if isinstance(result, Diagram):
@@ -138,7 +142,7 @@ def _of_values(values: np.ndarray, keep: Any) -> float:
     )
 
 
-def _values(motion: Motion, keep: Values) -> np.ndarray:
+def _values(motion: AbstractMotion, keep: Values) -> np.ndarray:
     at = np.array(keep.at)
     if np.any(at < motion.t[0]) or (motion.status == "done" and np.any(at > motion.t[-1])):
         raise StatementError(
@@ -157,7 +161,7 @@ def _values(motion: Motion, keep: Values) -> np.ndarray:
     return made
 
 
-def _along(motion: Motion, keep: First | Most | Mean) -> float:
+def _along(motion: AbstractMotion, keep: First | Most | Mean) -> float:
     def course(times: np.ndarray, states: Any = None) -> np.ndarray:
         flat = np.unique(times)
         part: Any = motion.at(np.clip(flat, motion.t[0], motion.t[-1]))

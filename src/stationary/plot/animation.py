@@ -15,7 +15,7 @@ import numpy as np
 from stationary.errors import StatementError, say
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.style import look, words
-from stationary.result.motion import Motion
+from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import show, view
 
 # A film runs in real time if it is neither shorter nor longer than this, in seconds.
@@ -27,7 +27,7 @@ _TRAIL, _PIECES, _FINE = 1.0, 6, 4
 
 
 @view("motion", "animate")
-def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
+def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
     """Draw the parts of a system moving.
 
     Particles are dots with a fading trail, bodies boxes, springs zigzags, dampers dashpots and
@@ -60,7 +60,7 @@ def animate(motion: Motion, path: Any = None, *, fps: int = 25) -> Any:
     return _playing(film, fps)
 
 
-def _times(motion: Motion, rate: float) -> tuple[np.ndarray, float]:
+def _times(motion: AbstractMotion, rate: float) -> tuple[np.ndarray, float]:
     """Return evenly spaced times, and how much faster than the motion the film runs."""
     if not rate > 0:
         raise StatementError(
@@ -218,7 +218,7 @@ def _html(film: _Film, fps: float) -> bytes:
 
 
 @view("motion", "player")
-def player(motion: Motion, *, fps: int = 20) -> str:
+def player(motion: AbstractMotion, *, fps: int = 20) -> str:
     """Return the film of a motion as a piece of HTML that plays by itself, and let go of it."""
     import matplotlib.pyplot as plt
 

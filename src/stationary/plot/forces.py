@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stationary.plot.style import legend, look, words
-from stationary.result.motion import Motion
+from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
 
 # A panel with more lines than this is no longer read.
@@ -15,7 +15,7 @@ _MANY = 7
 
 
 @view("motion", "forces")
-def forces(motion: Motion) -> Any:
+def forces(motion: AbstractMotion) -> Any:
     """Draw the multipliers, which are forces along ∂R/∂q, and the violation of the constraints.
 
     Returns

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from stationary.plot.style import COLORS, label, legend, look, words
-from stationary.result.motion import Motion
+from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
 
 
 @view("motion", "phase")
-def phase(motion: Motion, *coordinates: Any) -> Any:
+def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
     """Draw the velocity of each coordinate over the coordinate itself.
 
     Parameters

@@ -15,7 +15,7 @@ from stationary.model.arrays import Array
 from stationary.model.drawing import Part
 from stationary.model.symbols import Coordinate, t
 from stationary.plot.style import COLORS
-from stationary.result.motion import Motion
+from stationary.result.trajectory import AbstractMotion
 
 _INK = "0.3"
 _NAN = (np.nan, np.nan)
@@ -74,7 +74,7 @@ class Scene:
         return len(self.low)
 
 
-def scene(motion: Motion) -> Scene:
+def scene(motion: AbstractMotion) -> Scene:
     """Find where the parts of a system are and what they look like."""
     stated = [replace(p, points=tuple(map(_exact, p.points))) for p in motion.system.parts]
     parts = [part for part in stated if part.points and _is_placed(part, stated)]
@@ -125,7 +125,7 @@ def _width(point: Any) -> int:
     return point.shape[-1] if isinstance(point, Array) else len(point)
 
 
-def _positions(motion: Motion, point: Any, dimension: int) -> np.ndarray:
+def _positions(motion: AbstractMotion, point: Any, dimension: int) -> np.ndarray:
     """Return shape (times, points, dimension); the rows of an array are points."""
     found = motion[point] if isinstance(point, Array) else motion[tuple(point)]
     found = np.asarray(found, dtype=float).reshape(len(motion.t), -1, _width(point))
@@ -191,7 +191,7 @@ def _along(shape: np.ndarray, P: np.ndarray, Q: np.ndarray, width: float) -> np.
 
 
 def _bodies(
-    motion: Motion, parts: list[Part], where: list[list[np.ndarray]], size: float
+    motion: AbstractMotion, parts: list[Part], where: list[list[np.ndarray]], size: float
 ) -> list[Stroke]:
     strokes: list[Stroke] = []
     dots = sum(part.kind == "particle" for part in parts)

@@ -9,8 +9,8 @@ import sympy as sp
 
 from stationary.model.fields import fields_in
 from stationary.plot.style import label, legend, look, words
-from stationary.result.motion import Motion
 from stationary.result.slide import Slide
+from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import show, view
 
 #: A line of a panel: what it is called, and its values over time.
@@ -26,7 +26,7 @@ _PANELS = 3
 
 
 @view("motion", "plot")
-def plot(motion: Motion, *expressions: Any) -> Any:
+def plot(motion: AbstractMotion, *expressions: Any) -> Any:
     """Draw a motion over time.
 
     Parameters
@@ -46,7 +46,7 @@ def plot(motion: Motion, *expressions: Any) -> Any:
         return _given(motion, expressions) if expressions else _overview(motion)
 
 
-def _given(motion: Motion, expressions: tuple[Any, ...]) -> Any:
+def _given(motion: AbstractMotion, expressions: tuple[Any, ...]) -> Any:
     import matplotlib.pyplot as plt
 
     lines: list[Line] = []
@@ -63,7 +63,7 @@ def _given(motion: Motion, expressions: tuple[Any, ...]) -> Any:
     return figure
 
 
-def _overview(motion: Motion) -> Any:
+def _overview(motion: AbstractMotion) -> Any:
     import matplotlib.pyplot as plt
 
     entries, note = _representatives(motion)
@@ -82,7 +82,7 @@ def _overview(motion: Motion) -> Any:
 # -- what is shown --------------------------------------------------------------------------------
 
 
-def _lines_of(motion: Motion, e: Any) -> tuple[list[Line], str]:
+def _lines_of(motion: AbstractMotion, e: Any) -> tuple[list[Line], str]:
     """Return the lines of one thing that was asked for, and what was left out."""
     if isinstance(e, (tuple, list)):
         return [(label(x), motion[x]) for x in e], ""
@@ -96,7 +96,7 @@ def _lines_of(motion: Motion, e: Any) -> tuple[list[Line], str]:
     return [(label(motion.kernel.layout.name(i) + suffix), columns[i]) for i in entries], note
 
 
-def _representatives(motion: Motion) -> tuple[list[int], str]:
+def _representatives(motion: AbstractMotion) -> tuple[list[int], str]:
     """Choose the entries of q to draw; return them with a note when they are not all."""
     layout = motion.kernel.layout
     if motion.kernel.size <= _MANY:
@@ -159,7 +159,7 @@ def _stack(figure: Any, place: Any, t: np.ndarray, groups: list[list[Line]], wha
         _time(axes, k == len(groups) - 1)
 
 
-def _energy(figure: Any, place: Any, motion: Motion) -> None:
+def _energy(figure: Any, place: Any, motion: AbstractMotion) -> None:
     cells = place.subgridspec(2, 1)
     upper = figure.add_subplot(cells[0])
     if isinstance(motion, Slide):
@@ -175,7 +175,7 @@ def _energy(figure: Any, place: Any, motion: Motion) -> None:
     balance(figure.add_subplot(cells[1], sharex=upper), motion)
 
 
-def balance(axes: Any, motion: Motion) -> None:
+def balance(axes: Any, motion: AbstractMotion) -> None:
     """Draw how far the energy is from balancing, as a share of the largest T, U or work."""
     largest = float(np.max(np.abs([motion.kinetic, motion.potential, motion.work])))
     rounding = float(np.finfo(float).eps)
@@ -196,7 +196,7 @@ def _time(axes: Any, last: bool) -> None:
         axes.tick_params(labelbottom=False)
 
 
-def _title(figure: Any, motion: Motion, notes: list[str]) -> None:
+def _title(figure: Any, motion: AbstractMotion, notes: list[str]) -> None:
     text = " · ".join(part for part in (words(motion.system.name), *notes) if part)
     if text:
         figure.suptitle(text, fontsize=11)

@@ -8,7 +8,7 @@ import numpy as np
 
 from stationary.plot.scene import ink, move, paper, scene, stage
 from stationary.plot.style import look, words
-from stationary.result.motion import Motion
+from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
 
 # With more flashes than this, dots and lines are drawn smaller.
@@ -16,7 +16,7 @@ _CROWDED = 15
 
 
 @view("motion", "strobe")
-def strobe(motion: Motion, count: int = 12, axes: Any = None) -> Any:
+def strobe(motion: AbstractMotion, count: int = 12, axes: Any = None) -> Any:
     """Draw the parts of a system at several times, the earlier the fainter.
 
     Parameters

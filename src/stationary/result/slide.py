@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.result.motion import Instant, Motion
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
+from stationary.result.trajectory import AbstractInstant, AbstractMotion
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Slide(Motion):
+class Slide(AbstractMotion):
     """The motion of a system whose inertia is negligible: what `quasistatics` returns.
 
     Everything that a `Motion` offers, and the forces of friction. Velocities jump where something
@@ -109,10 +109,7 @@ class Slide(Motion):
     @property
     def residual(self) -> dict[str, float]:
         """The evidence: |R|, |Ṙ|, unbalanced force, duality gap, energy balance."""
-        found = {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
-        if self.kernel.layout.multipliers:
-            R, Rdot = self._constraints
-            found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
+        found = self.measured
         # An increment has no velocity of its own: its average need not satisfy Ṙ = 0 at its end.
         if "increments" in self.method:
             del found["Rdot"]
@@ -130,24 +127,14 @@ class Slide(Motion):
     def _instant(self) -> Slid:
         return Slid(self)
 
-    def to_xarray(self):
-        """Return an `xarray.Dataset`: coordinates, velocities, energies, power and forces."""
-        made = super().to_xarray()
-        for name in ("power", "lost", "work"):
-            made[name] = ("t", getattr(self, name))
-        for name, values in self._acting():
-            axes = [f"{name}_{k}" for k in range(values.ndim - 1)]
-            made[name] = (("t", *axes), values)
-        return made
+    @property
+    def digits(self) -> float:
+        """Nothing tells: without inertia errors do not grow along the way."""
+        return np.nan
 
-    def to_dataframe(self):
-        """Return a `pandas.DataFrame` indexed by time: the same, one column per component."""
-        made = super().to_dataframe()
-        more = {name: getattr(self, name) for name in ("power", "lost", "work")}
-        for name, values in self._acting():
-            for i in np.ndindex(values.shape[1:]):
-                more[name + "".join(f"[{k}]" for k in i)] = values[(slice(None), *i)]
-        return made.assign(**more)
+    def _besides(self) -> list[tuple[str, np.ndarray]]:
+        taken = [(name, getattr(self, name)) for name in ("power", "lost", "work")]
+        return taken + self._acting()
 
     def _acting(self) -> list[tuple[str, np.ndarray]]:
         """Return forces of friction and multipliers, under names that no coordinate has."""
@@ -160,9 +147,7 @@ class Slide(Motion):
     def __repr__(self) -> str:
         found = self.residual
         return (
-            f"Slide of {self.system.name or 'a system'}: t = {self.t[0]:g} … {self.t[-1]:g}, "
-            f"{len(self.t)} times, {self.method}, {self.steps} steps\n"
-            f"  status          {self.status}: {self.status.message}\n"
+            f"{self._first_lines('Slide')}"
             f"  friction took   {self.lost[-1] - self.lost[0]:.6g}\n"
             f"  evidence        "
             + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
@@ -170,7 +155,7 @@ class Slide(Motion):
 
 
 @dataclass(frozen=True, eq=False)
-class Slid(Instant):
+class Slid(AbstractInstant):
     """A slide at one time: the same keys and forces, numbers instead of arrays over time."""
 
     motion: Slide

@@ -12,13 +12,14 @@ from scipy.integrate import solve_ivp
 from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching, touching_of
 from stationary.result.changes import Changes
-from stationary.result.motion import Motion
+from stationary.result.motion import Instant
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
+from stationary.result.trajectory import AbstractMotion
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Touched(Motion):
+class Touched(AbstractMotion):
     """The motion of a system with contacts or dry friction: what `simulate` returns of one.
 
     Everything that a `Motion` offers, and what happened where it touches.
@@ -109,6 +110,16 @@ class Touched(Motion):
     # -- energies -------------------------------------------------------------------------------
 
     @property
+    def kinetic(self) -> np.ndarray:
+        """T over time."""
+        return self._energies[:, 0]
+
+    @property
+    def energy(self) -> np.ndarray:
+        """The energy q̇·∂T/∂q̇ − T + U over time; it is T + U where T is quadratic in q̇."""
+        return self._energies[:, 2]
+
+    @property
     def heat(self) -> np.ndarray:
         """The energy that friction has taken since the start."""
         return self.more[:, 1]
@@ -149,7 +160,7 @@ class Touched(Motion):
     @property
     def residual(self) -> dict[str, float]:
         """The evidence: energy balance, |R|, |Ṙ|, penetration, cone, complementarity."""
-        found = super().residual
+        found = self.measured
         touch, gaps = self.touching.touch, self.touching.touch.gaps
         arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
         sense = np.ones((touch.arguments[-1].numel(), 1))
@@ -209,26 +220,14 @@ class Touched(Motion):
         y = np.hstack([states[:, : 2 * n], states[:, 2 * n : 2 * n + width - 2 * n]])
         return replace(self, t=times, y=y, more=states[:, 2 * n :], events=(), again=None)
 
+    def _instant(self) -> Instant:
+        return Instant(self)
+
     # -- other forms ----------------------------------------------------------------------------
 
-    def to_xarray(self):
-        """Return an `xarray.Dataset`: coordinates, velocities, energies and forces."""
-        made = super().to_xarray()
-        for name in ("work", "heat", "struck_off"):
-            made[name] = ("t", getattr(self, name))
-        for name, values in self._named_forces():
-            axes = [f"{name}_{k}" for k in range(values.ndim - 1)]
-            made[name] = (("t", *axes), values)
-        return made
-
-    def to_dataframe(self):
-        """Return a `pandas.DataFrame` indexed by time: the same, one column per component."""
-        made = super().to_dataframe()
-        more = {name: getattr(self, name) for name in ("work", "heat", "struck_off")}
-        for name, values in self._named_forces():
-            for i in np.ndindex(values.shape[1:]):
-                more[name + "".join(f"[{k}]" for k in i)] = values[(slice(None), *i)]
-        return made.assign(**more)
+    def _besides(self) -> list[tuple[str, np.ndarray]]:
+        taken = [(name, getattr(self, name)) for name in ("work", "heat", "struck_off")]
+        return taken + self._named_forces()
 
     def _named_forces(self) -> list[tuple[str, np.ndarray]]:
         layout = self.kernel.layout
@@ -245,7 +244,8 @@ class Touched(Motion):
         told = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
         found = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
         return (
-            super().__repr__()
+            self._first_lines("Motion")
+            + self._balance_text()
             + f"\n  changes         {told}"
             + f"\n  friction took   {self.heat[-1]:.6g}, impacts {self.struck_off[-1]:.6g}"
             + "\n  evidence        "

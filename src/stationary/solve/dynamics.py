@@ -15,6 +15,7 @@ from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
 from stationary.result.motion import Motion
 from stationary.result.status import Status
+from stationary.result.touched import Touched
 from stationary.solve.asked import (
     count,
     refuse_unsmooth,
@@ -69,7 +70,7 @@ def simulate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     throw: bool = True,
-) -> Motion:
+) -> Motion | Touched:
     """Find how a system moves, and the forces that hold it to its constraints.
 
     Integrates d/dt ∂L/∂q̇ − ∂L/∂q = Q + Aᵀλ with L = T − U + W, under R(q, t) = 0 and
