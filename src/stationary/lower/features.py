@@ -27,17 +27,21 @@ _FLAT = {
     ca.OP_ERF: (-6.0, 6.0), ca.OP_SINH: (-np.inf, np.inf), ca.OP_COSH: (-np.inf, np.inf),
 }  # fmt: skip
 
-# Functions whose scale is their argument itself: near zero they are steep.
+# Functions whose scale is their argument itself, or this where that is smaller: near zero they are
+# steep.
 _STEEP = {
-    ca.OP_SQRT, ca.OP_LOG, ca.OP_POW, ca.OP_CONSTPOW, ca.OP_DIV, ca.OP_INV, ca.OP_ATAN,
-    ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_LOG1P,
+    ca.OP_SQRT: 0.0, ca.OP_LOG: 0.0, ca.OP_POW: 0.0, ca.OP_CONSTPOW: 0.0, ca.OP_DIV: 0.0,
+    ca.OP_INV: 0.0, ca.OP_HYPOT: 0.0, ca.OP_ATAN2: 0.0, ca.OP_ATAN: 1.0, ca.OP_ASINH: 1.0,
+    ca.OP_LOG1P: 1.0,
 }  # fmt: skip
 
 # Powers beyond this one are as flat near zero as an exponential.
 _HIGHEST = 12
 
-# How many of its scales a function may pass between two looks at it.
+# How many of its scales a function may pass between two looks at it, and how much smaller than at
+# both a scale may be in between.
 _PASSED = 4.0
+_SMALLER = 0.1
 
 # Intervals of steps that are looked into at the same time, and halvings of a step.
 _MOST_INTERVALS = 512
@@ -57,6 +61,7 @@ class Features:
     low: np.ndarray
     high: np.ndarray
     relative: np.ndarray
+    least: np.ndarray
     _looks: Numeric
     _rhs: ca.Function
 
@@ -95,10 +100,20 @@ class Features:
         values, as a cubic does.
         """
         way = 0.25 * length[:, None] * np.maximum(np.abs(rate), np.abs(rate_after))
-        change = np.maximum(np.abs(after - z), way)
-        flat = (np.maximum(z, after) + way < self.low) | (np.minimum(z, after) - way > self.high)
-        scale = np.where(self.relative, np.maximum(np.abs(z), np.abs(after)), 1.0)
-        return np.any((change > _PASSED * scale) & ~flat, axis=1)
+        lowest, highest = np.minimum(z, after) - way, np.maximum(z, after) + way
+        flat = (highest < self.low) | (lowest > self.high)
+        many = ~flat & (np.maximum(np.abs(after - z), way) > _PASSED)
+        if self.relative.any():
+            # A steep function hides where its argument comes close to zero and goes back.
+            back = (z * rate < 0) & (after * rate_after > 0)
+            ends = np.maximum(np.minimum(np.abs(z), np.abs(after)), self.least)
+            nearest = np.maximum(np.maximum(lowest, -highest), self.least)
+            many = np.where(
+                self.relative,
+                (z * after < 0) & (ends > self.least) | back & (nearest < _SMALLER * ends),
+                many,
+            )
+        return np.any(many, axis=1)
 
     def inside(
         self, p: np.ndarray, begin: np.ndarray, length: np.ndarray, z: np.ndarray,
@@ -188,7 +203,8 @@ def features_of(kernel: Kernel) -> Features | None:
     low = np.array([_FLAT.get(op, (-np.inf, np.inf))[0] for op in operations])
     high = np.array([_FLAT.get(op, (-np.inf, np.inf))[1] for op in operations])
     relative = np.array([op in _STEEP for op in operations])
-    return Features(low, high, relative, looks, kernel.rhs)
+    least = np.array([_STEEP.get(op, 0.0) for op in operations])
+    return Features(low, high, relative, least, looks, kernel.rhs)
 
 
 def _statement(kernel: Kernel) -> ca.Function:
@@ -204,8 +220,8 @@ def _statement(kernel: Kernel) -> ca.Function:
 def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any], list[int]]:
     """Return what moves inside sharp functions, and which these are.
 
-    Sines and steep functions are listed where something sharp is made of them: by themselves a
-    series sees them from afar.
+    Sines, and powers that are polynomials, are listed where something sharp is made of them: by
+    themselves a series sees them from afar.
     """
     memory: list[Any] = [None] * stated.sz_w()
     # Whether a value moves, and which listed arguments it is made of.
@@ -228,13 +244,17 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
         moving, parts = any(moves[i] for i in read), frozenset().union(*(made_of[i] for i in read))
         which = _argument(op, inside, [moves[i] for i in read])
         if moving and which is not None:
-            sharp = op in _FLAT
+            sharp = op in _FLAT or op in _STEEP
             if op in (ca.OP_POW, ca.OP_CONSTPOW) and _high(inside[1]):
                 # A high power is the exponential of a logarithm.
                 listed.append((inside[1] * ca.log(ca.fabs(inside[0]) + _TINY), ca.OP_EXP))
                 sharp = True
             else:
-                listed.append((inside[which], op))
+                whole = inside[which]
+                if op in (ca.OP_HYPOT, ca.OP_ATAN2):
+                    whole = inside[0] ** 2 + inside[1] ** 2
+                listed.append((whole, op))
+                sharp = sharp and not (op in (ca.OP_POW, ca.OP_CONSTPOW) and _whole(inside[1]))
             parts |= {len(listed) - 1}
             if sharp:
                 wanted |= parts
@@ -258,3 +278,8 @@ def _argument(op: int, inside: list[Any], moves: list[bool]) -> int | None:
 def _high(exponent: Any) -> bool:
     """Tell whether a power is as sharp as an exponential."""
     return not exponent.is_constant() or abs(float(exponent)) > _HIGHEST
+
+
+def _whole(exponent: Any) -> bool:
+    """Tell whether a power is a polynomial."""
+    return exponent.is_constant() and float(exponent) >= 0 and float(exponent).is_integer()

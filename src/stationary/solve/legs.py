@@ -80,6 +80,8 @@ class Legs:
     @cached_property
     def stops(self) -> np.ndarray:
         """Instants to be met exactly, the last one included."""
+        if not (len(self.knots) or len(self._switch_times) or len(self._near_peaks)):
+            return np.array([self.last])
         stops = np.append(self.knots, self.last)
         for more in (self._switch_times, self._near_peaks):
             if len(more):

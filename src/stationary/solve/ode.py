@@ -69,6 +69,9 @@ class Piece:
 # closer to it, time itself has too few digits left to tell where one is.
 _COARSE = 1e8
 
+# Before a singularity steps become shorter in proportion: they are at its end after fewer of them.
+_MOST_SHORT = 1000
+
 
 class BlowUp(Exception):
     """Raised by an integrator that can go no further; its last piece is good to the end."""
@@ -90,7 +93,8 @@ def trusted(pieces: Iterator[Piece]) -> Iterator[Piece]:
     try:
         for piece in pieces:
             waiting.append(piece)
-            if piece.t[-1] - piece.t[-2] > _COARSE * ulp(piece.t[-1]):
+            short = piece.t[-1] - piece.t[-2] <= _COARSE * ulp(piece.t[-1])
+            if not short or sum(p.steps for p in waiting) > _MOST_SHORT:
                 yield from waiting
                 waiting = []
     except BlowUp:

@@ -116,15 +116,15 @@ class Crossings:
             return None
         if not self.known or self.known[-1][0] < piece.t[0]:
             self.known.append((float(piece.t[0]), y))
-        times = piece.t
-        if len(times) < 3:
-            times = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
+        times = piece.t[:-1:_EVERY]
+        if len(piece.t) < 3:
+            times = grid[(grid > piece.t[0]) & (grid < piece.t[-1])]
             times = times[:: max(1, len(times) * _EVERY // max(piece.steps, 5 * _EVERY))]
         seen = len(times) * 2 * _EVERY >= piece.steps
-        found = ranks(ode, self.rank, times, piece.evaluate(times)) if len(times) else np.ones(0)
-        found = np.append(found, ranks(ode, self.rank, piece.t[-1:], piece.end[None, :]))
-        self.full = max(self.full, found.max())
-        if seen and found.min() >= _LOW * self.full:
+        states = np.vstack([piece.evaluate(times), piece.end]) if len(times) else piece.end[None]
+        left = ranks(ode, self.rank, np.append(times, piece.t[-1]), states)
+        self.full = max(self.full, left.max())
+        if seen and left.min() >= _LOW * self.full:
             return None
         best = None
         for t, start in reversed(self.known):
@@ -137,7 +137,7 @@ class Crossings:
         if best is not None:
             # What lies before this one leads to it, and not to the next.
             self.known.clear()
-        elif np.any((found[:-1] >= _EDGE * self.full) & (found[1:] < _EDGE * self.full)):
+        elif np.any((left[:-1] >= _EDGE * self.full) & (left[1:] < _EDGE * self.full)):
             raise BlowUp(float(piece.t[0]))
         return best
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stationary.solve.ode import Ode
 
-# A step may miss the differential equation by so many parts of what its terms add up to. A series
-# that has converged misses it by a few tens of last digits.
+# A step may miss the differential equation by so many parts of what its terms add up to, and by so
+# many of the sizes of states in its time. A series that has converged misses it by a few tens of
+# last digits.
 _DEFECT = 1e-12
+_REMAINDER = 64 * np.finfo(float).eps
+
+# Steps are evaluated side by side unless that makes so many times as many sums.
+_UNEVEN = 4
 
 # Numbers below this have lost digits.
 _NOTHING = 1e-290
@@ -18,18 +23,27 @@ _NOTHING = 1e-290
 # Last digits of states and times that rounding may have taken.
 _LAST_DIGITS = 4.0
 
-# Parts of the largest state below which a defect that stays when a step is shortened is rounding.
+# Parts of the largest state below which a defect may be rounding.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """Where steps cease to be proven: which one, the last good instant in it, the first bad one."""
+    """Where steps cease to be proven: which one, the last good instant in it, the first bad one.
+
+    Attributes
+    ----------
+    defect : ndarray
+        By how much the equation is missed there.
+    beyond : ndarray
+        How much of it is too much.
+    """
 
     step: int
     good: float
     bad: float
     defect: np.ndarray
+    beyond: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,44 +58,72 @@ class Series:
     c : ndarray, shape (steps, states, order + 1)
         Terms of each step's series at its end.
     ends : ndarray, shape (steps + 1, states)
+    sizes : ndarray, shape (states,)
+        Of the states, beside which steps are exact.
     """
 
     t: np.ndarray
     h: np.ndarray
     c: np.ndarray
     ends: np.ndarray
+    sizes: np.ndarray
 
     def states(self, step: np.ndarray, since: np.ndarray) -> np.ndarray:
         """Return the states at times since the beginning of steps."""
-        made, part = self.c[step, :, -1], (since / self.h[step])[:, None]
-        for k in range(self.c.shape[2] - 2, -1, -1):
-            made = made * part + self.c[step, :, k]
-        return made
+        return _sums(self.c, step, since / self.h[step])
 
     def rates(self, step: np.ndarray, since: np.ndarray) -> np.ndarray:
         """Return the derivatives of the series."""
-        last, part = self.c.shape[2] - 1, (since / self.h[step])[:, None]
-        made = last * self.c[step, :, last]
-        for k in range(last - 1, 0, -1):
-            made = made * part + k * self.c[step, :, k]
-        return made / self.h[step][:, None]
+        slopes = self.c[:, :, 1:] * (np.arange(1, self.c.shape[2]) / self.h[:, None, None])
+        return _sums(slopes, step, since / self.h[step])
 
     def evaluate(self, times: np.ndarray) -> np.ndarray:
         """Return the states at times of these steps."""
-        step = np.clip(np.searchsorted(self.t, times, "right") - 1, 0, len(self.c) - 1)
-        made = self.states(step, times - self.t[step])
-        exact = times == self.t[-1]
-        made[exact] = self.ends[-1]
-        return made
+        steps, count = len(self.c), len(times)
+        first = times.searchsorted(self.t[:-1])
+        first[0] = 0
+        counts = np.append(first[1:], count) - first
+        most = int(counts.max())
+        if most * steps > _UNEVEN * count or np.any(times[1:] < times[:-1]):
+            step = self.t[1:-1].searchsorted(times, "right")
+            states = self.states(step, times - self.t[step])
+        else:
+            # All steps side by side, with as many times in each as the fullest has.
+            parts = times.take(first[:, None] + np.arange(most), mode="clip") - self.t[:-1, None]
+            parts = np.maximum(np.minimum(parts / self.h[:, None], 1.0), 0.0)
+            sums = powers(parts, self.c.shape[2]).transpose(1, 2, 0) @ self.c.transpose(0, 2, 1)
+            where = np.arange(count) + np.repeat(most * np.arange(steps) - first, counts)
+            states = sums.reshape(-1, sums.shape[2]).take(where, axis=0)
+        states[times == self.t[-1]] = self.ends[-1]
+        return states
 
     def cut(self, failure: Failure) -> Series:
         """Return what comes before a failure."""
         k, good = failure.step, failure.good
         if good <= 0:
-            return Series(self.t[: k + 1], self.h[:k], self.c[:k], self.ends[: k + 1])
+            return replace(
+                self, t=self.t[: k + 1], h=self.h[:k], c=self.c[:k], ends=self.ends[: k + 1]
+            )
         end = self.states(np.array([k]), np.array([good]))
         t = np.append(self.t[: k + 1], self.t[k] + good)
-        return Series(t, self.h[: k + 1], self.c[: k + 1], np.vstack([self.ends[: k + 1], end]))
+        ends = np.vstack([self.ends[: k + 1], end])
+        return replace(self, t=t, h=self.h[: k + 1], c=self.c[: k + 1], ends=ends)
+
+    def only_rounded(self, ode: Ode, failure: Failure) -> bool:
+        """Tell whether a defect is rounding of f, as its operations make it, and is small."""
+        # Imported where it is used: the gate takes longer to load than this package.
+        from stationary.solve.gate.rounding import rounding
+
+        step, bad, defect = failure.step, failure.bad, failure.defect
+        if not np.all(np.isfinite(defect)):
+            return False
+        n, y = self.ends.shape[1] // 2, self.states(np.array([step]), np.array([bad]))[0]
+        for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
+            size = np.abs(self.ends[:, part]).max(initial=0.0)
+            if np.any(defect[part] * bad > _ROUNDING * size):
+                return False
+        made = rounding(ode.kernel.rhs, [self.t[step] + bad, y, ode.p])
+        return made is not None and bool(np.all(failure.beyond <= _LAST_DIGITS * made))
 
     @np.errstate(all="ignore")
     def failure(self, ode: Ode, floor: np.ndarray) -> Failure | None:
@@ -90,18 +132,23 @@ class Series:
         if not steps:
             return None
         h = self.h
-        sizes = np.abs(self.c).sum(axis=2)
-        ended = self.c @ np.arange(self.c.shape[2]) / h[:, None]
+        floor = floor + _NOTHING + _REMAINDER * self.sizes / h[:, None]
+        terms = self.c.reshape(-1, self.c.shape[2])
+        shape, orders = self.c.shape[:2], np.arange(float(terms.shape[1]))
+        sizes = (np.abs(terms) @ np.ones_like(orders)).reshape(shape) / h[:, None]
+        ended = (terms @ orders).reshape(shape) / h[:, None]
         z = rate = np.empty((steps + 1, 0))
         if features is None:
-            f = np.vstack([self.c[1:, :, 1] / h[1:, None], ode.f(self.t[-1], self.ends[-1])])
+            f = np.empty_like(ended)
+            f[:-1], f[-1] = self.c[1:, :, 1] / h[1:, None], ode.f(self.t[-1], self.ends[-1])
             passed = np.zeros(steps, dtype=bool)
         else:
             z, rate, f = features.look(self.t, self.ends, ode.p)
             passed = features.passed(h, z[:-1], rate[:-1], z[1:], rate[1:])
             f = f[1:]
         step, since, defect = np.arange(steps), h, np.abs(ended - f)
-        wrong = _wrong(ode, defect, self.t[1:], self.ends[1:], f, sizes / h[:, None], floor)
+        allowed = _DEFECT * (sizes + np.abs(f)) + floor
+        wrong = _wrong(ode, defect, allowed, self.t[1:], self.ends[1:], f)
         # What follows the first step that is wrong anyway need not be looked into.
         passed[int(np.argmax(wrong)) + 1 if wrong.any() else steps :] = False
         if features is not None and passed.any():
@@ -110,26 +157,48 @@ class Series:
             t, y = self.t[inside] + at, self.states(inside, at)
             f = features.look(t, y, ode.p)[2]
             missed = np.abs(self.rates(inside, at) - f)
-            off = _wrong(ode, missed, t, y, f, (sizes / h[:, None])[inside], floor)
+            enough = _DEFECT * (sizes[inside] + np.abs(f)) + floor[inside]
+            off = _wrong(ode, missed, enough, t, y, f)
             step, since = np.concatenate([step, inside]), np.concatenate([since, at])
             wrong, defect = np.concatenate([wrong, off]), np.vstack([defect, missed])
+            allowed = np.vstack([allowed, enough])
             order = np.lexsort((since, step))
-            step, since, wrong, defect = step[order], since[order], wrong[order], defect[order]
+            step, since, wrong = step[order], since[order], wrong[order]
+            defect, allowed = defect[order], allowed[order]
         if not wrong.any():
             return None
         first = int(np.argmax(wrong))
         k = int(step[first])
         good = since[first - 1] if first and step[first - 1] == k else 0.0
-        return Failure(k, float(good), float(since[first]), defect[first])
+        beyond = np.maximum(defect[first] - allowed[first], 0.0)
+        return Failure(k, float(good), float(since[first]), defect[first], beyond)
+
+
+def powers(x: np.ndarray, count: int) -> np.ndarray:
+    """Return the first powers of numbers, one row each."""
+    made = np.empty((count, *x.shape))
+    made[0] = 1.0
+    known, last = 1, x
+    while known < count:
+        more = min(known, count - known)
+        np.multiply(made[:more], last, out=made[known : known + more])
+        known, last = known + more, last * last
+    return made
+
+
+def _sums(terms: np.ndarray, step: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return the sums of steps' series at parts of the steps."""
+    return np.matmul(terms[step], powers(part, terms.shape[2]).T[:, :, None])[:, :, 0]
 
 
 def _wrong(
-    ode: Ode, defect: np.ndarray, t: np.ndarray, y: np.ndarray, f: np.ndarray, rates: np.ndarray,
-    floor: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Tell where a series misses ẏ = f by more than it may and more than rounding makes of f."""
-    allowed = _DEFECT * (rates + np.abs(f)) + floor + _NOTHING
-    wrong = ~np.all(defect <= allowed, axis=1)
+    ode: Ode, defect: np.ndarray, allowed: np.ndarray, t: np.ndarray, y: np.ndarray, f: np.ndarray
+) -> np.ndarray:
+    """Tell where a series misses ẏ = f by more than it may and more than last digits make of f."""
+    right = defect <= allowed
+    if right.all():
+        return np.zeros(len(right), dtype=bool)
+    wrong = ~right.all(axis=1)
     if wrong.any():
         here = np.flatnonzero(wrong)
         t, y, f = t[here], y[here], f[here]
@@ -149,19 +218,3 @@ def _evaluated(ode: Ode, t: np.ndarray, y: np.ndarray) -> np.ndarray:
     if ode.kernel.features is not None:
         return ode.kernel.features.look(t, y, ode.p)[2]
     return np.array([ode.f(*at) for at in zip(t, y)])
-
-
-def only_rounded(before: Failure, now: Failure, series: Series) -> bool:
-    """Tell whether a defect is rounding of f: it stays when a step is made shorter, and is small.
-
-    The remainder of a series falls with a high power of the step.
-    """
-    if now.good > 0 or now.step or not np.all(np.isfinite(now.defect)):
-        return False
-    stays = np.max(now.defect) > 0.1 * np.max(before.defect)
-    n = series.ends.shape[1] // 2
-    small = True
-    for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
-        size = np.abs(series.ends[:, part]).max(initial=0.0)
-        small = small and np.all(now.defect[part] * now.bad <= _ROUNDING * size)
-    return bool(stays and small)

@@ -12,17 +12,21 @@ import numpy as np
 
 from stationary.errors import MissingExtra, StatementError, say
 from stationary.lower.engines import heyoka
-from stationary.solve.integrators.series import Series, only_rounded
+from stationary.solve.integrators.series import Series, powers
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
-# Steps between two looks at the clock and the keyboard; so many, to begin with, are looked into
-# together.
+# Steps between two looks at the clock and the keyboard, fewer where a state has many entries; so
+# few are looked into together after a failure.
 _CHUNK = 500
+_TOGETHER = 50_000
 _FEW = 8
 
-# Each term of the series should be about e⁻² times the one before it; beyond this ratio the
-# remainder is no longer below rounding.
-_DECAY = 0.2
+# Equations of so few operations are stepped over faster than looked at.
+_TINY = 40
+
+# Each term of a series should be about e⁻² times the one before it: those of its second half are
+# nothing beside this part of the first.
+_LATE = 1e-3
 
 # The step over the reach of the series, as an integrator chooses it (Jorba & Zou).
 _LONGEST = np.exp(-2.0)
@@ -89,11 +93,13 @@ class Taylor(AbstractIntegrator):
         try:
             stepper = _Stepper(ode, *engine.integrator(alone=first))
             short = stepper.start(t, y)
-            # Energy that adds up over the steps proves what a series sees from afar; what may be
-            # sharp, or has failed that test, proves itself step by step.
-            closely = dense or ode.prove or ode.kernel.features is not None
-            walk = _proven if closely else _on_grid
-            yield from walk(stepper, end, grid, short)
+            # Where a look at a step costs as much as the step, and series see everything from
+            # afar, energy that adds up over the steps is proof enough, unless it does not.
+            tiny = ode.kernel.rhs.n_instructions() <= _TINY and ode.kernel.features is None
+            if tiny and not dense and not ode.prove:
+                yield from _on_grid(stepper, end, grid, short)
+            else:
+                yield from _walk(stepper, end, short, dense)
         finally:
             if first:
                 engine.lock.release()
@@ -171,21 +177,29 @@ class _Stepper:
         self.put(t, y)
         self.code.step(self.longest, True)
         series = np.abs(self.code.tc)
-        roots = _roots(series.shape[1])
+        orders, step = _orders(series.shape[1]), self.code.last_h
+        known = 0 < step <= self.longest
+        reach = step if known else self.longest
+        terms = series * reach**orders
+        sizes, late = terms.max(axis=1), terms[:, len(orders) // 2 :].max(axis=1)
+        longest = np.inf
+        if not known or (late > _LATE * sizes).any():
+            reach = self._reach(series)
+            longest = max(reach * unit, _STALLED * np.spacing(abs(t)))
+            sizes = (series * reach**orders).max(axis=1)
+        self._measure((sizes * self.sizes).tolist(), [1.0] * len(sizes))
+        self.put(t, y)
+        return longest
+
+    def _reach(self, series: np.ndarray) -> float:
+        """Return the length of a step that the whole second half of its series allows."""
         first = (series[:, :4] * self.longest ** _orders(4)).max(axis=1)
         first[first == 0] = np.inf
+        late = _orders(series.shape[1])[series.shape[1] // 2 :]
         with np.errstate(all="ignore"):
-            growths = ((series[:, -len(roots) :] / first[:, None]) ** roots).max(axis=0).tolist()
-        growth, last = max(growths), max(growths[-2:])
+            growth = ((series[:, late] / first[:, None]) ** (1 / late)).max()
         # Coefficients beyond all numbers tell no length; the integrator will find that out itself.
-        told = 0 < growth < np.inf
-        reach = min(self.longest, _LONGEST / growth) if told else self.longest
-        terms = (series * reach ** _orders(series.shape[1])).max(axis=1)
-        self._measure((terms * self.sizes).tolist(), [1.0] * len(terms))
-        self.put(t, y)
-        if not told or growth * _LONGEST <= _DECAY * last:
-            return np.inf
-        return max(reach * unit, _STALLED * np.spacing(abs(t)))
+        return min(self.longest, _LONGEST / growth) if 0 < growth < np.inf else self.longest
 
     def _set(self, sizes: list[float], unit: float) -> None:
         self._code.set(self.code, self.ode.p, sizes, unit)
@@ -231,12 +245,6 @@ class _Stepper:
 
 
 @cache
-def _roots(count: int) -> np.ndarray:
-    """Return one over the orders in the second half of so many coefficients."""
-    return 1 / np.arange(count // 2, count)
-
-
-@cache
 def _orders(count: int) -> np.ndarray:
     return np.arange(count)
 
@@ -260,7 +268,7 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
             if _failed(code, outcome, smallest, end / unit):
                 # Again from where all was well, step by step: the last good one is wanted.
                 stepper.put(first, state)
-                yield from _proven(stepper, end, began, np.inf)
+                yield from _walk(stepper, end, np.inf, False)
                 return
             skip = len(before)
             count = min(len(states) - skip, len(ahead))
@@ -280,25 +288,30 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
         )
 
 
-def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> Iterator[Piece]:
-    """Walk to the end by steps that each prove themselves, and keep their series."""
+def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[Piece]:
+    """Go to the end by steps that each prove themselves."""
     ode = stepper.ode
-    floor, before, count = np.zeros(ode.kernel.states), None, ode.stride or _FEW
+    most = max(_FEW, min(_CHUNK, _TOGETHER // ode.kernel.states))
+    floor, count = np.zeros(ode.kernel.states), ode.stride or most
     t, y = stepper.time, stepper.state
     first, failures = t, 0
     while t < end:
         series, lost = _steps(stepper, end, short, count)
+        if not stepper.settled and stepper.grown(series.ends):
+            stepper.put(t, y)
+            continue
         failure = series.failure(ode, floor)
-        if failure is not None and before is not None and only_rounded(before, failure, series):
+        while failure is not None and series.only_rounded(ode, failure):
             floor = np.maximum(floor, _ABOVE * failure.defect)
             failure = series.failure(ode, floor)
         kept = series if failure is None else series.cut(failure)
         if len(kept.c):
-            t, y = kept.t[-1], kept.ends[-1]
-            yield Piece(kept.t, kept.evaluate, y, len(kept.c), exact=True)
+            t, y = float(kept.t[-1]), kept.ends[-1]
+            yield Piece(kept.t, kept.evaluate, y, len(kept.c), dense, exact=True)
         if failure is None and not lost:
-            short, count, before = np.inf, min(2 * count, _CHUNK), None
-            stepper.grown(kept.ends)
+            short, count = np.inf, min(2 * count, most)
+            if t < end:
+                stepper.grown(kept.ends)
             continue
         if failure is None:
             short = lost / 4
@@ -307,36 +320,57 @@ def _proven(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> It
         failures += 1
         hopeless = failures > _MOST_FAILURES and t - first < _SLOWEST * failures * (end - first)
         if hopeless or not short > _STALLED * np.spacing(abs(t)):
-            raise BlowUp(float(t))
-        count, before = _FEW, None if len(kept.c) else failure
+            raise BlowUp(t)
+        count = _FEW
         stepper.put(t, y)
 
 
 def _steps(stepper: _Stepper, end: float, short: float, count: int) -> tuple[Series, float]:
-    """Take some steps, the first one short and each at most twice as long as the one before.
+    """Take some steps; if the first is to be short, each at most twice as long as the one before.
 
     The second result is the length of a step that led nowhere, or zero.
     """
-    code, unit, sizes = stepper.code, stepper.unit, stepper.sizes
-    times, lengths, coefficients, lost = [stepper.time], [], [], 0.0
-    ends, orders = [stepper.state], _orders(code.tc.shape[1])
-    while times[-1] < end and len(coefficients) < count:
-        left = (end - times[-1]) / unit
-        most = min(short / unit, stepper.longest, left)
-        _, h = code.step(most, True)
-        stalled = h < _STALLED * np.spacing(abs(code.time)) and h < left
-        if stalled or not isfinite(code.state.sum()):
-            lost = (h if isfinite(h) and h > 0 else most) * unit
-            break
-        if h == left:
-            code.time = end / unit
-        times.append(stepper.time)
-        lengths.append(h * unit)
-        coefficients.append(code.tc * h**orders * sizes[:, None])
-        ends.append(stepper.state)
-        short *= 2
-    c = np.array(coefficients).reshape(-1, len(sizes), len(orders))
-    return Series(np.array(times), np.array(lengths), c, np.array(ends)), lost
+    code, unit, longest = stepper.code, stepper.unit, stepper.longest
+    last, most, failed = end / unit, short / unit, False
+    t0, y0 = code.time, stepper.state
+    series: np.ndarray = code.tc
+    taken: list[bytes] = []
+    lengths: list[float] = []
+
+    def note(code: Any, take=taken.append, copied=series.tobytes, add=lengths.append) -> bool:
+        take(copied())
+        add(code.last_h)
+        return True
+
+    while most < longest and len(taken) < count and code.time < last and not failed:
+        failed = code.step(min(most, last - code.time), True)[0] == _lost()
+        most *= 2
+        if not failed:
+            note(code)
+    if len(taken) < count and code.time < last and not failed:
+        ahead = {"max_steps": count - len(taken), "max_delta_t": longest}
+        failed = code.propagate_until(last, callback=note, write_tc=True, **ahead)[0] == _lost()
+    h = np.array(lengths)
+    t, ends = np.empty(len(h) + 1), np.empty((len(h) + 1, len(y0)))
+    # Sums of many lengths keep the digits of time.
+    t[0], t[1:] = t0, t0 + h.cumsum(dtype=np.longdouble)
+    if abs(last - t[-1]) <= np.spacing(abs(last)):
+        t[-1] = last
+    c = np.frombuffer(b"".join(taken)).reshape(-1, *series.shape)
+    c = c * powers(h, series.shape[1]).T[:, None]
+    c *= stepper.sizes[:, None]
+    ends[0], ends[1:-1] = y0, c[1:, :, 0]
+    if len(h):
+        ends[-1] = c[-1].sum(axis=1) if failed else stepper.state
+    stalled = h < _STALLED * np.spacing(np.abs(t[1:]))
+    lost = 0.0
+    if stalled.any() and (not stalled[-1] or t[-1] < last or stalled[:-1].any()):
+        kept = int(np.argmax(stalled))
+        lost = h[kept]
+        h, t, c, ends = h[:kept], t[: kept + 1], c[:kept], ends[: kept + 1]
+    elif failed:
+        lost = min(most, longest, last - t[-1])
+    return Series(t * unit, h * unit, c, ends, stepper.sizes), float(lost * unit)
 
 
 @cache
