@@ -338,3 +338,40 @@ def test_energy_that_is_a_difference_of_large_terms_is_judged_by_its_rounding(am
         motion[theta], swing, rtol=0, atol=50 * amplitude**3 + 1e-11 * amplitude
     )
     assert motion.digits > 11
+
+
+# Friction that is regularized, by laws that are steep and not flat: each tends to ∓1.
+REGULAR = {
+    "tanh": lambda v: st.tanh(v),
+    "root": lambda v: v / st.sqrt(v**2 + 1),
+    "atan": lambda v: 2 / np.pi * st.atan(v),
+}
+
+
+@pytest.mark.parametrize("law", REGULAR)
+def test_steep_friction_stops_where_dry_friction_does(law):
+    """Half turns about ∓0.3 in the phase plane: three of them, and the mass sticks."""
+    force = -0.3 * REGULAR[law](x.dot / 1e-10)
+    block = st.System(
+        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(force, on=x)]
+    )  # fmt: skip
+    motion = st.simulate(block, span=(0, 10), start={x: 1, x.dot: 1}, points=101)
+    assert motion[x][-1] == pytest.approx(np.hypot(1.3, 1) - 1.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()])
+def test_a_wall_far_from_the_origin_is_not_lost_in_its_own_constant(method):
+    """exp(1000 x − 5000) is no product with exp(−5000), which no number holds."""
+    wall = st.System(kinetic=x.dot**2 / 2, potential=st.exp(1000.0 * (x - 5.0)))
+    motion = st.simulate(wall, span=(0, 10), start={x.dot: 1}, method=method)
+    # x = turn − (2/k) log cosh(k (t − t₀)/2), whose asymptotes are straight.
+    turn, bend = 5 + np.log(0.5) / 1000, 2 * np.log(2) / 1000
+    assert motion[x][-1] == pytest.approx(2 * (turn + bend) - 10, abs=1e-6)
+    assert motion[x.dot][-1] == pytest.approx(-1, abs=1e-6)
+
+
+def test_backward_differentiation_sees_a_step_before_it_is_on_it():
+    """A step of the potential between two outputs, whose flank reaches over many of them."""
+    ledge = st.System(kinetic=x.dot**2 / 2, potential=0.15 * (1 + st.tanh((x - 5.3) / 0.01)))
+    motion = st.simulate(ledge, span=(0, 12), start={x.dot: 1}, method=st.BDF())
+    assert motion[x.dot][-1] == pytest.approx(np.sqrt(0.4), abs=1e-6)

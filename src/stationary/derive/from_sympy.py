@@ -16,6 +16,9 @@ from stationary.model.shared import Shared, Speed
 # Largest power written as a product: its derivatives stay polynomial.
 _PRODUCTS_UP_TO = 4
 
+# The logarithm of a factor beyond which it was split off an exponential.
+_SPLIT_OFF = 20
+
 #: What each function of SymPy is in CasADi.
 FUNCTIONS: dict[type, Callable[..., Any]] = {
     sp.sin: ca.sin,
@@ -116,7 +119,18 @@ class Translator:
     def _product(self, e: sp.Mul) -> Any:
         # Divisors are collected: x/y is one division, not a product with a power.
         above, below = [], []
-        for factor in e.args:
+        number, *others = e.args
+        hidden = next((f for f in others if isinstance(f, sp.exp)), None)
+        if hidden is not None and number.is_Number and abs(sp.log(abs(number))) > _SPLIT_OFF:
+            # SymPy makes 1e-435·exp(x) of exp(x − 1000), and no number is as small as that.
+            others.remove(hidden)
+            above = [
+                float(sp.sign(number)),
+                ca.exp(self(hidden.args[0]) + float(sp.log(abs(number)))),
+            ]
+        else:
+            others = e.args
+        for factor in others:
             if factor.is_Pow and factor.exp.is_Number and factor.exp.is_negative:
                 below.append(self._power(self(factor.base), -factor.exp))
             else:

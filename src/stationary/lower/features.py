@@ -21,10 +21,11 @@ from stationary.lower.instructions import instructions
 if TYPE_CHECKING:
     from stationary.lower.kernel import Kernel
 
-# Where functions are constant in floating point: below the first number or above the second.
+# Where functions are constant in floating point, if only beyond all numbers: below the first number
+# or above the second.
 _FLAT = {
-    ca.OP_EXP: (-746.0, np.inf), ca.OP_EXPM1: (-38.0, np.inf), ca.OP_TANH: (-20.0, 20.0),
-    ca.OP_ERF: (-6.0, 6.0), ca.OP_SINH: (-np.inf, np.inf), ca.OP_COSH: (-np.inf, np.inf),
+    ca.OP_EXP: (-746.0, 710.0), ca.OP_EXPM1: (-38.0, 710.0), ca.OP_TANH: (-20.0, 20.0),
+    ca.OP_ERF: (-6.0, 6.0), ca.OP_SINH: (-711.0, 711.0), ca.OP_COSH: (-711.0, 711.0),
 }  # fmt: skip
 
 # Functions whose scale is their argument itself, or this where that is smaller: near zero they are
@@ -119,15 +120,18 @@ class Features:
         self, p: np.ndarray, begin: np.ndarray, length: np.ndarray, z: np.ndarray,
         rate: np.ndarray, among: np.ndarray,
         states: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    ) -> tuple[np.ndarray, np.ndarray, tuple[int, float, float] | None]:  # fmt: skip
         """Return instants inside some steps between which no function passes many of its scales.
 
         Steps begin at `begin`; z and rate are those of all their ends. Instants are told by the
         step and the time since its beginning, and so are those at which `states` are asked for.
+        The last result is the first interval, of a step, that would need more looks than there
+        are; what follows it was not looked into.
         """
         k, a, b = among, np.zeros(len(among)), length[among]
         za, ra, zb, rb = z[among], rate[among], z[among + 1], rate[among + 1]
         steps, instants = [], []
+        left: tuple[int, float, float] | None = None
         for _ in range(_MOST_HALVINGS):
             middle = (a + b) / 2
             zm, rm, _ = self.look(begin[k] + middle, states(k, middle), p)
@@ -137,12 +141,16 @@ class Features:
             za, zb, ra, rb = (np.vstack(x) for x in ((za, zm), (zm, zb), (ra, rm), (rm, rb)))
             still = np.flatnonzero(self.passed(b - a, za, ra, zb, rb))
             # The earliest first: later ones are looked into again if these turn out well.
-            still = still[np.lexsort((a[still], k[still]))][:_MOST_INTERVALS]
+            still = still[np.lexsort((a[still], k[still]))]
+            if len(still) > _MOST_INTERVALS:
+                next_one = still[_MOST_INTERVALS]
+                left = int(k[next_one]), float(a[next_one]), float(b[next_one])
+                still = still[:_MOST_INTERVALS]
             if not len(still):
                 break
             k, a, b = k[still], a[still], b[still]
             za, ra, zb, rb = za[still], ra[still], zb[still], rb[still]
-        return np.concatenate(steps), np.concatenate(instants)
+        return np.concatenate(steps), np.concatenate(instants), left
 
 
 def _evaluated(

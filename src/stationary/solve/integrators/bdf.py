@@ -35,6 +35,12 @@ _MOST_HALVINGS = 14
 _NODES = 101, 20_001
 _TRIES = 6
 
+# Forces that change velocities by less than this part of a tolerance are none.
+_UNSEEN = 1e-3
+
+# Ends that differ by less than so many tolerances are the same.
+_SAME = 100.0
+
 # SUNDIALS gives up after this many steps between two output times.
 _MOST_STEPS = 100_000
 
@@ -86,17 +92,32 @@ class BDF(AbstractIntegrator):
                 missed = unseen(ode, times, piece.evaluate)
                 if missed is not None:
                     k, narrow = missed
-                    if k:
-                        yield _piece(ode, times[: k + 1], states[: k + 1], steps, dense)
                     nodes, ahead = np.append(ahead[k + 1 :], nodes), ahead[k : k + 1]
-                    times, states, piece = _narrowly(
-                        ode, times[k : k + 2], states[k], narrow, dense
-                    )
+                    way, end = times[k : k + 2], states[k + 1]
+                    if k:
+                        # What came before was on its way past it: it starts anew at every node.
+                        free = _free(ode, times[: k + 1], states)
+                        again = _approach(ode, times[free : k + 1], states[free])
+                        times = np.append(times[:free], again[0])
+                        states = np.vstack([states[:free], again[1]])
+                        yield _piece(ode, times, states, again[2], dense)
+                        if times[-1] < way[0]:
+                            raise BlowUp(times[-1])
+                    y = states[-1 if k else 0]
+                    times, states, piece = _narrowly(ode, way, y, end, narrow, dense)
                 if piece is not None:
                     yield piece
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
             t, y = times[-1], states[-1]
+
+
+def _free(ode: Ode, times: np.ndarray, states: np.ndarray) -> int:
+    """Return the last node up to which forces do nothing that a tolerance could see."""
+    v = slice(ode.kernel.size, 2 * ode.kernel.size)
+    pushed = np.abs([ode.f(t, y)[v] for t, y in zip(times, states)]) * (times[-1] - times[0])
+    seen = np.any(pushed > _UNSEEN * ode.rtol * np.abs(states[:, v]).max(axis=0), axis=1)
+    return max(0, int(np.argmax(seen)) - 1)
 
 
 def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
@@ -108,20 +129,28 @@ def _fine(ode: Ode, t: float, y: np.ndarray, end: float) -> int:
 
 
 def _narrowly(
-    ode: Ode, times: np.ndarray, y: np.ndarray, narrow: float, dense: bool
+    ode: Ode, times: np.ndarray, y: np.ndarray, end: np.ndarray, narrow: float, dense: bool
 ) -> tuple[np.ndarray, np.ndarray, Piece | None]:
-    """Go once more over an interval, in steps as narrow as what lies there."""
+    """Go once more over an interval, in steps as narrow as what lies there.
+
+    What an interpolation between nodes does not show may have been seen by steps between them:
+    shorter ones lead to the same `end` then.
+    """
+    allowed = _SAME * ode.rtol * sizes(ode, times[0], y)
     for _ in range(_TRIES):
         # Nodes near enough for an interpolation between them that shows what lies there.
         count = int(np.clip((times[1] - times[0]) / (2 * narrow), *_NODES))
         reached, states, steps = _advance(ode, np.linspace(times[0], times[-1], count), y, narrow)
         if len(reached) < 2:
             break
+        if reached[-1] == times[-1] and np.all(np.abs(states[-1] - end) <= allowed):
+            states = states[[0, -1]]
+            return times, states, _piece(ode, times, states, steps, dense)
         piece = _piece(ode, reached, states, steps, dense)
         missed = unseen(ode, reached, piece.evaluate)
         if missed is None:
             return reached, states, piece
-        narrow = min(missed[1], narrow / 2)
+        narrow, end = min(missed[1], narrow / 2), states[-1]
     return times[:1], y[None, :], None
 
 

@@ -153,12 +153,17 @@ class Series:
         passed[int(np.argmax(wrong)) + 1 if wrong.any() else steps :] = False
         if features is not None and passed.any():
             among = np.flatnonzero(passed)
-            inside, at = features.inside(ode.p, self.t[:-1], h, z, rate, among, self.states)
+            inside, at, left = features.inside(ode.p, self.t[:-1], h, z, rate, among, self.states)
             t, y = self.t[inside] + at, self.states(inside, at)
             f = features.look(t, y, ode.p)[2]
             missed = np.abs(self.rates(inside, at) - f)
             enough = _DEFECT * (sizes[inside] + np.abs(f)) + floor[inside]
             off = _wrong(ode, missed, enough, t, y, f)
+            if left is not None:
+                # Nothing is known of what comes after so many looks.
+                later = (inside > left[0]) | (inside == left[0]) & (at >= left[2])
+                off |= later
+                missed[later] = np.inf
             step, since = np.concatenate([step, inside]), np.concatenate([since, at])
             wrong, defect = np.concatenate([wrong, off]), np.vstack([defect, missed])
             allowed = np.vstack([allowed, enough])
@@ -198,7 +203,7 @@ def _wrong(
     right = defect <= allowed
     if right.all():
         return np.zeros(len(right), dtype=bool)
-    wrong = ~right.all(axis=1)
+    wrong = np.logical_not(np.all(right, axis=1, keepdims=True))[:, 0]
     if wrong.any():
         here = np.flatnonzero(wrong)
         t, y, f = t[here], y[here], f[here]
