@@ -281,7 +281,8 @@ class Hunt:
         """Note zeros that are in the box and new, by themselves or on families."""
         if not len(w):
             return
-        w = self.swarm.corrected(w, 60)
+        # What is judged beside multipliers that ran away would hold anywhere.
+        w = self.swarm.least(self.swarm.corrected(w, 60))
         w = w[self.swarm.settled(w) & self.box.inside(w[:, : self.swarm.n] * self.box.size, _SAME)]
         dimensions = self.swarm.flat_directions(w)
         w[dimensions == 0] = self.swarm.centred(w[dimensions == 0])
@@ -401,7 +402,7 @@ class Hunt:
         return found
 
     def _rounded(self, w: np.ndarray, family: bool) -> Equilibrium | None:
-        search, rows, n = self.search, self.search.balance.rows, self.swarm.n
+        search, n = self.search, self.swarm.n
         # Zero, where it is zero to the last digit of the box.
         plain = np.where(np.abs(w) <= (_SAME if family else 1e-15), 0.0, w)
         w = plain if self.swarm.is_zero(plain[None], 1e-13)[0] else w
@@ -419,8 +420,11 @@ class Hunt:
             q, lam = begin, w[n:] * self.swarm.scale[n:]
         if not self.box.inside(q, 1e-9):
             return None
-        scale = max(np.abs(lam).max(initial=0.0), np.abs(search.forces(q)[0]).max(), 1e-300)
-        if search.violated(q) or np.min(lam[rows:], initial=0.0) < -1e-9 * scale:
+        unit = self.swarm.scale[n:]
+        w = np.concatenate([q / self.box.size, lam / unit])[None]
+        least = self.swarm.least(w)
+        lam = least[0, n:] * unit if self.swarm.is_zero(least, 1e-10)[0] else lam
+        if search.violated(q) or search.pulling(q, lam, self.active) is not None:
             return None
         # The forces at work are those a tenth of the box away: nearby there may be none.
         aside = q + 0.1 * np.where(q > self.box.middle, -self.box.size, self.box.size)

@@ -7,6 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.inputs import SLOTS, lowered
@@ -16,25 +17,37 @@ from stationary.solve.still import AbstractStill, balance_of
 # Most time for one search, in seconds of the processor.
 _MOST_SECONDS = 30.0
 
-# A force smaller than this, relative to the largest, does not close a contact.
+# A force smaller than this, relative to the largest at work, does not close a contact.
 _PUSHES = 1e-6
 
 
-def by_ipopt(still: AbstractStill, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Minimize by IPOPT; return the configuration and the rows that hold there."""
+def by_ipopt(
+    still: AbstractStill, q: np.ndarray, moves: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Minimize by IPOPT; return the configuration and the rows that hold there.
+
+    Its tolerances are numbers: coordinates are counted from the start in `moves` that count alike,
+    constraints and the energy in what these make of them.
+    """
     rows, gaps = still.balance.rows, still.balance.gaps
     solver = _solver(still.system, still.signature)
-    p = np.concatenate([[still.t], still.params, still.slots])
+    force, A = still.forces(q)[0], still.limits(q, np.arange(rows + gaps))[1]
+    sizes = np.asarray(abs(A @ sparse.diags(moves)).max(axis=1).todense()).ravel()
+    energy = float(np.max(np.abs(force) * moves, initial=0.0))
+    energy = max(energy, float(np.max(abs(still.tangent(q)) @ moves * moves, initial=0.0)))
+    scales = [x if np.isfinite(x) and x > 0 else 1.0 for x in (*sizes, energy)]
+    p = np.concatenate([[still.t], still.params, still.slots, q, moves, scales])
     low = np.zeros(rows + gaps)
     high = np.concatenate([low[:rows], np.full(gaps, np.inf)])
     try:
         with quiet():
-            made = solver(x0=q, p=p, lbg=low, ubg=high)
+            made = solver(x0=np.zeros(len(q)), p=p, lbg=low, ubg=high)
     except RuntimeError:
         return np.full_like(q, np.nan), np.arange(rows)
-    found = np.asarray(made["x"]).ravel()
-    pushes = -np.asarray(made["lam_g"]).ravel()[rows:]
-    touching = np.flatnonzero(pushes > _PUSHES * max(1e-300, np.abs(pushes).max(initial=0.0)))
+    found = q + np.asarray(made["x"]).ravel() * moves
+    # In these units the forces at the start are of order one.
+    pushes = -np.asarray(made["lam_g"]).ravel()
+    touching = np.flatnonzero(pushes[rows:] > _PUSHES * max(1.0, np.abs(pushes).max(initial=0.0)))
     return found, np.concatenate([np.arange(rows), rows + touching])
 
 
@@ -43,11 +56,13 @@ def _solver(system: System, signature: tuple) -> ca.Function:
     balance = balance_of(system)
     n, m = system.size, len(system.parameters)
     kind: Any = ca.MX
-    q = kind.sym("q", n)
-    slots = sum(SLOTS[k] for k, _ in signature)
-    p = kind.sym("p", 1 + m + slots)
-    t, values = p[0], p[1 : 1 + m]
-    u = lowered(signature, balance.graph.layout, t, q, kind.zeros(n), values, p[1 + m :])
+    slots, rows = sum(SLOTS[k] for k, _ in signature), balance.rows + balance.gaps
+    w, p = kind.sym("w", n), kind.sym("p", 1 + m + slots + 2 * n + rows + 1)
+    t, values, given, start, moves, sizes, unit = ca.vertsplit(
+        p, np.cumsum([0, 1, m, slots, n, n, rows, 1]).tolist()
+    )
+    q = start + w * moves
+    u = lowered(signature, balance.graph.layout, t, q, kind.zeros(n), values, given)
     _, energy = balance.forces(t, q, u, values)
     limits, _ = balance.limits(t, q, u, values)
     options = {
@@ -55,9 +70,10 @@ def _solver(system: System, signature: tuple) -> ca.Function:
         "ipopt.sb": "yes",
         "print_time": False,
         "ipopt.tol": 1e-10,
+        "ipopt.mu_init": 1e-4,
         "ipopt.max_iter": 500,
         "ipopt.max_cpu_time": _MOST_SECONDS,
         "show_eval_warnings": False,
     }
-    problem = {"x": q, "p": p, "f": energy, "g": limits}
+    problem = {"x": w, "p": p, "f": energy / unit, "g": limits / sizes}
     return ca.nlpsol("rest", "ipopt", problem, options)

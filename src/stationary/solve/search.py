@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of
@@ -92,7 +93,7 @@ class Search(AbstractStill):
         rough = self.kind == "minimum" and self.stated and len(q) <= _IPOPT_UP_TO
         lost = rough and status not in (Ending.BALANCED, Ending.SADDLE, Ending.UNBOUNDED)
         if lost and self._possible(q, found):
-            again, _ = by_ipopt(self, q)
+            again, _ = by_ipopt(self, q, self.metric)
             if self._near(q, again):
                 other = self._settled(again, active)
                 if other[2] is Ending.BALANCED:
@@ -233,7 +234,7 @@ class Search(AbstractStill):
         gaps = self.levels(q)[rows:]
         active = np.concatenate([np.arange(rows), rows + np.flatnonzero(gaps <= 0)])
         if self.kind == "minimum" and self.stated:
-            found, touching = by_ipopt(self, q)
+            found, touching = by_ipopt(self, q, self.metric)
             if self._near(q, found):
                 q, active = found, touching
         tried: set[tuple[int, ...]] = set()
@@ -260,15 +261,24 @@ class Search(AbstractStill):
         if not np.all(np.isfinite(q)):
             return None
         gaps, B = self.limits(q, rows + np.arange(self.balance.gaps))
-        pushes, size = lam[rows:], self.small(q, B)
+        size = self.small(q, B)
         through = [k for k in np.flatnonzero(gaps < -size) if rows + k not in active]
         if through:
             worst = min(through, key=lambda k: gaps[k] / max(size[k], 1e-300))
             return np.sort(np.append(active, rows + worst))
-        scale = max(np.abs(lam).max(initial=0.0), np.abs(self.forces(q)[0]).max(), 1e-300)
-        if status is Ending.BALANCED and len(pushes) and pushes.min() < -1e-9 * scale:
-            return np.delete(active, rows + int(np.argmin(pushes)))
-        return None
+        pulls = self.pulling(q, lam, active) if status is Ending.BALANCED else None
+        return None if pulls is None else np.delete(active, rows + pulls)
+
+    def pulling(self, q: np.ndarray, lam: np.ndarray, active: np.ndarray) -> int | None:
+        """Return which of the contacts that touch pulls most, if one does."""
+        rows = self.balance.rows
+        if len(active) == rows:
+            return None
+        # As energies, since multipliers have units of their own.
+        held = abs(self.limits(q, active)[1] @ sparse.diags(self.metric))
+        work = lam * np.asarray(held.max(axis=1).todense()).ravel()
+        scale = max(np.abs(work).max(), np.max(np.abs(self.forces(q)[0]) * self.metric))
+        return int(np.argmin(work[rows:])) if work[rows:].min() < -1e-9 * scale else None
 
     # -- Newton's method --------------------------------------------------------------------------
 
@@ -418,7 +428,8 @@ class Search(AbstractStill):
     def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.metric is None:
             self.prepare(q)
-        return q, q + 0.1 * self.metric * np.random.default_rng(1).standard_normal(len(q))
+        moves: Any = self.metric
+        return q, q + 0.1 * moves * np.random.default_rng(1).standard_normal(len(q))
 
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""

@@ -138,16 +138,17 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
             else f"Found {_few(rest)} without stiffness, and less energy beside it.",
             'Start elsewhere, or take kind="any" to accept it.',
         )
-    missed, share = _violations(search, rest.q)
-    nearest, settled = search.nearest(rest.q) if share > 1e-6 else (rest.q, False)
+    missed, shares = _violations(search, rest.q)
+    nearest, settled = search.nearest(rest.q) if shares.max(initial=0.0) > 1e-6 else (rest.q, False)
     if (settled or rest.status.message == Ending.OFF.value) and rest.status != "unbounded":
-        least, share = _violations(search, nearest)
-        missed = least if share > 1e-6 else missed
-        worst = np.argsort(-np.abs(missed), kind="stable")[:4]
+        least, beside = _violations(search, nearest)
+        missed, shares = (least, beside) if beside.max(initial=0.0) > 1e-6 else (missed, shares)
+        # Beside what each could be: rows have units of their own.
+        worst = np.argsort(-shares, kind="stable")[:4]
         named = "; ".join(
             f"'{search.row_name(int(i))}' has {'R' if i < rows else 'gap'} = {missed[i]:.3g}"
             for i in worst
-            if abs(missed[i]) > 1e-3 * np.abs(missed).max()
+            if shares[i] > 0.1 * shares.max()
         )
         kinds = ["constraints"] * bool(rows) + ["contacts"] * bool(search.balance.gaps)
         expected = ["zero"] * bool(rows) + ["gap ≥ 0"] * bool(search.balance.gaps)
@@ -168,7 +169,7 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
     found = [f"{rest.status.message[0].upper()}{rest.status.message[1:]}"]
     if np.isfinite(rest.residual["force"]):
         found.append(f"the largest unbalanced force is {rest.residual['force']:.3g}")
-    if share > 1e-6:
+    if shares.max(initial=0.0) > 1e-6:
         found.append(f"the largest violation is {np.abs(missed).max():.3g}")
     return say(
         f"statics stopped after {rest.steps} Newton steps.",
@@ -179,14 +180,14 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
     )
 
 
-def _violations(search: Search, q: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return what is violated, and how much that is beside what it could be."""
+def _violations(search: Search, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is violated, and how much that is beside what it could be, row by row."""
     A = search.limits(q, np.arange(search.balance.rows + search.balance.gaps))[1]
     missed, small = search.violations(q), search.small(q, A, 1.0)
     # Beside the rounding of zero alone, anything is without bound.
     with np.errstate(over="ignore"):
         shares = np.divide(np.abs(missed), small, out=np.zeros_like(missed), where=small > 0)
-    return missed, float(np.max(shares, initial=0.0))
+    return missed, shares
 
 
 def _few(rest: Equilibrium) -> str:

@@ -185,8 +185,12 @@ class AbstractStill:
             q = self.moved(q, move)
             if np.abs(move).max(initial=0.0) <= 1e-14 * np.abs(q).max(initial=1e-300):
                 return q
-        good = np.abs(self.levels(q)[active]).max() <= 1e-10 * max(1.0, np.abs(q).max())
-        return q if good else None
+        c, A = self.limits(q, active)
+        return q if np.all(np.abs(c) <= self.small(q, A, 1e-10)) else None
+
+    def small(self, q: np.ndarray, A: Any, rtol: float = 1e-9, digits: float = 64) -> np.ndarray:
+        """Return below which value constraints or gaps with these gradients count as zero."""
+        raise NotImplementedError
 
     def violations(self, q: np.ndarray) -> np.ndarray:
         """Return R of the constraints, and gaps of contacts that are passed through."""
@@ -196,13 +200,19 @@ class AbstractStill:
     def nearest(self, q: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return where constraints and contacts are violated least, and whether that is settled.
 
-        What is violated there contradicts the rest: gradients, weighted by it, add to nothing.
+        What is violated there contradicts the rest: gradients, weighted by it, add to nothing. Rows
+        count by their gradients, for each has a unit of its own.
         """
         damping, steepest = 1e-3, 0.0
-        missed = self.violations(q)
+        every = np.arange(self.balance.rows + self.balance.gaps)
+        sizes = np.asarray(abs(self.limits(q, every)[1]).max(axis=1).todense()).ravel()
+        usual = np.median(sizes[sizes > 0]) if np.any(sizes > 0) else 1.0
+        weights = 1 / np.where(sizes > 0, sizes, usual)
+        missed = weights * self.violations(q)
         for _ in range(100):
             violated = np.flatnonzero(missed)
             r, A = self.limits(q, violated)
+            r, A = weights[violated] * r, sparse.diags(weights[violated]) @ A
             slope = A.T @ r
             size = float(abs(A).max()) ** 2 if A.nnz else 1.0
             steepest = max(steepest, np.sqrt(size))
@@ -214,7 +224,7 @@ class AbstractStill:
             K = Saddle(damping * size * sparse.eye(len(q), format="csc"), A, corner=1.0)
             move, _ = K.solve(np.zeros(len(q)), -r)
             there = self.moved(q, move)
-            trial = self.violations(there)
+            trial = weights * self.violations(there)
             share = np.linalg.norm(trial) / np.linalg.norm(missed)
             if share < 1:
                 q, missed, damping = there, trial, damping / (30 if share > 0.9 else 4)

@@ -107,6 +107,12 @@ class Swarm:
         w[:, n:] = np.einsum("kij,kj->ki", pinv(-J[:, :n, n:]), F[:, :n])
         return w
 
+    def least(self, w: np.ndarray) -> np.ndarray:
+        """Return places with multipliers that have not run away along those that balance alone."""
+        made, n = self.held(w), self.n
+        before, after = (np.abs(x[:, n:]).max(axis=1, initial=0.0) for x in (w, made))
+        return np.where((after < 0.5 * before)[:, None], made, w)
+
     def is_zero(self, w: np.ndarray, rtol: float = 1e-8) -> np.ndarray:
         """Tell where the equations hold: beside what they change by over the box."""
         F, J = self.values(w)
