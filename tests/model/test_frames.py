@@ -225,3 +225,9 @@ def test_bad_orientations_at_the_start_are_told_in_three_parts(start, words):
         st.simulate(body, span=(0, 1), start=start)
     assert words in str(error.value)
     assert len(str(error.value).splitlines()) == 3
+
+
+def test_a_coordinate_is_no_entry_of_a_rotation_of_its_name():
+    frame = st.Frame().move((st.coordinates("R_x"), 0, 0)).turn(R)
+    with pytest.raises(st.StatementError, match="'R_x' names two things"):
+        st.body(1, inertia=(1, 1, 1), frame=frame)

@@ -17,6 +17,7 @@ from stationary.io import continuum as continua
 from stationary.io.names import Names, coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.results import is_result_file, load_result
+from stationary.io.robots import is_robot, load_robot
 from stationary.io.source import TYPED, FileError, Source
 from stationary.io.start import start as start_of
 from stationary.io.toml import LARGEST_FILE, Document, Place, read
@@ -214,8 +215,8 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def load(path: Any) -> Any:
-    """Read a model file, or a result that `save` has written.
+def load(path: Any, *, floating: bool = False) -> Any:
+    """Read a model file, a robot, or a result that `save` has written.
 
     Expressions are read by a grammar of their own; nothing in the file is evaluated as a program.
 
@@ -223,7 +224,11 @@ def load(path: Any) -> Any:
     ----------
     path : str or Path
         The file; or its text, which has more than one line. A name that ends in ``.nc`` or
-        ``.zarr`` is a result's.
+        ``.zarr`` is a result's. One that ends in ``.urdf`` is a robot's: its joints become
+        coordinates of their names, and ``g`` is a parameter.
+    floating : bool
+        Whether the first link of a robot is free to move: a link ``base`` has the coordinates
+        ``base_x``, ``base_y``, ``base_z`` and the orientation ``base_turn``.
 
     Returns
     -------
@@ -250,6 +255,10 @@ def load(path: Any) -> Any:
     """
     if is_result_file(path):
         return load_result(path)
+    if is_robot(path):
+        system, about = load_robot(path, floating)
+        values = {p.name: p.default for p in system.parameters}
+        return Model(system, params=values, about=about)
     return _model(Reader(read(_source(path))))
 
 

@@ -239,7 +239,15 @@ def _merging(elements: list[sp.Expr], given: tuple):
                 s = s.of if isinstance(s, Velocity) else s
                 moving.setdefault(s.name, set()).add(s)
     swap: dict[sp.Basic, sp.Basic] = {}
-    for several in moving.values():
+    for name, several in moving.items():
+        if len({isinstance(c, Entry) for c in several}) > 1:
+            raise StatementError(
+                say(
+                    f"'{name}' names two things.",
+                    f"Found a coordinate and an entry of the rotation '{name[:-2]}'.",
+                    "Rename one of them.",
+                )
+            )
         listed = [c for c in several if c in given]
         one = listed[0] if listed else max(several, key=lambda c: c.after or ("", 0))
         swap |= {c: one for c in several} | {c.dot: one.dot for c in several}

@@ -90,21 +90,30 @@ def body(
     if np.ndim(inertia) == 0 and not isinstance(inertia, sp.MatrixBase):
         return _flat(mass, inertia, frame, at, gravity, name)
     tensor = _tensor(inertia)
-    centre = (0, 0, 0) if at is None else place(at, "the centre of mass of a body")
     _check_mass(mass)
-    speed = frame.carried(centre)
-    moved = mass * sp.Add(*(e**2 for e in speed)) / 2
-    omega = frame.omega
-    turned = sp.Add(
-        *(tensor[i][j] * omega[i] * omega[j] / (2 if i == j else 1)
-          for i in range(3) for j in range(i, 3))
-    )  # fmt: skip
-    height = heights(frame, centre)
-    pull = expression(gravity, "gravity")
-    axes = tuple(tuple(frame.matrix[i][k] for i in range(3)) for k in range(3))
+    centre = (0, 0, 0) if at is None else place(at, "the centre of mass of a body")
+    moving = rigid(mass, tensor, frame, centre, expression(gravity, "gravity"))
+    axes = tuple(zip(*frame.matrix))
     drawn = Part("solid", (frame.point(centre), *axes), name=name or None,
                  shape=None if shape is None else _shape(shape))  # fmt: skip
-    return System(kinetic=moved + turned, potential=mass * pull * height, parts=(drawn,))
+    return moving + System(parts=(drawn,))
+
+
+def rigid(m: sp.Expr, tensor: Any, frame: Frame, centre: Any, gravity: Any) -> System:
+    """Return the energies of a rigid body by its moments of inertia about its centre of mass."""
+    centre = tuple(map(plain, centre))
+    tensor = [[plain(e) for e in row] for row in tensor]
+    speed = frame.carried(centre)
+    moved = m * sp.Add(*(e**2 for e in speed)) / 2
+    omega = frame.omega
+    turned = sp.Add(
+        *(
+            tensor[i][j] * omega[i] * omega[j] / (2 if i == j else 1)
+            for i in range(3)
+            for j in range(i, 3)
+        )
+    )
+    return System(kinetic=moved + turned, potential=m * gravity * heights(frame, centre))
 
 
 def _flat(m: Any, inertia: Any, frame: Frame, at: Any, gravity: Any, name: str) -> System:
@@ -197,21 +206,31 @@ def _check_moments(made: list[list[sp.Expr]]) -> None:
                 "Give Ixy = Iyx, Ixz = Izx and Iyz = Izy.",
             )
         )
-    moments = np.linalg.eigvalsh((matrix + matrix.T) / 2)
-    shown = ", ".join(f"{x:.6g}" for x in moments)
-    if moments[0] < -_ROUNDED * size or size == 0:
+    wrong = impossible(matrix)
+    if wrong and ("negative" in wrong or size == 0):
         raise StatementError(
             say(
                 "the inertia of a body is not positive.",
-                f"Found principal moments {shown}.",
+                f"Found {wrong}.",
                 "Give positive ones; what has none is a particle: st.particle(m, at=…).",
             )
         )
-    if moments[0] + moments[1] < moments[2] * (1 - _ROUNDED):
+    if wrong:
         raise StatementError(
             say(
                 "no body has such moments of inertia.",
-                f"Found principal moments {shown}: the largest exceeds the sum of the others.",
+                f"Found {wrong}.",
                 "Check that they are about the centre of mass, and in kg m².",
             )
         )
+
+
+def impossible(matrix: np.ndarray) -> str:
+    """Say what is wrong with moments of inertia; nothing where a body may have them."""
+    moments, size = np.linalg.eigvalsh((matrix + matrix.T) / 2), np.abs(matrix).max()
+    shown = "principal moments " + ", ".join(f"{x:.6g}" for x in moments)
+    if moments[0] < -_ROUNDED * size or size == 0:
+        return f"{shown}, {'all zero' if size == 0 else 'of which one is negative'}"
+    if moments[0] + moments[1] < moments[2] * (1 - _ROUNDED):
+        return f"{shown}: the largest exceeds the sum of the others"
+    return ""

@@ -123,6 +123,9 @@ def turning(value: Any, what: str) -> Matrix:
                 "Give a 3 × 3 rotation matrix, a rotation of SciPy's, or an axis and an angle.",
             )
         )
+    # Sines of right angles are zero, whatever the last digit of π has made of them.
+    whole = np.round(entries)
+    entries = np.where(np.abs(entries - whole) < 4 * np.finfo(float).eps, whole, entries)
     return tuple(tuple(plain(sp.Float(x)) for x in row) for row in entries)  # pyright: ignore[reportReturnType]
 
 
