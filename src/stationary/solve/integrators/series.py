@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stationary.lower.rounding import rounding
 from stationary.solve.ode import Ode
 
 # A step may miss the differential equation by so many parts of what its terms add up to, and by so
@@ -111,9 +112,6 @@ class Series:
 
     def only_rounded(self, ode: Ode, failure: Failure) -> bool:
         """Tell whether a defect is rounding of f, as its operations make it, and is small."""
-        # Imported where it is used: the gate takes longer to load than this package.
-        from stationary.solve.gate.rounding import rounding
-
         step, bad, defect = failure.step, failure.bad, failure.defect
         if not np.all(np.isfinite(defect)):
             return False
@@ -122,7 +120,7 @@ class Series:
             size = np.abs(self.ends[:, part]).max(initial=0.0)
             if np.any(defect[part] * bad > _ROUNDING * size):
                 return False
-        made = rounding(ode.kernel.rhs, [self.t[step] + bad, y, ode.p])
+        made = rounding(ode.kernel, "rhs", [self.t[step] + bad, y, ode.p])
         return made is not None and bool(np.all(failure.beyond <= _LAST_DIGITS * made))
 
     @np.errstate(all="ignore")
