@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from stationary.result.equilibrium import Equilibrium
     from stationary.result.limits import LimitLoad, LimitSurface
     from stationary.result.modes import Modes
+    from stationary.result.pressure import Pressure, PressureBounds
     from stationary.result.slide import Slide
     from stationary.result.statespace import StateSpace
     from stationary.result.step import Step
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from stationary.solve.equilibria import equilibria
     from stationary.solve.linearize import linearize
     from stationary.solve.modes import modes
+    from stationary.solve.pressure.bounds import pressure_bounds
     from stationary.solve.sliding.balance import newton
     from stationary.solve.sliding.evolution import quasistatics
     from stationary.solve.sliding.limits import limit_load, limit_surface
@@ -124,6 +126,7 @@ LATE = {
         "stationary.result.equilibrium": "Equilibrium",
         "stationary.result.limits": "LimitLoad LimitSurface",
         "stationary.result.modes": "Modes",
+        "stationary.result.pressure": "Pressure PressureBounds",
         "stationary.result.slide": "Slide",
         "stationary.result.statespace": "StateSpace",
         "stationary.result.step": "Step",
@@ -131,6 +134,7 @@ LATE = {
         "stationary.solve.continuation": "continuation",
         "stationary.solve.equilibria": "equilibria",
         "stationary.solve.modes": "modes",
+        "stationary.solve.pressure.bounds": "pressure_bounds",
         "stationary.solve.sliding.balance": "newton",
         "stationary.solve.sliding.evolution": "quasistatics",
         "stationary.solve.sliding.limits": "limit_load limit_surface",
@@ -192,6 +196,8 @@ __all__ = [
     "Pfaffian",
     "Piecewise",
     "Position",
+    "Pressure",
+    "PressureBounds",
     "Projection",
     "Pusher",
     "RK4",
@@ -259,6 +265,7 @@ __all__ = [
     "pi",
     "positions",
     "potential_of",
+    "pressure_bounds",
     "quasistatic_error",
     "quasistatics",
     "rate",

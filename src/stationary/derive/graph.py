@@ -31,6 +31,18 @@ class Graph:
 
     system: System
 
+    def __post_init__(self):
+        for part in self.system.parts:
+            if part.support is not None:
+                raise DerivationError(
+                    say(
+                        f"the pressure under '{part.name}' is left open: friction is not known.",
+                        "Found weight= and no weights or pressure.",
+                        "Ask st.pressure_bounds what all pressures have in common, or state "
+                        "weights=, limit= or pressure=.",
+                    )
+                )
+
     @cached_property
     def layout(self) -> Layout:
         """Where every name stands in q, p and u."""

@@ -31,8 +31,8 @@ _ROOMS = (
     "model.arrays", "model.continuum", "model.each", "model.fields", "model.interpolation",
     "model.drawing", "model.slider", "model.symbols", "model.system", "model.terms", "lower.inputs",
     "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
-    "result.motion", "result.multipliers", "result.slide", "result.statespace", "result.step",
-    "result.touched", "solve.consistent", "solve.equilibria",
+    "result.motion", "result.multipliers", "result.pressure", "result.slide",
+    "result.statespace", "result.step", "result.touched", "solve.consistent", "solve.equilibria",
 )  # fmt: skip
 
 _CONSTANTS = {

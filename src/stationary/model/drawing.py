@@ -27,6 +27,32 @@ _COUNTS = {None: "", 2: "two", 4: "four"}
 
 
 @dataclass(frozen=True)
+class Support:
+    """Where a rigid part may press on its table, when nobody knows how it does.
+
+    Attributes
+    ----------
+    kind : str
+        "outline", "disc" or "points".
+    points : tuple of pairs
+        Corners of the outline, or feet, in the frame of the part.
+    radius : float
+        Of a disc.
+    weight : float
+        Friction limit of the whole part: coefficient times normal force.
+    centre : pair of float, or None
+        Where the pressure has its resultant, in the frame of the part; None where that is not
+        known either.
+    """
+
+    kind: str
+    points: tuple[tuple[float, float], ...]
+    radius: float
+    weight: float
+    centre: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
 class Part:
     """What a picture shows of a system: a kind of thing, and the points that it has.
 
@@ -46,6 +72,8 @@ class Part:
     name : str, optional
     shape : Box, Cylinder, Sphere or Rod, optional
         Of a solid.
+    support : Support, optional
+        Of a slider whose pressure is left open: where it may rest.
 
     Examples
     --------
@@ -65,6 +93,7 @@ class Part:
     angle: Any = None
     name: str | None = None
     shape: Any = None
+    support: Support | None = None
 
     def __post_init__(self):
         if self.kind not in DRAWN:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from scipy.optimize import nnls
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import coordinates
-from stationary.model.drawing import Part
+from stationary.model.drawing import Part, Support
 from stationary.model.each import each
+from stationary.model.polygon import area, corners_of, polygon, triangles
 from stationary.model.symbols import Coordinate
 from stationary.model.system import System
 from stationary.model.terms import Contact, Friction, expression, vector
@@ -117,6 +119,8 @@ def slider(
     radius: float | None = None,
     limit: Any = None,
     pressure: Callable[[np.ndarray, np.ndarray], Any] | None = None,
+    weight: Any = None,
+    centre: Any = None,
     count: int = 1000,
     pusher: Pusher | None = None,
     at: tuple[Coordinate, Coordinate, Coordinate] | None = None,
@@ -141,6 +145,12 @@ def slider(
         Friction limit of the whole outline or disc; 1 if left out.
     pressure : callable, optional
         Pressure over x and y, up to a factor; even if left out.
+    weight : float
+        Leaves the pressure open: the friction limit of the whole part, however it rests within
+        its outline or on its points. Such a part answers `pressure_bounds` and `fit_pressure`.
+    centre : tuple of two numbers, optional
+        Where the open pressure has its resultant: below the centre of mass. In the part's own
+        frame.
     count : int
         About how many points an outline or a disc is sampled by.
     pusher : Pusher, optional
@@ -177,6 +187,9 @@ def slider(
                 "Give exactly one of points=, outline= and radius=.",
             )
         )
+    if weight is not None or centre is not None:
+        known = {"weights": weights, "limit": limit, "pressure": pressure}
+        return _open(_support(points, outline, radius, weight, centre, known), pusher, at, name)
     rests = "points" if points is not None else "an area"
     unused = {"limit": limit, "pressure": pressure} if points is not None else {"weights": weights}
     for word, value in unused.items():
@@ -189,13 +202,7 @@ def slider(
                 )
             )
     if pusher is not None and not isinstance(pusher, Pusher):
-        raise StatementError(
-            say(
-                "the pusher of a slider is not one.",
-                f"Found {type(pusher).__name__}: {str(pusher)[:60]}.",
-                "Pass st.Pusher(point=…, edge=…), or add constraints and contacts as a system.",
-            )
-        )
+        raise _no_pusher(pusher)
     if points is not None:
         P, w, units = _points(points, weights)
         border = None
@@ -234,6 +241,100 @@ def slider(
         seen = (part, Part("particle", (where,), None, pusher.name))
     return System(
         friction=[support], contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen
+    )
+
+
+def _open(support: Support, pusher: Pusher | None, at: Any, name: str) -> System:
+    """State a part whose pressure is left open: what pushes it, and where it may rest."""
+    x, y, phi = coordinates("x y phi") if at is None else _place(at)
+    c, s = sp.cos(phi), sp.sin(phi)
+    shown = np.array(support.points) if support.points else _border(None, support.radius)
+    drawn = tuple((x + c * a - s * b, y + s * a + c * b) for a, b in shown[:: len(shown) // 64 + 1])
+    kind = "points" if support.kind == "points" else "outline"
+    seen: tuple[Part, ...] = (Part(kind, drawn, phi, name, support=support),)
+    contacts = []
+    if pusher is not None:
+        if not isinstance(pusher, Pusher):
+            raise _no_pusher(pusher)
+        contacts = [pusher.contact(x, y, phi)]
+        middle = support.centre or np.mean(shown, axis=0)
+        _require_side(pusher, np.asarray(middle), float(np.abs(shown).max()))
+        where = _plane(pusher.point, "the point of a pusher", "point=(0.1, st.t)")
+        seen = (*seen, Part("particle", (where,), None, pusher.name))
+    return System(contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen)
+
+
+def _support(
+    points: Any, outline: Any, radius: Any, weight: Any, centre: Any, known: dict
+) -> Support:
+    """Take where a part may rest when its pressure is left open."""
+    for word, value in known.items():
+        if value is not None:
+            raise StatementError(
+                say(
+                    f"{word}= does not belong to a slider whose pressure is left open.",
+                    f"Found weight= or centre= and {word}={str(value)[:40]}.",
+                    "Leave out weight= and centre=, or state nothing else about the pressure.",
+                )
+            )
+    total = _number(1.0 if weight is None else weight)
+    if not 0 < total < np.inf:
+        raise StatementError(
+            say(
+                "the weight of a slider is not positive.",
+                f"Found weight={str(weight)[:40]}.",
+                "Give its friction limit as a number: coefficient times normal force.",
+            )
+        )
+    if radius is not None:
+        _require_radius(radius)
+        kind, corners = "disc", np.zeros((0, 2))
+    elif points is not None:
+        corners, _, _ = _points(points, 1.0)
+        kind = "points"
+    else:
+        kind, corners = "outline", polygon(outline)
+    middle = None
+    if centre is not None:
+        middle = _numbers(centre, (2,), "the centre of a slider", "centre=(0, 0)")
+        _require_inside(kind, corners, radius, middle)
+    return Support(
+        kind, tuple((float(a), float(b)) for a, b in corners), float(radius or 0.0), total,
+        None if middle is None else (float(middle[0]), float(middle[1])),
+    )  # fmt: skip
+
+
+def _require_inside(kind: str, corners: np.ndarray, radius: Any, centre: np.ndarray) -> None:
+    """Refuse a centre that no pressure can have: it would need the table to pull."""
+    if kind == "disc":
+        off = float(np.hypot(*centre)) - float(radius)
+        size = float(radius)
+    else:
+        size = float(np.ptp(corners, axis=0).max()) or 1.0
+        # The nearest mixture of corners: the convex hull is all that the table can do.
+        A = np.vstack([((corners - centre) / size).T, 1e3 * np.ones(len(corners))])
+        _, off = nnls(A, np.array([0.0, 0.0, 1e3]))
+        off *= size
+    if off > 1e-9 * size:
+        what = {"disc": "disc", "points": "points", "outline": "outline"}[kind]
+        raise StatementError(
+            say(
+                f"the centre of a slider is outside its {what}.",
+                f"Found ({centre[0]:g}, {centre[1]:g}), {off:.3g} away: no pressure has its "
+                "resultant there, the part would tip over.",
+                f"Give the point below its centre of mass, within the {what}, in the part's own "
+                "frame.",
+            )
+        )
+
+
+def _no_pusher(pusher: Any) -> StatementError:
+    return StatementError(
+        say(
+            "the pusher of a slider is not one.",
+            f"Found {type(pusher).__name__}: {str(pusher)[:60]}.",
+            "Pass st.Pusher(point=…, edge=…), or add constraints and contacts as a system.",
+        )
     )
 
 
@@ -406,22 +507,22 @@ def _require_weights(w: np.ndarray, positive: bool = True) -> None:
         )
 
 
-def _corners(outline: Any) -> np.ndarray:
-    """Return the corners of an outline, none of them twice in a row: it closes by itself."""
-    try:
-        corners = np.asarray(outline, dtype=float)
-    except (TypeError, ValueError):
-        return np.zeros((0, 2))
-    if corners.ndim != 2 or not np.all(np.isfinite(corners)):
-        return np.zeros((0, 2))
-    return corners[np.any(corners != np.roll(corners, -1, axis=0), axis=1)]
-
-
 def _border(outline: Any, radius: float | None) -> np.ndarray:
     if radius is None:
-        return _corners(outline)
+        return corners_of(outline)
     angle = np.linspace(0, 2 * np.pi, 49)[:-1]
     return float(radius) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _require_radius(radius: Any) -> None:
+    if not 0 < _number(radius) < np.inf:
+        raise StatementError(
+            say(
+                "the radius of a slider is not positive.",
+                f"Found {radius}.",
+                "Give the radius of the disc that rests on the table.",
+            )
+        )
 
 
 def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -431,43 +532,15 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
             say("a slider needs a support point.", f"Found count={count}.", "Give one or more.")
         )
     if radius is not None:
-        if not 0 < _number(radius) < np.inf:
-            raise StatementError(
-                say(
-                    "the radius of a slider is not positive.",
-                    f"Found {radius}.",
-                    "Give the radius of the disc that rests on the table.",
-                )
-            )
+        _require_radius(radius)
         return _disc(float(radius), int(count))
-    corners = _corners(outline)
-    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-        raise StatementError(
-            say(
-                "the outline of a slider is not a polygon.",
-                f"Found {str(outline)[:60]}.",
-                "Give three or more corners (x, y).",
-            )
-        )
-    if _crosses(corners):
-        raise StatementError(
-            say(
-                "the outline of a slider crosses itself.",
-                f"Found {str(outline)[:60]}.",
-                "Give corners in order around it.",
-            )
-        )
-    triangles = _triangles(corners)
-    areas = np.array([abs(_area(t)) for t in triangles])
-    if areas.sum() <= 0:
-        raise StatementError(
-            say("the outline of a slider has no area.", f"Found {str(outline)[:60]}.",
-                "Give corners in order around it.")
-        )  # fmt: skip
+    corners = polygon(outline)
+    cut = triangles(corners)
+    areas = np.array([abs(area(t)) for t in cut])
     P, w, count = [], [], int(count)
-    for corner, area in zip(triangles, areas):
+    for corner, size in zip(cut, areas):
         # Each triangle is cut into k² alike, of the same area all over the polygon.
-        k = max(1, round(np.sqrt(count * area / areas.sum())))
+        k = max(1, round(np.sqrt(count * size / areas.sum())))
         centres = [
             ((3 * i + 1 + up) / (3 * k), (3 * j + 1 + up) / (3 * k))
             for up in (0, 1) for i in range(k) for j in range(k - i - up)
@@ -476,7 +549,7 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
         P.append(
             corner[0] + ab[:, :1] * (corner[1] - corner[0]) + ab[:, 1:] * (corner[2] - corner[0])
         )
-        w.append(np.full(len(ab), area / len(ab)))
+        w.append(np.full(len(ab), size / len(ab)))
     return np.concatenate(P), np.concatenate(w)
 
 
@@ -495,48 +568,3 @@ def _disc(radius: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         P.append(np.stack([middle * np.cos(angle), middle * np.sin(angle)], axis=1))
         w.append(np.full(number, np.pi * (outer**2 - inner**2) / number))
     return np.concatenate(P), np.concatenate(w)
-
-
-def _area(corners: np.ndarray) -> float:
-    x, y = corners.T
-    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
-
-
-def _triangles(corners: np.ndarray) -> list[np.ndarray]:
-    """Cut a simple polygon into triangles, an ear at a time."""
-    left = list(corners if _area(corners) > 0 else corners[::-1])
-    found = []
-    while len(left) > 3:
-        for i in range(len(left)):
-            a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
-            ear = np.array([a, b, c])
-            if _area(ear) <= 0:
-                continue
-            others = [p for p in left if not any(p is q for q in (a, b, c))]
-            if not any(_inside(p, ear) for p in others):
-                found.append(ear)
-                del left[i]
-                break
-        else:
-            # Only corners on one line are left: they bound no area.
-            return found
-    return [*found, np.array(left)]
-
-
-def _crosses(corners: np.ndarray) -> bool:
-    """Tell whether two edges that are no neighbours cross."""
-    ends = np.roll(corners, -1, axis=0)
-
-    def side(i: np.ndarray, p: np.ndarray) -> np.ndarray:
-        way, ahead = (ends - corners)[i], p - corners[i]
-        return np.sign(way[:, 0] * ahead[:, 1] - way[:, 1] * ahead[:, 0])
-
-    i, j = np.triu_indices(len(corners), 2)
-    apart = side(i, corners[j]) * side(i, ends[j]), side(j, corners[i]) * side(j, ends[i])
-    return bool(np.any((apart[0] < 0) & (apart[1] < 0)))
-
-
-def _inside(p: np.ndarray, corners: np.ndarray) -> bool:
-    edges = np.roll(corners, -1, axis=0) - corners
-    ahead = p - corners
-    return bool(np.all(edges[:, 0] * ahead[:, 1] - edges[:, 1] * ahead[:, 0] >= 0))

@@ -1,0 +1,168 @@
+"""What is known about a part whose pressure is not: bounds, with who attains them and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stationary.model.system import System
+from stationary.result.status import Status
+from stationary.result.views import AbstractShown, show
+
+
+@dataclass(frozen=True, eq=False)
+class Pressure:
+    """A pressure of a few atoms: ``points, weights = pressure``.
+
+    ``st.slider(points=p.points, weights=p.weights)`` is a part that rests on the table like that.
+
+    Attributes
+    ----------
+    points : ndarray, shape (count, 2)
+        In the frame of the part.
+    weights : ndarray
+        Friction limit of each point; together the weight of the part.
+
+    Examples
+    --------
+    >>> dipod = st.Pressure(points=[(0, -1), (0, 1)], weights=[0.5, 0.5])
+    >>> points, weights = dipod
+    >>> st.slider(points=points, weights=weights).size
+    3
+    """
+
+    points: np.ndarray
+    weights: np.ndarray
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.points, self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Why a bound holds: f(x) = λ₀ + λ·x + w(x)·v̂(x) is nowhere negative on the support.
+
+    v̂(x) is the direction in which x moves, w a rigid motion on which the finger does no work. The
+    mean of f over a pressure is λ₀ + λ·centre + its unbalanced force along w; at the atoms of the
+    pressure that attains the bound f is zero. Lengths are in sizes of the part, from its centre.
+
+    Attributes
+    ----------
+    affine : ndarray
+        λ₀, λx, λy.
+    witness : ndarray
+        w as (wx, wy, ω) at the centre.
+    lowest : float
+        The least value of f on the support, relative to its multipliers: zero up to rounding.
+    residual : float
+        What is left over of the conditions of an extreme.
+    mode : str
+        What the finger does: "holds", "sticks", "slides forward" or "slides back".
+    """
+
+    affine: np.ndarray
+    witness: np.ndarray
+    lowest: float
+    residual: float
+    mode: str
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The duals of both ends, and Mason's vote on the sense of turning.
+
+    Attributes
+    ----------
+    low, high : Dual
+    votes : dict
+        On which side of the centre each ray passes: +1 turns the part counterclockwise.
+    turns : str
+        "counterclockwise", "clockwise", "not at all" or "either way".
+    text : str
+    """
+
+    low: Dual | None
+    high: Dual | None
+    votes: dict[str, float]
+    turns: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PressureBounds(AbstractShown):
+    """What a part does under every pressure that it may have.
+
+    Attributes
+    ----------
+    of : str
+        What is bounded.
+    low, high : float
+        The whole interval; of a centre of rotation the smallest and largest distance from the
+        centre of the part.
+    pressures : tuple of Pressure
+        Those that attain the lower and the upper end.
+    motions : ndarray, shape (2, 3)
+        Velocities (ẋ, ẏ, φ̇) at both ends.
+    locus : ndarray, shape (count, 2)
+        Where the centre of rotation can be, as a polygon in the frame of the table; empty unless
+        it was asked for.
+    proof : Proof
+        The dual of each end, and which way the part turns.
+    status : Status
+        "exact", or "conservative" where the ends are not attained.
+
+    Examples
+    --------
+    A disc that a finger pushes at half its radius turns, however it rests, about a point at most
+    two radii from its centre (a²/c, the tip line of Peshkin and Sanderson):
+
+    >>> finger = st.Pusher(point=(0.5, st.t - 1), edge=((-1, -1), (1, -1)))
+    >>> disc = st.slider(radius=1.0, weight=1.0, centre=(0, 0), pusher=finger)
+    >>> bounds = st.pressure_bounds(disc, of=disc.coordinates[2].dot)
+    >>> round(bounds.low, 10), round(bounds.high, 10), bounds.proof.turns
+    (0.4, 3.3333333333, 'counterclockwise')
+    """
+
+    system: System
+    of: str
+    low: float
+    high: float
+    pressures: tuple[Pressure, ...]
+    motions: np.ndarray
+    proof: Proof
+    status: Status
+    at: np.ndarray
+    outline: np.ndarray
+    centre: np.ndarray
+    locus: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+
+    def plot(self):
+        """Draw the part, the pressures that attain the ends, and where it can turn about.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("pressure bounds", "plot")(self)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Bounds of {self.of} of {self.system.name or 'a part'}: "
+            f"{self.low:.8g} … {self.high:.8g}",
+            f"  status       {self.status}: {self.status.message}",
+            f"  turns        {self.proof.turns}",
+        ]
+        if len(self.locus):
+            lines.append(f"  locus        a polygon of {len(self.locus)} corners")
+        for name, dual in (("low", self.proof.low), ("high", self.proof.high)):
+            if dual is not None:
+                lines.append(
+                    f"  {name:12s} finger {dual.mode}; dual ≥ {dual.lowest:.1e}, "
+                    f"conditions {dual.residual:.1e}"
+                )
+        return "\n".join(lines)

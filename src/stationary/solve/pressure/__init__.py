@@ -1,0 +1,1 @@
+"""Parts whose pressure on the table is not known: what they can do, and what pushes tell."""

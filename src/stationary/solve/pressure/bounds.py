@@ -1,0 +1,220 @@
+"""What a part does under every pressure that it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import NoMotion, StatementError, say
+from stationary.model.system import System
+from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
+from stationary.result.status import Status
+from stationary.solve.pressure.envelope import Pressures
+from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.locus import locus_of
+from stationary.solve.pressure.over_time import advance_of
+from stationary.solve.pressure.polish import Summit
+from stationary.solve.pressure.power import greatest_power, least_power, power_of
+from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.region import Mode, spread
+from stationary.solve.pressure.vote import verdict, votes_of
+
+_WORDS = {
+    "power": "power", "centre": "centre", "center": "centre", "the centre of rotation": "centre",
+    "centre of rotation": "centre", "center of rotation": "centre", "advance": "advance",
+}  # fmt: skip
+
+
+def pressure_bounds(
+    part: System,
+    *,
+    of: Any,
+    at: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    t: float = 0.0,
+    count: int = 200,
+) -> PressureBounds:
+    """Bound what a pushed part does, over all pressures with which it may rest on its table.
+
+    Nobody knows how a part presses on the table; known are its outline and the point below its
+    centre of mass. For a given motion the forces of friction are linear in the pressure, so which
+    motions are possible is a matter of linear programs, and the ends of the interval come with
+    pressures that attain them and with duals that prove them.
+
+    Parameters
+    ----------
+    part : System
+        A slider whose pressure is left open, with its pusher or constraints:
+        ``st.slider(outline=…, weight=…, centre=(x, y), pusher=…)``.
+    of : expression or str
+        A velocity or a linear expression of velocities, ``"power"`` (a smooth finger or
+        constraints), ``"centre"`` (the centre of rotation: the locus), or ``"advance"`` (the
+        distance that a fence advances until an edge of the outline lies at it).
+    at : dict
+        The configuration; coordinates left out are zero.
+    params : dict, optional
+    t : float
+        Time, for pushers that move with it.
+    count : int
+        Directions in which the border of a locus is looked for.
+
+    Returns
+    -------
+    PressureBounds
+
+    Examples
+    --------
+    >>> finger = st.Pusher(point=(0.02, st.t - 0.03), edge=((-0.05, -0.03), (0.05, -0.03)))
+    >>> card = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
+    >>> part = st.slider(outline=card, weight=0.2, centre=(0, 0), pusher=finger)
+    >>> x, y, phi = part.coordinates
+    >>> bounds = st.pressure_bounds(part, of=phi.dot)
+    >>> points, weights = bounds.pressures[0]  # the pressure under which it turns least
+    >>> same = st.slider(points=points, weights=weights, pusher=finger)
+    >>> abs(st.minimum_power(same)[phi.dot] - bounds.low) < 1e-9
+    True
+    """
+    scene = Scene.of(part, at, params, t)
+    word = _WORDS.get(of) if isinstance(of, str) else None
+    if isinstance(of, str) and word is None:
+        velocity = {c.name + ".dot": c.dot for c in part.coordinates}
+        if of not in velocity:
+            raise StatementError(
+                say(
+                    f"'{of}' is nothing that can be bounded.",
+                    f"Known: {', '.join(velocity)}, power, centre, advance.",
+                    "Ask of=phi.dot, for one.",
+                )
+            )
+        of = velocity[of]
+    if word == "advance":
+        return advance_of(part, scene, at, params, t, pressure_bounds)
+    if word == "power":
+        return _power(scene)
+    if word == "centre":
+        return _centre(scene, count)
+    functional, rest = scene.functional(of)
+    low, high = extremes(scene, functional)
+    ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
+    return told(scene, str(of), ends, (low, high))
+
+
+def extremes(
+    scene: Scene, functional: np.ndarray
+) -> tuple[tuple[Mode, Summit], tuple[Mode, Summit]]:
+    """Return the least and the greatest of a functional over all modes and pressures."""
+    through = _through(scene)
+    if through is not None:
+        return through, through
+    functional = functional / (np.abs(functional).max() or 1.0)
+    found: list[list[tuple[float, Mode, Summit]]] = [[], []]
+    for mode in scene.modes:
+        hunt = Extremes(Pressures(scene.rest), mode)
+        for side, sign in enumerate((-1.0, 1.0)):
+            summit = hunt.greatest(sign * functional)
+            if summit is not None:
+                found[side].append((sign * float(functional @ summit.twist), mode, summit))
+    if not found[0] or not found[1]:
+        raise NoMotion(
+            say(
+                "no pressure lets the part move.",
+                f"Found none for {', '.join(m.name for m in scene.modes)}.",
+                "Check the direction in which it is pushed, and the friction of the finger.",
+            ),
+            kind="jammed",
+        )
+    (_, a, low), (_, b, high) = (max(side, key=lambda x: x[0]) for side in found)
+    return (a, low), (b, high)
+
+
+def _through(scene: Scene) -> tuple[Mode, Summit] | None:
+    """Return the translation that every pressure allows to a push through the centre."""
+    modes = scene.modes
+    if len(modes) != 1 or modes[0].force is None or modes[0].free.shape[1] != 2:
+        return None
+    force = modes[0].force
+    if abs(force[2]) > 1e-12 * np.hypot(force[0], force[1]):
+        return None
+    way = np.array([force[0], force[1], 0.0])
+    twist = way * ((force @ modes[0].base) / (force @ way))
+    points, masses = spread(Pressures(scene.rest))
+    return modes[0], Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
+
+
+def _power(scene: Scene) -> PressureBounds:
+    (mode, *others) = scene.modes
+    if others:
+        raise StatementError(
+            say(
+                "the power of a rough finger is not bounded here.",
+                "Found friction at the contact, which takes power, too.",
+                "Ask with friction=0, or ask of=phi.dot.",
+            )
+        )
+    pressures = Pressures(scene.rest)
+    start = Extremes(pressures, mode).start
+    low, high = least_power(pressures, mode), greatest_power(pressures, mode, start)
+    unit = scene.support.weight * scene.speed
+    ends = power_of(low) * unit, power_of(high) * unit
+    return told(scene, "power", ends, ((mode, low), (mode, high)))
+
+
+def _centre(scene: Scene, count: int) -> PressureBounds:
+    """Bound where the part turns about: the locus, and how far from the centre it reaches."""
+    across = np.array([0.0, 0.0, 1.0])
+    low, high = extremes(scene, across)
+    border = locus_of(scene, count, (low, high))
+    far = np.hypot(border[:, 0], border[:, 1])
+    ends = float(far.min()) * scene.size, float(far.max()) * scene.size
+    inside = _around(border)
+    made = told(scene, "the centre of rotation", (0.0 if inside else ends[0], ends[1]), (low, high))
+    return replace(made, locus=scene.table(border))
+
+
+def _around(border: np.ndarray) -> bool:
+    """Tell whether a polygon goes around the origin."""
+    angle = np.arctan2(border[:, 1], border[:, 0])
+    turn = np.diff(np.append(angle, angle[0]))
+    return bool(abs(np.sum((turn + np.pi) % (2 * np.pi) - np.pi)) > np.pi)
+
+
+def told(
+    scene: Scene, of: str, ends: tuple[float, float],
+    found: tuple[tuple[Mode, Summit], tuple[Mode, Summit]],
+) -> PressureBounds:  # fmt: skip
+    """Put extremes into words and units."""
+    votes = votes_of(scene.modes)
+    turns = verdict(votes)
+    duals = [
+        Dual(s.affine, s.witness, float(s.lowest), float(s.residual), mode.name)
+        for mode, s in found
+    ]
+    listed = ", ".join(f"{name} {lever:+.3g}" for name, lever in votes.items())
+    text = (
+        f"Both ends: f(x) = λ₀ + λ·x + w(x)·v̂(x) is at least {min(d.lowest for d in duals):.1e} on "
+        "the support and zero where the pressure of the end sits: no change of the pressure goes "
+        f"further.\nThe vote ({listed}; in sizes of the part): at a translation power changes with "
+        "a rotation about the contact by the lever of the centre, for every pressure alike, and it "
+        f"is convex. It turns {turns}."
+    )
+    kept = [s.masses > 1e-12 for _, s in found]
+    pressures = tuple(
+        Pressure(scene.own(s.points[k]), s.masses[k] * scene.support.weight)
+        for (_, s), k in zip(found, kept)
+    )
+    low, high = (0.0 if abs(x) < 1e-300 else x for x in ends)
+    shown = np.array(scene.support.points)
+    if scene.support.kind == "disc":
+        angle = np.linspace(0, 2 * np.pi, 97)[:-1]
+        shown = scene.support.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return PressureBounds(
+        system=scene.system, of=of, low=float(low), high=float(high), pressures=pressures,
+        motions=np.array([scene.rates @ s.twist * scene.speed for _, s in found]),
+        proof=Proof(duals[0], duals[1], votes, turns, text),
+        status=Status("exact", "attained by the two pressures, proven by their duals"),
+        at=scene.q, outline=shown @ scene.turned.T + scene.q[:2],
+        centre=scene.arm + scene.q[:2],
+    )  # fmt: skip

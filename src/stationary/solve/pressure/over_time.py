@@ -1,0 +1,92 @@
+"""A whole push: the distance until an edge lies at a fence, and the states that can be reached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import StatementError, say
+from stationary.model.system import System
+from stationary.result.status import Status
+from stationary.solve.pressure.pushed import Scene
+
+_ANGLES = 16
+
+
+def advance_of(part: System, scene: Scene, at: Any, params: Any, t: float, ask: Any) -> Any:
+    """Bound how far a fence advances until the next edge of the outline lies at it.
+
+    The slowest and the fastest rotation at every angle between now and then, integrated over the
+    angle by Gauss and Legendre; a pressure that is slowest at one angle need not be at the next, so
+    that the bounds are safe rather than attained.
+    """
+    x, y, phi = part.coordinates
+    now = ask(part, of=phi.dot, at=at, params=params, t=t)
+    if now.proof.turns == "not at all" or now.low <= 0 <= now.high:
+        raise StatementError(
+            say(
+                "the part need not turn towards the fence.",
+                f"Found rates of turning from {now.low:.4g} to {now.high:.4g}.",
+                "Push so that all pressures turn it the same way.",
+            )
+        )
+    normal, corner, speed = _fence(scene)
+    sense = float(np.sign(now.low))
+    final = _aligned(scene, normal, corner, sense)
+    nodes, weights = np.polynomial.legendre.leggauss(_ANGLES)
+    low = high = 0.0
+    for node, weight in zip(nodes, weights):
+        angle = float(scene.q[2] + (final - scene.q[2]) * (node + 1) / 2)
+        # The corner stays where it is at the fence; only the angle counts.
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        place = scene.q[:2] + scene.turned @ corner - turn @ corner
+        found = ask(part, of=phi.dot, at={x: place[0], y: place[1], phi: angle}, params=params, t=t)
+        rates = sorted((abs(found.low), abs(found.high)))
+        step = abs(final - scene.q[2]) * weight / 2 * speed
+        low, high = low + step / rates[1], high + step / rates[0]
+    return replace(
+        now, of="advance", low=float(low), high=float(high), pressures=(),
+        status=Status("conservative", "the slowest and the fastest pressure at every angle: no "
+                      "single pressure need have them all"),
+    )  # fmt: skip
+
+
+def _fence(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the direction in which the fence pushes, the corner at it, and its speed."""
+    _, _, G, g, _, _ = scene.rows
+    if len(G) != 1:
+        raise StatementError(
+            say(
+                "there is no fence that advances.",
+                f"Found {len(G)} contacts that touch.",
+                "Push by st.Pusher(point=…, corner=…, normal=…).",
+            )
+        )
+    force = G[0]
+    normal = force[:2] / np.hypot(*force[:2])
+    lever = force[2] / np.hypot(*force[:2])
+    corners = np.array(scene.support.points) @ scene.turned.T
+    if not len(corners):
+        raise StatementError(
+            say("a disc has no edge to align.", "Found radius=.", "Give an outline.")
+        )
+    off = np.abs(corners[:, 0] * normal[1] - corners[:, 1] * normal[0] - lever)
+    k = int(np.where(off < 1e-6 * scene.size, corners @ normal, np.inf).argmin())
+    speed = float(-g[0] / np.hypot(*force[:2]))
+    return normal, np.array(scene.support.points)[k], speed
+
+
+def _aligned(scene: Scene, normal: np.ndarray, corner: np.ndarray, sense: float) -> float:
+    """Return the angle at which an edge at the corner lies along the fence."""
+    corners = np.array(scene.support.points)
+    k = int(np.hypot(*(corners - corner).T).argmin())
+    others = corners[[k - 1, (k + 1) % len(corners)]] - corner
+    best = np.inf
+    for way in others:
+        now = np.arctan2(way[1], way[0]) + scene.q[2]
+        for along in (np.arctan2(normal[0], -normal[1]), np.arctan2(-normal[0], normal[1])):
+            turn = ((along - now) * sense) % (2 * np.pi)
+            best = min(best, turn)
+    return float(scene.q[2] + sense * best)

@@ -1,0 +1,380 @@
+"""The extreme motion itself: Newton's method on the conditions that its pressure satisfies.
+
+The greatest a·v over all pressures is a small smooth problem once it is known which edges carry its
+atoms: masses, places along edges, the motion, and one multiplier for each of total mass, centre and
+balance. Those multipliers are the dual: with them
+
+    f(x) = λ0 + λ·x + W(x)·v̂(x) ≥ 0   everywhere on the support, and zero at the atoms,
+
+for the rigid motion W, proves that no small change of the pressure goes further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+
+from stationary.solve.pressure.envelope import Pressures, centre_of, field
+from stationary.solve.pressure.region import Mode
+from stationary.solve.pressure.support import Rest
+
+_STEPS = 25
+_CHANGES = 24
+
+
+@dataclass(frozen=True)
+class Summit:
+    """An extreme motion, the pressure that has it, and the dual that names both.
+
+    `lowest` is the least value of f on the support: rounding, or a pressure that goes further.
+    """
+
+    twist: np.ndarray
+    points: np.ndarray
+    masses: np.ndarray
+    affine: np.ndarray
+    witness: np.ndarray
+    lowest: float
+    residual: float
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Where a pressure sits: "edge" (free along it), "fixed" (a corner, a foot) or "still"."""
+
+    kinds: tuple[str, ...]
+    edges: np.ndarray
+    along: np.ndarray
+    angle: np.ndarray
+    masses: np.ndarray
+
+    def without(self, k: int) -> Atoms:
+        """Return the others."""
+        keep = np.arange(len(self.kinds)) != k
+        kinds = tuple(x for i, x in enumerate(self.kinds) if i != k)
+        return Atoms(kinds, self.edges[keep], self.along[keep], self.angle[keep],
+                     self.masses[keep])  # fmt: skip
+
+    def joined(self, kind: str, edge: int, along: float, angle: float) -> Atoms:
+        """Return these and one more, which bears nothing yet."""
+        return Atoms((*self.kinds, kind), np.append(self.edges, edge),
+                     np.append(self.along, along), np.append(self.angle, angle),
+                     np.append(self.masses, 0.0))  # fmt: skip
+
+
+@lru_cache(maxsize=128)
+def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> ca.Function:
+    """Return the conditions of an extreme and their derivative, for atoms of these kinds."""
+    count = len(kinds)
+    sizes = (("z", ways), ("m", count), ("s", count), ("y", 5))
+    z, m, place, y = (ca.SX.sym(n, k) for n, k in sizes)
+    base, free, force = ca.SX.sym("base", 3), ca.SX.sym("free", 3, 2), ca.SX.sym("force", 3)
+    moves = ca.SX.sym("moves", 3, ways)
+    aim, A, D = ca.SX.sym("aim", ways), ca.SX.sym("A", 2, count), ca.SX.sym("D", 2, count)
+    twist = base + ca.mtimes(moves, z)
+    total = ca.SX.zeros(5)
+    for k, kind in enumerate(kinds):
+        if kind == "still":
+            x = ca.vertcat(-twist[1], twist[0]) / twist[2]
+            e = ca.vertcat(ca.cos(place[k]), ca.sin(place[k]))
+        else:
+            along = place[k] if kind == "edge" else 0
+            if round_ and kind == "edge":
+                turn = 2 * ca.pi * along
+                x = A[:, k] + D[0, k] * ca.vertcat(ca.cos(turn), ca.sin(turn))
+            else:
+                x = A[:, k] + along * D[:, k]
+            v = ca.vertcat(twist[0] - twist[2] * x[1], twist[1] + twist[2] * x[0])
+            e = v / ca.norm_2(v)
+        column = [1, x]
+        for j in range(2):
+            w = free[:, j] - ca.dot(force, free[:, j]) / ca.dot(force, twist) * twist
+            column.append((w[0] - w[2] * x[1]) * e[0] + (w[1] + w[2] * x[0]) * e[1])
+        total += m[k] * ca.vertcat(*column)
+    total -= ca.vertcat(1, 0, 0, 0, 0)
+    loose = ca.vertcat(*(place[k] for k, kind in enumerate(kinds) if kind != "fixed"))
+    unknown = ca.vertcat(z, m, loose)
+    lagrange = ca.dot(aim, z) - ca.dot(y, total)
+    every = ca.vertcat(unknown, y)
+    residual = ca.vertcat(ca.gradient(lagrange, unknown), total)
+    given = [z, m, place, y, base, moves, free, force, aim, A, D]
+    return ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
+
+
+class Polisher:
+    """Turns a rough extreme into the extreme."""
+
+    def __init__(self, pressures: Pressures, mode: Mode, functional: np.ndarray):
+        self.pressures = pressures
+        self.mode = mode
+        self.functional = functional
+
+    def summit(self, twist: np.ndarray, atoms: Atoms, line: int = -1) -> Summit | None:
+        """Return the extreme near a motion, for a pressure near these atoms; None if there is none.
+
+        Atoms that lose their load leave, those that reach a corner stay there, and where f is
+        negative one joins. A centre of rotation that bears load stays on the support: where it
+        would leave through an edge (`line`), it goes along that edge.
+        """
+        y = np.zeros(5)
+        for _ in range(_CHANGES):
+            base, moves = self._plane(twist, line)
+            if base is None:
+                return None
+            found = self._newton(base, moves, atoms, y, twist)
+            if found is None:
+                return None
+            z, atoms, y, left, change = found
+            twist = base + moves @ z
+            if change is not None:
+                kind, k = change
+                if kind == "leaves":
+                    if atoms.kinds[k] == "still":
+                        line = -1
+                    atoms = atoms.without(k)
+                    if not len(atoms.kinds):
+                        return None
+                else:
+                    atoms = self._at_corner(atoms, k)
+                continue
+            if "still" in atoms.kinds and line < 0:
+                line = self._left(twist)
+                if line >= 0:
+                    y = y * 0
+                    continue
+            elif line >= 0 and self._left(twist, line) >= 0:
+                return None  # The motion about a corner.
+            affine, witness = y[:3], self.mode.free @ y[3:]
+            witness = self.mode.balance(witness, twist)
+            parted = self._parted(twist, witness, affine, atoms)
+            if parted is not None:
+                atoms, y = parted, y * 0
+                continue
+            lowest, where = lowest_on(self.pressures, twist, witness, affine)
+            scale = max(np.abs(y).max(), 1e-300)
+            if lowest >= -1e-8 * scale or where is None:
+                points, ways = self._places(twist, atoms)
+                return Summit(twist, points, atoms.masses, affine, witness, lowest / scale, left)
+            if where[0] == "still" and "still" in atoms.kinds:
+                return None
+            atoms = atoms.joined(*where)
+        return None
+
+    def _parted(self, twist, witness, affine, atoms: Atoms) -> Atoms | None:
+        """Put the load of an atom where f is greatest, not least, on the ends of its edge."""
+        rest = self.pressures.rest
+        edge = np.flatnonzero([kind == "edge" for kind in atoms.kinds])
+        if not len(edge) or rest.radius:
+            return None
+        _, bend = self.pressures.slopes(
+            twist, witness, -affine, atoms.edges[edge], atoms.along[edge]
+        )
+        if bend.min() >= -1e-9 * max(np.abs(witness).max(), np.abs(affine).max()):
+            return None
+        k = int(edge[bend.argmin()])
+        number, share, mass = int(atoms.edges[k]), float(atoms.along[k]), float(atoms.masses[k])
+        made = atoms.without(k).joined("fixed", number, 0.0, 0.0).joined("fixed", number, 1.0, 0.0)
+        masses = made.masses.copy()
+        masses[-2:] = (1 - share) * mass, share * mass
+        return replace(made, masses=masses)
+
+    def _plane(self, twist: np.ndarray, line: int):
+        """Return the motions of the mode, or those about points of one edge."""
+        mode = self.mode
+        if line < 0:
+            return mode.base, mode.free
+        rest = self.pressures.rest
+        (a,), (way,), _ = rest.at(np.array([line]), np.zeros(1))
+        normal = np.array([-way[1], way[0]])
+        row = np.array([normal[1], -normal[0], -(normal @ a)])
+        slope = row @ mode.free
+        if np.hypot(*slope) < 1e-12:
+            return None, None
+        base = twist - mode.free @ slope * ((row @ twist) / (slope @ slope))
+        return base, (mode.free @ np.array([-slope[1], slope[0]]) / np.hypot(*slope))[:, None]
+
+    def _left(self, twist: np.ndarray, line: int | None = None) -> int:
+        """Return the edge next to a centre of rotation that is off the support, or −1."""
+        rest, q = self.pressures.rest, centre_of(twist)
+        if q is None or rest.radius or rest.feet:
+            return -1
+        if line is not None:
+            (a,), (way,), _ = rest.at(np.array([line]), np.zeros(1))
+            share = (q - a) @ way / (way @ way)
+            return -1 if -1e-12 <= share <= 1 + 1e-12 else line
+        if rest.contains(q):
+            return -1
+        a, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
+        share = np.clip(((q - a) * way).sum(axis=1) / (way**2).sum(axis=1), 0, 1)
+        far = q - a - share[:, None] * way
+        return int(np.hypot(far[:, 0], far[:, 1]).argmin())
+
+    def _at_corner(self, atoms: Atoms, k: int) -> Atoms:
+        kinds = list(atoms.kinds)
+        kinds[k] = "fixed"
+        along = atoms.along.copy()
+        along[k] = round(min(max(along[k], 0.0), 1.0))
+        return replace(atoms, kinds=tuple(kinds), along=along)
+
+    def _geometry(self, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
+        rest = self.pressures.rest
+        A, D = np.zeros((2, len(atoms.kinds))), np.zeros((2, len(atoms.kinds)))
+        for k, kind in enumerate(atoms.kinds):
+            if kind == "still":
+                continue
+            edge, along = atoms.edges[[k]], atoms.along[[k]]
+            if kind == "fixed":
+                A[:, k] = rest.at(edge, along)[0][0]
+            elif rest.radius:
+                A[:, k], D[0, k] = rest.middle, rest.radius
+            else:
+                A[:, k], D[:, k] = rest.at(edge, np.zeros(1))[0][0], rest.at(edge, along)[1][0]
+        return A, D
+
+    def _newton(self, base, moves, atoms: Atoms, y, twist):
+        """Solve the conditions for these atoms; stop at the first that wants to change its kind."""
+        rest, mode = self.pressures.rest, self.mode
+        count = moves.shape[1]
+        function = _conditions(atoms.kinds, bool(rest.radius), count)
+        z = np.linalg.lstsq(moves, twist - base, rcond=None)[0]
+        aim, ways = self.functional @ moves, count
+        A, D = self._geometry(atoms)
+        force = mode.force if mode.force is not None else np.zeros(3)
+        m, place = (
+            atoms.masses.copy(),
+            np.where([k == "still" for k in atoms.kinds], atoms.angle, atoms.along),
+        )
+        loose = np.array([k != "fixed" for k in atoms.kinds])
+        count, known = len(m), bool(np.any(y))
+        still = np.array([k == "still" for k in atoms.kinds])
+        worst = np.inf
+        for turn in range(_STEPS):
+            F, J = function(z, m, place, y, base, moves, mode.free, force, aim, A, D)
+            F, J = np.array(F).ravel(), np.array(J)
+            if not np.all(np.isfinite(F)) or not np.all(np.isfinite(J)):
+                return None
+            if not known:
+                # Multipliers that fit the rest best.
+                rows = J[:-5, -5:]
+                y = np.linalg.lstsq(rows, -F[:-5], rcond=1e-12)[0]
+                known = True
+                continue
+            worst = float(np.abs(F).max())
+            if worst <= 1e-13 * max(1.0, np.abs(y).max()):
+                break
+            step = np.linalg.lstsq(J, -F, rcond=1e-13)[0]
+            dz, dm = step[:ways], step[ways : ways + count]
+            ds = np.zeros(count)
+            ds[loose] = step[ways + count : -5]
+            most = np.where(still, 0.5, 0.25 if not rest.radius else 0.1)
+            share = min(1.0, float(np.min(most / np.maximum(np.abs(ds), 1e-300), initial=1.0)))
+            share = min(share, 0.3 / max(np.abs(dm).max(initial=0.0), 1e-300))
+            room = 0.3 * np.abs(base + moves @ z).max()
+            share = min(share, room / max(np.abs(moves @ dz).max(), 1e-300))
+            z, m, place, y = (
+                z + share * dz,
+                m + share * dm,
+                place + share * ds,
+                y + share * step[-5:],
+            )
+            if turn >= 2 and count > 1 and m.min() < -0.02:
+                break
+            if not rest.radius:
+                out = loose & ~still & ((place < -0.02) | (place > 1.02))
+                if out.any():
+                    break
+        atoms = replace(atoms, along=np.where(still, atoms.along, place),
+                        angle=np.where(still, place, atoms.angle), masses=m)  # fmt: skip
+        if count > 1 and m.min() < -1e-12:
+            k = int(m.argmin())
+            return z, replace(atoms, masses=np.maximum(m, 0.0)), y * 0, worst, ("leaves", k)
+        if not rest.radius:
+            off = np.where(loose & ~still, np.maximum(-place, place - 1), -1.0)
+            if off.max() > 0:
+                return z, atoms, y * 0, worst, ("corner", int(off.argmax()))
+        if worst > 1e-9 * max(1.0, np.abs(y).max()):
+            return None
+        return z, atoms, y, worst, None
+
+    def _places(self, twist: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
+        points, ways = np.zeros((len(atoms.kinds), 2)), np.zeros((len(atoms.kinds), 2))
+        for k, kind in enumerate(atoms.kinds):
+            if kind == "still":
+                points[k] = centre_of(twist)
+                ways[k] = np.cos(atoms.angle[k]), np.sin(atoms.angle[k])
+            else:
+                points[k] = self.pressures.rest.at(atoms.edges[[k]], atoms.along[[k]])[0][0]
+                v = field(twist, points[k])
+                ways[k] = v / np.hypot(*v)
+        return points, ways
+
+
+def lowest_on(pressures: Pressures, twist, witness, affine):
+    """Return the least value of λ0 + λ·x + W(x)·v̂(x) on the support, and where it is taken."""
+    rest = pressures.rest
+    q = centre_of(twist)
+    edges, along = rest.grid
+    steps = rest.steps
+    if q is not None:
+        e, a, wide = rest.beside(q)
+        edges, along = np.concatenate([edges, e]), np.concatenate([along, a])
+        steps = np.concatenate([steps, wide])
+    points = rest.at(edges, along)[0]
+
+    def value(points: np.ndarray) -> np.ndarray:
+        v = field(twist, points)
+        e = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
+        return (field(witness, points) * e).sum(axis=1) + affine[0] + points @ affine[1:]
+
+    values = value(points)
+    if rest.pieces:
+        chosen = np.argsort(values)[:8]
+        edges, along = pressures.descended(
+            twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
+        )
+        values = value(rest.at(edges, along)[0])
+    k = int(values.argmin())
+    lowest, corner = float(values[k]), rest.feet or along[k] in (0.0, 1.0)
+    where = ("fixed" if corner else "edge", int(edges[k]), float(along[k]), 0.0)
+    if q is not None and rest.contains(q):
+        push = field(witness, q)
+        here = -float(np.hypot(*push)) + affine[0] + q @ affine[1:]
+        if here < lowest:
+            lowest, where = here, ("still", -1, 0.0, float(np.arctan2(-push[1], -push[0])))
+    return lowest, where
+
+
+def atoms_of(rest: Rest, points, masses, ways, still, edges, along) -> Atoms:
+    """Return the atoms of a rough pressure, those that are neighbours as one."""
+    kinds: list[str] = []
+    rows: list[list[float]] = []
+    for k in np.argsort(-masses):
+        if masses[k] < 1e-9:
+            continue
+        if still[k]:
+            angle = float(np.arctan2(ways[k][1], ways[k][0]))
+            same = [i for i, kind in enumerate(kinds) if kind == "still"]
+            if same:
+                row = rows[same[0]]
+                e = row[3] * np.array([np.cos(row[2]), np.sin(row[2])]) + masses[k] * ways[k]
+                row[2], row[3] = float(np.arctan2(e[1], e[0])), row[3] + masses[k]
+                continue
+            kinds.append("still")
+            rows.append([-1, 0.0, angle, masses[k]])
+            continue
+        close = []
+        for i, kind in enumerate(kinds):
+            if kind != "still" and not rest.feet:
+                x = rest.at(np.array([int(rows[i][0])]), np.array([rows[i][1]]))[0][0]
+                close += [i] if np.hypot(*(x - points[k])) < 0.12 else []
+        if close:
+            rows[close[0]][3] += masses[k]
+            continue
+        corner = rest.feet or (not rest.radius and along[k] in (0.0, 1.0))
+        kinds.append("fixed" if corner else "edge")
+        rows.append([edges[k], along[k], 0.0, masses[k]])
+    table = np.array(rows)
+    return Atoms(tuple(kinds), table[:, 0].astype(int), table[:, 1], table[:, 2], table[:, 3])

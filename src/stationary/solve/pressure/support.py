@@ -1,0 +1,137 @@
+"""Where a part may rest: the border of its outline, a circle, or feet, about its centre.
+
+Everything is in the frame of a *scaled* part: the origin is the centre of friction and the farthest
+point of the support is at distance one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+# Columns that a border is sampled by at first; the atoms of an answer then move along it.
+_COLUMNS = 96
+# Directions from a point to an edge beside it, evenly spread.
+_TANGENTS = np.tan(np.radians([-86, -75, -60, -45, -30, -15, 0, 15, 30, 45, 60, 75, 86]))
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The places where a scaled part can press on the table.
+
+    A pressure in the inside of an outline counts no more than one on its border and at the centre
+    of rotation: along a ray from that centre, what friction does is affine in the distance.
+    """
+
+    corners: np.ndarray  # of a polygon; two for a rod; none for a disc
+    radius: float = 0.0
+    middle: tuple[float, float] = (0.0, 0.0)
+    feet: bool = False
+
+    @cached_property
+    def pieces(self) -> int:
+        """How many edges the border has; feet have none."""
+        return 0 if self.feet else 1 if self.radius or len(self.corners) == 2 else len(self.corners)
+
+    @cached_property
+    def grid(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edge numbers and places along them at which the border is sampled."""
+        if self.feet:
+            count = len(self.corners)
+            return np.arange(count), np.zeros(count)
+        if self.radius:
+            return np.zeros(_COLUMNS, dtype=int), np.arange(_COLUMNS) / _COLUMNS
+        if len(self.corners) == 2:
+            return np.zeros(_COLUMNS // 2 + 1, dtype=int), np.linspace(0, 1, _COLUMNS // 2 + 1)
+        long = np.linalg.norm(self._ways, axis=1)
+        number = np.maximum(3, np.round(_COLUMNS * long / long.sum())).astype(int)
+        edges = np.repeat(np.arange(len(long)), number)
+        along = np.concatenate([np.arange(k) / k for k in number])
+        return edges, along
+
+    @cached_property
+    def _ways(self) -> np.ndarray:
+        return np.roll(self.corners, -1, axis=0) - self.corners
+
+    def at(self, edge: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return points of the border, and their first and second derivatives along it."""
+        if self.radius:
+            turn = 2 * np.pi * along
+            out = self.radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+            slope = 2 * np.pi * np.stack([-out[:, 1], out[:, 0]], axis=1)
+            return out + self.middle, slope, -((2 * np.pi) ** 2) * out
+        way = np.zeros((len(edge), 2)) if self.feet else self._ways[edge]
+        return self.corners[edge] + along[:, None] * way, way, np.zeros_like(way)
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The points that the border is sampled by."""
+        return self.at(*self.grid)[0]
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """How far it is from each of them to the next."""
+        if self.feet:
+            return np.ones(len(self.corners))
+        return self._spacing[self.grid[0]]
+
+    def contains(self, q: np.ndarray) -> bool:
+        """Tell whether a point can carry load: inside, on the rod, or at a foot."""
+        near = 1e-12
+        if self.radius:
+            return bool(np.hypot(*(q - self.middle)) <= self.radius * (1 + near))
+        if self.feet:
+            return bool(np.any(np.abs(self.corners - q).max(axis=1) <= near))
+        a, way = self.corners, self._ways
+        arm = q - a
+        across = way[:, 0] * arm[:, 1] - way[:, 1] * arm[:, 0]
+        square = (way**2).sum(axis=1)
+        share = (arm * way).sum(axis=1)
+        on = (np.abs(across) <= near * np.sqrt(square)) & (share >= 0) & (share <= square)
+        if np.any(on):
+            return True
+        if len(a) == 2:
+            return False
+        over = (a[:, 1] > q[1]) != (np.roll(a[:, 1], -1) > q[1])
+        return bool(np.count_nonzero(over & ((across > 0) == (way[:, 1] > 0))) % 2)
+
+    def beside(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return places on edges that pass close by a point, and how far apart they are.
+
+        Around the centre of rotation directions change within that distance, however short.
+        """
+        none = np.zeros(0, dtype=int), np.zeros(0), np.zeros(0)
+        if self.feet:
+            return none
+        if self.radius:
+            arm = q - self.middle
+            far = abs(np.hypot(*arm) - self.radius)
+            if far > self.radius * 0.2:
+                return none
+            step = max(far, 1e-15) / (2 * np.pi * self.radius)
+            along = np.arctan2(arm[1], arm[0]) / (2 * np.pi) + step * _TANGENTS
+            return np.zeros(len(along), dtype=int), along % 1.0, np.full(len(along), step)
+        way = self._ways[: self.pieces]
+        square = (way**2).sum(axis=1)
+        arm = q - self.corners[: self.pieces]
+        share = (arm * way).sum(axis=1) / square
+        far = np.abs(way[:, 0] * arm[:, 1] - way[:, 1] * arm[:, 0]) / square
+        close = np.flatnonzero((far < self._spacing) & (share > -far) & (share < 1 + far))
+        if not len(close):
+            return none
+        step = np.maximum(far[close], 1e-15)
+        along = share[close, None] + step[:, None] * _TANGENTS
+        on = (along > 0) & (along < 1)
+        wide = np.broadcast_to(step[:, None], along.shape)
+        return np.broadcast_to(close[:, None], along.shape)[on], along[on], wide[on]
+
+    @cached_property
+    def _spacing(self) -> np.ndarray:
+        """How far apart the columns of each edge are, as a share of it."""
+        return 1.5 / np.bincount(self.grid[0], minlength=self.pieces)
+
+    def moved(self, edge: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Return places along edges that stay on them."""
+        return along % 1.0 if self.radius else np.clip(along, 0.0, 1.0)

@@ -1,0 +1,44 @@
+"""Mason's vote: which way a pushed part turns, whatever its pressure.
+
+At a translation along the push every point moves alike, and power changes with a rotation about
+the contact by the lever of the centre alone: the same for every pressure. Power is convex, so its
+minimum lies on the side to which it falls. A rough finger has three rays: its velocity, if it
+sticks, and the two edges of its cone, if it slides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.pressure.region import Mode
+
+
+def votes_of(modes: list[Mode]) -> dict[str, float]:
+    """Return the side on which each ray passes the centre: the lever, in sizes of the part."""
+    found: dict[str, float] = {}
+    for mode in modes:
+        if mode.force is not None:
+            x, y, turn = mode.force
+            found["push" if mode.name == "holds" else f"edge, {mode.name}"] = float(
+                turn / np.hypot(x, y)
+            )
+        elif mode.free.shape[1] == 1:
+            # The finger carries one point with it: the ray from there along its velocity.
+            turn = mode.free[:, 0]
+            if abs(turn[2]) < 1e-14:
+                continue
+            point = np.array([-turn[1], turn[0]]) / turn[2]
+            v = mode.base[:2] + mode.base[2] * np.array([-point[1], point[0]])
+            found["velocity"] = float((point[0] * v[1] - point[1] * v[0]) / np.hypot(*v))
+    return found
+
+
+def verdict(votes: dict[str, float]) -> str:
+    """Return which way the majority turns the part."""
+    sides = [0 if abs(v) <= 1e-12 else int(np.sign(v)) for v in votes.values()]
+    total = sum(sides)
+    if not sides:
+        return "either way"
+    if total == 0:
+        return "not at all"
+    return "counterclockwise" if total > 0 else "clockwise"

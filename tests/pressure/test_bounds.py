@@ -1,0 +1,237 @@
+"""Bounds over all pressures: closed forms, brute force, and what the duals name."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.solve.pressure.forward import motions
+from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.vote import verdict, votes_of
+
+CARD = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
+
+
+def disc(lever, radius=1.0, speed=1):
+    finger = st.Pusher(
+        point=(lever, speed * st.t - radius), edge=((-9 * radius, -radius), (9 * radius, -radius))
+    )
+    return st.slider(radius=radius, weight=2.0, centre=(0, 0), pusher=finger)
+
+
+def turning(points, weights, part, pusher):
+    return st.minimum_power(st.slider(points=points, weights=weights, pusher=pusher))
+
+
+def star(rng):
+    """A random simple polygon around its centre, and a random edge to push at."""
+    while True:
+        n = int(rng.integers(3, 8))
+        angle = np.sort(rng.uniform(0, 2 * np.pi, n))
+        corners = np.c_[np.cos(angle), np.sin(angle)] * rng.uniform(0.3, 1, (n, 1))
+        way = np.roll(corners, -1, axis=0) - corners
+        side = way[:, 0] * -corners[:, 1] - way[:, 1] * -corners[:, 0]
+        gaps = np.diff(np.append(angle, angle[0] + 2 * np.pi))
+        if gaps.max() < 0.9 * np.pi and side.min() > 0.05:
+            return corners
+
+
+def pushed(corners, rng, size=1.0, friction=0.0):
+    """A finger at a random place of a random edge, moving into the part."""
+    k = int(rng.integers(len(corners)))
+    P, Q = corners[k], corners[(k + 1) % len(corners)]
+    place = P + rng.uniform(0.1, 0.9) * (Q - P)
+    way = (Q - P) / np.hypot(*(Q - P))
+    normal = np.array([-way[1], way[0]])
+    speed = size * (normal + rng.uniform(-0.3, 0.3) * way)
+    point = tuple(place[i] + speed[i] * st.t for i in range(2))
+    return st.Pusher(point=point, edge=(tuple(P), tuple(Q)), friction=friction), place, normal
+
+
+@pytest.mark.parametrize(("lever", "radius"), [(0.25, 1.0), (0.5, 1e-6), (0.9, 1e6)])
+def test_a_disc_turns_about_the_tip_line_at_slowest(lever, radius):
+    # Peshkin and Sanderson (1988): a²/c. The fastest rests on one atom at the rim and one at the
+    # centre of rotation, whose force is all that friction gives: (2a + c)/(c (a + c)).
+    part = disc(lever * radius, radius)
+    found = st.pressure_bounds(part, of=part.coordinates[2].dot)
+    assert found.low * radius == pytest.approx(lever / (1 + lever**2), rel=1e-9)
+    assert found.high * radius == pytest.approx((2 + lever) / (lever * (1 + lever)), rel=1e-9)
+    assert found.proof.turns == "counterclockwise"
+    for dual in (found.proof.low, found.proof.high):
+        assert dual.lowest > -1e-8 and dual.residual < 1e-9
+    (points, weights), _ = found.pressures
+    np.testing.assert_allclose(np.sort(points[:, 1]), [-radius, radius], rtol=1e-6)
+    assert weights.sum() == pytest.approx(2.0, rel=1e-9)
+
+
+def test_the_other_side_is_the_mirror_image():
+    low, high = (st.pressure_bounds(disc(c), of="phi.dot") for c in (0.4, -0.4))
+    assert low.low == pytest.approx(-high.high, rel=1e-9)
+    assert low.high == pytest.approx(-high.low, rel=1e-9)
+    assert high.proof.turns == "clockwise"
+
+
+def test_through_the_centre_it_does_not_turn():
+    found = st.pressure_bounds(disc(0.0), of="phi.dot")
+    assert found.low == found.high == 0 and found.proof.turns == "not at all"
+
+
+def test_the_power_of_a_disc():
+    # All weight at the centre costs nothing; the greatest is that of the slowest dipod, whose
+    # atoms move at √(a² + r²) ω with r = a²/c.
+    c = 0.5
+    found = st.pressure_bounds(disc(c), of="power")
+    r = 1 / c
+    assert found.low == pytest.approx(0, abs=1e-12)
+    assert found.high == pytest.approx(2.0 * np.hypot(1, r) / (r + c), rel=1e-7)
+
+
+def test_the_locus_of_a_disc_ends_at_the_tip():
+    found = st.pressure_bounds(disc(0.5), of="centre", count=24)
+    assert found.locus[:, 0].min() == pytest.approx(-2.0, abs=1e-6)
+    assert found.high == pytest.approx(2.0, abs=1e-6)
+    assert found.locus[:, 0].max() == pytest.approx(0.5 - 1 / found.motions[1, 2], abs=1e-6)
+
+
+def brute(part_corners, place, normal, count, rng):
+    """Rates of turning of random pressures: three to six atoms anywhere in the outline."""
+    C = np.array([*normal, place[0] * normal[1] - place[1] * normal[0]])
+    _, _, V = np.linalg.svd(C[None])
+    base, free = C / (C @ C), V[1:].T
+    # Atoms: mixtures of corners that lie inside a star-shaped outline.
+    k = rng.integers(len(part_corners), size=(8 * count, 3))
+    a, b = part_corners[k], part_corners[(k + 1) % len(part_corners)]
+    share, depth = rng.uniform(0, 1, (*k.shape, 1)), rng.uniform(0, 1, (*k.shape, 1)) ** 0.5
+    depth = np.where(rng.random(depth.shape) < 0.5, 1.0, depth)
+    atoms = depth * (a + share * (b - a))
+    A = np.concatenate([np.ones((len(atoms), 1, 3)), atoms.transpose(0, 2, 1)], axis=1)
+    good = np.abs(np.linalg.det(A)) > 1e-4
+    atoms = atoms[good]
+    masses = np.linalg.inv(A[good])[:, :, 0]
+    good = masses.min(axis=1) >= 0
+    atoms, masses = atoms[good][:count], masses[good][:count]
+    # Two at a time as well: mixtures of triples.
+    pairs = rng.integers(len(atoms), size=(len(atoms), 2))
+    mix = rng.uniform(0, 1, (len(atoms), 1))
+    six = np.concatenate([atoms[pairs[:, 0]], atoms[pairs[:, 1]]], axis=1)
+    both = np.concatenate([mix * masses[pairs[:, 0]], (1 - mix) * masses[pairs[:, 1]]], axis=1)
+    found = []
+    for points, loads in ((atoms, masses), (six, both)):
+        z, _ = motions(points, loads, np.tile(base, (len(points), 1)),
+                       np.tile(free, (len(points), 1, 1)))  # fmt: skip
+        found.append((base + z @ free.T)[:, 2])
+    return np.concatenate(found)
+
+
+def bounds_hold(seed, count):
+    rng = np.random.default_rng(seed)
+    corners = star(rng)
+    pusher, place, normal = pushed(corners, rng)
+    part = st.slider(outline=corners, weight=1.5, centre=(0, 0), pusher=pusher)
+    phi = part.coordinates[2]
+    found = st.pressure_bounds(part, of=phi.dot)
+    rates = brute(corners, place, normal, count, rng)
+    size = found.high - found.low
+    assert rates.min() >= found.low - 1e-9 * size, (seed, rates.min(), found)
+    assert rates.max() <= found.high + 1e-9 * size, (seed, rates.max(), found)
+    for (points, weights), end in zip(found.pressures, (found.low, found.high)):
+        np.testing.assert_allclose(weights @ points, [0, 0], atol=1e-9)
+        assert weights.sum() == pytest.approx(1.5, rel=1e-9)
+        rate = turning(points, weights, part, pusher)[phi.dot]
+        assert rate == pytest.approx(end, rel=1e-6), (seed, found)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_pressure_goes_beyond_the_bounds_and_the_dual_names_one_that_attains_them(seed):
+    bounds_hold(seed, 150)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+def test_ten_thousand_pressures_stay_within_the_bounds(seed):
+    bounds_hold(seed, 5000)
+
+
+@pytest.mark.slow
+def test_a_rough_finger_is_bounded_by_the_modes_it_has():
+    finger = st.Pusher(point=(0.02 + st.t / 2, st.t - 0.03), edge=(CARD[0], CARD[1]), friction=0.3)
+    part = st.slider(outline=CARD, weight=0.2, centre=(0, 0), pusher=finger)
+    phi = part.coordinates[2]
+    found = st.pressure_bounds(part, of=phi.dot)
+    for (points, weights), end in zip(found.pressures, (found.low, found.high)):
+        step = turning(points, weights, part, finger)
+        assert step[phi.dot] == pytest.approx(end, rel=1e-5)
+    assert set(found.proof.votes) == {"velocity", "edge, slides forward", "edge, slides back"}
+
+
+def test_the_vote_is_that_of_every_random_pressure():
+    rng = np.random.default_rng(4)
+    for _ in range(6):
+        corners = star(rng)
+        pusher, *_ = pushed(corners, rng, friction=0.4)
+        part = st.slider(outline=corners, weight=1.0, centre=(0, 0), pusher=pusher)
+        turns = verdict(votes_of(Scene.of(part, None, None, 0.0).modes))
+        weights = rng.uniform(0.1, 1, len(corners))
+        shift = weights @ corners / weights.sum()
+        known = st.slider(
+            points=[*corners, tuple(-shift * weights.sum() / 5)], weights=[*weights, 5.0],
+            pusher=pusher,
+        )  # fmt: skip
+        rate = st.minimum_power(known)["phi.dot"]
+        assert turns == ("counterclockwise" if rate > 0 else "clockwise")
+
+
+@pytest.mark.slow
+def test_the_fence_aligns_an_edge_within_the_bounds():
+    square = [(0, 0), (1, 0), (1, 1), (0, 1)]
+    fence = st.Pusher(point=(0, st.t), corner=(0, 0), normal=(0, 1))
+    part = st.slider(outline=square, weight=1.0, centre=(0.5, 0.5), pusher=fence)
+    phi = part.coordinates[2]
+    found = st.pressure_bounds(part, of="advance", at={phi: np.radians(20)})
+    assert found.status == "conservative" and 0 < found.low < found.high
+    # The known motion of one pressure lies between: equal loads at the corners.
+    known = st.slider(points=square, weights=0.25, pusher=fence)
+    span = np.linspace(np.radians(20), 0, 41)
+    rate = [abs(st.minimum_power(known, at={"phi": a})["phi.dot"]) for a in span[:-1]]
+    way = np.trapezoid(1 / np.array([*rate, rate[-1]]), -span)
+    assert found.low < way < found.high
+
+
+def test_bounds_survive_a_file(tmp_path):
+    found = st.pressure_bounds(disc(0.5), of="phi.dot")
+    st.save(found, tmp_path / "bounds.nc")
+    assert st.load(tmp_path / "bounds.nc") == found
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"outline": CARD, "weight": 1, "centre": (0.2, 0)}, "outside its outline"),
+        ({"radius": 1.0, "weight": 1, "centre": (2, 0)}, "outside its disc"),
+        ({"outline": [], "weight": 1, "centre": (0, 0)}, "not a polygon"),
+        ({"outline": [(0, 0), (1, 1), (1, 0), (0, 1)], "weight": 1, "centre": (0.5, 0.5)},
+         "crosses itself"),
+        ({"outline": [(0, 0), (1, 0), (2, 0)], "weight": 1, "centre": (1, 0)}, "has no area"),
+        ({"outline": CARD, "weight": -1, "centre": (0, 0)}, "is not positive"),
+        ({"outline": CARD, "weight": 1, "limit": 2.0}, "limit= does not belong"),
+    ],
+)  # fmt: skip
+def test_bad_parts_are_refused_in_three_parts(given, message):
+    with pytest.raises(st.StatementError, match=message) as error:
+        st.slider(**given)
+    assert str(error.value).count("\n") == 2
+
+
+def test_bad_questions_are_refused_in_three_parts():
+    part = disc(0.5)
+    for ask in (
+        lambda: st.pressure_bounds(part, of="speed"),
+        lambda: st.pressure_bounds(part, of=part.coordinates[2].dot ** 2),
+        lambda: st.pressure_bounds(part, of="phi.dot", at={"y": 0.3}),
+        lambda: st.pressure_bounds(st.slider(radius=1.0), of="phi.dot"),
+        lambda: st.pressure_bounds(disc(0.5, speed=-1), of="phi.dot"),
+        lambda: st.pressure_bounds(st.slider(radius=1.0, weight=1), of="phi.dot"),
+        lambda: st.minimum_power(part),
+    ):
+        with pytest.raises(st.StationaryError) as error:
+            ask()
+        assert str(error.value).count("\n") == 2
