@@ -123,7 +123,7 @@ def test_a_robot_is_the_one_that_pinocchio_reads(tmp_path, seed, count, floating
                 - pin.Quaternion(behind[3:7]).toRotationMatrix()) / (2 * step)  # fmt: skip
         found = np.empty(robot.nv)
         found[:3] = turned.T @ (a[three] - turn @ speeds[:3])
-        found[3:6] = 4 * rates[np.ix_(four, range(3, 6))].T @ a[four]
+        found[3:6] = 4 * rates[np.ix_(four, np.arange(3, 6))].T @ a[four]
         joints = [robot.joints[robot.getJointId(f"q{k}")].idx_v for k in range(count)]
         found[joints] = [a[layout.offsets[f"q{k}"]] for k in range(count)]
         assert found == pytest.approx(expected, abs=1e-7 * np.abs(expected).max())

@@ -14,7 +14,9 @@ import numpy as np
 
 from stationary.errors import StatementError, say
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
+from stationary.plot.solids import Surfaces
 from stationary.plot.style import look, words
+from stationary.plot.turntable import turntable
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import show, view
 
@@ -31,7 +33,8 @@ def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
     """Draw the parts of a system moving.
 
     Particles are dots with a fading trail, bodies boxes, springs zigzags, dampers dashpots and
-    rods lines; a position with one entry lies on a horizontal line. The film runs in real time
+    rods lines; bodies in space are solids in the light, seen in perspective. A position with one
+    entry lies on a horizontal line. The film runs in real time
     where that takes between 2 and 20 seconds; else it says how much faster or slower it is. A
     continuum without parts is drawn by its first field, over position.
 
@@ -39,7 +42,8 @@ def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
     ----------
     motion : Motion
     path : str or Path, optional
-        Where to save it: ``.gif``, or ``.html`` (one file that needs no other).
+        Where to save it: ``.gif``, or ``.html`` (one file that needs no other; what moves in space
+        is turned there by dragging).
     fps : int
         Frames per second.
 
@@ -89,6 +93,7 @@ class _Film:
     show: Callable[[int], list[Any]]
     frames: int
     name: str
+    scene: Scene | None = None
 
 
 def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
@@ -100,15 +105,19 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
         title = figure.suptitle("", fontsize=10)
         trails = [_Trail.behind(axes, s, fps * _FINE) for s in drawn.strokes if s.trail]
         strokes = [(ink(axes, s), s.path) for s in drawn.strokes]
+        surfaces = Surfaces(axes, list(drawn.solids)) if drawn.solids else None
     digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
     pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
     moving = [*(p for trail in trails for p in trail.pieces), *(a for a, _ in strokes), title]
+    moving += [surfaces.artist] if surfaces else []
 
     def show(k: int) -> list[Any]:
         for artist, path in strokes:
             move(artist, path[_FINE * k])
         for trail in trails:
             trail.show(_FINE * k)
+        if surfaces:
+            surfaces.show(_FINE * k)
         clock = f"t = {drawn.t[_FINE * k]:.{digits}f} s{pace}"
         title.set_text(f"{words(name)}\n{clock}" if name else clock)
         return moving
@@ -117,7 +126,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
     show(0)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return _Film(figure, moving, show, len(drawn.t[::_FINE]), name)
+    return _Film(figure, moving, show, len(drawn.t[::_FINE]), name, drawn)
 
 
 @dataclass(frozen=True)
@@ -231,6 +240,8 @@ def player(motion: AbstractMotion, *, fps: int = 20) -> str:
 
 
 def _player(film: _Film, fps: float) -> str:
+    if film.scene is not None and film.scene.dimension == 3:
+        return turntable(film.scene, film.name, fps, _FINE)
     frames = []
     for image in _images(film):
         data = io.BytesIO()

@@ -14,6 +14,7 @@ from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
 from stationary.model.symbols import Coordinate, t
+from stationary.plot.solids import Solid, solids_of
 from stationary.plot.style import COLORS
 from stationary.result.trajectory import AbstractMotion
 
@@ -67,6 +68,7 @@ class Scene:
     low: np.ndarray
     high: np.ndarray
     flat: bool
+    solids: tuple[Solid, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -99,8 +101,11 @@ def scene(motion: AbstractMotion) -> Scene:
             )
         )
     dimension = max(2, *(_width(point) for part in parts for point in part.points))
+    solids = solids_of(motion, parts)
+    parts = [part for part in parts if part.kind != "solid"]
     where = [[_positions(motion, point, dimension) for point in part.points] for part in parts]
-    everywhere = np.concatenate([w.reshape(-1, dimension) for points in where for w in points])
+    placed = [w for points in where for w in points] + [s.placed() for s in solids]
+    everywhere = np.concatenate([w.reshape(-1, dimension) for w in placed])
     low, high = np.nanmin(everywhere, axis=0), np.nanmax(everywhere, axis=0)
     size = float(np.max(high - low)) or 1.0
     strokes = [
@@ -109,9 +114,13 @@ def scene(motion: AbstractMotion) -> Scene:
         *_shapes(parts, where),
         *_supports(parts, where),
         *_particles(parts, where),
+        *_centres(solids),
     ]
-    flat = all(_width(point) == 1 for part in parts for point in part.points)
-    return Scene(motion.t, tuple(strokes), low - 0.08 * size, high + 0.08 * size, flat)
+    if dimension == 3:
+        strokes += _compass(len(motion.t), low, size)
+    flat = bool(parts) and all(_width(point) == 1 for part in parts for point in part.points)
+    margin = 0.08 * size
+    return Scene(motion.t, tuple(strokes), low - margin, high + margin, flat, tuple(solids))
 
 
 # -- where things are -----------------------------------------------------------------------------
@@ -266,6 +275,24 @@ def _particles(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]
     ]
 
 
+def _centres(solids: list[Solid]) -> list[Stroke]:
+    """Let the centres of solids leave trails."""
+    if len(solids) > _MANY:
+        return []
+    style: dict[str, Any] = {"ls": "none", "marker": "none", "zorder": 1}
+    return [Stroke(s.centre[:, None], style | {"color": s.color}, trail=True) for s in solids]
+
+
+def _compass(times: int, corner: np.ndarray, size: float) -> list[Stroke]:
+    """Draw the directions of space, x red, y green, z blue, in a corner of the picture."""
+    strokes = []
+    for axis, color in zip(np.eye(3), ("#c0392b", "#27865a", "#2d5fa8")):
+        line = np.array([corner, corner + 0.15 * size * axis])
+        style = {"color": color, "lw": 1.6, "ls": "-", "zorder": 1}
+        strokes.append(Stroke(np.broadcast_to(line, (times, 2, 3)), style))
+    return strokes
+
+
 # -- putting it on a page -------------------------------------------------------------------------
 
 
@@ -282,8 +309,9 @@ def paper(drawn: Scene) -> tuple[float, float]:
 def stage(figure: Any, drawn: Scene, place: Any = 111) -> Any:
     """Make axes that hold the whole scene, with equal scales."""
     if drawn.dimension == 3:
-        axes = figure.add_subplot(place, projection="3d", proj_type="ortho")
-        axes.set_box_aspect(drawn.high - drawn.low)
+        axes = figure.add_subplot(place, projection="3d", proj_type="persp", focal_length=1.6)
+        axes.view_init(elev=20, azim=-60)
+        axes.set_box_aspect(drawn.high - drawn.low, zoom=0.85)
         axes.set(xlim=_pair(drawn, 0), ylim=_pair(drawn, 1), zlim=_pair(drawn, 2))
         axes.set(xlabel="$x$ (m)", ylabel="$y$ (m)", zlabel="$z$ (m)")
         axes.tick_params(labelsize="small", pad=0)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stationary.plot.scene import ink, move, paper, scene, stage
+from stationary.plot.solids import Surfaces
 from stationary.plot.style import look, words
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import view
@@ -50,4 +51,7 @@ def strobe(motion: AbstractMotion, count: int = 12, axes: Any = None) -> Any:
                 strength = 0.12 + 0.88 * (flash / max(1, count - 1)) ** 2
                 artist = ink(axes, stroke, alpha=strength, **size)
                 move(artist, stroke.path[between * flash])
+        for flash in range(count) if drawn.solids else ():
+            strength = 0.06 + 0.94 * (flash / max(1, count - 1)) ** 3
+            Surfaces(axes, list(drawn.solids), strength).show(between * flash)
     return axes.figure
