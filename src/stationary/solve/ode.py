@@ -19,7 +19,7 @@ class Ode:
 
     No step shall be longer than `longest`: what is at rest now may be pushed later. Every step
     shall `prove` itself where that was not enough. A piece that may be cut short begins with no
-    more steps than `stride`.
+    more steps than `stride`. What f is summed from may leave it a `floor` of rounding.
     """
 
     kernel: Kernel
@@ -29,6 +29,7 @@ class Ode:
     longest: float = np.inf
     prove: bool = False
     stride: int | None = None
+    floor: np.ndarray | None = None
 
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:

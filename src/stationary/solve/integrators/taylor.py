@@ -292,7 +292,8 @@ def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[
     """Go to the end by steps that each prove themselves."""
     ode = stepper.ode
     most = max(_FEW, min(_CHUNK, _TOGETHER // ode.kernel.states))
-    floor, count = np.zeros(ode.kernel.states), ode.stride or most
+    floor = np.zeros(ode.kernel.states) if ode.floor is None else ode.floor
+    count = ode.stride or most
     t, y = stepper.time, stepper.state
     first, failures = t, 0
     while t < end:

@@ -6,6 +6,7 @@ they vanish, dips that come back included.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import casadi as ca
@@ -55,13 +56,24 @@ class Margins:
         return made.reshape(count, self.count).T
 
 
+@dataclass(frozen=True)
+class Fresh:
+    """A margin that begins at zero: the power of time with which it leaves, its rate, its noise.
+
+    Over that power of time it is positive from the start; what is below the noise is zero.
+    """
+
+    power: int = 0
+    rate: float = 0.0
+    noise: float = 0.0
+
+
 def first_end(
-    margins: Margins, piece: Piece, p: np.ndarray, noise: np.ndarray, fresh: dict[int, int]
+    margins: Margins, piece: Piece, p: np.ndarray, noise: np.ndarray, fresh: dict[int, Fresh]
 ) -> tuple[float, list[int]] | None:
     """Return when a piece leaves its mode, and by which margins; none if it does not.
 
-    Margins below their `noise` are zero. `fresh` are those that begin at zero, with the power of
-    time with which they leave it, or 0 if that is not known.
+    Margins below their `noise` are zero. `fresh` are those that begin at zero.
     """
     x, _ = _nodes()
     begins = piece.t[0]
@@ -86,16 +98,18 @@ def first_end(
 
 def _looked(
     margins: Margins, piece: Piece, p: np.ndarray, low: float, high: float, values: np.ndarray,
-    noise: np.ndarray, fresh: dict[int, int],
+    noise: np.ndarray, fresh: dict[int, Fresh],
 ) -> tuple[tuple[float, list[int]] | None, bool]:  # fmt: skip
     """Return the first end inside a stretch of a step, and whether more must be looked at."""
     x, T = _nodes()
     values = values.copy()
     if fresh:
         start = margins(np.array([low]), piece.evaluate(np.array([low])), p)[:, 0]
-        for i, power in fresh.items():
-            if power:
-                values[i] = (values[i] - start[i]) / (high - low) / x
+        since = (high - low) * x
+        for i, new in fresh.items():
+            if new.power:
+                left = values[i] - start[i] - (new.rate * since if new.power > 1 else 0.0)
+                values[i] = left / since**new.power
     c = values @ T.T
     rest = np.abs(c[:, 1:]).sum(axis=1)
     doubtful = np.flatnonzero(c[:, 0] - rest <= 0)
@@ -103,15 +117,15 @@ def _looked(
         return None, False
     first: tuple[float, list[int]] | None = None
     for i in doubtful.tolist():
-        course, power = c[i], fresh.get(i)
-        room = 0.0 if power else noise[i]
+        course, new = c[i], fresh.get(i)
+        room = new.noise if new is not None and new.power else noise[i]
         size = np.abs(course).max()
         if size <= room:
             continue
         if np.abs(course[-2:]).max() > _RESOLVED * size + room:
             return None, True
         begin = 0.0
-        if power == 0:
+        if new is not None and (room or not new.power):
             away = np.flatnonzero(np.abs(values[i]) > room)
             if not len(away):
                 continue

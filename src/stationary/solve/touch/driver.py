@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stationary.errors import StatementError, say
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching
@@ -19,7 +18,7 @@ from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import natural_rate
-from stationary.solve.touch.crossings import Margins, first_end
+from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.facts import Facts, Looks
 from stationary.solve.touch.mode import (
     Barred,
@@ -33,6 +32,9 @@ from stationary.solve.touch.zeno import Zeno
 
 # Parts of what they are summed from below which forces are rounding.
 _FORCES = 1e-11
+
+# Last digits of sums that rounding may take from accelerations.
+_LAST = 256 * np.finfo(float).eps
 
 # Impacts that follow from each other at one instant, and changes of mode.
 _AT_ONCE = 100
@@ -66,6 +68,7 @@ class Driver:
     last: tuple[float, np.ndarray] | None = None
     pieces: list[Piece] = field(default_factory=list)
     kept: int = 0
+    largest: float = 0.0
 
     def __post_init__(self):
         self.mode = Mode.nothing(self.kernel.touch)
@@ -77,7 +80,7 @@ class Driver:
         self.zeno = Zeno()
         self.rates: dict[bytes, float] = {}
         self.at_once = 0
-        self.fresh: dict[int, int] = {}
+        self.fresh: dict[int, Fresh] = {}
         self.noise = np.zeros(self.margins.count)
 
     # -- the whole ------------------------------------------------------------------------------
@@ -177,6 +180,7 @@ class Driver:
         self._hold(t, y)
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
+        ode = replace(ode, floor=self.floor)
         for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, self.integrator)
             if border is not None:
@@ -242,7 +246,8 @@ class Driver:
 
     # -- changes --------------------------------------------------------------------------------
 
-    def _facts(self, t: float, y: np.ndarray) -> Facts:
+    def facts(self, t: float, y: np.ndarray) -> Facts:
+        """Return what is known at a state."""
         return self.looks(t, y, self.legs.values(t))
 
     def _settled(self, t: float, y: np.ndarray, causes: list[int]) -> np.ndarray:
@@ -252,7 +257,7 @@ class Driver:
         self.at_once += 1
         if self.at_once > _AT_ONCE:
             raise Stopped("chatter", f"contacts change ever faster near t = {t:.6g}", t)
-        facts = self._facts(t, y)
+        facts = self.facts(t, y)
         near = (facts.value[facts.gaps] <= facts.value_rounding[facts.gaps]) | (before.closed > 0)
         near[[i for i in causes if i < gaps]] = True
         lost = frozenset(i for i in causes if i < gaps and before.closed[i])
@@ -263,7 +268,7 @@ class Driver:
             if not closing.any():
                 break
             y, until, near = self._impact(t, y, facts, near, closing)
-            struck, facts = True, self._facts(t, y)
+            struck, facts = True, self.facts(t, y)
             # What an impact has stopped is as good as the velocities before it.
             slow = np.maximum(slow, facts.rate_rounding)
             if until is not None:
@@ -393,15 +398,51 @@ class Driver:
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
         values, self.noise = _standing(facts, self.mode, z)
-        self.fresh = {i: 0 for i in np.flatnonzero(values <= self.noise).tolist()}
-        self.fresh |= {int(i): 1 for i in np.flatnonzero(leaves)}
+        self.floor = _floor(facts, z)
+        turned = np.abs(facts.force) @ np.abs(facts.q)
+        turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
+        self.largest = max(self.largest, float(turned))
+        self.fresh = {
+            i: self._beginning(facts, i, z, bool(i < len(leaves) and leaves[i]))
+            for i in np.flatnonzero((values <= self.noise) | _first(leaves, len(values))).tolist()
+        }
+
+    def _beginning(self, facts: Facts, i: int, z: np.ndarray, leaves: bool) -> Fresh:
+        """Return how a margin begins that is zero: a rebound, a lift, a slip, or something else."""
+        gaps, mode = facts.touch.gaps, self.mode
+        if leaves:
+            return Fresh(1)
+        if i < gaps and not mode.closed[i]:
+            row = facts.fixed + i
+            return Fresh(2, float(facts.rate[row]), _acceleration(facts, row, z))
+        if i >= gaps:
+            rub = facts.touch.rubs[(i - gaps) // 2]
+            if not mode.sticks[(i - gaps) // 2] and len(rub.entries) == 1:
+                return Fresh(1, 0.0, _acceleration(facts, facts.fixed + gaps + rub.entries[0], z))
+        return Fresh()
+
+
+def _first(leaves: np.ndarray, count: int) -> np.ndarray:
+    return np.concatenate([leaves, np.zeros(count - len(leaves), dtype=bool)])
+
+
+def _acceleration(facts: Facts, row: int, z: np.ndarray) -> float:
+    """Return how much of the acceleration of a row is rounding."""
+    return _FORCES * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
+
+
+def _floor(facts: Facts, z: np.ndarray) -> np.ndarray:
+    """Return how much of ẏ = f is rounding, as large forces that cancel leave it."""
+    sums = np.abs(facts.free) + np.abs(facts.answers) @ np.abs(z)
+    moving = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
+    power = np.abs(z) @ (_LAST * moving + facts.rate_rounding)
+    return np.concatenate([np.zeros(len(facts.q)), _LAST * sums, [power, power]])
 
 
 def _standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the margins of a mode, and how much of each is rounding."""
     touch = facts.touch
-    size = np.abs(facts.C) @ np.abs(facts.free) + np.abs(facts.gamma)
-    strength = np.abs(z) + size / np.maximum(np.diag(facts.W), 1e-300)
+    strength = np.abs(z) + facts.sums / np.maximum(np.diag(facts.W), 1e-300)
     closed = mode.closed > 0
     rough = facts.value_rounding[facts.gaps]
     noise = np.where(closed, _FORCES * strength[facts.gaps], rough).tolist()
@@ -446,18 +487,3 @@ def _undecided(end: Undecided) -> str:
         f"several {what}s satisfy the laws of contact and friction at t = {end.t:.6g}: "
         + "; or ".join(end.modes)
     )
-
-
-def require_outside(facts: Facts, roughly: np.ndarray) -> None:
-    """Refuse a start inside a body."""
-    value = facts.value[facts.gaps]
-    deep = np.flatnonzero(value < -np.maximum(facts.value_rounding[facts.gaps], roughly))
-    if len(deep):
-        i = int(deep[np.argmin(value[deep])])
-        raise StatementError(
-            say(
-                f"the start is inside a body: contact '{facts.touch.names[i]}' is closed too far.",
-                f"Found a gap of {value[i]:.6g}, expected zero or more.",
-                "Start where every gap is open, or just closed.",
-            )
-        )

@@ -76,6 +76,12 @@ class Facts:
         return cho_solve(self._factor, self.force, check_finite=False)
 
     @cached_property
+    def sums(self) -> np.ndarray:
+        """What the accelerations of all rows are summed from, without forces of any row."""
+        inverse = cho_solve(self._factor, np.eye(len(self.q)), check_finite=False)
+        return np.abs(self.C) @ (np.abs(inverse) @ np.abs(self.force)) + np.abs(self.gamma)
+
+    @cached_property
     def answers(self) -> np.ndarray:
         """M⁻¹Cᵀ."""
         return cho_solve(self._factor, self.C.T, check_finite=False)
@@ -105,5 +111,4 @@ class Facts:
     def rate_rounding(self) -> np.ndarray:
         """How much of the rate of each row may be rounding."""
         size = np.abs(self.C) @ np.abs(self.v) + np.abs(self.drive)
-        soon = np.abs(self.C) @ np.abs(self.free) + np.abs(self.gamma)
-        return _DIGITS * (size + soon * abs(self.t))
+        return _DIGITS * (size + self.sums * abs(self.t))

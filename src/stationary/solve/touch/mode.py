@@ -11,6 +11,9 @@ from stationary.derive.touch import Touch
 from stationary.solve.touch.facts import Facts
 from stationary.solve.touch.laws import Answer, Choice, Law, Unit
 
+# Refinements of velocities after an impact.
+_REFINED = 2
+
 # What a row must have of its own to say something new.
 _NEW = 1e-9
 
@@ -91,7 +94,7 @@ def next_mode(
     law = Law(
         facts.W,
         facts.C @ facts.free + facts.gamma,
-        np.abs(facts.C) @ np.abs(facts.free) + np.abs(facts.gamma),
+        facts.sums,
         facts.fixed,
         tuple(units),
     )
@@ -165,7 +168,17 @@ def after_impact(
     sizes = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
     law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units))
     answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, True)
-    return facts.v + facts.answers @ answer.z, answer.z
+    v, z = facts.v + facts.answers @ answer.z, answer.z
+    held = [*range(facts.fixed)]
+    for unit, choice in zip(units, answer.choices):
+        if unit.gap is not None and choice.kind != "open":
+            held += [unit.gap, *(unit.slips if choice.kind == "stick" else ())]
+    # What light parts leave in W is large: once more with what is left of the rates.
+    for _ in range(_REFINED if held and not answer.redundant else 0):
+        left = (facts.C @ v + facts.drive + shift)[held]
+        more = -np.linalg.lstsq(facts.W[np.ix_(held, held)], left, rcond=1e-14)[0]
+        v = v + facts.answers[:, held] @ more
+    return v, z
 
 
 def brought_to_rest(facts: Facts, closing: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
