@@ -241,3 +241,103 @@ def test_a_motion_that_touches_travels_and_is_known_between_its_outputs(tmp_path
     assert np.array_equal(other.lam, motion.lam)
     st.save(motion, tmp_path / "ball.nc")
     assert st.load(tmp_path / "ball.nc") == motion
+
+
+# -- walking, pecking, holding --------------------------------------------------------------------
+
+
+def test_a_rimless_wheel_settles_on_its_limit_cycle():
+    a, slope, spokes, l = np.pi / 8, 0.1, 8, 1.0
+    feet = [
+        (x + l * st.sin(phi + 2 * a * i), y - l * st.cos(phi + 2 * a * i)) for i in range(spokes)
+    ]
+    wheel = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2 + 1e-9 * phi.dot**2 / 2,
+        potential=G * (y * np.cos(slope) - x * np.sin(slope)),
+        contacts=[
+            st.Contact(up, friction=5.0, slip=across, name=f"foot {i}")
+            for i, (across, up) in enumerate(feet)
+        ],
+    )
+    w = 1.2
+    start = {phi: a, y: np.cos(a), phi.dot: -w, x.dot: np.cos(a) * w, y.dot: np.sin(a) * w}
+    motion = st.simulate(wheel, span=(0, 16), start=start, points=3)
+    last = motion.changes.of("impact").t[-1]
+    # The inertia of 1e-9 changes the rate by about as much.
+    exact = np.sqrt(4 * G / l * np.sin(a) * np.sin(slope)) / np.tan(2 * a)
+    assert motion.at(last + 1e-12)[phi.dot] == pytest.approx(-exact, rel=1e-8)
+
+
+def test_the_simplest_walker_repeats_its_step():
+    # Garcia, Chatterjee, Ruina & Coleman, J. Biomech. Eng. 120 (1998) 281.
+    stance, swing = st.coordinates("stance swing")
+    slope, first, rate = 0.009, 0.2003109005442, -0.1998324730050
+    falls = st.sin(stance - slope)
+    hips = (stance.dot**2 - st.cos(stance - slope)) * st.sin(swing)
+    walker = st.System(
+        kinetic=(stance.dot**2 + swing.dot**2) / 2,
+        loads=[st.Load(falls, on=stance), st.Load(falls + hips, on=swing)],
+    )
+    c = st.cos(2 * stance)
+    heel = st.Event(
+        swing - 2 * stance, direction=1, name="heel",
+        action={stance: -stance, swing: -2 * stance, stance.dot: c * stance.dot,
+                swing.dot: c * (1 - c) * stance.dot},
+    )  # fmt: skip
+    start = {stance: first, swing: 2 * first, stance.dot: rate}
+    start[swing.dot] = (1 - np.cos(2 * first)) * rate
+    motion = st.simulate(walker, span=(0, 8), start=start, events=[heel], points=3)
+    assert motion.events["heel"] == pytest.approx(3.882463752851 * np.arange(1, 3), abs=1e-10)
+    after = motion.at(motion.events["heel"][0] + 1e-13)
+    assert after[stance] == pytest.approx(first, abs=1e-11)
+    assert after[stance.dot] == pytest.approx(rate, abs=1e-11)
+
+
+def woodpecker():
+    """Glocker 1995: a sleeve with play on a pole, a spring, a woodpecker with a beak."""
+    M, S = st.coordinates("M S")
+    mM, JM, mS, JS, c = 0.0003, 5e-9, 0.0045, 7e-7, 0.0056
+    lM, lG, lS, hS, hM, rM, rO = 0.010, 0.015, 0.0201, 0.02, 0.0058, 0.0031, 0.0025
+    together = lM**2 * M.dot**2 / 2 + lG**2 * S.dot**2 / 2 + lM * lG * M.dot * S.dot
+    together += lM * y.dot * M.dot + lG * y.dot * S.dot
+    system = st.System(
+        kinetic=(mS + mM) * y.dot**2 / 2 + JM * M.dot**2 / 2 + JS * S.dot**2 / 2 + mS * together,
+        potential=c * (M - S) ** 2 / 2 + (mS + mM) * G * y + mS * G * (lM * M + lG * S),
+        contacts=[
+            st.Contact(lM + lG - lS - rO - hS * S, friction=0.3, slip=y + lM * M + (lG - lS) * S,
+                       restitution=0.5, name="beak"),
+            st.Contact(rM - rO + hM * M, friction=0.3, slip=y + rM * M, name="below"),
+            st.Contact(rM - rO - hM * M, friction=0.3, slip=y + rM * M, name="above"),
+        ],
+    )  # fmt: skip
+    return system, {y: 0, M: -0.1036, S: -0.2788, y.dot: -0.3411, M.dot: 0, S.dot: -7.4583}
+
+
+def test_a_woodpecker_pecks_its_way_down():
+    system, start = woodpecker()
+    motion = st.simulate(system, span=(0, 1.0), start=start, points=101)
+    pecks = motion.changes.of("impact", "beak").t
+    assert pecks[:2] == pytest.approx([0.0810, 0.2271], abs=5e-4)
+    assert np.diff(pecks) == pytest.approx(0.146, abs=3e-4)
+    found = motion.residual
+    assert found["penetration"] < 1e-15 and found["cone"] < 1e-12
+    assert found["energy"] < 1e-13 * motion.kinetic.max()
+    assert motion[y][-1] < -0.02
+
+
+def test_fingers_hold_a_cylinder_for_ten_minutes():
+    left, right = st.coordinates("left right")
+    R, squeeze = 0.05, 20 * 0.1 * G / 2 / 0.5
+    held = st.System(
+        kinetic=0.05 * (x.dot**2 + y.dot**2) + 0.1 * R**2 / 4 * phi.dot**2
+        + 0.1 * (left.dot**2 + right.dot**2),
+        potential=0.1 * G * y,
+        loads=[st.Load(squeeze, on=left), st.Load(-squeeze, on=right)],
+        contacts=[
+            st.Contact(x - R - left, friction=0.5, slip=y - R * phi, name="left"),
+            st.Contact(right - x - R, friction=0.5, slip=y + R * phi, name="right"),
+        ],
+    )  # fmt: skip
+    motion = st.simulate(held, span=(0, 600), start={left: -R, right: R}, points=61)
+    assert np.abs(motion[y - R * phi]).max() < 1e-14 and np.abs(motion[y + R * phi]).max() < 1e-14
+    assert motion.forces["left"][-1] == pytest.approx(0.05 * G, rel=1e-9)

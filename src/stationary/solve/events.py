@@ -215,7 +215,27 @@ class Watch:
                 # It comes from the other side, unless it comes back.
                 _, _, rate, _ = self._rate(self._functions[i], end, y, self._ahead(piece, end, y))
                 self._left[i] = -np.sign(event.direction or rate) * np.finfo(float).tiny
-        return Ending(end, y if terminal else self._acted(now, end, y), terminal)
+        if terminal:
+            return Ending(end, y, True)
+        after = self._acted(now, end, y)
+        for i in now:
+            if self._goes_on(i, end, after):
+                self._left[i] = 0.0
+        return Ending(end, after, False)
+
+    def _goes_on(self, i: int, t: float, y: np.ndarray) -> bool:
+        """Tell whether an event that its action leaves at zero moves on as it came.
+
+        It has passed then. Only positions tell: the rate of a velocity is not known here.
+        """
+        n, f, event = self._kernel.size, self._functions[i], self._events[i]
+        slope = np.asarray(_slopes(f)[0](t, y, self._params, np.zeros(0))).ravel()
+        if not event.action or not event.direction or slope[n:].any():
+            return False
+        rates = np.concatenate([y[n : 2 * n], np.zeros(len(y) - n)])
+        value, size, rate, whole = self._rate(f, t, y, rates)
+        rough = 64 * np.finfo(float).eps * size
+        return abs(value) <= rough and rate * event.direction > _ROUNDING * whole
 
     @staticmethod
     def _ahead(piece: Piece, t: float, y: np.ndarray) -> np.ndarray:

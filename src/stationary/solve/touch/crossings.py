@@ -12,6 +12,7 @@ from functools import cache
 import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
+from scipy.optimize import brentq
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.ode import Piece
@@ -22,6 +23,9 @@ _RESOLVED = 1e-9
 
 # Halvings of a step whose margins are not resolved.
 _MOST_HALVINGS = 30
+
+# Margins that come closer to zero than this part of their change may pass it between looks.
+_DIP = 0.02
 
 # Corrections of a zero.
 _CORRECTIONS = 12
@@ -147,20 +151,47 @@ def _looked(
 
 def _root(c: np.ndarray, begin: float, room: float) -> float | None:
     """Return the first place in [begin, 1] after which a series falls below −room."""
-    kept = np.flatnonzero(np.abs(c) > 1e-15 * np.abs(c).max())
-    c = c[: kept[-1] + 1] if len(kept) else c[:1]
-    if len(c) == 1:
-        return None if c[0] >= -room else begin
+    x, V = _grid()
+    values = c @ V
+    values[x < begin] = np.inf
+    below = np.flatnonzero(values < -room)
+    if len(below):
+        k = int(below[0])
+        return _between(c, x, values, k, begin)
+    # A dip between two looks would be narrow.
+    inside = values[np.isfinite(values)]
+    if not len(inside) or inside.min() > _DIP * (inside.max() - inside.min()):
+        return None
     roots = chebyshev.chebroots(c)
-    real = roots[np.abs(roots.imag) < 1e-6].real
-    real = np.sort((np.clip(real, -1, 1) + 1)[np.abs(real) <= 1 + 1e-9] / 2)
-    edges = np.concatenate([[begin], real[real > begin], [1.0]])
-    for k in range(len(edges) - 1):
-        middle = np.linspace(edges[k], edges[k + 1], 7)[1:-1]
-        if np.min(chebyshev.chebval(2 * middle - 1, c)) < -room:
-            return float(edges[k])
-    ends = chebyshev.chebval(1.0, c)
-    return 1.0 if ends < -room else None
+    real = np.sort((roots[np.abs(roots.imag) < 1e-9].real + 1) / 2)
+    real = real[(real > begin) & (real < 1)]
+    for a, b in zip(real[:-1], real[1:]):
+        if chebyshev.chebval(a + b - 1, c) < -room:
+            return float(a)
+    return None
+
+
+def _between(c: np.ndarray, x: np.ndarray, values: np.ndarray, k: int, begin: float) -> float:
+    """Return the zero of a series before its first negative value among looks."""
+    high = float(x[k])
+    low = max(begin, float(x[k - 1])) if k else begin
+    above = float(values[k - 1]) if k and np.isfinite(values[k - 1]) else None
+    if above is None or above <= 0:
+        return low
+    if _value(c, low) <= 0:
+        return low
+    return float(brentq(lambda at: _value(c, at), low, high, xtol=1e-300, rtol=2e-15, maxiter=1000))
+
+
+def _value(c: np.ndarray, x: float) -> float:
+    return float(c @ np.cos(np.arange(len(c)) * np.arccos(min(max(2 * x - 1, -1.0), 1.0))))
+
+
+@cache
+def _grid() -> tuple[np.ndarray, np.ndarray]:
+    """Return looks in [0, 1] and the matrix from coefficients to values there."""
+    x = (1 - np.cos(np.linspace(0, np.pi, 4 * _NODES + 1))) / 2
+    return x, np.cos(np.outer(np.arange(_NODES), np.arccos(np.clip(2 * x - 1, -1, 1))))
 
 
 def _located(
