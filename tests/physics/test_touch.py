@@ -247,10 +247,8 @@ def test_a_motion_that_touches_travels_and_is_known_between_its_outputs(tmp_path
 
 
 def test_a_rimless_wheel_settles_on_its_limit_cycle():
-    a, slope, spokes, l = np.pi / 8, 0.1, 8, 1.0
-    feet = [
-        (x + l * st.sin(phi + 2 * a * i), y - l * st.cos(phi + 2 * a * i)) for i in range(spokes)
-    ]
+    a, slope, spokes = np.pi / 8, 0.1, 8
+    feet = [(x + st.sin(phi + 2 * a * i), y - st.cos(phi + 2 * a * i)) for i in range(spokes)]
     wheel = st.System(
         kinetic=(x.dot**2 + y.dot**2) / 2 + 1e-9 * phi.dot**2 / 2,
         potential=G * (y * np.cos(slope) - x * np.sin(slope)),
@@ -264,7 +262,7 @@ def test_a_rimless_wheel_settles_on_its_limit_cycle():
     motion = st.simulate(wheel, span=(0, 16), start=start, points=3)
     last = motion.changes.of("impact").t[-1]
     # The inertia of 1e-9 changes the rate by about as much.
-    exact = np.sqrt(4 * G / l * np.sin(a) * np.sin(slope)) / np.tan(2 * a)
+    exact = np.sqrt(4 * G * np.sin(a) * np.sin(slope)) / np.tan(2 * a)
     assert motion.at(last + 1e-12)[phi.dot] == pytest.approx(-exact, rel=1e-8)
 
 
@@ -341,3 +339,34 @@ def test_fingers_hold_a_cylinder_for_ten_minutes():
     motion = st.simulate(held, span=(0, 600), start={left: -R, right: R}, points=61)
     assert np.abs(motion[y - R * phi]).max() < 1e-14 and np.abs(motion[y + R * phi]).max() < 1e-14
     assert motion.forces["left"][-1] == pytest.approx(0.05 * G, rel=1e-9)
+
+
+def stack(count, rough=0.5):
+    """Boxes on boxes, each on two corners."""
+    w, h = 0.2, 0.1
+    boxes = [st.coordinates(f"x{i} y{i} p{i}") for i in range(count)]
+    kinetic, potential, contacts = 0, 0, []
+    for i, (across, up, turn) in enumerate(boxes):
+        kinetic += (across.dot**2 + up.dot**2) / 2 + (w**2 + h**2) / 24 * turn.dot**2
+        potential += G * up
+        for s, side in ((-1, "left"), (1, "right")):
+            px = across + s * w / 2 * st.cos(turn) + h / 2 * st.sin(turn)
+            py = up + s * w / 2 * st.sin(turn) - h / 2 * st.cos(turn)
+            gap, slip = py, px
+            if i:
+                X, Y, P = boxes[i - 1]
+                gap = (py - Y) * st.cos(P) - (px - X) * st.sin(P) - h / 2
+                slip = (px - X) * st.cos(P) + (py - Y) * st.sin(P)
+            contacts.append(st.Contact(gap, friction=rough, slip=slip, name=f"{side} {i}"))
+    system = st.System(kinetic=kinetic, potential=potential, contacts=contacts)
+    return system, {boxes[i][1]: h / 2 + i * h for i in range(count)}
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_stack_of_boxes_stands_still(count):
+    system, start = stack(count)
+    motion = st.simulate(system, span=(0, 100), start=start, points=5)
+    assert not motion.changes
+    assert np.abs(motion.q - motion.q[0]).max() < 1e-13
+    weights = [G * (count - i) / 2 for i in range(count) for _ in range(2)]
+    assert np.asarray(motion.lam[-1]) == pytest.approx(weights, rel=1e-9)

@@ -110,7 +110,7 @@ class Touch:
         return self._function("limits", [moving, now, rest, back])
 
     def _function(self, name: str, outputs: list[Any]) -> ca.Function:
-        return self.graph.whole.function(name, self.arguments, [ca.densify(x) for x in outputs])
+        return self.graph.whole.function(name, self.arguments, outputs)
 
 
 def _gap_index(element: Element) -> Any:

@@ -12,7 +12,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy.sparse as sparse
 import sympy as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from stationary.derive.touch import Touch
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
@@ -27,9 +29,11 @@ def touch_of(system: System) -> Touch:
 
 
 @lru_cache(maxsize=64)
-def touching_of(system: System, signature: Signature, rows: tuple[int, ...]) -> Touching:
+def touching_of(
+    system: System, signature: Signature, rows: tuple[int, ...], play: tuple[int, ...] | None = None
+) -> Touching:
     """Return the kernel of a system that touches; equal ones share one."""
-    return Touching(graph_of(system), signature, rows)
+    return Touching(graph_of(system), signature, rows, play=play)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +45,15 @@ class Touching(Kernel):
     which violations decay; for each contact 1 if it is closed; for each rub 1 if it sticks; for
     each rate its direction, zero where nothing rubs, and the place at which it sticks; for each
     contact and each rate whether its row is held, and the force that it has if others hold it.
+
+    Rows in `play` have forces that are solved for; the others have their share, and cost nothing.
+    None means all.
     """
 
+    play: tuple[int, ...] | None = None
+
     def __reduce__(self) -> tuple:
-        return touching_of, (self.graph.system, self.signature, self.rows)
+        return touching_of, (self.graph.system, self.signature, self.rows, self.play)
 
     @property
     def touch(self) -> Touch:
@@ -127,33 +136,43 @@ class Touching(Kernel):
         alpha, _, sticks, _, anchor, holds, share = self.mode
         value, rate, gamma, slope, _, moving, _ = self._rows
         R, Rdot, A, bend, _ = self.graph.constraints(*inner)
-        kept, gaps = list(self.rows), touch.gaps
+        kept, gaps, r = list(self.rows), touch.gaps, len(self.rows)
+        count = slope.shape[0]
+        play = list(range(count)) if self.play is None else list(self.play)
         M, force = self.graph.dynamics(*inner)
+        given = [k for k in range(count) if k not in set(play)]
+        force += ca.mtimes(slope[given, :].T, share[given, :])
         place = ca.vertcat(value[:gaps, :], value[gaps:, :] - anchor)
-        C = ca.vertcat(A[kept, :], slope)
+        C = ca.sparsify(ca.vertcat(A[kept, :], slope[play, :]))
         wanted = -ca.vertcat(
             (bend + 2 * alpha * Rdot + alpha**2 * R)[kept, :],
-            gamma + 2 * alpha * rate + alpha**2 * place,
+            (gamma + 2 * alpha * rate + alpha**2 * place)[play, :],
         )
         factors = ca.ldl(M)
         free, answers = ca.ldl_solve(force, *factors), ca.ldl_solve(C.T, *factors)
         W = ca.mtimes(C, answers)
         lacks = wanted - ca.mtimes(C, free)
-        r, N = len(kept), C.shape[0]
-        held = ca.vertcat(ca.SX.ones(r), holds)
+        held = ca.vertcat(ca.SX.ones(r), holds[play, :])
         K = ca.diag(held) @ W + ca.diag(1 - held)
-        known = held * lacks + ca.vertcat(ca.SX.zeros(r), (1 - holds) * share)
+        known = held * lacks + (1 - held) * ca.vertcat(ca.SX.zeros(r), share[play, :])
+        where = {row: r + k for k, row in enumerate(play)}
         for j, rub in enumerate(touch.rubs):
             for k in rub.entries:
-                i, rubs = r + gaps + k, (1 - sticks[j]) * self._directions[k] * moving[k]
+                if gaps + k not in where:
+                    continue
+                i, rubs = where[gaps + k], (1 - sticks[j]) * self._directions[k] * moving[k]
                 if rub.gap is None:
                     known[i] -= rubs
                 else:
-                    K[i, r + rub.gap] += rubs
-        # Slips first: their rows are trivial where they slide. Normal forces last.
-        order = [*range(r + gaps, N), *range(r), *range(r, r + gaps)]
-        z = _eliminated(K[order, order], known[order, :])[np.argsort(order).tolist(), :]
-        return free + ca.mtimes(answers, z), z
+                    K[i, where[rub.gap]] += rubs
+        order = _order(W.sparsity())
+        found = _eliminated(K[order, order], known[order, :])[np.argsort(order).tolist(), :]
+        z = ca.vertcat(ca.SX.zeros(r), share)
+        for i in range(r):
+            z[i] = found[i]
+        for row, i in where.items():
+            z[r + row] = found[i]
+        return free + ca.mtimes(answers, found), z
 
     @cached_property
     def rhs(self) -> ca.Function:
@@ -210,6 +229,15 @@ class Touching(Kernel):
         named = {s: d[i] for i, s in enumerate(data)}
         made = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
         return ca.Function("e", [t, y, p, d], [made])
+
+
+def _order(pattern: ca.Sparsity) -> list[int]:
+    """Return an order of rows in which neighbours stand together: elimination stays sparse."""
+    if not pattern.nnz():
+        return []
+    ones = np.ones(pattern.nnz())
+    graph = sparse.csc_matrix((ones, pattern.row(), pattern.colind()), shape=pattern.shape)
+    return reverse_cuthill_mckee(graph.tocsr(), symmetric_mode=True).tolist()
 
 
 def _eliminated(K: Any, known: Any) -> Any:

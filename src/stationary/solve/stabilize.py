@@ -83,6 +83,8 @@ def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
         # No tolerance asks for more than the digits that functions have.
         lost = ode.kernel.features.rounding(np.array([t]), y[None, :], ode.p)[0]
         f = np.maximum(f, lost / ode.atol)
+    if ode.floor is not None:
+        f = np.maximum(f, ode.floor / ode.atol)
     made = np.maximum(np.abs(y), time * f)
     made[:n] = np.maximum(made[:n], time * made[n : 2 * n])
     if ode.kernel.damped:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import numeric
-from stationary.lower.touching import Touching
+from stationary.lower.touching import Touching, touching_of
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.events import Watch
-from stationary.solve.integrators import Taylor
+from stationary.solve.integrators import Runge, Taylor
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.progress import Progress
@@ -33,8 +35,12 @@ from stationary.solve.touch.zeno import Zeno
 # Parts of what they are summed from below which forces are rounding.
 _FORCES = 1e-11
 
-# Last digits of sums that rounding may take from accelerations.
-_LAST = 256 * np.finfo(float).eps
+# Up to so many rows of contacts and slips one kernel serves all modes.
+_FEW = 8
+
+# What rounding may take from accelerations, of what they are summed from: forces of many contacts
+# follow from each other.
+_LAST = 1e-11
 
 # Impacts that follow from each other at one instant, and changes of mode.
 _AT_ONCE = 100
@@ -54,7 +60,7 @@ class Driver:
     params: np.ndarray
     drives: Drives
     grid: np.ndarray
-    integrator: AbstractIntegrator
+    smooth: AbstractIntegrator | None
     watch: Watch
     tolerances: tuple[float, float]
     prefer: tuple[str, ...]
@@ -69,19 +75,45 @@ class Driver:
     pieces: list[Piece] = field(default_factory=list)
     kept: int = 0
     largest: float = 0.0
+    used: list[str] = field(default_factory=list)
 
     def __post_init__(self):
+        self.every: dict[Any, Legs] = {}
+        self.looks = _looks(self.kernel)
         self.mode = Mode.nothing(self.kernel.touch)
-        self.legs = Legs(
-            self.kernel, np.concatenate([self.params, self.mode.vector(0.0)]), self.drives,
-            self.grid, self.tolerances, False, True, False,
-        )  # fmt: skip
-        self.looks, self.margins = _made(self.kernel)
+        self._use(self.mode)
         self.zeno = Zeno()
         self.rates: dict[bytes, float] = {}
         self.at_once = 0
         self.fresh: dict[int, Fresh] = {}
         self.noise = np.zeros(self.margins.count)
+
+    def _use(self, mode: Mode) -> None:
+        """Take the kernel in which the rows of a mode are in play: all, where they are few."""
+        touch = self.kernel.touch
+        rows, play = touch.gaps + len(touch.dry), None
+        if rows > _FEW:
+            solved = np.concatenate([mode.held[: touch.gaps], np.abs(mode.along)])
+            solved[touch.gaps :] += mode.held[touch.gaps :]
+            for rub in touch.rubs:
+                # What slides follows the force of its contact.
+                if rub.gap is not None and np.any(mode.along[list(rub.entries)]):
+                    solved[rub.gap] = 1.0
+            play = tuple(np.flatnonzero(solved).tolist())
+        if play not in self.every:
+            known = self.kernel
+            kernel = touching_of(known.graph.system, known.signature, known.rows, play)
+            self.every[play] = Legs(
+                kernel, np.concatenate([self.params, mode.vector(0.0)]), self.drives, self.grid,
+                self.tolerances, False, True, False,
+            )  # fmt: skip
+        self.legs = self.every[play]
+        self.kernel: Touching = self.legs.kernel  # pyright: ignore[reportAttributeAccessIssue]
+        self.margins = _margins(self.kernel)
+        self.integrator = self.smooth or (Taylor() if self.kernel.served_by("heyoka") else Runge())
+        name = type(self.integrator).__name__
+        if name not in self.used:
+            self.used.append(name)
 
     # -- the whole ------------------------------------------------------------------------------
 
@@ -367,6 +399,7 @@ class Driver:
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
         """Go on in a mode."""
         self.mode = mode
+        self._use(mode)
         vector = mode.vector(0.0)
         self.legs.params = np.concatenate([self.params, vector])
         self.began.append(t)
@@ -384,10 +417,7 @@ class Driver:
         """Return the rate at which violations shall decay in a mode."""
         if mode.key not in self.rates:
             ode, span = self.legs.ode(t), self.grid[-1] - self.grid[0]
-            rate = max(natural_rate(ode, t, y, span), _DECAYS / span)
-            if isinstance(self.integrator, Taylor):
-                rate = max(rate, 0.5 / self.integrator.first_steps(ode, t, y))
-            self.rates[mode.key] = rate
+            self.rates[mode.key] = max(natural_rate(ode, t, y, span), _DECAYS / span)
         return self.rates[mode.key]
 
     def _within(self, facts: Facts, mode: Mode, z: np.ndarray, causes: list[int]) -> bool:
@@ -398,7 +428,7 @@ class Driver:
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
         values, self.noise = _standing(facts, self.mode, z)
-        self.floor = _floor(facts, z)
+        self.floor = _floor(facts, z, (self.grid[-1] - self.grid[0]) / _DECAYS)
         turned = np.abs(facts.force) @ np.abs(facts.q)
         turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
         self.largest = max(self.largest, float(turned))
@@ -431,11 +461,17 @@ def _acceleration(facts: Facts, row: int, z: np.ndarray) -> float:
     return _FORCES * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
 
 
-def _floor(facts: Facts, z: np.ndarray) -> np.ndarray:
-    """Return how much of ẏ = f is rounding, as large forces that cancel leave it."""
-    sums = np.abs(facts.free) + np.abs(facts.answers) @ np.abs(z)
-    moving = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
-    power = np.abs(z) @ (_LAST * moving + facts.rate_rounding)
+def _floor(facts: Facts, z: np.ndarray, decay: float) -> np.ndarray:
+    """Return how much of ẏ = f is rounding, as large forces that cancel leave it.
+
+    Forces of contacts follow from each other: in the metric of the masses, rounding of the largest
+    is everywhere. What it does to velocities adds up until it decays.
+    """
+    strong = max(float(np.sqrt(abs(facts.force @ facts.free))),
+                 float(np.max(np.abs(z) * np.sqrt(np.diag(facts.W)), initial=0.0)))  # fmt: skip
+    sums = strong * np.sqrt(np.diag(facts.inverse))
+    moving = np.abs(facts.C) @ (np.abs(facts.v) + decay * sums) + np.abs(facts.drive)
+    power = np.abs(z) @ (_LAST * moving)
     return np.concatenate([np.zeros(len(facts.q)), _LAST * sums, [power, power]])
 
 
@@ -468,11 +504,14 @@ def _standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.n
     return np.array(values, dtype=float), np.array(noise, dtype=float)
 
 
-def _made(kernel: Touching) -> tuple[Looks, Margins]:
-    """Return what looks at states, made once for a kernel."""
-    if "_looks" not in kernel.__dict__:
-        kernel.__dict__["_looks"] = Looks(kernel), Margins(kernel.margins)
-    return kernel.__dict__["_looks"]
+@lru_cache(maxsize=64)
+def _looks(kernel: Touching) -> Looks:
+    return Looks(kernel)
+
+
+@lru_cache(maxsize=256)
+def _margins(kernel: Touching) -> Margins:
+    return Margins(kernel.margins)
 
 
 def _empty(t: float, y: np.ndarray) -> Piece:

@@ -73,18 +73,22 @@ class Facts:
     @cached_property
     def free(self) -> np.ndarray:
         """Accelerations without forces of any row."""
-        return cho_solve(self._factor, self.force, check_finite=False)
+        return self.inverse @ self.force
 
     @cached_property
     def sums(self) -> np.ndarray:
         """What the accelerations of all rows are summed from, without forces of any row."""
-        inverse = cho_solve(self._factor, np.eye(len(self.q)), check_finite=False)
-        return np.abs(self.C) @ (np.abs(inverse) @ np.abs(self.force)) + np.abs(self.gamma)
+        return np.abs(self.C) @ (np.abs(self.inverse) @ np.abs(self.force)) + np.abs(self.gamma)
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """M⁻¹."""
+        return cho_solve(self._factor, np.eye(len(self.q)), check_finite=False)
 
     @cached_property
     def answers(self) -> np.ndarray:
         """M⁻¹Cᵀ."""
-        return cho_solve(self._factor, self.C.T, check_finite=False)
+        return self.inverse @ self.C.T
 
     @cached_property
     def W(self) -> np.ndarray:
