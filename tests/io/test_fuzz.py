@@ -53,10 +53,10 @@ def names():
     document = read(Source('expression = "x"'))
     reader = Reader(document)
     declared = ("x", "theta"), ("m",), ("F",)
-    makers = symbols.coordinates, symbols.parameters, symbols.inputs
+    makers = st.coordinates, st.parameters, st.inputs
     for several, make in zip(declared, makers):
         reader.names.symbols.update({name: make(name) for name in several})
-    reader.names.arrays["r"] = symbols.coordinates("r", shape=(4, 2))
+    reader.names.arrays["r"] = st.coordinates("r", shape=(4, 2))
     return reader.names
 
 

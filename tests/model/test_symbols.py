@@ -94,7 +94,7 @@ def test_a_default_survives_pickling():
         ("Omega", r"\Omega"),
         ("m_c", "m_{c}"),
         ("x_alpha", r"x_{\alpha}"),
-        ("crank", r"\mathrm{crank}"),
+        ("crank", r"\operatorname{crank}"),
     ],
 )
 def test_names_read_as_latex(name, latex):

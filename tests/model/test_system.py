@@ -222,8 +222,8 @@ def test_dynamicsymbols_serve_as_keys(pendulum_of_sympy):
         inputs={"F": st.cos(3 * st.t) * x.dot},
         points=11,
     )
-    np.testing.assert_array_equal(motion[q], by_name["q"])
-    np.testing.assert_array_equal(motion[qd], by_name["q.dot"])
+    np.testing.assert_allclose(motion[q], by_name["q"], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(motion[qd], by_name["q.dot"], rtol=0, atol=1e-13)
     np.testing.assert_array_equal(motion[qdd], by_name["q.ddot"])
     np.testing.assert_array_equal(motion[F], np.cos(3 * motion.t) * motion[qd])
     np.testing.assert_allclose(

@@ -179,6 +179,7 @@ def test_the_equations_to_read_are_the_equations_to_run(n, count):
     agree()
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize(("n", "count"), [(1, 40), (2, 35), (3, 15), (4, 10)])
 def test_energy_is_kept_when_nothing_feeds_it(n, count):
     @random(count)

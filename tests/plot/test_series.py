@@ -131,7 +131,7 @@ def test_the_look_is_left_behind_in_no_other_picture(cart):
         ("theta", r"$\theta$"),
         ("theta_1.dot", r"$\dot{\theta}_{1}$"),
         ("r[3,0]", "$r_{3,0}$"),
-        ("speed", r"$\mathrm{speed}$"),
+        ("speed", r"$\operatorname{speed}$"),
         (2 * sp.Symbol("omega"), r"$2 \omega$"),
     ],
 )

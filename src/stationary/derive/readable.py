@@ -12,6 +12,7 @@ from stationary.derive.effort import LONGEST, affordable, is_long, operations
 from stationary.model.graphs import nodes
 from stationary.model.symbols import Parameter
 from stationary.model.system import System
+from stationary.model.terms import text as as_typed
 
 # Operations in an expression above which it is not brought over one denominator, not factored,
 # not touched; and terms above which a sum is not factored: the cost of reading a system must grow
@@ -238,7 +239,7 @@ class Written(sp.Symbol):
 
 def plain(e: Any) -> str:
     """Write an expression as text."""
-    return sp.sstr(e, full_prec=False)
+    return as_typed(e)
 
 
 def write_sum(several: Iterable[Term], write: Callable[[Any], str] = sp.latex) -> str:

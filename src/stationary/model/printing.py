@@ -9,7 +9,16 @@ import sympy as sp
 
 from stationary.model.arrays import Array
 from stationary.model.graphs import LARGE, written_out
-from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian, text
+from stationary.model.terms import (
+    Constraint,
+    Contact,
+    Drag,
+    Friction,
+    Load,
+    Pfaffian,
+    shortened,
+    text,
+)
 
 if TYPE_CHECKING:
     from stationary.model.system import System
@@ -48,7 +57,7 @@ def as_latex(system: System) -> str:
 def latex(e: sp.Basic) -> str:
     """Write an expression, or its size if nobody could read it."""
     size = written_out(e)
-    return sp.latex(e) if size <= LARGE else rf"\text{{({size:.3g} terms and factors)}}"
+    return sp.latex(shortened(e)) if size <= LARGE else rf"\text{{({size:.3g} terms and factors)}}"
 
 
 def aligned(rows: list[str]) -> str:

@@ -200,7 +200,8 @@ def latex_name(name: str, accent: str = "") -> str:
             stem, subscripts = match[1], [match[2]]
     text = translate(stem) if len(stem) > 1 else stem
     if len(text) > 1 and "\\" not in text:
-        text = rf"\mathrm{{{text}}}"
+        # Names of several letters keep their distance in products, as those of functions do.
+        text = rf"\mathrm{{{text}}}" if accent else rf"\operatorname{{{text}}}"
     if accent:
         text = rf"\{accent}{{{text}}}"
     if subscripts:

@@ -129,9 +129,31 @@ def _set(term: Any, **values: Any) -> None:
         object.__setattr__(term, name, value)
 
 
+# Numbers with more digits were computed, not typed: so many of them tell which they are.
+_TYPED, _TOLD = 9, 6
+
+
 def text(e: sp.Expr) -> str:
-    """Write an expression with its numbers as they were typed."""
-    return sp.sstr(e, full_prec=False)
+    """Write an expression with its numbers as they were typed, and few digits of computed ones."""
+    return sp.sstr(shortened(e), full_prec=False)
+
+
+def shortened(e: Any) -> Any:
+    """Return an expression to read, with few digits of numbers that nobody has typed.
+
+    Examples
+    --------
+    >>> from stationary.model.terms import shortened
+    >>> x = st.coordinates("x")
+    >>> print(shortened(x / 3.0 + 9.80665))
+    0.333333*x + 9.80665
+    """
+    swap = {}
+    for number in sp.S(e).atoms(sp.Float):
+        digits = repr(float(number)).partition("e")[0].replace(".", "").strip("-0")
+        if len(digits) > _TYPED:
+            swap[number] = sp.Float(f"{float(number):.{_TOLD}g}", _TOLD)
+    return sp.S(e).xreplace(swap) if swap else e
 
 
 def _plain(entries: Vector) -> str:

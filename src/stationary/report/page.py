@@ -51,8 +51,8 @@ def math(latex: str, display: bool = False) -> str:
                 "Run: pip install latex2mathml",
             )
         ) from None
-    # The converter knows the same arrangement under another name.
-    latex = latex.strip().replace("{aligned}", "{split}")
+    # The converter knows the same arrangements under other names.
+    latex = latex.strip().replace("{aligned}", "{split}").replace(r"\operatorname{", r"\mathrm{")
     latex = _RAISED.sub(_one_exponent, latex)
     latex = _FACTORS.sub(r" \\, ", latex)
     made = convert(latex, display="block" if display else "inline")
