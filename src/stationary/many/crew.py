@@ -16,6 +16,7 @@ from typing import Any
 from stationary.errors import MissingExtra, StatementError, say
 from stationary.many import worker
 from stationary.many.chunk import Chunk, gathered
+from stationary.many.cores import cores
 from stationary.many.engines import compute
 from stationary.many.question import Question
 from stationary.result.status import Status
@@ -34,13 +35,6 @@ def crashed(question: Question, first: int, last: int, why: str) -> Chunk:
     """Return a chunk whose computation ended with its process."""
     status = Status("crashed", f"the process that computed it ended {_MOST_DEATHS} times: {why}")
     return gathered(question, first, [(None, status)] * (last - first))
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def here(question: Question, engine: str, todo: list[Range]) -> Iterator[Chunk]:
@@ -171,7 +165,7 @@ def cluster(on: Any) -> tuple[Any, bool]:
         return on, False
     if isinstance(on, str) and on != "dask":
         try:
-            return distributed.Client(on, timeout="10s"), True
+            return distributed.Client(on, timeout="5s"), True
         except OSError as error:
             raise StatementError(
                 say(
@@ -189,13 +183,14 @@ def cluster(on: Any) -> tuple[Any, bool]:
 def on_cluster(question: Question, engine: str, todo: list[Range], on: Any) -> Iterator[Chunk]:
     """Compute chunks as tasks of a Dask cluster, a few for each worker at a time."""
     client, own = cluster(on)
-    from distributed import as_completed
+    from distributed import Future, as_completed
     from distributed.scheduler import KilledWorker
 
     futures: dict[str, Range] = {}
+    suspects: list[Range] = []
+    # The statement goes to every worker once; as a task it outlives the worker that has it.
+    shared = client.submit(_Packed, worker.dumps(question), pure=False)
     try:
-        # The statement goes to every worker once.
-        shared = client.scatter(_Packed(question), broadcast=True, hash=False)
         waiting = iter(todo)
         coming = as_completed(with_results=False)
 
@@ -215,14 +210,20 @@ def on_cluster(question: Question, engine: str, todo: list[Range], on: Any) -> I
             first, last = futures.pop(future.key)
             error = future.exception()
             if isinstance(error, KilledWorker):
-                yield crashed(question, first, last, "its worker was lost")
+                suspects.append((first, last))
             else:
                 yield future.result()
             more()
+        # A worker takes all that it has in hand along: alone each shows whether it was to blame.
+        for first, last in suspects:
+            future = client.submit(_task, shared, engine, first, last, pure=False)
+            if isinstance(future.exception(), KilledWorker):
+                yield crashed(question, first, last, "its worker was lost")
+            else:
+                yield future.result()
     finally:
-        for key in list(futures):
-            with contextlib.suppress(Exception):
-                client.cancel([distributed_future(client, key)])
+        with contextlib.suppress(Exception):
+            client.cancel([shared, *(Future(key, client) for key in futures)])
         if own:
             local = client.cluster
             client.close()
@@ -230,18 +231,11 @@ def on_cluster(question: Question, engine: str, todo: list[Range], on: Any) -> I
                 local.close()
 
 
-def distributed_future(client: Any, key: str) -> Any:
-    """Return the future of a key."""
-    from distributed import Future
-
-    return Future(key, client)
-
-
 class _Packed:
     """A question as bytes: a worker unpacks it once, functions of the user's program included."""
 
-    def __init__(self, question: Question):
-        self.data = worker.dumps(question)
+    def __init__(self, data: bytes):
+        self.data = data
 
 
 def _task(packed: _Packed, engine: str, first: int, last: int) -> Chunk:

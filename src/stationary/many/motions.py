@@ -28,9 +28,6 @@ from stationary.solve.stabilize import natural_rate
 _HONOURED = {"span", "start", "params", "inputs", "points", "method", "rtol", "atol", "throw",
              "events", "repair"}  # fmt: skip
 
-# Evaluations of the graph that are one call.
-_AT_ONCE = 4096
-
 
 class Refused(Exception):
     """Raised with the reason for which a question is asked run by run."""
@@ -71,9 +68,8 @@ class Motions:
                 made[name] = role, np.array(0)
         return made
 
-    def arrays(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return y at the start, p, and the span, one row for each run."""
-        runs = np.arange(first, last)
+    def arrays(self, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return y at the start, p, and the span, one row for each of some runs."""
         y = np.tile(self.start, (len(runs), 1))
         p = np.tile(self.values, (len(runs), 1))
         span = np.tile(self.span or (0.0, 1.0), (len(runs), 1))
@@ -86,16 +82,6 @@ class Motions:
             else:
                 (y if where == "y" else p)[:, places] = rows
         return y, p, span
-
-    def evaluate(self, f: ca.Function, *arguments: np.ndarray) -> np.ndarray:
-        """Evaluate a function of scalars and vectors for many rows; shape (rows, entries)."""
-        rows = len(arguments[0])
-        made = [
-            np.asarray(f(*(a[k : k + _AT_ONCE].T if a.ndim > 1 else a[None, k : k + _AT_ONCE]
-                           for a in arguments)))
-            for k in range(0, rows, _AT_ONCE)
-        ]  # fmt: skip
-        return np.concatenate(made, axis=1).T if made else np.zeros((0, f.numel_out(0)))
 
     def lowered(self, e: Any) -> Any:
         """Return an expression as SX of the kernel's arguments."""

@@ -71,6 +71,7 @@ def program(motions: Motions, *, fixed: bool, single: bool = False) -> Program:
     kept, means, watched, columns, outputs = [], [], [], {}, 0
     reductions: list[_Reduction] = []
     for name, keep in question.keeps.items():
+        assert isinstance(keep, (End, First, Most, Mean, Values))
         columns[name] = outputs
         made = [motions.lowered(e) for e in expressions(keep.what)]
         if isinstance(keep, End):
@@ -85,10 +86,11 @@ def program(motions: Motions, *, fixed: bool, single: bool = False) -> Program:
         elif isinstance(keep, Mean):
             reductions.append(_Reduction("mean", outputs, len(means), 1))
             means += made
+        elif isinstance(keep, First):
+            reductions.append(_Reduction("first", outputs, len(watched), 1, sign=keep.direction))
+            watched += made
         else:
-            word = "first" if isinstance(keep, First) else "most"
-            sign = keep.direction if isinstance(keep, First) else keep.sign
-            reductions.append(_Reduction(word, outputs, len(watched), 1, sign=sign))
+            reductions.append(_Reduction("most", outputs, len(watched), 1, sign=keep.sign))
             watched += made
         outputs += len(made)
     for event in motions.terminal:

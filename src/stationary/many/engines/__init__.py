@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from stationary.many.chunk import Chunk
-from stationary.many.engines import compiled, cuda, plain
+from stationary.many.engines import batches, compiled, cuda, plain
 from stationary.many.question import Question
 
 
@@ -25,7 +25,11 @@ class Engine(Protocol):
 
 
 #: Engines by name, those that are faster first.
-ENGINES: dict[str, Engine] = {"compiled": compiled, "plain": plain}  # pyright: ignore[reportAssignmentType]
+ENGINES: dict[str, Engine] = {
+    "batches": batches,
+    "compiled": compiled,
+    "plain": plain,
+}  # pyright: ignore[reportAssignmentType]
 
 #: Engines that are used when they are named.
 NAMED: dict[str, Engine] = {"cuda": cuda}  # pyright: ignore[reportAssignmentType]

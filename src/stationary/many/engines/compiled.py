@@ -14,6 +14,7 @@ import numpy as np
 from stationary.lower import cache as disk
 from stationary.lower.engines import c
 from stationary.many.chunk import Chunk, one
+from stationary.many.cores import cores
 from stationary.many.fixed import RK4
 from stationary.many.keep import Keep
 from stationary.many.motions import Motions, motions_of, tolerances
@@ -78,7 +79,7 @@ def inputs_of(
 ) -> tuple[Motions, Program, dict[str, np.ndarray]]:
     """Return the arrays that a program takes, one column for each run."""
     motions, made = written(question)
-    y, p, span = motions.arrays(first, last)
+    y, p, span = motions.arrays(np.arange(first, last))
     if motions.kernel.rows:
         motions.consistent(y, p, span)
 
@@ -116,8 +117,6 @@ def compute(question: Question, first: int, last: int) -> Chunk:
             ctypes.c_long(MOST_STEPS),
             *(ctypes.c_void_p(x.ctypes.data) for x in (out, status, steps)),
         )  # fmt: skip
-
-    from stationary.many.crew import cores
 
     ends = np.linspace(0, count, min(8 * cores(), count) + 1).astype(int)
     with ThreadPoolExecutor(cores()) as pool:

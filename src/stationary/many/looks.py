@@ -1,0 +1,255 @@
+"""Many motions seen at many times: what is kept of them, exact between the looks, too.
+
+Between looks a polynomial runs through the states of six of them and their rates, which the
+equations give: of degree eleven, where looks are closer than the steps of a series of order twenty.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from stationary.many.motions import Motions
+from stationary.many.vectors import evaluate
+
+# Looks through which a polynomial runs.
+_NODES = 6
+
+# Places, on the way of one motion, where its extreme is looked for.
+_PLACES = 3
+
+# A value that is zero to these many last digits of what it is summed from.
+_ROUNDING = 64 * np.finfo(float).eps
+
+
+class Looks:
+    """Motions at times: `t` of shape (times, motions), `y` of shape (times, motions, states)."""
+
+    def __init__(self, motions: Motions, t: np.ndarray, y: np.ndarray, p: np.ndarray):
+        self._motions, self.t, self.y, self.p = motions, t, y, p
+
+    def _function(self, e: Any) -> ca.Function:
+        return _lowered(self._motions, e)
+
+    def _at(self, f: ca.Function, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Evaluate a function at times and states with any leading shape."""
+        shape = t.shape
+        p = np.broadcast_to(p, (*shape, p.shape[-1]))
+        y, p = y.reshape(t.size, y.shape[-1]), p.reshape(t.size, p.shape[-1])
+        found = evaluate(f, t.ravel(), y, p)
+        return found.reshape(*shape, found.shape[-1])
+
+    def values(self, e: Any, at: Any = slice(None)) -> np.ndarray:
+        """Return an expression at the looks."""
+        return self._at(self._function(e), self.t[at], self.y[at], self.p)[..., 0]
+
+    def balanced(self, allowed: float) -> np.ndarray:
+        """Tell of which motions the energy balances, and the constraints hold."""
+        kernel = self._motions.kernel
+        few = np.unique(np.linspace(0, len(self.t) - 1, 16).astype(int))
+        t, y = self.t[few], self.y[few]
+        told = self._at(_energies(self._motions), t, y, self.p)
+        kinetic, potential, energy, work = np.moveaxis(told, -1, 0)
+        work = work - work[0]
+        lost = np.abs(energy - energy[0] - work).max(axis=0)
+        scale = np.abs(np.stack([kinetic, potential, work])).max(axis=(0, 1))
+        good = lost <= allowed * np.maximum(scale, 1e-300)
+        if kernel.rows:
+            R = np.abs(self._at(_violations(self._motions), t, y, self.p)).max(axis=(0, 2))
+            way = np.abs(y[..., : kernel.size] - y[0, :, : kernel.size]).max(axis=(0, 2))
+            good &= R <= 1e-9 * np.maximum(way, np.abs(y[..., : kernel.size]).max(axis=(0, 2)))
+        return good
+
+    # -- between looks -----------------------------------------------------------------------------
+
+    def _pieces(self, lanes: np.ndarray, place: np.ndarray) -> _Pieces:
+        """Return the polynomials around some looks of some motions."""
+        first = np.clip(place - _NODES // 2 + 1, 0, len(self.t) - _NODES)
+        rows = first[:, None] + np.arange(_NODES)
+        t, y = self.t[rows, lanes[:, None]], self.y[rows, lanes[:, None]]
+        f = self._at(self._motions.kernel.rhs, t, y, self.p[lanes][:, None, :])
+        return _Pieces(t, y, f)
+
+    def _course(self, e: Any, lanes: np.ndarray, place: np.ndarray) -> Any:
+        f, pieces, p = self._function(e), self._pieces(lanes, place), self.p[lanes]
+
+        def course(x: np.ndarray, which: np.ndarray) -> np.ndarray:
+            which = np.broadcast_to(which, x.shape).astype(int)
+            y = pieces(x.ravel(), which.ravel())
+            return self._at(f, x.ravel(), y, p[which.ravel()])[..., 0].reshape(x.shape)
+
+        return course
+
+    def crossing(self, e: Any, direction: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return when an expression first passes zero, and of which motions that is in doubt."""
+        g = self.values(e)
+        count = g.shape[1]
+        sign = np.sign(g)
+        passes = (sign[:-1] != sign[1:]) & (sign[:-1] != 0)
+        if direction:
+            passes &= (g[:-1] < 0) == (direction > 0)
+        any_, at = passes.any(axis=0), passes.argmax(axis=0)
+        # What begins at zero, or turns close to it, is looked at more closely by itself.
+        doubt = np.abs(g[0]) <= _ROUNDING * np.abs(g).max(axis=0)
+        before, here, after = np.abs(g[:-2]), np.abs(g[1:-1]), np.abs(g[2:])
+        same = (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:])
+        dips = same & (here <= before) & (here <= after)
+        dips &= here < np.maximum(before, after) - here
+        earlier = np.arange(1, len(g) - 1)[:, None] <= np.where(any_, at + 1, len(g))
+        doubt |= (dips & earlier).any(axis=0)
+        found = np.full(count, np.nan)
+        lanes = np.flatnonzero(any_ & ~doubt)
+        if len(lanes):
+            place = at[lanes]
+            found[lanes] = _zero(
+                self._course(e, lanes, place), self.t[place, lanes], self.t[place + 1, lanes]
+            )
+        return found, doubt
+
+    def extreme(self, e: Any, sign: int) -> np.ndarray:
+        """Return the largest (1) or smallest (−1) value of an expression along every motion."""
+        g = sign * self.values(e)
+        best = g.max(axis=0)
+        peak = np.zeros(g.shape, dtype=bool)
+        peak[1:-1] = (g[1:-1] >= g[:-2]) & (g[1:-1] >= g[2:])
+        rise = np.abs(np.diff(g, axis=0))
+        peak[1:-1] &= g[1:-1] + np.maximum(rise[:-1], rise[1:]) >= best
+        peak[1], peak[-2] = peak[1] | (g[0] >= g[1]), peak[-2] | (g[-1] >= g[-2])
+        score = np.where(peak, g, -np.inf)
+        places = np.argsort(-score, axis=0, kind="stable")[:_PLACES]
+        lanes = np.tile(np.arange(g.shape[1]), len(places))
+        place = places.ravel()
+        worth = np.isfinite(score[place, lanes])
+        lanes, place = lanes[worth], place[worth]
+        if len(lanes):
+            course = self._course(e, lanes, place)
+            a, b = self.t[place - 1, lanes], self.t[np.minimum(place + 1, len(g) - 1), lanes]
+            np.maximum.at(best, lanes, _summit(course, a, b, sign))
+        return sign * best
+
+    def mean(self, e: Any) -> np.ndarray:
+        """Return the mean of an expression over the time of every motion.
+
+        By the trapezoidal rule with Gregory's corrections at both ends: between them, what is
+        smooth is summed exactly.
+        """
+        g, even = self.values(e), self._even()
+        if even is None:
+            total = (np.diff(self.t, axis=0) * (g[1:] + g[:-1]) / 2).sum(axis=0)
+            return total / (self.t[-1] - self.t[0])
+        g = g[even]
+        w = np.ones(len(g))
+        w[: len(_GREGORY)] += _GREGORY
+        w[-len(_GREGORY) :] += _GREGORY[::-1]
+        return w @ g / (len(g) - 1)
+
+    def _even(self) -> np.ndarray | None:
+        """Return which looks are evenly spaced: others, at given times, stand between them."""
+        t = self.t[:, 0]
+        h = np.diff(t)
+        step = np.median(h)
+        places = np.round((t - t[0]) / step)
+        on = np.abs(t - t[0] - places * step) < 1e-6 * step
+        count = round((t[-1] - t[0]) / step) + 1
+        return on if on.sum() == count else None
+
+
+# Weights of Gregory's rule less one, at an end: of eight differences.
+def _gregory(order: int) -> np.ndarray:
+    from fractions import Fraction
+    from math import comb
+
+    # Coefficients of x/log(1 + x) = Σ cₖ xᵏ.
+    c = [Fraction(1)]
+    for n in range(1, order + 2):
+        c.append(-sum((-1) ** (n - k) * c[k] / Fraction(n - k + 1) for k in range(n)))  # pyright: ignore[reportArgumentType]
+    w = [Fraction(0)] * (order + 1)
+    w[0] -= Fraction(1, 2)
+    for k in range(1, order + 1):
+        # −|c_{k+1}| times the k-th difference at the end.
+        for j in range(k + 1):
+            w[j] -= abs(c[k + 1]) * (-1) ** j * comb(k, j)
+    return np.array([float(x) for x in w])
+
+
+_GREGORY = _gregory(8)
+
+
+class _Pieces:
+    """Polynomials through states and rates at some times, one for each row."""
+
+    def __init__(self, t: np.ndarray, y: np.ndarray, f: np.ndarray):
+        self._middle = t.mean(axis=1)
+        self._half = (t[:, -1] - t[:, 0]) / 2
+        s = (t - self._middle[:, None]) / self._half[:, None]
+        # Divided differences with every node twice (Hermite's interpolation, Newton's form).
+        z = np.repeat(s, 2, axis=1)
+        table = np.repeat(y, 2, axis=1)
+        rates = f * self._half[:, None, None]
+        n = z.shape[1]
+        self._z, self._c = z, [table[:, 0]]
+        level = np.empty((len(t), n - 1, y.shape[-1]))
+        gaps = (z[:, 1:] - z[:, :-1])[..., None]
+        level[:, 0::2] = rates
+        level[:, 1::2] = (table[:, 2::2] - table[:, 1:-1:2]) / gaps[:, 1::2]
+        self._c.append(level[:, 0])
+        for k in range(2, n):
+            level = np.diff(level, axis=1) / (z[:, k:] - z[:, :-k])[..., None]
+            self._c.append(level[:, 0])
+
+    def __call__(self, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return states at times, each of one of the rows."""
+        s = (x - self._middle[which]) / self._half[which]
+        made = self._c[-1][which]
+        for k in range(len(self._c) - 2, -1, -1):
+            made = made * (s - self._z[which, k])[:, None] + self._c[k][which]
+        return made
+
+
+def _zero(course: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    from scipy.optimize.elementwise import find_root
+
+    which = np.arange(len(a), dtype=float)
+    eps = np.finfo(float).eps
+    close = {"xatol": eps * float(np.min(b - a)), "xrtol": 2 * eps, "fatol": 0.0, "frtol": 0.0}
+    with np.errstate(all="ignore"):
+        return np.asarray(find_root(course, (a, b), args=(which,), tolerances=close).x)
+
+
+def _summit(course: Any, a: np.ndarray, b: np.ndarray, sign: int) -> np.ndarray:
+    """Return the largest value between pairs of times, by looking ever more closely."""
+    which = np.arange(len(a))
+    shares = np.linspace(0, 1, 9)
+    best = np.full(len(a), -np.inf)
+    for _ in range(10):
+        times = a[:, None] + (b - a)[:, None] * shares
+        found = sign * course(times, which[:, None])
+        k = found.argmax(axis=1)
+        best = np.maximum(best, found[which, k])
+        a, b = times[which, np.maximum(k - 1, 0)], times[which, np.minimum(k + 1, 8)]
+    return best
+
+
+@lru_cache(maxsize=64)
+def _lowered(motions: Motions, e: Any) -> ca.Function:
+    return ca.Function("e", list(motions.kernel.arguments), [ca.densify(motions.lowered(e))])
+
+
+@lru_cache(maxsize=8)
+def _energies(motions: Motions) -> ca.Function:
+    """T, U, the energy and the work done, as a function of t, y, p."""
+    kernel = motions.kernel
+    told = kernel.graph.energies(*kernel.inner)
+    work = kernel.arguments[1][kernel.states - 1] if kernel.graph.fed else ca.SX(0)
+    every = ca.densify(ca.vertcat(told[0], told[1], told[2], work))
+    return ca.Function("energies", list(kernel.arguments), [every])
+
+
+@lru_cache(maxsize=8)
+def _violations(motions: Motions) -> ca.Function:
+    kernel = motions.kernel
+    R = ca.densify(kernel.graph.constraints(*kernel.inner)[0])
+    return ca.Function("violations", list(kernel.arguments), [R])

@@ -1,0 +1,81 @@
+"""Motions that are moved together agree with `simulate`, and with closed forms in every unit."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.lower.engines import heyoka
+from stationary.many.engines import batches, plain
+from tests.many.random_sweeps import question
+
+pytestmark = pytest.mark.skipif(not heyoka.available(), reason="heyoka is not installed")
+
+x = st.coordinates("x")
+k, m = st.parameters(k=4.0, m=1.0)
+OSCILLATOR = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2)
+
+
+def check(seed):
+    asked = question(seed)
+    if asked.given.get("events"):
+        del asked.given["events"]
+    ours, theirs = batches.compute(asked, 0, 4), plain.compute(asked, 0, 4)
+    assert ours.status == theirs.status
+    for name, rows in theirs.kept.items():
+        np.testing.assert_allclose(ours.kept[name], rows, rtol=1e-11, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(1, 2))
+def test_batches_agree_with_simulate_on_random_systems(seed):
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, *range(2, 12)])
+def test_batches_agree_with_simulate_on_more_random_systems(seed):
+    check(seed)
+
+
+@pytest.mark.parametrize(("length", "time"), [(1.0, 1.0), (1e-9, 1e6), (1e12, 1e-9)])
+def test_reductions_are_those_of_the_closed_form_in_every_unit(length, time):
+    amplitudes = length * np.linspace(0.5, 2, 300)
+    runs = st.sweep(
+        st.simulate, OSCILLATOR, over={x: amplitudes}, span=(0, 3 * time), params={k: 4 / time**2},
+        keep={"end": x, "zero": st.first(x), "low": st.least(x), "top": st.most(abs(x.dot)),
+              "mean": st.mean(x**2), "way": st.values(x, at=[0.5 * time, 2.5 * time])},
+    )  # fmt: skip
+    assert runs.engine == "batches" and (runs.status == "done").all()
+    exact = {
+        "end": amplitudes * np.cos(6), "zero": np.full(300, np.pi / 4 * time), "low": -amplitudes,
+        "top": 2 * amplitudes / time, "mean": amplitudes**2 * (1 / 2 + np.sin(12) / 24),
+        "way": amplitudes[:, None] * np.cos([1.0, 5.0]),
+    }  # fmt: skip
+    for name, values in exact.items():
+        scale = np.abs(values).max()
+        np.testing.assert_allclose(runs[name] / scale, values / scale, atol=1e-11, err_msg=name)
+
+
+def test_motions_that_are_lost_are_asked_by_themselves_and_spans_differ():
+    runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
+    start = np.full(300, 0.01)
+    start[[3, 200]] = 1.0, 2.0
+    runs = st.sweep(st.simulate, runaway, over={x: start}, span=(0, 3), keep={"x": x})
+    assert runs.engine == "batches"
+    assert np.flatnonzero(runs.status == "blow-up").tolist() == [3, 200]
+    assert "1.854" in runs.status[3].message and np.isnan(runs["x"][[3, 200]]).all()
+    ends = np.linspace(0.1, 4, 300)
+    spans = st.sweep(st.simulate, OSCILLATOR, over={"span": [(0, e) for e in ends]},
+                     start={x: 1.0}, keep={"x": x, "zero": st.first(x)})  # fmt: skip
+    np.testing.assert_allclose(spans["x"], np.cos(2 * ends), atol=1e-11)
+    zero = np.where(ends > np.pi / 4, np.pi / 4, np.nan)
+    np.testing.assert_allclose(spans["zero"], zero, rtol=1e-11)
+
+
+def test_a_crossing_at_the_start_and_a_touch_are_what_simulate_says():
+    start = np.linspace(-1, 1, 301)
+    keep = {"first": st.first(x - 0.5), "touch": st.first(x - 0.5 + 1e-9)}
+    runs = st.sweep(st.simulate, OSCILLATOR, over={x: start}, span=(0, 3), keep=keep)
+    for i in (0, 150, 225, 226):
+        alone = st.sweep(st.simulate, OSCILLATOR, over={x: [start[i]]}, span=(0, 3), keep=keep)
+        for name in keep:
+            np.testing.assert_allclose(runs[name][i], alone[name][0], rtol=1e-9)
