@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.c import DOUBLE, FLOAT, Dialect, body
-from stationary.many.keep import End, First, Mean, Values
+from stationary.many.keep import End, First, Mean, Most, Values
 from stationary.many.motions import Motions, expressions
 
 #: What a trajectory says of its end.
