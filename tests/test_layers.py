@@ -3,6 +3,8 @@
 import ast
 import re
 import sys
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -39,11 +41,17 @@ def modules(package: Path) -> dict[str, Path]:
     return {module_name(path, package): path for path in sorted(package.rglob("*.py"))}
 
 
+@cache
+def nodes(source: str) -> list[ast.AST]:
+    """Return the nodes of a file; parsed once."""
+    return list(ast.walk(ast.parse(source)))
+
+
 def imports(source: str, name: str, is_package: bool, known: set[str]) -> set[tuple[int, str]]:
     """Find every import of our own modules, wherever it stands, as (line, dotted name)."""
     home = name.split(".") if is_package else name.split(".")[:-1]
     found: set[tuple[int, str]] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             found |= {(node.lineno, alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -104,7 +112,7 @@ def test_applications_stand_on_the_public_api_alone():
         # What begins with an underscore belongs to somebody else, except of argparse and notebooks.
         others = [
             node.attr
-            for node in ast.walk(ast.parse(source))
+            for node in nodes(source)
             if isinstance(node, ast.Attribute) and re.match("_(?!_)", node.attr)
             and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "argparse"))
         ]  # fmt: skip
@@ -163,3 +171,65 @@ def test_no_python_file_is_longer_than_it_should_be():
     }
     too_long = {path: lines for path, lines in lengths.items() if lines > LONGEST}
     assert too_long.keys() <= COEFFICIENT_TABLES, too_long
+
+
+# -- inside the parts -------------------------------------------------------------------------
+
+
+def run_time_imports(source: str, name: str, is_package: bool, known: set[str]) -> set[str]:
+    """Find imports that run, wherever they stand: those for type checkers alone do not."""
+    typing = {
+        line
+        for node in nodes(source)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for line in range(node.lineno, node.body[-1].lineno + 1)
+    }
+    every = imports(source, name, is_package, known)
+    return {target for line, target in every if line not in typing}
+
+
+def test_no_modules_import_each_other():
+    files = modules(PACKAGE)
+    graph = {
+        name: run_time_imports(path.read_text("utf-8"), name, path.stem == "__init__", set(files))
+        & set(files) - {name}
+        for name, path in files.items()
+        # The public list is imported by applications, and imports none.
+        if part(name) not in ("", "public")
+    }
+    # Raises what it finds: a circle, module by module.
+    TopologicalSorter({name: t & graph.keys() for name, t in graph.items()}).prepare()
+
+
+def test_what_begins_with_an_underscore_stays_in_its_file():
+    wrong = [
+        f"{name} imports {alias.name}"
+        for name, path in modules(PACKAGE).items()
+        for node in nodes(path.read_text("utf-8"))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stationary")
+        for alias in node.names
+        if re.match("_(?!_)", alias.name)
+    ]
+    assert wrong == []
+
+
+def test_classes_are_abstract_or_final():
+    """What is subclassed begins with Abstract, or is an error or a symbol of SymPy."""
+    bases = {}
+    for path in modules(PACKAGE).values():
+        for node in nodes(path.read_text("utf-8")):
+            if isinstance(node, ast.ClassDef):
+                names = [getattr(b, "id", getattr(b, "attr", "")) for b in node.bases]
+                bases.setdefault(node.name, set()).update(names)
+
+    def stems(name: str) -> set[str]:
+        return {name}.union(*(stems(b) for b in bases.get(name, ()) if b != name))
+
+    kinds = {"Exception", "Symbol", "Expr", "AtomicExpr", "Function"}
+    wrong = [
+        f"{name}({base})"
+        for name, several in bases.items()
+        for base in several
+        if base in bases and not base.startswith("Abstract") and not stems(base) & kinds
+    ]
+    assert wrong == []

@@ -21,7 +21,7 @@ from stationary.errors import StatementError, say
 from stationary.lower.inputs import SLOTS, Drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Each
-from stationary.model.fields import AtPoint, Field
+from stationary.model.fields import AbstractAtPoint, Field
 from stationary.model.layout import Layout
 from stationary.result.happened import Happened
 from stationary.result.status import Status
@@ -296,7 +296,7 @@ class Decoder:
             if not issubclass(made, sp.Symbol):
                 raise ValueError(rest[0])
             name, *others = self(rest[1])
-            if issubclass(made, (Field, AtPoint)):
+            if issubclass(made, (Field, AbstractAtPoint)):
                 # The side of a point is a word, too.
                 _require_no_text([x for x in others if x not in ("", "+", "-")])
             return made(str(name), *others)

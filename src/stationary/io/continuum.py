@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
@@ -9,7 +10,7 @@ import sympy as sp
 from stationary.derive.discretize import discretize
 from stationary.errors import DerivationError, StatementError
 from stationary.io.grammar import Token
-from stationary.io.names import Names
+from stationary.io.names import AbstractNames
 from stationary.io.reader import Reader
 from stationary.io.source import FileError
 from stationary.io.toml import Path, Place
@@ -28,7 +29,8 @@ _RULES: dict[str, dict[str, Any]] = {
 }
 
 
-class FieldNames(Names):
+@dataclass(frozen=True)
+class FieldNames(AbstractNames):
     """Names with fields among them: u(L) is a value at a point, diff(u, X) a derivative."""
 
     def called(self, token: Token, arguments: list[Any], end: int) -> sp.Expr | None:

@@ -14,7 +14,7 @@ from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.io import answers, questions, statement, unit_checks
 from stationary.io import continuum as continua
-from stationary.io.names import Names, coordinate_of
+from stationary.io.names import AbstractNames, Names, coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.results import is_result_file, load_result
 from stationary.io.robots import is_robot, load_robot
@@ -262,7 +262,7 @@ def load(path: Any, *, floating: bool = False) -> Any:
     return _model(Reader(read(_source(path))))
 
 
-def _typed(text: str, before: str, names: Names) -> Reader:
+def _typed(text: str, before: str, names: AbstractNames) -> Reader:
     """Return a reader of what was typed on its own, outside a file."""
     document = Document(Source(before + text if before.endswith("=") else text, TYPED))
     begin = len(document.source.text) - len(text)

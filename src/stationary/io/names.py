@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -33,7 +34,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Names:
+class AbstractNames(ABC):
     """The names declared in a file, seen from one expression of it.
 
     Attributes
@@ -55,7 +56,7 @@ class Names:
     rows: Rows | None = None
     nodes: Nodes = field(default_factory=Nodes)
 
-    def within(self, path: Path, what: str, **rules: Any) -> Names:
+    def within(self, path: Path, what: str, **rules: Any) -> AbstractNames:
         """Return the same names for another expression."""
         return replace(self, path=path, what=what, **rules)
 
@@ -141,9 +142,9 @@ class Names:
             )  # fmt: skip
         return self.nodes.keep(rate(e))
 
+    @abstractmethod
     def called(self, token: Token, arguments: list[Any], end: int) -> sp.Expr | None:
-        """Return None: only functions of the grammar are called."""
-        return None
+        """Return the value of something else than a function of the grammar, or None."""
 
     def entry(self, token: Token, indices: list[Index], end: int) -> sp.Expr:
         """Return an entry of an array, or the placeholder for one in every row."""
@@ -240,6 +241,15 @@ class Names:
         if "constraint" in self.what:
             return "State what is linear in velocities under [[pfaffian]], with expr = …."
         return "Put what depends on velocities into kinetic, dissipation or loads."
+
+
+@dataclass(frozen=True)
+class Names(AbstractNames):
+    """Names of a system: only functions of the grammar are called."""
+
+    def called(self, token: Token, arguments: list[Any], end: int) -> sp.Expr | None:
+        """Return None."""
+        return None
 
 
 def _rate_of(name: str, declared: list[str]) -> str:

@@ -13,7 +13,7 @@ import sympy as sp
 from stationary.errors import did_you_mean
 from stationary.io import units
 from stationary.io.grammar import parse
-from stationary.io.names import RESERVED, Names, is_name
+from stationary.io.names import RESERVED, AbstractNames, Names, is_name
 from stationary.io.toml import Document, Path
 
 _LARGEST = 1e300
@@ -26,7 +26,7 @@ class Reader:
 
     def __init__(self, document: Document):
         self.document = document
-        self.names = Names(document)
+        self.names: AbstractNames = Names(document)
 
     def at(self, path: Path) -> Any:
         """Return the plain value at a path, or None."""
@@ -181,7 +181,9 @@ class Reader:
             self.document.complain(path, f"the rows of {what} differ in length.",
                                    "Expected lists of equal length.", "Fill them up.")  # fmt: skip
 
-    def expression(self, path: Path, what: str, names: Names | None = None, **rules: Any) -> Any:
+    def expression(
+        self, path: Path, what: str, names: AbstractNames | None = None, **rules: Any
+    ) -> Any:
         """Return an expression: a number, or text read by the grammar."""
         found = self.at(path)
         if isinstance(found, (int, float)) and not isinstance(found, bool):
@@ -211,7 +213,9 @@ class Reader:
             return None
         return made if abs(made) <= _LARGEST else None
 
-    def vector(self, path: Path, what: str, names: Names | None = None, **rules: Any) -> tuple:
+    def vector(
+        self, path: Path, what: str, names: AbstractNames | None = None, **rules: Any
+    ) -> tuple:
         """Return one or several expressions as a tuple."""
         return tuple(self.expression(p, what, names, **rules) for p in self.items(path, what))
 

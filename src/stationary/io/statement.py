@@ -11,7 +11,7 @@ import numpy as np
 
 from stationary.io import unit_checks
 from stationary.io import units as unit
-from stationary.io.names import Names, Rows, is_column
+from stationary.io.names import AbstractNames, Rows, is_column
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
@@ -286,7 +286,7 @@ _DRAG: dict[str, Entry] = {
 # -- repetition ---------------------------------------------------------------------------------
 
 
-def _rows(reader: Reader, path: Path) -> Names:
+def _rows(reader: Reader, path: Path) -> AbstractNames:
     """Return the names for an entry, with its rows if it has them."""
     if reader.at((*path, "rows")) is None:
         if reader.at((*path, "table")) is not None:
@@ -483,7 +483,7 @@ def _drawing(reader: Reader, path: Path) -> Part:
     return Part(kind, points, angle=angle, name=_name(reader, path))
 
 
-def _row_of_points(reader: Reader, path: Path, names: Names) -> Any:
+def _row_of_points(reader: Reader, path: Path, names: AbstractNames) -> Any:
     """Read a point; with rows, and entries of an array in it, a view of that array."""
     entries = reader.vector(path, "a point", names, **_PLACE)
     if names.rows is None or not any(isinstance(e, Slot) for e in entries):

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import AbstractKernel
 from stationary.lower.switches import Switches
 
 # Rates of a border are followed up to this order, or this size of their graph.
@@ -18,7 +18,7 @@ _LARGEST = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Branch(Kernel):
+class Branch(AbstractKernel):
     """A kernel between two switches: the sides of its borders follow the vector p.
 
     Some borders may hold the state: both sides push back to them. The state then stays on the
@@ -93,7 +93,11 @@ def _nodes(e: Any) -> int:
 
 
 def held(
-    kernel: Kernel, switches: Switches, sides: np.ndarray | None = None, *, stated: bool = False
+    kernel: AbstractKernel,
+    switches: Switches,
+    sides: np.ndarray | None = None,
+    *,
+    stated: bool = False,
 ) -> Branch:
     """Return the branch of a kernel in which every border is left on one side.
 
@@ -107,7 +111,7 @@ def held(
 
 
 def sliding(
-    kernel: Kernel, switches: Switches, sides: np.ndarray | None, on: dict[int, int]
+    kernel: AbstractKernel, switches: Switches, sides: np.ndarray | None, on: dict[int, int]
 ) -> Branch:
     """Return the branch in which some borders hold the state.
 
@@ -155,12 +159,12 @@ def sliding(
 
 
 def _branch(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     law: ca.Function,
     switches: Switches,
     shares: ca.Function | None = None,
     on: tuple[int, ...] = (),
 ) -> Branch:
     """Return a branch of a kernel."""
-    of_kernel = {f.name: getattr(kernel, f.name) for f in fields(Kernel)}
+    of_kernel = {f.name: getattr(kernel, f.name) for f in fields(AbstractKernel)}
     return Branch(**of_kernel, law=law, borders=switches, shares=shares, on=on)

@@ -19,7 +19,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.lower.instructions import instructions
 
 if TYPE_CHECKING:
-    from stationary.lower.kernel import Kernel
+    from stationary.lower.kernel import AbstractKernel
 
 # Where functions are constant in floating point, if only beyond all numbers: below the first number
 # or above the second.
@@ -194,7 +194,7 @@ def _rounding(rhs: ca.Function) -> ca.Function:
     return ca.Function("rounding", symbols, [ca.densify(last_digits)], {"cse": True})
 
 
-def features_of(kernel: Kernel) -> Features | None:
+def features_of(kernel: AbstractKernel) -> Features | None:
     """Return the sharp functions of a kernel's statement; None if it has none."""
     if not kernel.graph.scalar:
         return None
@@ -215,7 +215,7 @@ def features_of(kernel: Kernel) -> Features | None:
     return Features(low, high, relative, least, looks, kernel.rhs)
 
 
-def _statement(kernel: Kernel) -> ca.Function:
+def _statement(kernel: AbstractKernel) -> ca.Function:
     """Return energies, power and constraints of a kernel, whose operations are the statement's."""
     inner = kernel.inner
     outputs = [kernel.graph.energies(*inner)]

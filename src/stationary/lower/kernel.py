@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -87,8 +88,8 @@ def kernel_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
-    """The first-order equation ẏ = f(t, y, p) of a system.
+class AbstractKernel(ABC):
+    """A first-order equation ẏ = f(t, y, p) of a system.
 
     The state y is (q, v) and, where loads or dissipation feed the energy, the work that they have
     done as a last entry.
@@ -148,19 +149,9 @@ class Kernel:
         return t, q, v, u, values
 
     @cached_property
+    @abstractmethod
     def rhs(self) -> ca.Function:
         """The function f(t, y, p)."""
-        inner = self.inner
-        power = self.graph.energies(*inner)[3]
-        if self.rows:
-            acceleration, _, supplied = self.held(*inner, self.arguments[2][-1])
-            power += supplied
-        else:
-            acceleration = self.graph.acceleration(*inner)
-        rates = [inner[2], acceleration, *([power] if self.graph.fed else [])]
-        options = {"cse": True} if self.graph.scalar else {}
-        made = ca.densify(ca.vertcat(*rates))
-        return ca.Function("rhs", list(self.arguments), [made], ["t", "y", "p"], ["dy"], options)
 
     @cached_property
     def held(self) -> ca.Function:
@@ -235,6 +226,26 @@ class Kernel:
         named = {s: d[i] for i, s in enumerate(data)}
         made = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
         return ca.Function("e", [t, y, p, d], [made])
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel(AbstractKernel):
+    """The equation of motion as it is stated."""
+
+    @cached_property
+    def rhs(self) -> ca.Function:
+        """The function f(t, y, p)."""
+        inner = self.inner
+        power = self.graph.energies(*inner)[3]
+        if self.rows:
+            acceleration, _, supplied = self.held(*inner, self.arguments[2][-1])
+            power += supplied
+        else:
+            acceleration = self.graph.acceleration(*inner)
+        rates = [inner[2], acceleration, *([power] if self.graph.fed else [])]
+        options = {"cse": True} if self.graph.scalar else {}
+        made = ca.densify(ca.vertcat(*rates))
+        return ca.Function("rhs", list(self.arguments), [made], ["t", "y", "p"], ["dy"], options)
 
 
 @dataclass(frozen=True, eq=False)

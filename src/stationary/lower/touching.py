@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from stationary.derive.touch import Touch
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
-from stationary.lower.kernel import Kernel, graph_of
+from stationary.lower.kernel import AbstractKernel, graph_of
 from stationary.model.system import System
 
 
@@ -37,7 +37,7 @@ def touching_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Touching(Kernel):
+class Touching(AbstractKernel):
     """The equation ẏ = f(t, y, p) in a mode.
 
     The state is (q, v, work, heat): what was supplied, and what friction has taken. The vector p

@@ -12,7 +12,7 @@ import numpy as np
 
 from stationary.errors import StationaryError
 from stationary.lower.inputs import SLOTS, drives
-from stationary.lower.kernel import Kernel, graph_of, kernel_of
+from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
 from stationary.many.question import Question
 from stationary.model.arrays import Array
@@ -38,7 +38,7 @@ class Motions:
     """What all runs share: the kernel, where what varies stands, and the values of the others."""
 
     question: Question
-    kernel: Kernel
+    kernel: AbstractKernel
     values: np.ndarray
     start: np.ndarray
     span: tuple[float, float] | None
@@ -108,7 +108,7 @@ class Motions:
             p[k, -1] = natural_rate(ode, span[k, 0], y[k], length)
 
 
-def _of_system(e: Any, kernel: Kernel) -> Any:
+def _of_system(e: Any, kernel: AbstractKernel) -> Any:
     known = {p.name: p for p in kernel.layout.system.parameters}
     swap = {s: known[s.name] for s in e.free_symbols if s.name in known}
     return e.xreplace(swap)

@@ -12,7 +12,7 @@ from stationary.errors import StatementError, did_you_mean, say
 from stationary.many.design import Design
 from stationary.many.keep import Keep
 from stationary.model.arrays import Array
-from stationary.model.fields import AtPoint
+from stationary.model.fields import AbstractAtPoint
 from stationary.model.interpolation import point_named
 from stationary.model.layout import Layout, name_of, pairs
 from stationary.model.system import System, require
@@ -211,5 +211,7 @@ def _require_names(verb: str, system: System, given: Mapping[str, Any]) -> None:
     start = given.get("start")
     if hasattr(start, "items"):
         for key, _ in pairs(start, "start"):
-            if not (isinstance(key, AtPoint) or _named(key) in known or isinstance(key, Array)):
+            if not (
+                isinstance(key, AbstractAtPoint) or _named(key) in known or isinstance(key, Array)
+            ):
                 layout.resolve(key, "start")

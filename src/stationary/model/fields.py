@@ -183,7 +183,7 @@ class Field(AbstractReal):
         return _latex_field(self.stem, self.order, self.rate)
 
 
-class AtPoint:
+class AbstractAtPoint:
     """What value, rate and acceleration of a field at a point have in common."""
 
     name: str
@@ -233,7 +233,7 @@ class AtPoint:
         return printer._print_Symbol(sp.Symbol(self.name))
 
 
-class PointValue(AtPoint, Coordinate):
+class PointValue(AbstractAtPoint, Coordinate):
     """The value of a field, or of its derivative, at a point: a coordinate like any other."""
 
     @property
@@ -247,7 +247,7 @@ class PointValue(AtPoint, Coordinate):
         return self._like(PointAcceleration)
 
 
-class PointRate(AtPoint, Velocity):
+class PointRate(AbstractAtPoint, Velocity):
     """The velocity of a field, or of its derivative, at a point."""
 
     rate = 1
@@ -263,7 +263,7 @@ class PointRate(AtPoint, Velocity):
         return self._like(PointAcceleration)
 
 
-class PointAcceleration(AtPoint, Acceleration):
+class PointAcceleration(AbstractAtPoint, Acceleration):
     """The acceleration of a field, or of its derivative, at a point."""
 
     rate = 2
@@ -375,7 +375,7 @@ def fields_in(e: sp.Basic) -> set[Field]:
 
 def points_in(e: sp.Basic) -> set[Any]:
     """Return the values and rates of fields at points that an expression contains."""
-    return e.atoms(AtPoint)
+    return e.atoms(AbstractAtPoint)
 
 
 def symbols_in(e: sp.Expr) -> set[sp.Symbol]:

@@ -14,7 +14,7 @@ import sympy as sp
 
 from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
-from stationary.model.fields import AtPoint, Field, PointValue, fields_in, points_in
+from stationary.model.fields import AbstractAtPoint, Field, PointValue, fields_in, points_in
 from stationary.model.symbols import along_time
 
 
@@ -183,7 +183,7 @@ class Interpolation:
             return None
         return node * self.basis.step + order
 
-    def value(self, point: AtPoint) -> sp.Expr:
+    def value(self, point: AbstractAtPoint) -> sp.Expr:
         """Return the value at a point, or its rate, in terms of coordinates."""
         if self.basis is None:
             X = self.field.position

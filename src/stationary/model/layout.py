@@ -16,7 +16,7 @@ from sympy.core.function import AppliedUndef
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
-from stationary.model.fields import AtPoint, Field
+from stationary.model.fields import AbstractAtPoint, Field
 from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
 from stationary.model.kinematics import PLAIN, Kinematics
 from stationary.model.space.rotation import Omega, Orientation, body_rates
@@ -74,14 +74,14 @@ class Layout:
             return self.offsets[coordinate.name] + coordinate.index
         if coordinate.name in self.offsets:
             return np.array(self.offsets[coordinate.name])
-        if isinstance(coordinate, AtPoint):
+        if isinstance(coordinate, AbstractAtPoint):
             return self._at_point(coordinate)
         stem, _, index = coordinate.name.partition("[")
         place = tuple(int(i) for i in index.rstrip("]").split(","))
         flat = np.ravel_multi_index(place, self.arrays[stem].base)
         return np.array(self.offsets[stem] + int(flat))
 
-    def _at_point(self, point: AtPoint) -> np.ndarray:
+    def _at_point(self, point: AbstractAtPoint) -> np.ndarray:
         """Return the entry of q that is the value of a field at a point."""
         found = interpolation_of(self.system, point.field).value(point.value)
         if not isinstance(found, Coordinate):
@@ -193,7 +193,7 @@ class Layout:
         turned = self.turned(key)
         if turned is not None:
             return turned[1], turned[2]
-        if isinstance(key, AtPoint) and key.value.name not in self.offsets:
+        if isinstance(key, AbstractAtPoint) and key.value.name not in self.offsets:
             return self._at_point(key), key.rate
         name = name_of(key)
         stem, order = name, 0

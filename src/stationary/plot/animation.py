@@ -21,7 +21,7 @@ from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import show, view
 
 # A film runs in real time if it is neither shorter nor longer than this, in seconds.
-_SHORTEST, _LONGEST = 2.0, 20.0
+SHORTEST, LONGEST = 2.0, 20.0
 
 # A trail is as long as the last second of the film, fades in so many pieces, and is sampled more
 # finely than the frames so that a fast one is round.
@@ -55,13 +55,13 @@ def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
         # A continuum is seen by its first field.
         field = motion.field(motion.system.fields[0].field)
         return show("field", "animate")(field, path, fps=fps)
-    save = _saver(path)
+    save = saver(path)
     times, speed = _times(motion, fps * _FINE)
     drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
     film = _film(drawn, motion.system.name, speed, fps)
     if save is not None:
         Path(path).write_bytes(save(film, fps))
-    return _playing(film, fps)
+    return playing(film, fps)
 
 
 def _times(motion: AbstractMotion, rate: float) -> tuple[np.ndarray, float]:
@@ -75,7 +75,7 @@ def _times(motion: AbstractMotion, rate: float) -> tuple[np.ndarray, float]:
             )
         )
     first, last = float(motion.t[0]), float(motion.t[-1])
-    length = float(np.clip(last - first, _SHORTEST, _LONGEST))
+    length = float(np.clip(last - first, SHORTEST, LONGEST))
     return np.linspace(first, last, _FINE * round(length * rate / _FINE) + 1), (
         last - first
     ) / length
@@ -85,7 +85,7 @@ def _times(motion: AbstractMotion, rate: float) -> tuple[np.ndarray, float]:
 
 
 @dataclass(frozen=True)
-class _Film:
+class Film:
     """A figure, what moves in it, and the function that moves it to a frame."""
 
     figure: Any
@@ -96,7 +96,7 @@ class _Film:
     scene: Scene | None = None
 
 
-def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
+def _film(drawn: Scene, name: str, speed: float, fps: float) -> Film:
     import matplotlib.pyplot as plt
 
     with look():
@@ -126,7 +126,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> _Film:
     show(0)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    return _Film(figure, moving, show, len(drawn.t[::_FINE]), name, drawn)
+    return Film(figure, moving, show, len(drawn.t[::_FINE]), name, drawn)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class _Trail:
             move(piece, self.past[max(0, k - old) : max(0, k - young) + 1])
 
 
-def _playing(film: _Film, fps: float) -> Any:
+def playing(film: Film, fps: float) -> Any:
     """Return the film as an animation that plays in a window and in a notebook."""
     from matplotlib.animation import FuncAnimation
 
@@ -166,7 +166,7 @@ def _playing(film: _Film, fps: float) -> Any:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def _saver(path: Any) -> Callable[[_Film, float], bytes] | None:
+def saver(path: Any) -> Callable[[Film, float], bytes] | None:
     """Return the function that writes a film in the format of a file's ending."""
     if path is None:
         return None
@@ -183,7 +183,7 @@ def _saver(path: Any) -> Callable[[_Film, float], bytes] | None:
     return savers[ending]
 
 
-def _images(film: _Film) -> list[Any]:
+def _images(film: Film) -> list[Any]:
     """Draw all frames: what stands still once, what moves on top of it."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
@@ -211,7 +211,7 @@ def _images(film: _Film) -> list[Any]:
     return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
 
 
-def _gif(film: _Film, fps: float) -> bytes:
+def _gif(film: Film, fps: float) -> bytes:
     first, *others = _images(film)
     data = io.BytesIO()
     first.save(
@@ -220,7 +220,7 @@ def _gif(film: _Film, fps: float) -> bytes:
     return data.getvalue()
 
 
-def _html(film: _Film, fps: float) -> bytes:
+def _html(film: Film, fps: float) -> bytes:
     """Write a page that plays the film by itself."""
     title = escape(film.name or "motion")
     return _PAGE.replace("TITLE", title).replace("FILM", _player(film, fps)).encode()
@@ -239,7 +239,7 @@ def player(motion: AbstractMotion, *, fps: int = 20) -> str:
     return made
 
 
-def _player(film: _Film, fps: float) -> str:
+def _player(film: Film, fps: float) -> str:
     if film.scene is not None and film.scene.dimension == 3:
         return turntable(film.scene, film.name, fps, _FINE)
     frames = []

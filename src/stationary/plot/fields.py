@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
-from stationary.plot.animation import _LONGEST, _SHORTEST, _Film, _playing, _saver
+from stationary.plot.animation import LONGEST, SHORTEST, Film, playing, saver
 from stationary.plot.style import COLORS, DASHES, label, legend, look, words
 from stationary.result.fields import FieldFunction
 from stationary.result.modes import Modes
@@ -106,10 +106,10 @@ def animate(field: FieldFunction, path: Any = None, *, fps: int = 25) -> Any:
                 "Use plot(), or animate the field of a motion.",
             )
         )
-    save = _saver(path)
+    save = saver(path)
     t = field.states(None)[0]
     first, last = float(t[0]), float(t[-1])
-    length = float(np.clip(last - first, _SHORTEST, _LONGEST))
+    length = float(np.clip(last - first, SHORTEST, LONGEST))
     times = np.linspace(first, last, round(length * fps) + 1)
     x = _places(field)
     values = field(x, times)
@@ -136,10 +136,10 @@ def animate(field: FieldFunction, path: Any = None, *, fps: int = 25) -> Any:
     show(0)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    film = _Film(figure, [line, title], show, len(times), field.name)
+    film = Film(figure, [line, title], show, len(times), field.name)
     if save is not None:
         Path(path).write_bytes(save(film, fps))
-    return _playing(film, fps)
+    return playing(film, fps)
 
 
 @view("modes", "plot")

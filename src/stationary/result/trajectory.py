@@ -14,7 +14,7 @@ import sympy as sp
 
 from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.lower.inputs import Drives
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.model.arrays import Array
 from stationary.model.graphs import renamed
 from stationary.model.interpolation import in_coordinates
@@ -47,7 +47,7 @@ class AbstractMotion(AbstractShown):
     t: np.ndarray
     y: np.ndarray
     params: np.ndarray
-    kernel: Kernel
+    kernel: AbstractKernel
     drives: Drives
     status: Status
     steps: int = 0

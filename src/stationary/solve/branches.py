@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from stationary.lower.branches import Branch, held, sliding
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.lower.switches import Switches
 from stationary.solve.jumps import sides_at
 from stationary.solve.ode import Piece, Stopped
@@ -49,7 +49,7 @@ def chatters(changes: list[float], span: float, count: int) -> bool:
 class Branches:
     """The branches of one run: the sides that hold now, and the borders that hold the state."""
 
-    def __init__(self, kernel: Kernel, switches: Switches, span: float):
+    def __init__(self, kernel: AbstractKernel, switches: Switches, span: float):
         self._kernel, self._switches, self._span = kernel, switches, span
         self.sides = np.zeros(len(switches.borders))
         self.on: dict[int, int] = {}

@@ -11,7 +11,7 @@ import numpy as np
 
 from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
 from stationary.lower.inputs import drives
-from stationary.lower.kernel import Kernel, graph_of, kernel_of, numeric
+from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
 from stationary.result.motion import Motion
 from stationary.result.status import Status
@@ -214,7 +214,7 @@ def _grid(first: float, last: float, points: int) -> np.ndarray:
 class _Run:
     """One integration: from pieces of an integrator to a motion on a grid."""
 
-    kernel: Kernel
+    kernel: AbstractKernel
     params: np.ndarray
     state: State
     stabilize: Baumgarte | Projection
@@ -575,7 +575,7 @@ def _ending(piece: Piece, y: np.ndarray) -> Piece:
     return replace(piece, evaluate=evaluate, end=y)
 
 
-def _choose(method: Any, kernel: Kernel) -> AbstractIntegrator:
+def _choose(method: Any, kernel: AbstractKernel) -> AbstractIntegrator:
     if isinstance(method, AbstractIntegrator):
         return method
     if method != "auto":

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StationaryError
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import AbstractKernel
 from stationary.model.graphs import nodes
 from stationary.model.system import System
 
@@ -18,7 +18,7 @@ _SMALL = 1e-3
 
 
 def edge(
-    kernel: Kernel, params: np.ndarray, first: tuple[float, Any], last: tuple[float, Any]
+    kernel: AbstractKernel, params: np.ndarray, first: tuple[float, Any], last: tuple[float, Any]
 ) -> str:
     """Say which part of a statement a motion has reached the end of, between two states, if any."""
     found, closest = "", _SMALL

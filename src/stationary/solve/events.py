@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError, say
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import AbstractKernel
 from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.terms import expression
 from stationary.result.happened import Happened
@@ -119,7 +119,9 @@ class Ending:
 class Watch:
     """Looks for events in the pieces of a solution."""
 
-    def __init__(self, events: list[Event], kernel: Kernel, params: np.ndarray, span: float):
+    def __init__(
+        self, events: list[Event], kernel: AbstractKernel, params: np.ndarray, span: float
+    ):
         self._events, self._params, self._kernel = events, params, kernel
         self._functions = [self._lowered(event.expr, "an event") for event in events]
         self._actions = [self._jump(event) for event in events]

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.lower.switches import Course, Switches
 from stationary.solve.ode import Stopped
 
@@ -38,7 +38,7 @@ class Jumps:
     starts to move suddenly takes velocities along.
     """
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: AbstractKernel):
         self._kernel = kernel
         self._n, self._rows = kernel.size, kernel.layout.multipliers
         t, y, p = kernel.arguments

@@ -11,7 +11,7 @@ import numpy as np
 
 from stationary.lower.branches import Branch
 from stationary.lower.inputs import Drives
-from stationary.lower.kernel import Kernel
+from stationary.lower.kernel import AbstractKernel
 from stationary.lower.switches import Switches
 from stationary.solve.branches import Branches
 from stationary.solve.instants import known_instants
@@ -40,7 +40,7 @@ class Legs:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: AbstractKernel,
         params: np.ndarray,
         drives: Drives,
         grid: np.ndarray,

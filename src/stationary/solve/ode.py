@@ -10,7 +10,7 @@ from math import ulp
 
 import numpy as np
 
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Ode:
     more steps than `stride`. What f is summed from may leave it a `floor` of rounding.
     """
 
-    kernel: Kernel
+    kernel: AbstractKernel
     p: np.ndarray
     rtol: float
     atol: float

@@ -11,7 +11,7 @@ from scipy.linalg import orth
 
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import translate
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.statespace import StateSpace, names
 from stationary.solve.linear import tangent_basis
 from stationary.solve.scales import scales_of
@@ -35,7 +35,7 @@ _LOOKS = 5
 class OperatingPoint:
     """The equations of motion at a state, as matrices over its freedoms and their speeds."""
 
-    def __init__(self, kernel: Kernel, params, u, t: float, q, v):
+    def __init__(self, kernel: AbstractKernel, params, u, t: float, q, v):
         self.kernel, self.t, self.n = kernel, t, kernel.size
         self.q, self.v, self.u, self.params = q, v, u, params
         self.kinematics = kernel.layout.kinematics
@@ -362,7 +362,7 @@ class OperatingPoint:
         return E, F, G
 
 
-def _derivatives(kernel: Kernel) -> ca.Function:
+def _derivatives(kernel: AbstractKernel) -> ca.Function:
     if not kernel.graph.scalar:
         raise DerivationError(
             say(
@@ -380,7 +380,7 @@ def _derivatives(kernel: Kernel) -> ca.Function:
     return ca.Function("derivatives", [t, y, p], [rate, ca.jacobian(rate, y), push])
 
 
-def _turned_derivatives(kernel: Kernel) -> ca.Function:
+def _turned_derivatives(kernel: AbstractKernel) -> ca.Function:
     """Return the same in the freedoms, by their deviations from a point that moves itself.
 
     Of a body that turns at ω, a deviation θ in its own axes changes at δω − ω × θ.
@@ -407,14 +407,14 @@ def _turned_derivatives(kernel: Kernel) -> ca.Function:
     return ca.Function("derivatives", [t, ca.vertcat(q, w), p], made)
 
 
-def _row_slopes(kernel: Kernel) -> ca.Function:
+def _row_slopes(kernel: AbstractKernel) -> ca.Function:
     """Return A and ∂Ṙ/∂q as functions."""
     arguments = kernel.graph.constraints.sx_in()
     _, Rdot, A, _, _ = kernel.graph.constraints.call(arguments)
     return ca.Function("slopes", arguments, [A, ca.jacobian(Rdot, arguments[1])])
 
 
-def _force_slopes(kernel: Kernel) -> ca.Function:
+def _force_slopes(kernel: AbstractKernel) -> ca.Function:
     """Slopes of force + Aᵀλ by q, v and u, and A and ∂Ṙ/∂q."""
     arguments = kernel.graph.dynamics.sx_in()
     _, force = kernel.graph.dynamics.call(arguments)

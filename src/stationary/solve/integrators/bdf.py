@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.casadi import quiet
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.integrators.unseen import unseen
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.stabilize import sizes
@@ -228,12 +228,12 @@ def _run(
     return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
 
 
-def _implicit(kernel: Kernel) -> bool:
+def _implicit(kernel: AbstractKernel) -> bool:
     """Whether accelerations and multipliers are unknowns; rows that depend on each other forbid."""
     return bool(kernel.rows) and not kernel.damped and not kernel.branch
 
 
-def _held(kernel: Kernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
+def _held(kernel: AbstractKernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
     """Return accelerations and multipliers of a state."""
     n = kernel.size
     u = numeric(kernel, "inputs")(t, y, p)[0]
@@ -242,7 +242,7 @@ def _held(kernel: Kernel, t: float, y: np.ndarray, p: np.ndarray) -> list[np.nda
 
 @lru_cache(maxsize=32)
 def _integrator(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     fractions: tuple,
     rtol: float,
     atol: float,
@@ -281,7 +281,7 @@ def _integrator(
     return ca.integrator("bdf", "idas", dae, 0.0, list(fractions[1:]), options)
 
 
-def _implicitly(kernel: Kernel, t: Any, y: Any, p: Any) -> tuple[Any, Any, Any]:
+def _implicitly(kernel: AbstractKernel, t: Any, y: Any, p: Any) -> tuple[Any, Any, Any]:
     """Return the unknowns (a, λ), the rate of the state and the equations that fix the unknowns."""
     graph, n, rows = kernel.graph, kernel.size, list(kernel.rows)
     z = type(y).sym("z", n + len(rows))

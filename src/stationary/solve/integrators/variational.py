@@ -13,7 +13,7 @@ import numpy as np
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.lower.engines.casadi import Numeric, quiet
-from stationary.lower.kernel import Kernel, numeric
+from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.integrators.unseen import unseen
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
 
@@ -151,13 +151,13 @@ def _stiffness(graph: Graph) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=32)
-def _walk(kernel: Kernel, steps: int) -> ca.Function:
+def _walk(kernel: AbstractKernel, steps: int) -> ca.Function:
     """Return the function that takes several steps: (t, y) and (p, h) to the states on the way."""
     return _step(kernel).mapaccum("walk", steps)
 
 
 @lru_cache(maxsize=32)
-def _step(kernel: Kernel) -> ca.Function:
+def _step(kernel: AbstractKernel) -> ca.Function:
     """Return one step: momentum balance over it, constraints at its end, velocities on them."""
     n, leap, land, sizes = kernel.size, _leap(kernel), _land(kernel), _step_sizes(kernel)
     x, c = ca.MX.sym("x", 1 + kernel.states), ca.MX.sym("c", leap.numel_in(2))
@@ -190,7 +190,7 @@ _OPTIONS = {
 class _Symbols:
     """Symbols of one step, and the graph evaluated at its instants."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: AbstractKernel):
         self.kernel = kernel
         self.kind: Any = ca.SX if kernel.graph.scalar else ca.MX
         self.n = kernel.size
@@ -231,13 +231,13 @@ def _largest(vector: Any) -> Any:
     return ca.norm_inf(ca.densify(vector))
 
 
-def _step_sizes(kernel: Kernel) -> ca.Function:
+def _step_sizes(kernel: AbstractKernel) -> ca.Function:
     """Return the sizes of a way, a velocity and a momentum."""
     s = _Symbols(kernel)
     return ca.Function("sizes", [s.x, s.c], list(s.sizes()))
 
 
-def _leap(kernel: Kernel) -> ca.Function:
+def _leap(kernel: AbstractKernel) -> ca.Function:
     """Residuals of the balance of momentum; the momentum left over; the work done."""
     s, graph = _Symbols(kernel), kernel.graph
     z = s.kind.sym("z", s.n + len(s.held) + len(s.rolled))
@@ -265,7 +265,7 @@ def _leap(kernel: Kernel) -> ca.Function:
     return ca.Function("leap", [z, s.x, s.c], outputs)
 
 
-def _land(kernel: Kernel) -> ca.Function:
+def _land(kernel: AbstractKernel) -> ca.Function:
     """Residuals of the velocity that has the momentum left over and obeys Ṙ = 0."""
     s, graph = _Symbols(kernel), kernel.graph
     rows = s.held + s.rolled
