@@ -18,7 +18,6 @@ from stationary.many import worker
 from stationary.many.chunk import Chunk, gathered
 from stationary.many.cores import cores
 from stationary.many.engines import compute
-from stationary.many.processors import cores
 from stationary.many.question import Question
 from stationary.result.status import Status
 

@@ -18,7 +18,6 @@ from stationary.many.cores import cores
 from stationary.many.fixed import RK4
 from stationary.many.keep import Keep
 from stationary.many.motions import Motions, motions_of, tolerances
-from stationary.many.processors import cores
 from stationary.many.program import EVENT, LOST, Program, program
 from stationary.many.question import Question
 from stationary.result.status import Status
