@@ -1,5 +1,7 @@
 """Frames, orientations, bodies and joints as statements."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -231,3 +233,17 @@ def test_a_coordinate_is_no_entry_of_a_rotation_of_its_name():
     frame = st.Frame().move((st.coordinates("R_x"), 0, 0)).turn(R)
     with pytest.raises(st.StatementError, match="'R_x' names two things"):
         st.body(1, inertia=(1, 1, 1), frame=frame)
+
+
+def test_systems_in_space_travel_and_come_back_equal(tmp_path):
+    q, frame = chain(3)
+    system = st.body(1, shape=st.Box((1, 2, 3)), at=(0, 0.1, 0.2), frame=frame.turn(R), gravity=9.8)
+    assert pickle.loads(pickle.dumps(system)) == system
+    assert copy.deepcopy(system) == system
+    motion = st.simulate(
+        system, span=(0, 0.01), start={q[0].dot: 1.0, R.omega: (1, 2, 3)}, points=3
+    )
+    st.save(motion, tmp_path / "motion.nc")
+    again = st.load(tmp_path / "motion.nc")
+    assert again.system == system
+    assert again[R].as_quat() == pytest.approx(motion[R].as_quat(), abs=0)

@@ -23,6 +23,7 @@ from stationary.derive.virtual_work import (
     virtual_work,
 )
 from stationary.errors import StatementError, unknown
+from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Input, Parameter, Velocity, rate, t
 from stationary.model.system import System, require
 from stationary.model.terms import Drag
@@ -227,6 +228,8 @@ def _positive_definite(eq: Equations) -> Finding:
         text = f"M is singular: no kinetic energy involves the velocity of {which}"
         return Finding(name, False, text)
     blocks = eq.M.connected_components()
+    if not Layout(eq.system).kinematics.plain:
+        return _sampled_eigenvalues(eq)
     if max(map(len, blocks), default=0) > MOST_MINORS:
         return _sampled_eigenvalues(eq)
     # Sylvester: a block is positive definite if all its leading minors are positive.
@@ -264,9 +267,15 @@ def _sign(e: sp.Expr) -> str:
 
 def _sampled_eigenvalues(eq: Equations) -> Finding:
     n, lowest, seen = len(eq.coordinates), np.inf, 0
-    for values in sampled(list(eq.M)):
+    kinematics = Layout(eq.system).kinematics
+    for values in sampled([*eq.M, *eq.coordinates]):
         seen += 1
-        M = np.array([float(v) for v in values]).reshape(n, n)
+        numbers = np.array([float(v) for v in values])
+        M, q = numbers[:-n].reshape(n, n), numbers[-n:]
+        if not kinematics.plain:
+            # Along itself a quaternion does not move.
+            G = kinematics.rates(q)
+            M = G.T @ M @ G
         # Scale to a unit diagonal: metres and radians share this matrix.
         size = np.sqrt(np.abs(np.diag(M)))
         scale = np.outer(size, size)

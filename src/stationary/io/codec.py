@@ -29,7 +29,8 @@ from stationary.result.views import travelling
 
 _ROOMS = (
     "model.arrays", "model.continuum", "model.each", "model.fields", "model.interpolation",
-    "model.drawing", "model.slider", "model.symbols", "model.system", "model.terms", "lower.inputs",
+    "model.drawing", "model.slider", "model.space.rotation", "model.space.shapes", "model.symbols",
+    "model.system", "model.terms", "lower.inputs",
     "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
     "result.motion", "result.multipliers", "result.pressure", "result.slide",
     "result.statespace", "result.step", "result.touched", "solve.consistent", "solve.equilibria",
@@ -175,7 +176,7 @@ class Encoder:
             return ["Rational", str(e.p), str(e.q)]
         if isinstance(e, sp.Float):
             return ["Float", [str(x) for x in e._mpf_], e._prec]
-        if str(e) in _CONSTANTS and _CONSTANTS[str(e)] == e:
+        if not e.args and str(e) in _CONSTANTS and _CONSTANTS[str(e)] == e:
             return ["constant", str(e)]
         if isinstance(e, Each):
             return ["Each", self(e.expressions), self(e.table), e.name]

@@ -50,8 +50,8 @@ class Shared(sp.Expr):
             _made[cls, e] = known
         return known
 
-    def __getnewargs__(self) -> tuple:
-        return self.args
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return type(self), self.args
 
     def __eq__(self, other: object) -> bool:
         return self is other

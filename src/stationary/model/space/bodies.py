@@ -103,7 +103,8 @@ def rigid(m: sp.Expr, tensor: Any, frame: Frame, centre: Any, gravity: Any) -> S
     """Return the energies of a rigid body by its moments of inertia about its centre of mass."""
     centre = tuple(map(plain, centre))
     tensor = [[plain(e) for e in row] for row in tensor]
-    speed = frame.carried(centre)
+    # What is turned keeps its length.
+    speed = frame.carried(centre) if any(centre) else frame.pace
     moved = m * sp.Add(*(e**2 for e in speed)) / 2
     omega = frame.omega
     turned = sp.Add(

@@ -63,9 +63,11 @@ class Frame:
     matrix: Matrix
     omega: Vector
     drift: Vector
+    #: The velocity of the origin in axes of its own, in which it is short.
+    pace: Vector
 
     def __init__(self):
-        self._set(ZERO, IDENTITY, ZERO, ZERO)
+        self._set(ZERO, IDENTITY, ZERO, ZERO, ZERO)
 
     def _set(self, *values: Any) -> Frame:
         for field, value in zip(fields(self), values):
@@ -78,7 +80,8 @@ class Frame:
         along = apply(self.matrix, step)
         origin = tuple(map(Shared, add(self.origin, along)))
         drift = add(add(self.drift, cross(self.omega, step)), rate(step))
-        return Frame()._set(origin, self.matrix, self.omega, tuple(map(Speed, drift)))
+        drift = tuple(map(Speed, drift))
+        return Frame()._set(origin, self.matrix, self.omega, drift, drift)
 
     def turn(self, about: Any, angle: Any = None) -> Frame:
         """Return a frame that is turned about the origin of this one.
@@ -133,7 +136,7 @@ class Frame:
         back = transposed(by)
         omega = tuple(Speed(e) for e in add(apply(back, self.omega), spin))
         drift = tuple(Speed(e) for e in apply(back, self.drift))
-        return Frame()._set(self.origin, product(self.matrix, by), omega, drift)
+        return Frame()._set(self.origin, product(self.matrix, by), omega, drift, self.pace)
 
     # -- what it shows ----------------------------------------------------------------------------
 

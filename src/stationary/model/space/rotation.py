@@ -134,7 +134,7 @@ class Orientation:
             -y * w.dot - z * x.dot + w * y.dot + x * z.dot,
             -z * w.dot + y * x.dot - x * y.dot + w * z.dot,
         )
-        return Omega(self, (Speed(sp.Mul(2, e, evaluate=False)) for e in turned))
+        return Omega(self, (2 * Speed(e) for e in turned))
 
     @property
     def constraint(self) -> Constraint:

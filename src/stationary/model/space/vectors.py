@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.add import _addsort
+from sympy.core.mul import _mulsort
 
 from stationary.errors import StatementError, say
 from stationary.model.contents import contents
@@ -146,30 +148,36 @@ def cross(a: Any, b: Any) -> Vector:
 
 
 def times(x: Any, y: Any) -> sp.Expr:
-    """Return x y; what is shared is not looked into for anything that could be simplified."""
+    """Return x y, as SymPy would write it; what is shared is not looked into."""
     x, y = sp.S(x), sp.S(y)
-    if x.is_Number or y.is_Number:
-        k, e = (x, y) if x.is_Number else (y, x)
-        if k is sp.S.Zero or k is sp.S.One or e.is_Number:
-            return e if k is sp.S.One else k if k is sp.S.Zero else k * e
-        if e.is_Mul and e.args[0].is_Number:
-            return times(k * e.args[0], as_product(e.args[1:]))
-    if _long(x) or _long(y):
-        return as_product((y, x) if y.is_Number else (x, y))
-    return x * y
-
-
-def as_product(factors: Any) -> sp.Expr:
-    """Return a product as it stands."""
-    return factors[0] if len(factors) == 1 else sp.Mul._from_args(factors, is_commutative=True)
+    if x is sp.S.Zero or y is sp.S.Zero:
+        return sp.S.Zero
+    if x is sp.S.One or y is sp.S.One:
+        return y if x is sp.S.One else x
+    if not (_long(x) or _long(y)):
+        return x * y
+    factors = [e for f in (x, y) for e in (f.args if f.is_Mul else (f,))]
+    numbers = [e for e in factors if e.is_Number]
+    rest = [e for e in factors if not e.is_Number]
+    if len(set(rest)) < len(rest) or any(e.is_Pow for e in rest):
+        return x * y
+    number = sp.Mul(*numbers)
+    _mulsort(rest)
+    if number is not sp.S.One:
+        rest.insert(0, number)
+    return rest[0] if len(rest) == 1 else sp.Mul._from_args(rest, is_commutative=True)
 
 
 def total(terms: Any) -> sp.Expr:
-    """Return a sum; what is shared is not looked into for anything that could be simplified."""
-    found = [e for e in terms if e is not sp.S.Zero]
-    if len(found) < 2 or not any(map(_long, found)):
+    """Return a sum, as SymPy would write it; what is shared is not looked into."""
+    found = [e for t in terms if t is not sp.S.Zero for e in (t.args if t.is_Add else (t,))]
+    rests = [e.as_coeff_Mul()[1] for e in found]
+    if len(found) < 2 or not any(map(_long, found)) or len(set(rests)) < len(rests):
         return sp.Add(*found)
-    return sp.Add._from_args(found, is_commutative=True)
+    numbers = [e for e in found if e.is_Number]
+    found = [e for e in found if not e.is_Number]
+    _addsort(found)
+    return sp.Add._from_args([*numbers, *found], is_commutative=True)
 
 
 def _long(e: sp.Expr) -> bool:
