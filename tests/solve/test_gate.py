@@ -94,6 +94,42 @@ def test_a_sliding_step_is_believed_and_a_wrong_one_is_not(ask, unit):
         assert judged(replace(step, forces=forces)).status == "refuted", k
 
 
+def towed(unit, shift):
+    """Two blocks in a row behind springs, the first towed to and fro."""
+    a, b = st.coordinates("a b")
+    hand = (shift + st.sin(st.t)) * unit
+    row = st.System(
+        potential=((hand - a) ** 2 + 2 * (a - b) ** 2) / (2 * unit),
+        friction=[st.Friction(0.3, on=a, name="fa"), st.Friction(0.2, on=b, name="fb")],
+    )
+    return row, {a: shift * unit, b: shift * unit}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("make, tolerance", [(pushed, 1e-6), (towed, 1e-4)])
+def test_a_slide_is_believed_and_a_wrong_one_is_not(make, tolerance, unit):
+    system, start = make(unit, 3.0)
+    slide = st.quasistatics(system, span=(0, 2), start=start, points=5)
+    assert slide.status == "done" and all(f.holds for f in findings(slide))
+    n, much = system.size, 10 * tolerance
+    # Where nothing holds it, it may be anywhere along the edge of the table.
+    places = [0, 1] if make is towed else [1, 2]
+    sizes = {i: unit if make is towed or i < 2 else 1.0 for i in range(n)}
+    for k in (1, 4):
+        for i in places:
+            y = slide.y.copy()
+            y[k, i] += 3 * much * sizes[i]
+            assert judged(replace(slide, y=y)).status == "refuted", (k, i)
+        for i in () if make is towed else range(n):
+            y = slide.y.copy()
+            y[k, n + i] += 3 * much * 0.2 * sizes[i]
+            assert judged(replace(slide, y=y)).status == "refuted", (k, i)
+        for i in range(3, slide.more.shape[1]):
+            more = slide.more.copy()
+            more[k, i] += 3 * much * np.abs(more[:, 3:]).max()
+            assert judged(replace(slide, more=more)).status == "refuted", (k, i)
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_limit_load_is_believed_and_a_wrong_one_is_not(unit):
     system, at = pushed(unit, 3.0)

@@ -35,9 +35,9 @@ from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State
 
 # How far from true a claim may be, relative to what is at work: of rest, of sliding, where forces
-# of different size share one tolerance, of
-# eigenproblems, and of motions.
-_REST, _SLIDING, _LINEAR, _MOTION = 1e-9, 1e-6, 1e-6, 1e-8
+# of different size share one tolerance, of sliding increment by increment, where places are
+# extrapolated and forces are not, of eigenproblems, and of motions.
+_REST, _SLIDING, _INCREMENTS, _LINEAR, _MOTION = 1e-9, 1e-6, 1e-4, 1e-6, 1e-8
 
 #: Time, configuration and inputs; and the parameters.
 Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
@@ -119,14 +119,18 @@ def _(slide: Slide) -> list[Finding]:
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
     u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
     found: list[Finding] = []
+    moves, sizes = "increments" not in slide.method, None
+    rtol = _SLIDING if moves else _INCREMENTS
     for k in range(len(slide.t)):
         y, lam = slide.more[k, 3 : 3 + count], slide.more[k, 3 + count :]
         state = State(
             slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
-            np.asarray(u[k]), slide.params, lam, y, "increments" not in slide.method,
-            float(slide.t[-1] - slide.t[0]), travel,
+            np.asarray(u[k]), slide.params, lam, y, moves, float(slide.t[-1] - slide.t[0]), travel,
+            sizes,
         )  # fmt: skip
-        found += [*_slides(state), *constraints(state, _SLIDING)]
+        # The question has one size: what it is at first it is all along.
+        sizes = state.scales
+        found += [*_slides(state, rtol), *constraints(state, rtol)]
     return found
 
 
@@ -177,10 +181,10 @@ def _(
     return found
 
 
-def _slides(state: State) -> list[Finding]:
+def _slides(state: State, rtol: float = _SLIDING) -> list[Finding]:
     return [
-        *balance(state, _SLIDING),
-        *rates(state, _SLIDING),
-        *contacts(state, _SLIDING),
-        *friction(state, _SLIDING),
+        *balance(state, rtol),
+        *rates(state, rtol),
+        *contacts(state, rtol),
+        *friction(state, rtol),
     ]

@@ -16,6 +16,7 @@ from stationary.result.slide import Slide
 from stationary.result.status import Status
 from stationary.solve.asked import count, times
 from stationary.solve.consistent import repaired
+from stationary.solve.gate import passed
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.flow import Flow
@@ -142,7 +143,9 @@ def quasistatics(
     if not run.rows:
         run.keep(first, q, None, question.at(first, q), 0.0, 0.0)
     slide = run.wrapped(status, moved)
-    if throw and not slide.success:
+    if slide.success:
+        return passed(slide, "quasistatics", throw=throw)
+    if throw:
         raise run.error(slide)
     return slide
 
@@ -275,7 +278,7 @@ class _Run:
             if not self.rows:
                 self.keep(here.t, q, here.answer, here.place, lost, given)
             for x in self._states(strides, here, k):
-                self.keep(x.t, x.q, x.answer, x.place, x.lost, x.given, x.v)
+                self.keep(x.t, x.q, x.answer, x.place, x.lost, x.given, x.v, x.forces)
         except Ended as end:
             self.failed = end
             return end.status
@@ -329,15 +332,15 @@ class _Run:
         lost: float,
         given: float,
         v: np.ndarray | None = None,
+        forces: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     ) -> None:
-        """Keep one time."""
+        """Keep one time; velocities and forces are those of the answer unless they are given."""
         layout = self.question.layout
         mu = np.zeros(sum(r.places.size for r in layout.gaps))
         y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
         speed = np.zeros_like(q)
         if answer is not None:
-            y, lam = answer.y, answer.lam
-            mu[place.touching] = answer.mu
+            y, lam, mu[place.touching] = forces or (answer.y, answer.lam, answer.mu)
             speed = answer.v if v is None else v
             p = place.problem
             w = (

@@ -11,6 +11,7 @@ import numpy as np
 
 from stationary.errors import StatementError
 from stationary.result.status import Status
+from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import Ended, Pace, ending, runaway
 from stationary.solve.sliding.increment import (
     Failed,
@@ -35,6 +36,8 @@ _SHORTEST = 1e-9
 _HAIR = 1e-7
 # An increment that goes so far, relative to the size of coordinates, may be a jump.
 _LEAP = 1e-2
+# What is extrapolated balances but for this share of the forces.
+_BALANCED = 1e-5
 # How far ahead, of the whole span, one looks for a reason where it ends.
 _AHEAD = (1e-6, 1e-4)
 # A start this close to a rest, relative to the size of coordinates, is one.
@@ -56,6 +59,8 @@ class State:
     place: Place
     lost: float
     given: float
+    #: Forces of friction, of constraints and of contacts, where they are not those of the answer.
+    forces: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +108,16 @@ class Strides:
         if outcome.word == "accelerates" and self._jumps(t, q):
             raise Ended(status_of(self.question, place, "accelerates", outcome), outcome, place)
         v = near.v if near is not None else np.zeros_like(q)
-        answer = None if near is None else everywhere(self.question, place, near)
+        answer = self._first(t, q) if near is None else everywhere(self.question, place, near)
         every = self.question.at(t, q, viscous=True, touching=np.arange(len(place.gap)))
         return State(t, q, v, answer, every, lost, given)
+
+    def _first(self, t: float, q: np.ndarray) -> Answer | None:
+        """Return the forces at a start that velocities do not tell: those a moment later."""
+        try:
+            return increment(self.question, t, _SHORTEST * self.whole, q, 0 * q, None).answer
+        except Failed:
+            return None
 
     def _jumps(self, t: float, q: np.ndarray) -> bool:
         """Tell whether a start that nothing holds is not even close to a rest."""
@@ -220,14 +232,29 @@ class Strides:
             taken, fed = taken + shares[0], fed + shares[1]
             v, q, t = (piece.q - q) / piece.step, piece.q, piece.t
             place, answer = piece.place, piece.answer
-        if found.better is not None:
-            v, q = v + (found.better - q) / found.whole.step, found.better
+        forces, speed = None, v
+        if found.better is not None and answer is not None:
+            # All that balances at the ends of a whole increment and of its halves is extrapolated.
+            speed = 2 * v - (found.whole.q - here.q) / found.whole.step
+            forces = _ahead(answer, found.whole.answer)
+            if not self._balances(replace(found.pieces[-1], q=found.better), speed, forces):
+                forces = None
+        if found.better is not None and forces is not None:
+            v, q = speed, found.better
             whole = self._energies((here.t, here.q, here.place, here.answer), found.whole)
             # What drags is as coarse as the velocities, of order one; the rest is of order two.
             dry = self.question.system.dissipation.is_zero and not place.problem.drags
             share = 1 / 3 if dry else 1.0
             taken, fed = (x + share * (x - w) for x, w in zip((taken, fed), whole))
-        return State(t, q, v, answer, place, here.lost + taken, here.given + fed)
+        return State(t, q, v, answer, place, here.lost + taken, here.given + fed, forces)
+
+    def _balances(self, end: Increment, v: np.ndarray, forces: tuple[np.ndarray, ...]) -> bool:
+        """Tell whether extrapolated forces balance, and keep to their limits, where they lead."""
+        every = np.arange(len(end.place.gap))
+        place = self.question.at(end.t, end.q, viscous=True, touching=every)
+        problem = limited(place.problem, self.question.rubs, forces[2])
+        made = replace(end.answer, problem=problem, v=v, y=forces[0], lam=forces[1], mu=forces[2])
+        return max(made.residual["force"], made.residual["friction"]) <= _BALANCED
 
     def _energies(self, start: tuple, piece: Increment) -> tuple[float, float]:
         """Return what friction took over an increment, and what loads and drives gave."""
@@ -371,6 +398,22 @@ class Strides:
         }
         word = found.word
         return Ended(Status(word, words.get(word, f"the solver stopped: {word}")))
+
+
+def _ahead(halves: Answer, whole: Answer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the forces to which ever shorter increments lead; what slides has its limit."""
+    y, lam, mu = (
+        2 * a - b for a, b in ((halves.y, whole.y), (halves.lam, whole.lam), (halves.mu, whole.mu))
+    )
+    p, mu = halves.problem, np.where(halves.working, np.maximum(mu, 0.0), 0.0)
+    size = 2 * halves.resists - whole.resists
+    far = p.speeds(y)
+    slides = ~at_rest(halves) & (p.power == 0) & (far > 0)
+    share = np.divide(size, far, out=np.ones(len(far)), where=slides)
+    # What sticks stays within its limit.
+    full = ~slides & (p.power == 0) & (far > p.size)
+    share = np.divide(p.size, far, out=share, where=full)
+    return y * share[p.term], lam, mu
 
 
 def _mode(answer: Answer | None) -> Any:
