@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from stationary.many.run import sweep
     from stationary.many.runs import Runs
     from stationary.many.store import open
+    from stationary.model.push import Push
     from stationary.model.slider import Pusher, slider
     from stationary.plot.style import look
     from stationary.result.diagram import Diagram
@@ -96,11 +97,13 @@ if TYPE_CHECKING:
     from stationary.result.statespace import StateSpace
     from stationary.result.step import Step
     from stationary.result.touched import Touched
+    from stationary.result.weighed import FittedPressure
     from stationary.solve.continuation import continuation
     from stationary.solve.equilibria import equilibria
     from stationary.solve.linearize import linearize
     from stationary.solve.modes import modes
     from stationary.solve.pressure.bounds import pressure_bounds
+    from stationary.solve.pressure.fit import fit_pressure
     from stationary.solve.sliding.balance import newton
     from stationary.solve.sliding.evolution import quasistatics
     from stationary.solve.sliding.limits import limit_load, limit_surface
@@ -120,6 +123,7 @@ LATE = {
         "stationary.derive.scope": "minimum_power_holds",
         "stationary.io.model_file": "Model load",
         "stationary.io.writer": "save",
+        "stationary.model.push": "Push",
         "stationary.model.slider": "Pusher slider",
         "stationary.plot.style": "look",
         "stationary.result.diagram": "Diagram",
@@ -130,11 +134,13 @@ LATE = {
         "stationary.result.slide": "Slide",
         "stationary.result.statespace": "StateSpace",
         "stationary.result.step": "Step",
+        "stationary.result.weighed": "FittedPressure",
         "stationary.result.touched": "Touched",
         "stationary.solve.continuation": "continuation",
         "stationary.solve.equilibria": "equilibria",
         "stationary.solve.modes": "modes",
         "stationary.solve.pressure.bounds": "pressure_bounds",
+        "stationary.solve.pressure.fit": "fit_pressure",
         "stationary.solve.sliding.balance": "newton",
         "stationary.solve.sliding.evolution": "quasistatics",
         "stationary.solve.sliding.limits": "limit_load limit_surface",
@@ -178,6 +184,7 @@ __all__ = [
     "Event",
     "Field",
     "FieldFunction",
+    "FittedPressure",
     "Frame",
     "Friction",
     "Input",
@@ -199,6 +206,7 @@ __all__ = [
     "Pressure",
     "PressureBounds",
     "Projection",
+    "Push",
     "Pusher",
     "RK4",
     "Rod",
@@ -238,6 +246,7 @@ __all__ = [
     "exp",
     "field",
     "first",
+    "fit_pressure",
     "hamilton",
     "inputs",
     "joint",

@@ -9,6 +9,7 @@ import numpy as np
 from stationary.plot.style import COLORS, look, words
 from stationary.result.pressure import PressureBounds
 from stationary.result.views import view
+from stationary.result.weighed import FittedPressure
 
 
 @view("pressure bounds", "plot")
@@ -46,4 +47,43 @@ def plot(found: PressureBounds) -> Any:
         figure.suptitle(f"{words(found.of)} of {name}: {found.low:.5g} … {found.high:.5g}",
                         fontsize=11)  # fmt: skip
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    return figure
+
+
+@view("fitted pressure", "plot")
+def loads(found: FittedPressure) -> Any:
+    """Draw the loads on the part, and beside it their intervals."""
+    import matplotlib.pyplot as plt
+
+    many = len(found.points) > 24
+    with look():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.0))
+        share = found.weights / found.weights.max()
+        size = 400 * share + 4 if not many else 60 * share + 2
+        left.scatter(*found.points.T, s=size, color=COLORS[0], alpha=0.8)
+        if not many:
+            for k, place in enumerate(found.points):
+                left.annotate(str(k), place, xytext=(6, 6), textcoords="offset points")
+        if found.next is not None:
+            way = 0.15 * np.ptp(found.points, axis=0).max() * np.array(found.next.normal)
+            point = np.array(found.next.point)
+            left.annotate("", point, point - way, arrowprops={"arrowstyle": "->", "lw": 2,
+                          "color": COLORS[1]})  # fmt: skip
+            left.plot(*(point - way), color=COLORS[1], ls="-", label="push next")
+            left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
+        left.set(aspect="equal", xlabel="x", ylabel="y")
+        left.margins(0.15)
+        places = np.arange(len(found.weights))
+        right.errorbar(
+            found.weights, places,
+            xerr=np.abs(found.intervals - found.weights[:, None]).T,
+            fmt="o", ms=5 if not many else 2, color=COLORS[0], ecolor="0.5", capsize=3,
+        )  # fmt: skip
+        right.set(xlabel="load, with its 95 % interval", ylabel="foot")
+        right.set_xlim(left=0)
+        if not many:
+            right.set_yticks(places)
+        right.invert_yaxis()
+        name = words(found.system.name) or "the part"
+        figure.suptitle(f"{name}: {found.status}, {len(found.residuals)} pushes", fontsize=11)
     return figure

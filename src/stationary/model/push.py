@@ -1,0 +1,101 @@
+"""A measured push: where a finger touched a part, and how the part moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import StatementError, say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Push:
+    """One measured push of a part: everything in the frame of the part.
+
+    Parameters
+    ----------
+    point : tuple of two numbers
+        Where the finger touches.
+    normal : tuple of two numbers
+        Direction in which it pushes, into the part.
+    motion : tuple of three numbers, optional
+        (vx, vy, ω) of the part's origin: velocities, or a short displacement.
+    before, after : tuples of three numbers, optional
+        Instead of `motion`: the poses (x, y, φ) on the table at both ends of a short push. The
+        motion is taken in the middle between them, so that the way it curves does not count.
+    finger : tuple of two numbers, optional
+        Motion of the finger, like `motion`: with it the friction of the finger is known to stick or
+        to slide.
+    force : number or tuple of two numbers, optional
+        What the finger pushes with: its normal force, or both components.
+
+    Examples
+    --------
+    >>> push = st.Push(point=(0.2, -0.5), normal=(0, 1), before=(0, 0, 0), after=(0, 0.01, 0.02))
+    >>> [round(x, 4) for x in push.twist]
+    [0.0001, 0.01, 0.02]
+    """
+
+    point: Any
+    normal: Any
+    motion: Any = None
+    before: Any = None
+    after: Any = None
+    finger: Any = None
+    force: Any = None
+
+    def __post_init__(self):
+        for word, size in (("point", 2), ("normal", 2), ("motion", 3), ("before", 3), ("after", 3),
+                           ("finger", 2)):  # fmt: skip
+            value = getattr(self, word)
+            if value is not None:
+                object.__setattr__(self, word, _numbers(word, value, size))
+        if (self.motion is None) == (self.before is None or self.after is None):
+            raise StatementError(
+                say(
+                    "a push has no motion, or two.",
+                    f"Found motion={self.motion}, before={self.before}, after={self.after}.",
+                    "Give motion=(vx, vy, omega), or the poses before= and after=.",
+                )
+            )
+        if not np.hypot(*self.normal) > 0:
+            raise StatementError(
+                say("a push has no direction.", "Found a normal of zero.",
+                    "Give the direction into the part, as in normal=(0, 1).")
+            )  # fmt: skip
+        if self.force is not None:
+            size = 1 if np.ndim(self.force) == 0 else 2
+            value = _numbers("force", np.atleast_1d(self.force), size)
+            object.__setattr__(self, "force", value)
+
+    @property
+    def twist(self) -> np.ndarray:
+        """The motion in the frame of the part, halfway."""
+        if self.motion is not None:
+            return np.array(self.motion)
+        way = np.array(self.after) - np.array(self.before)
+        middle = (self.after[2] + self.before[2]) / 2
+        c, s = np.cos(middle), np.sin(middle)
+        half = way[2] / 2
+        # A chord is shorter than its arc.
+        longer = half / np.sin(half) if half else 1.0
+        return np.array([longer * (c * way[0] + s * way[1]), longer * (c * way[1] - s * way[0]),
+                         way[2]])  # fmt: skip
+
+
+def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
+    try:
+        made = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        made = np.array(np.nan)
+    if made.shape != (size,) or not np.all(np.isfinite(made)):
+        raise StatementError(
+            say(
+                f"the {word} of a push is not {'a pair' if size == 2 else f'{size}'} of numbers.",
+                f"Found {str(value)[:60]}.",
+                f"Give {size} finite numbers.",
+            )
+        )
+    return tuple(float(x) for x in made)

@@ -1,0 +1,131 @@
+"""Loads of a part, weighed by pushing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stationary.model.push import Push
+from stationary.model.system import System
+from stationary.result.status import Status
+from stationary.result.views import AbstractShown, show
+
+
+@dataclass(frozen=True, eq=False)
+class Identifiable:
+    """Which loads the pushes tell: true if all, an entry for each, and the directions they miss.
+
+    Attributes
+    ----------
+    loads : ndarray of bool
+    directions : ndarray, shape (count, loads)
+        Changes of the loads that no push notices, one per row.
+    """
+
+    loads: np.ndarray
+    directions: np.ndarray
+
+    def __bool__(self) -> bool:
+        return bool(np.all(self.loads))
+
+    def __getitem__(self, k: Any) -> Any:
+        return self.loads[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.loads)
+
+    def __len__(self) -> int:
+        return len(self.loads)
+
+    def all(self) -> bool:
+        """Tell whether every load is told."""
+        return bool(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedPressure(AbstractShown):
+    """The loads under a part, found from how it moved when it was pushed.
+
+    Attributes
+    ----------
+    points : ndarray, shape (count, 2)
+        The feet, or samples of the outline.
+    weights : ndarray
+        Their loads: friction limits.
+    intervals : ndarray, shape (count, 2)
+        95 % intervals of the loads.
+    identifiable : Identifiable
+        Which loads the pushes tell, and which changes of them they do not.
+    finger : float
+        Friction of the finger; nan where the pushes do not tell it.
+    finger_interval : tuple of float
+    covariance : ndarray
+        Of the parameters: the loads of feet, or of the smooth shapes over an outline.
+    scatter : float
+        Root mean square of what is left of the motions, in standard errors of the noise.
+    residuals : ndarray
+        One for each push.
+    next : Push
+        The push that would tell most about what is least known, with the motion expected of it.
+    status : Status
+        "fitted", "undetermined" where some loads are not told, or "scatters" where the motions miss
+        the fit by more than the stated noise.
+
+    Examples
+    --------
+    >>> feet, loads = [(0, 0), (1, 0), (0, 1)], [0.5, 0.3, 0.2]
+    >>> known = st.slider(points=feet, weights=loads)
+    >>> pushes = []
+    >>> for x, way in ((0.2, 1), (0.7, 1), (0.5, -1)):
+    ...     y, phi = known.coordinates[1:]
+    ...     finger = st.System(constraints=[y + x * phi - way * st.t])
+    ...     step = st.minimum_power(known + finger)
+    ...     motion = [step[c.dot] for c in known.coordinates]
+    ...     pushes.append(st.Push(point=(x, 0), normal=(0, way), motion=motion))
+    >>> fit = st.fit_pressure(st.slider(points=feet, weight=1.0), pushes=pushes)
+    >>> fit.weights.round(8)
+    array([0.5, 0.3, 0.2])
+    """
+
+    system: System
+    points: np.ndarray
+    weights: np.ndarray
+    intervals: np.ndarray
+    identifiable: Identifiable
+    finger: float
+    finger_interval: tuple[float, float]
+    covariance: np.ndarray
+    scatter: float
+    residuals: np.ndarray
+    next: Push | None
+    status: Status
+
+    def plot(self):
+        """Draw the loads on the part, with their intervals.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("fitted pressure", "plot")(self)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Loads of {self.system.name or 'a part'} from {len(self.residuals)} pushes",
+            f"  status       {self.status}: {self.status.message}",
+        ]
+        for k, w in enumerate(self.weights[:8]):
+            low, high = self.intervals[k]
+            x, y = self.points[k]
+            told = "" if self.identifiable.loads[k] else "  not told"
+            lines.append(f"  ({x:.4g}, {y:.4g})  {w:.6g}  in {low:.4g} … {high:.4g}{told}")
+        if len(self.weights) > 8:
+            lines.append(f"  … {len(self.weights)} points")
+        if np.isfinite(self.finger):
+            lines.append("  finger       friction {:.4g} in {:.4g} … {:.4g}".format(
+                self.finger, *self.finger_interval))  # fmt: skip
+        lines.append(f"  evidence     scatter {self.scatter:.3g} of the noise")
+        return "\n".join(lines)
