@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from stationary.many.chunk import Chunk
-from stationary.many.engines import batches, compiled, cuda, plain
+from stationary.many.engines import batches, compiled, cuda, plain, rests
 from stationary.many.question import Question
 
 
@@ -28,6 +28,7 @@ class Engine(Protocol):
 ENGINES: dict[str, Engine] = {
     "batches": batches,
     "compiled": compiled,
+    "rests": rests,
     "plain": plain,
 }  # pyright: ignore[reportAssignmentType]
 
