@@ -17,7 +17,7 @@ from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, 
 from stationary.many.question import Question
 from stationary.model.arrays import Array
 from stationary.model.symbols import Acceleration, Input, from_dynamicsymbols
-from stationary.solve.asked import refuse_unsmooth, times
+from stationary.solve.arguments import refuse_unsmooth, times
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Event, as_events
 from stationary.solve.inertia import check_inertia

@@ -16,7 +16,7 @@ from stationary.model.system import System
 from stationary.result.motion import Motion
 from stationary.result.status import Status
 from stationary.result.touched import Touched
-from stationary.solve.asked import (
+from stationary.solve.arguments import (
     count,
     refuse_unsmooth,
     stabilization,

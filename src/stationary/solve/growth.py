@@ -23,7 +23,7 @@ from stationary.result.status import Status
 from stationary.solve.linear import tangent_basis
 
 if TYPE_CHECKING:
-    from stationary.solve.still import AbstractStill
+    from stationary.solve.at_rest import AbstractAtRest
 
 # Up to this many coordinates all growth rates are found.
 _ALL_RATES_UP_TO = 150
@@ -80,7 +80,7 @@ def _massless(K, M, D, stiff: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def judged(
-    still: AbstractStill,
+    still: AbstractAtRest,
     q: np.ndarray,
     K: Any,
     A: Any,
@@ -91,7 +91,7 @@ def judged(
 
     Parameters
     ----------
-    still : AbstractStill
+    still : AbstractAtRest
     q : ndarray
     K, A : sparse matrices
         The stiffness, and the gradients of what holds.
@@ -168,7 +168,7 @@ def frozen_at(t: float, changes: str, minimum: bool | None) -> str:
     )
 
 
-def changes_with_time(still: AbstractStill, q: np.ndarray) -> str | None:
+def changes_with_time(still: AbstractAtRest, q: np.ndarray) -> str | None:
     """Return what changes as time goes on, or None where the statement stays the same.
 
     What names time may well not change with it, as in a frame that turns.
@@ -193,7 +193,7 @@ def changes_with_time(still: AbstractStill, q: np.ndarray) -> str | None:
     return None
 
 
-def _statement(still: AbstractStill, q: np.ndarray) -> tuple[Any, ...]:
+def _statement(still: AbstractAtRest, q: np.ndarray) -> tuple[Any, ...]:
     """Return all that a statement says about small motions at a place."""
     limits = still.limits(q, np.arange(still.balance.rows + still.balance.gaps))
     return still.forces(q)[0], still.tangent(q), *inertia_and_damping(still, q), *limits
@@ -216,7 +216,7 @@ def _names_time(graph: Graph) -> bool:
 # -- inertia and damping --------------------------------------------------------------------------
 
 
-def inertia_and_damping(still: AbstractStill, q: np.ndarray) -> tuple[Any, Any]:
+def inertia_and_damping(still: AbstractAtRest, q: np.ndarray) -> tuple[Any, Any]:
     """Return M and −∂force/∂v at rest, sparse; inputs that follow velocities damp, too."""
     graph, u = still.balance.graph, still.inputs(q)
     M = numeric(graph, "mass")(still.t, q, np.zeros(len(q)), u, still.params)[0]
@@ -227,7 +227,7 @@ def inertia_and_damping(still: AbstractStill, q: np.ndarray) -> tuple[Any, Any]:
     return M.tocsc(), D.tocsc()
 
 
-def inertia_and_damping_graph(still: AbstractStill, q: Any, u: Any, p: Any) -> list[Any]:
+def inertia_and_damping_graph(still: AbstractAtRest, q: Any, u: Any, p: Any) -> list[Any]:
     """Return the same as graphs, where a parameter moves."""
     graph = still.balance.graph
     v = type(q).zeros(q.numel())

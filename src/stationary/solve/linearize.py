@@ -19,6 +19,7 @@ from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
+from stationary.solve.at_rest import balance_of
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
 from stationary.solve.inertia import check_inertia, require_system
@@ -26,7 +27,6 @@ from stationary.solve.operating_point import OperatingPoint
 from stationary.solve.scales import scales_of
 from stationary.solve.search import Search
 from stationary.solve.statics import refuse
-from stationary.solve.still import balance_of
 
 
 def linearize(

@@ -14,13 +14,13 @@ from stationary.lower.kernel import graph_of
 from stationary.model.layout import name_of
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.at_rest import AbstractAtRest
 from stationary.solve.examine import Examination
+from stationary.solve.ipopt import by_ipopt
 from stationary.solve.linear import Saddle
 from stationary.solve.newton import Balancing, Descent, Ending, Place
 from stationary.solve.progress import Progress
-from stationary.solve.rough import by_ipopt
 from stationary.solve.scales import scales_of
-from stationary.solve.still import AbstractStill
 
 # Descents from points that are no minima.
 _MOST_DESCENTS = 10
@@ -68,7 +68,7 @@ def search_of(
 
 
 @dataclass
-class Search(AbstractStill):
+class Search(AbstractAtRest):
     """The search for an equilibrium at given parameters."""
 
     kind: str = "minimum"

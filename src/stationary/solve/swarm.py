@@ -15,8 +15,8 @@ import numpy as np
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, lowered
 from stationary.model.system import System
+from stationary.solve.at_rest import balance_of
 from stationary.solve.search import Search
-from stationary.solve.still import balance_of
 
 # Newton's steps from each start, and the most along a family.
 _MOST_STEPS, _MOST_SLIDES = 60, 300

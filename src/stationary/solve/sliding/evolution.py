@@ -14,7 +14,7 @@ from stationary.lower.kernel import kernel_of
 from stationary.model.system import System
 from stationary.result.slide import Slide
 from stationary.result.status import Status
-from stationary.solve.asked import count, times
+from stationary.solve.arguments import count, times
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
 from stationary.solve.progress import Progress

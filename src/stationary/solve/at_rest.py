@@ -29,7 +29,7 @@ def balance_of(system: System) -> Balance:
 
 
 @dataclass
-class AbstractStill:
+class AbstractAtRest:
     """A system at rest at given parameters and inputs."""
 
     system: System

@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.inputs import SLOTS, lowered
 from stationary.model.system import System
-from stationary.solve.still import AbstractStill, balance_of
+from stationary.solve.at_rest import AbstractAtRest, balance_of
 
 # Most time for one search, in seconds of the processor.
 _MOST_SECONDS = 30.0
@@ -22,7 +22,7 @@ _PUSHES = 1e-6
 
 
 def by_ipopt(
-    still: AbstractStill, q: np.ndarray, moves: np.ndarray
+    still: AbstractAtRest, q: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimize by IPOPT; return the configuration and the rows that hold there.
 
