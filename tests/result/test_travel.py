@@ -218,3 +218,20 @@ def test_a_hostile_file_is_refused_by_its_name(tmp_path):
 def test_a_result_needs_a_name_that_says_what_file_it_is(made):
     with pytest.raises(st.StatementError, match=r"ends in \.nc or \.zarr"):
         st.save(made["rest"], "rest.txt")
+
+
+def test_a_motion_that_has_travelled_rests_where_it_stuck_and_refuses_what_only_its_run_knew():
+    x = st.coordinates("x")
+    friction = [st.Load(-0.3 * st.sign(x.dot), on=x)]
+    block = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=friction)
+    motion = st.simulate(block, span=(0, 10), start={x: 1, x.dot: 1}, points=101)
+    there = pickle.loads(pickle.dumps(motion))
+    # Half turns about ∓0.3: three of them, and it sticks.
+    assert there.at(9.03)[x] == pytest.approx(np.hypot(1.3, 1) - 1.5, abs=1e-9)
+    assert there.at(0.333)[x] == pytest.approx(motion.at(0.333)[x], abs=1e-9)
+    bounce = st.simulate(
+        st.System(kinetic=x.dot**2 / 2, potential=9.81 * x), span=(0, 1), start={x: 1}, points=3,
+        events=[st.Event(x, action={x.dot: -x.dot})],
+    )  # fmt: skip
+    with pytest.raises(st.DidNotConverge, match="not known between these output times"):
+        pickle.loads(pickle.dumps(bounce)).at(0.4)

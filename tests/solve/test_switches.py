@@ -388,3 +388,29 @@ def test_forces_that_switch_ever_faster_are_told():
     # Falling takes √(2/g), all bounces together twice that.
     assert caught.value.status == "chatter"
     assert caught.value.solution.t[-1] == pytest.approx(3 * np.sqrt(2 / 9.81), abs=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("method", ["auto", st.BDF()])
+def test_dry_friction_in_a_plane_brings_to_rest(method, unit):
+    """−v/|v| has no value at rest: a straight way of v²/2, and then it stays."""
+    x, y = st.coordinates("x y")
+    speed = st.sqrt(x.dot**2 + y.dot**2)
+    puck = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, dissipation=unit * speed)
+    start = {x.dot: 0.6 * unit, y.dot: 0.8 * unit}
+    motion = st.simulate(puck, span=(0, 3), start=start, method=method, points=31)
+    np.testing.assert_allclose(motion.q[-1] / unit, [0.3, 0.4], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(motion.v[-1] / unit, 0, rtol=0, atol=1e-7)
+
+
+def test_dry_friction_in_a_plane_holds_as_much_as_it_can_and_lets_go():
+    """Pulled by a slowly growing force from the side, it slides again once that is enough."""
+    x, y = st.coordinates("x y")
+    speed = st.sqrt(x.dot**2 + y.dot**2)
+    puck = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, dissipation=speed, work=st.t / 4 * y
+    )  # fmt: skip
+    motion = st.simulate(puck, span=(0, 6), start={x.dot: 1e-3}, points=61)
+    # At rest from t = 1e-3 until the pull t/4 is 1; then ÿ = t/4 − 1.
+    assert motion[y][40] == pytest.approx(0, abs=1e-6)
+    assert motion[y][-1] == pytest.approx(2**3 / 24, abs=1e-6)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from stationary.errors import DidNotConverge, say
 from stationary.lower.kernel import numeric
 from stationary.result.multipliers import Multipliers
 from stationary.result.trajectory import AbstractInstant, AbstractMotion
 
 # Printing a motion of more steps, times entries of its state, does not integrate it again.
 _SECOND_RUN_UP_TO = 100_000
+
+# Between two outputs rates are asked for so often at most, and lead from one to the other up to
+# this part of the whole motion.
+_MOST_ASKED = 20_000
+_LED = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,30 +153,72 @@ class Motion(AbstractMotion):
     def _between(self, times: np.ndarray) -> np.ndarray:
         """Integrate from the output time before each of these, sorted times."""
         before = np.searchsorted(self.t, times, "right") - 1
-        made = np.empty((len(times), self.y.shape[1]))
+        states = np.empty((len(times), self.y.shape[1]))
         for k in np.unique(before):
-            made[before == k] = self._followed(int(k), times[before == k])
-        return made
+            here = before == k
+            inside = times[here] > self.t[k]
+            states[here] = self.y[k]
+            if inside.any():
+                # As far as the next output, which tells whether the law held so long.
+                way = np.append(times[here][inside], self.t[k + 1])
+                states[np.flatnonzero(here)[inside]] = self._led(int(k), way)[:-1]
+        return states
 
-    def _followed(self, k: int, times: np.ndarray) -> np.ndarray:
-        """Return states at times from output time k on."""
+    def _led(self, k: int, times: np.ndarray) -> np.ndarray:
+        """Return states that lead from one output to the next, if the equations do, or if it rests.
+
+        Where it sticks, is struck or switches, only the run itself knows them.
+        """
+        states, n = self._followed(k, times), self.kernel.size
+        rounding = 64 * np.spacing(np.abs(self.y).max(axis=0))
+        if states is not None:
+            off = np.abs(states[-1] - self.y[k + 1])
+            if "Variational" in self.method or np.all(off <= _LED * np.ptp(self.y, 0) + rounding):
+                return states
+        if np.all((np.abs(self.y[k + 1] - self.y[k]) <= rounding)[: 2 * n]):
+            return np.tile(self.y[k], (len(times), 1))
+        raise DidNotConverge(
+            say(
+                "a motion that was saved or copied is not known between these output times.",
+                f"Found that its equations do not lead from t = {self.t[k]:g} to "
+                f"{self.t[k + 1]:g} by themselves: it sticks, is struck or switches there.",
+                "Ask for states between output times before it is saved, or simulate with more "
+                "points.",
+            ),
+            status="inaccurate",
+            solution=self,
+        )
+
+    def _followed(self, k: int, times: np.ndarray) -> np.ndarray | None:
+        """Return states at times from output time k on; None where that would take for ever."""
         if times[-1] <= self.t[k]:
             return np.tile(self.y[k], (len(times), 1))
         rhs, last = numeric(self.kernel, "rhs"), [self.alpha] if self.kernel.rows else []
         p = np.concatenate([self.params, self.drives.slots(float(self.t[k])), last])
-        found = solve_ivp(
-            lambda t, y: rhs(t, y, p)[0], (self.t[k], times[-1]), self.y[k], method="DOP853",
-            t_eval=times, rtol=1e-12, atol=1e-14 * np.abs(self.y).max(axis=0) + 1e-300,
-        )  # fmt: skip
-        return found.y.T
+        asked = itertools.count()
+
+        def rates(t: float, y: np.ndarray) -> np.ndarray:
+            # What is not finite ends it.
+            return rhs(t, y, p)[0] if next(asked) < _MOST_ASKED else np.full_like(y, np.nan)
+
+        with np.errstate(all="ignore"):
+            followed = solve_ivp(
+                rates, (self.t[k], times[-1]), self.y[k], method="DOP853", t_eval=times,
+                rtol=1e-12, atol=1e-14 * np.abs(self.y).max(axis=0) + 1e-300,
+            )  # fmt: skip
+        return followed.y.T if followed.success and next(asked) < _MOST_ASKED else None
 
     def continued(self) -> np.ndarray:
         """Return where each output state but the last is at the next output time.
 
         Integrated anew, whatever method made the motion: this is evidence.
         """
-        ends = [self._followed(k, self.t[k + 1 : k + 2])[0] for k in range(len(self.t) - 1)]
-        return np.array(ends).reshape(len(self.t) - 1, self.y.shape[1])
+        ends = np.full((len(self.t) - 1, self.y.shape[1]), np.nan)
+        for k in range(len(ends)):
+            found = self._followed(k, self.t[k + 1 : k + 2])
+            if found is not None:
+                ends[k] = found[0]
+        return ends
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:
         """Return the same motion at other times, from its states there."""

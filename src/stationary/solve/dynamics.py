@@ -422,6 +422,11 @@ class _Run:
                 except BlowUp:
                     if not self.steps:
                         self.require_finite(y)
+                    fixed = isinstance(self.integrator, Variational)
+                    if not fixed and self.legs.rounded_off(t, y):
+                        # As dry friction in a plane, where it comes to rest.
+                        self.integrator, self.may_change = BDF(), False
+                        continue
                     # A force may be finite and yet have no series, as |v|v at rest.
                     series = self.may_change and isinstance(self.integrator, Taylor)
                     if not (series or self.legs.whole()) or self._lost():

@@ -12,6 +12,7 @@ import numpy as np
 from stationary.lower.branches import Branch
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import AbstractKernel
+from stationary.lower.rounded import Rounded, rounded
 from stationary.lower.switches import Switches
 from stationary.solve.branches import Branches
 from stationary.solve.instants import known_instants
@@ -208,6 +209,18 @@ class Legs:
             return False
         self.branches.stated = True
         return True
+
+    def rounded_off(self, t: float, y: np.ndarray) -> bool:
+        """Go on with roots of velocities rounded off, if some have come to nothing."""
+        if self.branches is not None or isinstance(self.kernel, Rounded):
+            return False
+        n, ode = self.kernel.size, self.ode(t)
+        speeds = np.abs(y[n : 2 * n]) + np.abs(ode.f(t, y)[n : 2 * n]) * (t - self.first)
+        if not np.all(np.isfinite(speeds)):
+            return False
+        kernel = rounded(self.kernel, t, y, ode.p, speeds, self._tolerances[0])
+        self.kernel = kernel or self.kernel
+        return kernel is not None
 
     def between(self, t: float, until: float) -> Iterator[tuple[Leg, float, float]]:
         """Yield the legs between two times, each with where it begins and ends here."""

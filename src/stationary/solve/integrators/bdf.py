@@ -93,7 +93,7 @@ class BDF(AbstractIntegrator):
                 if missed is not None:
                     k, narrow = missed
                     nodes, ahead = np.append(ahead[k + 1 :], nodes), ahead[k : k + 1]
-                    way, end = times[k : k + 2], states[k + 1]
+                    way, ended = times[k : k + 2], states[k + 1]
                     if k:
                         # What came before was on its way past it: it starts anew at every node.
                         free = _free(ode, times[: k + 1], states)
@@ -104,7 +104,7 @@ class BDF(AbstractIntegrator):
                         if times[-1] < way[0]:
                             raise BlowUp(times[-1])
                     y = states[-1 if k else 0]
-                    times, states, piece = _narrowly(ode, way, y, end, narrow, dense)
+                    times, states, piece = _narrowly(ode, way, y, ended, narrow, dense)
                 if piece is not None:
                     yield piece
             if times[-1] < ahead[-1]:

@@ -56,9 +56,9 @@ _DARK = 0.1
 # Defects that are rounding vary by less than this.
 _ABOVE = 10.0
 
-# After so many steps that fail, each has to have brought this part of the way.
+# So many steps that fail have to have brought this part of the way.
 _MOST_FAILURES = 100
-_SLOWEST = 1e-4
+_SLOWEST = 1e-2
 
 # A step this many times smaller than the spacing of floating point numbers leads nowhere.
 _STALLED = 4.0
@@ -295,7 +295,7 @@ def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[
     floor = np.zeros(ode.kernel.states) if ode.floor is None else ode.floor
     count = ode.stride or most
     t, y = stepper.time, stepper.state
-    first, failures = t, 0
+    first, mark, failures = t, t, 0
     while t < end:
         series, lost = _steps(stepper, end, short, count)
         if not stepper.settled and stepper.grown(series.ends):
@@ -319,7 +319,9 @@ def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[
         else:
             short = failure.bad - failure.good if failure.good else failure.bad / 4
         failures += 1
-        hopeless = failures > _MOST_FAILURES and t - first < _SLOWEST * failures * (end - first)
+        hopeless = False
+        if failures % _MOST_FAILURES == 0:
+            hopeless, mark = t - mark < _SLOWEST * (end - first), t
         if hopeless or not short > _STALLED * np.spacing(abs(t)):
             raise BlowUp(t)
         count = _FEW
