@@ -10,6 +10,7 @@ import sympy as sp
 import examples
 import stationary as st
 from examples import beams_and_strings
+from stationary.derive.readable import Explanation
 from stationary.report.build import build
 from stationary.report.page import html_of_markdown, math
 
@@ -134,3 +135,18 @@ def test_what_is_nothing_but_rounding_reads_as_zero():
     assert st.modes(free).frequencies[0] == 0
     shown = str(st.linearize(free, at={}))
     assert re.search(r"eigenvalues  0, 0, 0[+-]1\.414i, 0[+-]1\.414i", shown)
+
+
+def test_long_formulas_are_broken_between_their_terms_or_left_out_with_a_word():
+    shown = SYSTEMS["four-bar"].system._repr_latex_()
+    rows = shown.split(r"\\")
+    assert all(len(row) < 600 for row in rows)
+    assert sum(r"&\quad" in row for row in rows) >= 1 and "&\\left(" in rows[-1]
+    # What stands in several rows is still the whole sum.
+    kinetic = "".join(rows[: next(i for i, row in enumerate(rows) if " U &= " in row)])
+    terms = len(SYSTEMS["four-bar"].system.kinetic.args)
+    assert kinetic.count("+") + kinetic.count("-") >= terms - 1
+
+    text = Explanation("It is $$" + "x + " * 30_000 + "y$$ and $$z$$.")
+    word = "*(A formula of 120005 signs, too long to be read; `latex()` writes it.)*"
+    assert text == f"It is {word} and $$z$$."

@@ -31,6 +31,7 @@ from stationary.derive.virtual_work import (
     virtual_work,
 )
 from stationary.errors import DerivationError
+from stationary.model.printing import in_rows
 from stationary.model.symbols import Coordinate, Input, rate, t
 from stationary.model.terms import Constraint
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 # Operations above which multipliers are not written out.
 _LONGEST = 200
+
+# Signs of LaTeX that fit into one row of a page.
+_ONE_ROW = 300
 
 #: A heading and the paragraphs below it; a step without paragraphs is left out.
 Step = tuple[str, list[str]]
@@ -104,15 +108,23 @@ class _Blackboard:
             if given == 0 and letter != "T":
                 continue
             shorter = sp.count_ops(short) < sp.count_ops(given)
-            rows.append(f"{letter} &= {sp.latex(given)}{f' = {sp.latex(short)}' * shorter}")
+            rows += in_rows(letter, given)
+            if shorter and len(rows[-1]) + len(sp.latex(short)) < _ONE_ROW:
+                rows[-1] += f" = {sp.latex(short)}"
+            elif shorter:
+                rows += in_rows("", short)
             name += (" - " if letter == "U" else " + ") + letter
             parts += terms(-short if letter == "U" else short)
         for k, (lam, R) in enumerate(self.held, 1):
             rows.append(rf"R_{{{k}}} &= {sp.latex(R)} = 0")
             name += rf" + {sp.latex(lam)} R_{{{k}}}"
             parts.append((R, lam))
-        lagrangian = f"L &= {name.removeprefix(' + ')} = {written(parts)}"
-        return "Energies and the Lagrangian", [block(*rows), block(lagrangian)]
+        lagrangian = [f"L &= {name.removeprefix(' + ')}"]
+        if len(whole := written(parts)) <= _ONE_ROW:
+            lagrangian[0] += f" = {whole}"
+        else:
+            lagrangian += _several_rows(parts)
+        return "Energies and the Lagrangian", [block(*rows), block(*lagrangian)]
 
     def derivatives(self) -> Step:
         heading = "Partial derivatives and their rates"
@@ -269,3 +281,14 @@ def _rate_rule(term: Any, e: sp.Expr, number: int) -> tuple[sp.Expr, str]:
     if e.has(t):
         rule += r" + 2 \frac{\partial J}{\partial t} \dot{q} + \frac{\partial^2 R}{\partial t^2}"
     return rate(e), rf"\ddot{{R}}_{{{number}}} &= {rule}"
+
+
+def _several_rows(parts: list[Any]) -> list[str]:
+    """Write a long sum below itself, broken between its terms."""
+    rows: list[list[Any]] = [[]]
+    for part in parts:
+        if rows[-1] and len(written([*rows[-1], part])) > _ONE_ROW:
+            rows.append([])
+        rows[-1].append(part)
+    first, *others = map(written, rows)
+    return [f"&= {first}", *(rf"&\quad {'' if x.startswith('-') else '+ '}{x}" for x in others)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -274,10 +275,32 @@ def _product(coefficient: sp.Expr, last: sp.Expr, write: Callable[[Any], str]) -
     return f"{first}{'*' if write is plain else ' '}{write(last)}"
 
 
+# Signs of a formula, and of all of them together, beyond which nobody reads on.
+_LONGEST_FORMULA, _LONGEST_TEXT = 8_000, 60_000
+
+_FORMULA = re.compile(r"\$\$.*?\$\$", re.DOTALL)
+
+
 class Explanation(str):
-    """Markdown with LaTeX: a notebook sets it, a terminal prints it as it is written."""
+    """Markdown with LaTeX: a notebook sets it, a terminal prints it as it is written.
+
+    Formulas that are too long to be read are left out, and it says so in their place.
+    """
 
     __slots__ = ()
+
+    def __new__(cls, text: str) -> Explanation:  # noqa: D102  # the class says what it does
+        written = 0
+
+        def kept(match: re.Match[str]) -> str:
+            nonlocal written
+            size = len(match[0])
+            if size > _LONGEST_FORMULA or written + size > _LONGEST_TEXT:
+                return f"*(A formula of {size} signs, too long to be read; `latex()` writes it.)*"
+            written += size
+            return match[0]
+
+        return super().__new__(cls, _FORMULA.sub(kept, text))
 
     def __repr__(self) -> str:
         return str(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ from stationary.model.terms import (
 
 if TYPE_CHECKING:
     from stationary.model.system import System
+
+# Signs beside each other that a page holds, and that may stand on the left of an equation.
+_WIDE, _LONG_LEFT = 90, 30
 
 SYMBOLS = {"kinetic": "T", "potential": "U", "work": "W", "dissipation": "D"}
 
@@ -60,6 +64,28 @@ def latex(e: sp.Basic) -> str:
     return sp.latex(shortened(e)) if size <= LARGE else rf"\text{{({size:.3g} terms and factors)}}"
 
 
+def in_rows(left: str, e: sp.Basic) -> list[str]:
+    """Write an equation in rows of a length that a page holds, broken between its terms."""
+    if not e.is_Add or written_out(e) > LARGE:
+        return [f"{left} &= {latex(e)}"]
+    rows, line = [], ""
+    for term in e.as_ordered_terms():
+        more = latex(term)
+        more = more if more.startswith("-") or not (line or rows) else f"+ {more}"
+        if line and _width(line) + _width(more) > _WIDE:
+            rows.append(line)
+            line = ""
+        line += f" {more}" if line else more
+    rows.append(line)
+    return [f"{left} &= {rows[0]}", *(rf"&\quad {row}" for row in rows[1:])]
+
+
+def _width(text: str) -> int:
+    """Return about how many signs some LaTeX shows beside each other; halves of fractions share."""
+    shown = re.sub(r"\\frac\{((?:[^{}]|\{[^{}]*\})*)\}\{[^{}]*\}", r"\1", text)
+    return len(re.sub(r"\\[a-zA-Z]+|[{}\\^_ ]", "", shown)) + len(re.findall(r"\\[a-zA-Z]+", shown))
+
+
 def aligned(rows: list[str]) -> str:
     """Write rows below each other, aligned at their ``&``."""
     return r"$$\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}$$"
@@ -67,7 +93,8 @@ def aligned(rows: list[str]) -> str:
 
 def rows_of(system: System) -> list[str]:
     """Write what a system states, a row each."""
-    rows = [rf"{SYMBOLS[k]} &= {latex(e)}" for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    given = [(k, e) for k in SYMBOLS if (e := getattr(system, k)) != 0]
+    rows = [row for k, e in given for row in in_rows(SYMBOLS[k], e)]
     for kind in ("loads", "friction", "constraints", "pfaffian", "contacts"):
         rows += [_term(term) for term in getattr(system, kind)]
     return rows
@@ -100,10 +127,10 @@ def _term(term) -> str:
     if isinstance(term, Drag):
         size = rf"{latex(term.eta)}\,|v|^{{{latex(term.power)}}}"
         return rf"\text{{drag}} &= {size}\ \text{{against}}\ v = {_rate(term.on)}"
-    if isinstance(term, Constraint):
-        return rf"{_vector(term.R)} &= 0"
-    if isinstance(term, Pfaffian):
-        return rf"{_vector(term.expr)} &= 0"
+    if isinstance(term, (Constraint, Pfaffian)):
+        vanishes = _vector(term.R if isinstance(term, Constraint) else term.expr)
+        # What is long stands on the right of the others' signs, so as not to push them away.
+        return rf"{vanishes} &= 0" if _width(vanishes) <= _LONG_LEFT else rf"&{vanishes} = 0"
     assert isinstance(term, Contact)
     return rf"{latex(term.gap)} &\ge 0"
 

@@ -209,12 +209,16 @@ def _equilibria(report: _Report) -> str:
     report.summary.append(("equilibria", f"{len(found)}, {stable} stable"))
     if not found:
         return f"<p>None was found {where}.</p>"
-    few = range(min(len(found[0].q), 8))
-    head = [_symbol(c.name) for c in report.system.scalars()[:8]]
+    # The evidence stands beside the coordinates, on the same page.
+    count = len(found[0].q)
+    few = range(count if count <= 6 else 4)
+    head = [_symbol(c.name) for c in report.system.scalars()[: len(few)]]
+    head += ["…"] * (count > len(few))
     head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
     rows = []
     for rest in found:
         values = ["0" if abs(x) <= rest.known_to else f"{x:.6g}" for x in rest.q[: len(few)]]
+        values += [f"{count - len(few)} more"] * (count > len(few))
         mark = {True: "good", False: "bad", None: ""}[rest.stable]
         kind = f'<span class="{mark}">{escape(rest.told)}</span>'
         values += [_shown(rest.energy), kind, ", ".join(f"{x:.4g}" for x in rest.eigenvalues[:4])]

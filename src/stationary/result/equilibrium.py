@@ -151,7 +151,9 @@ class Equilibrium(AbstractShown):
     def known_to(self) -> float:
         """How far the forces that are left unbalanced may push a coordinate."""
         stiffness = np.abs(self.eigenvalues[self.eigenvalues != 0])
-        return float(self.residual["force"] / stiffness.min()) if stiffness.size else 0.0
+        pushed = float(self.residual["force"] / stiffness.min()) if stiffness.size else 0.0
+        # Below the smallest normal number there are no digits.
+        return max(pushed, float(np.finfo(float).tiny))
 
     @property
     def told(self) -> str:
