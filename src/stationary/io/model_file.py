@@ -12,7 +12,7 @@ import sympy as sp
 
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
-from stationary.io import answers, questions, statement, unit_checks
+from stationary.io import answers, questions, space, statement, unit_checks
 from stationary.io import continuum as continua
 from stationary.io.names import AbstractNames, Names, coordinate_of
 from stationary.io.reader import Reader
@@ -29,8 +29,8 @@ from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 
 #: Every table and key at the top of a model file.
-TOP = ("name", "about", "coordinates", "inputs", "parameters", "definitions", "energies",
-       *statement.TABLES, *continua.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
+TOP = ("name", "about", "coordinates", "rotations", "inputs", "parameters", "definitions",
+       "energies", *statement.TABLES, *continua.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -330,7 +330,7 @@ def _model(reader: Reader) -> Model:
     name = reader.text(("name",), "the name") if reader.at(("name",)) is not None else ""
     about = reader.text(("about",), "'about'") if reader.at(("about",)) is not None else ""
     units: dict[str, str] = {}
-    coordinates = statement.coordinates(reader, units)
+    coordinates = space.rotations(reader, statement.coordinates(reader, units))
     statement.parameters(reader, units)
     courses = statement.inputs(reader)
     spread = continua.declare(reader)

@@ -53,6 +53,7 @@ class AbstractNames(ABC):
     velocities: bool = True
     inputs: bool = True
     states: bool = True
+    rotations: dict[str, Any] = field(default_factory=dict)
     rows: Rows | None = None
     nodes: Nodes = field(default_factory=Nodes)
 

@@ -28,7 +28,8 @@ def start(reader: Reader, path: Path) -> dict[str, Any]:
         inner = reader.at(place)
         if isinstance(inner, dict):
             # TOML reads theta.dot = 1 as an entry inside a table.
-            for suffix in reader.table(place, ("dot",), f"'{key}'"):
+            turned = ("omega",) if key in reader.names.rotations else ("dot",)
+            for suffix in reader.table(place, turned, f"'{key}'"):
                 found[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
             continue
         name = coordinate_of(key)
@@ -78,6 +79,8 @@ def _key(reader: Reader, name: str) -> Any:
 
 
 def _state(reader: Reader, path: Path, name: str) -> Any:
+    if name.removesuffix(".omega") in reader.names.rotations:
+        return reader.numbers(path, f"the start of '{name}'")
     stem = name.removesuffix(".dot")
     if isinstance(reader.names.symbols.get(stem), Field):
         return reader.expression(path, f"the start of '{name}'", velocities=False, inputs=False)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from stationary.io import unit_checks
+from stationary.io import space, unit_checks
 from stationary.io import units as unit
 from stationary.io.names import AbstractNames, Rows, is_column
 from stationary.io.reader import Reader
@@ -48,7 +48,7 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
     """Make the coordinates, given as a list of names or as a table of names and units."""
     path = ("coordinates",)
     given = reader.at(path)
-    if given is None and reader.at(("fields",)) is not None:
+    if given is None and (reader.at(("fields",)) or reader.at(("rotations",))) is not None:
         return []
     if given is None:
         reader.document.source.complain(
@@ -473,14 +473,16 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]]
 
 def _drawing(reader: Reader, path: Path) -> Part:
     """Read what pictures show and physics does not know of."""
-    reader.table(path, ("kind", "points", "angle", "name", "rows", "table"), "[[drawing]]")
+    keys = ("kind", "points", "angle", "name", "rows", "table", "shape", "size", "axis")
+    reader.table(path, keys, "[[drawing]]")
     kind = reader.choice((*path, "kind"), "the kind of a drawing", tuple(DRAWN))
     names = _rows(reader, path)
     places = reader.items((*path, "points"), "'points'")
     points = tuple(_row_of_points(reader, p, names) for p in places)
     turned = reader.at((*path, "angle")) is not None
     angle = _value(reader, path, "angle") if turned else None
-    return Part(kind, points, angle=angle, name=_name(reader, path))
+    form = space.shape(reader, path)
+    return Part(kind, points, angle=angle, name=_name(reader, path), shape=form)
 
 
 def _row_of_points(reader: Reader, path: Path, names: AbstractNames) -> Any:

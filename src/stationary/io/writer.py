@@ -13,6 +13,7 @@ import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from stationary.errors import StatementError, say
+from stationary.io import space
 from stationary.io.model_file import Model, load
 from stationary.io.names import RESERVED, is_column, is_name
 from stationary.io.questions import QUESTIONS
@@ -20,11 +21,13 @@ from stationary.io.results import is_result_file, save_result
 from stationary.io.statement import ENERGIES, TERMS
 from stationary.io.units import value as in_si
 from stationary.model.arrays import Array
-from stationary.model.checks import PREFIX
+from stationary.model.checks import PREFIX, is_unit
 from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part
 from stationary.model.each import Each, Slot, Table
-from stationary.model.graphs import LARGE, written_out
+from stationary.model.graphs import LARGE, nodes, written_out
+from stationary.model.shared import Shared, opened
+from stationary.model.space.rotation import Entry, Omega, Orientation, orientations
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
 
@@ -165,17 +168,47 @@ def save(
     if span is not None:
         asked["simulate"] = {**asked.get("simulate", {}), "span": tuple(map(float, span))}
     begun = {_name(k): v for k, v in {**model.start, **(start or {})}.items()}
-    text = _Writer(model.system, model).text(begun, asked)
+    plain = in_full(model.system)
+    text = _Writer(plain, model).text(begun, asked)
     again = load(text).system
-    if not same(again, model.system):
+    if not same(in_full(again), plain):
         _refuse("this system", "It does not read back as it was stated.")
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
 
 
+def in_full(system: System) -> System:
+    """Return a system with everything that its expressions share written out, where that is short.
+
+    What is too long to be written out is refused where it is written.
+    """
+    if not any(isinstance(n, Shared) for _, e in system.expressions() for n in nodes(e)):
+        return system
+
+    def change(e: sp.Expr) -> sp.Expr:
+        return e if written_out(e) > LARGE else opened(e)
+
+    kept = system.apply(change)
+    kept["parts"] = tuple(part.apply(change) for part in system.parts)
+    kept["constraints"] = tuple(c for c in kept["constraints"] if not is_unit(c))
+    return System(**kept)
+
+
 def _name(key: Any) -> str:
+    if isinstance(key, (Orientation, Omega)):
+        return key.name
     return key.name + ".dot" * key.order if isinstance(key, Array) else str(key)
+
+
+def _turned(system: System, key: str, value: Any) -> Any:
+    """Return what a file says of the start of an orientation, else the value as it is."""
+    for rotation in orientations(c for c in system.coordinates if isinstance(c, Entry)):
+        if key == rotation.name:
+            return rotation.quaternion(value).tolist()
+        if key == rotation.omega.name:
+            return [float(x) for x in value]
+    return value
 
 
 def same(one: System, other: System) -> bool:
@@ -200,7 +233,7 @@ def _content(system: System) -> list[Any]:
 
 def _drawn(part: Part) -> tuple:
     points = (p if isinstance(p, Array) else tuple(map(sp.S, p)) for p in part.points)
-    return part.kind, tuple(points), part.angle, part.name
+    return part.kind, tuple(points), part.angle, part.name, part.shape
 
 
 def _element(expressions: list[sp.Expr], table: Table) -> tuple[str, ...]:
@@ -229,6 +262,9 @@ class _Writer:
         if self.model.about:
             self.line("about", self.model.about)
         self.line("coordinates", [_declared(c) for c in system.coordinates])
+        turned = orientations(c for c in system.coordinates if isinstance(c, Entry))
+        if turned:
+            self.line("rotations", [r.name for r in turned])
         if system.inputs and not self.model.inputs:
             self.line("inputs", [u.name for u in system.inputs])
         if system.parameters:
@@ -239,14 +275,15 @@ class _Writer:
         self._repeated()
         for kind in TERMS:
             for number, term in enumerate(getattr(system, kind), 1):
-                self._term(kind, term, number)
+                if not is_unit(term):
+                    self._term(kind, term, number)
         for part in system.parts:
             self.table("drawing", self._drawing(part), many=True)
         if system.mechanism:
             both = {"x": system.mechanism.x, "inertia": system.mechanism.inertia}
             self.table("mechanism", {k: self._several(v) for k, v in both.items()})
         if start:
-            self.table("start", dict(start))
+            self.table("start", {k: _turned(system, k, v) for k, v in start.items()})
         for kind in QUESTIONS:
             if kind in asked:
                 self.table(kind, asked[kind])
@@ -360,6 +397,8 @@ class _Writer:
         entries["points"] = points
         if part.angle is not None:
             entries["angle"] = self.expression(part.angle)
+        if part.shape is not None:
+            entries |= space.written(part.shape, lambda e: self.expression(sp.S(e)))
         return {**entries, "name": part.name} if part.name else entries
 
     # -- values ---------------------------------------------------------------------------------
