@@ -490,28 +490,14 @@ class _Place:
         """Return rows of A that are independent; of dependent ones the first stated are kept."""
         A, M = self.rows(q, v), self.metric(q, v)
         if not self.dense:
-            return self._independent_sparse(A, M)
+            scaled = A.tocsr() @ sparse.diags(1 / np.sqrt(M.diagonal()))
+            return tuple(independent_rows(scaled).tolist())
         scaled = dtrtrs(dpotrf(M, lower=True)[0], A.T, lower=True)[0].T
         # Independent for certain if each row keeps a good part that is its own.
         gram, failed = dpotrf(scaled @ scaled.T)
         if not failed and (gram.diagonal() > 1e-4 * np.linalg.norm(scaled, axis=1)).all():
             return tuple(range(len(A)))
         return tuple(independent_rows(scaled).tolist())
-
-    @staticmethod
-    def _independent_sparse(A: Any, M: Any) -> tuple[int, ...]:
-        """Find dependent rows by the pivots of A W Aᵀ, W the inverse of the diagonal of M.
-
-        Factored in the order of the rows, pivot k is the square of what row k adds to those before.
-        """
-        scaled = A.tocsr() @ sparse.diags(1 / np.sqrt(M.diagonal()))
-        squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
-        scaled = sparse.diags(1 / np.sqrt(np.maximum(squares, 1e-300))) @ scaled
-        trace = 1e-14
-        gram = (scaled @ scaled.T + trace * sparse.eye(A.shape[0])).tocsc()
-        options = {"SymmetricMode": True}
-        factors = splu(gram, permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
-        return tuple(np.flatnonzero(np.abs(factors.U.diagonal()) > 1e3 * trace).tolist())
 
 
 def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str:

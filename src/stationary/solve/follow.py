@@ -15,6 +15,7 @@ from scipy.linalg import svd
 
 from stationary.result.status import Status
 from stationary.solve.curve import AbstractCurve
+from stationary.solve.linear import null_rows
 from stationary.solve.progress import Progress
 
 # The first, the longest and the shortest step, in the scaled variables.
@@ -305,11 +306,8 @@ class Follower:
         """Note a crossing, and put the branches that leave it on the list."""
         z = self._polished(z)
         _, J = self.curve.values(z)
-        left, sizes, rows = svd(np.vstack([J, self.free]))
         # The null space of J: one direction is the branch itself, the others leave it.
-        small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < 1e-6 * sizes[0]
-        small[-2:] = True
-        plane = rows[small]
+        plane = null_rows(np.vstack([J, self.free]), 1e-6, least=2)
         crossing = self._crossing(z, J, plane, tangent) if len(plane) == 2 else None
         if crossing is not None:
             along, ways = crossing[0], [crossing[1]]
@@ -327,7 +325,7 @@ class Follower:
         """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
         best = z
         _, J = self.curve.values(z)
-        psi = svd(J.T)[2][-1]
+        psi = null_rows(J.T, 0.0, least=1)[0]
         for _ in range(8):
             F, J = self.curve.values(z)
             bend = np.empty((len(z), len(z)))
@@ -353,7 +351,7 @@ class Follower:
         They are the roots of ψ·F″[t, t] = 0 in the plane of null directions.
         """
         free = len(self.free)
-        psi = svd(J.T)[2][len(J) - 1 - free]
+        psi = null_rows(J.T, 0.0, least=1 + free)[0]
         step = 1e-4
         bends = []
         for way in plane:
@@ -409,9 +407,7 @@ class Follower:
             K = np.vstack([J, tangent])
             place = place - np.linalg.lstsq(K, np.append(F, 0.0), rcond=1e-10)[0]
         _, J = self.curve.values(place)
-        _, sizes, rows = svd(J)
-        sizes = np.append(sizes, np.zeros(len(rows) - len(sizes)))
-        plane = rows[sizes < 1e-9 * max(sizes[0], 1e-300)]
+        plane = null_rows(J, 1e-9)
         if len(plane) < 2:
             return np.empty((0, len(w)))
         # What is left of the null space without the branch itself.
@@ -458,17 +454,16 @@ class Follower:
         """Return the unit tangent of the curve, in the direction of the one before."""
         _, J = self.curve.values(z)
         if before is None:
-            made = svd(np.vstack([J, self.free]))[2][-1]
             # At a branch point there is a plane of directions: take that of the parameter.
-            _, sizes, rows = svd(np.vstack([J, self.free]))
-            plane = rows[np.append(sizes, 0.0)[: len(rows)] < 1e-9 * max(sizes[0], 1e-300)]
+            plane = null_rows(np.vstack([J, self.free]), 1e-9, least=1)
+            made = plane[-1]
             if len(plane) > 1 and np.abs(plane[:, -1]).max() > 1e-6:
                 made = plane.T @ plane[:, -1]
                 made /= np.linalg.norm(made)
             return made if made[-1] >= 0 else -made
         made = self.solved(J, before, np.append(np.zeros(len(J)), 1.0))
         if made is None:
-            made = svd(np.vstack([J, self.free]))[2][-1]
+            made = null_rows(np.vstack([J, self.free]), 0.0, least=1)[0]
         made = made / np.linalg.norm(made)
         return made if made @ before >= 0 else -made
 

@@ -108,6 +108,17 @@ class Rows:
         return self.scale_rows * (self._left @ (self._held.T @ (self.scale * force) / self._sizes))
 
 
+def null_rows(J: np.ndarray, rtol: float, least: int = 0) -> np.ndarray:
+    """Return an orthonormal basis of what J takes to nothing, one per row, the flattest last.
+
+    Below `rtol` of the largest a singular value is none; at `least` so many rows are returned.
+    """
+    _, sizes, rows = svd(J)
+    sizes = np.append(sizes, np.zeros(len(rows) - len(sizes)))
+    count = int(np.sum(sizes < rtol * max(float(sizes[0]), 1e-300)))
+    return rows[len(rows) - max(count, least) :]
+
+
 def orthonormal(Z: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the same space."""
     return np.linalg.qr(Z)[0]
