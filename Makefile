@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo docs test test-slow test-random lint format bench bench-smoke bench-constraints clean
+.PHONY: help demo docs test test-slow test-random test-elsewhere lint format bench bench-smoke bench-constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make docs    build the documentation: site/index.html"
 	@echo "make test    run the tests; make test-slow those that take long"
 	@echo "make test-random  run the random tests with new numbers"
+	@echo "make test-elsewhere  run the tests as on other machines"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
 	@echo "make bench   compare with other packages (bench-constraints: under constraints;"
@@ -54,6 +55,14 @@ test-random: $(VENV)/.installed
 	@echo "random tests"
 	@HYPOTHESIS_PROFILE=free $(VENV)/bin/python -m pytest -q -n auto --dist worksteal \
 	  tests/physics/test_random_systems.py tests/io/test_fuzz.py $(ARGS)
+
+# As on other machines: in a random order, with the BLAS of another processor, and without heyoka.
+test-elsewhere: $(VENV)/.installed
+	@echo "tests, shuffled, on another BLAS"
+	@OPENBLAS_CORETYPE=Haswell $(VENV)/bin/python -m pytest -q -n auto --dist worksteal \
+	  -m "not slow" --shuffle 1 $(ARGS)
+	@echo "tests, without heyoka"
+	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "not slow" --without heyoka $(ARGS)
 
 lint: $(VENV)/.installed
 	@echo "ruff check"

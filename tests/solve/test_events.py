@@ -33,6 +33,7 @@ def test_events_are_located_to_rounding_and_reported_in_the_order_given():
     assert motion.status == "done" and len(motion.t) == 5
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize(
     ("direction", "expected"),
     [(0, [0.5, 1.5, 2.5]), (1, [1.5]), (-1, [0.5, 2.5])],
@@ -139,6 +140,7 @@ def test_ripples_on_a_passage_make_as_many_passages_as_they_do():
     assert len(motion.events[0]) == np.sum(values[1:] * values[:-1] < 0)
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize("depth", [1e-3, 1e-6, 1e-9])
 def test_a_grazing_passage_is_found_on_both_sides(depth):
     grazing = st.Event(x - (1 - depth))
@@ -193,6 +195,7 @@ def test_events_at_one_instant_and_at_the_end_are_all_noted():
     np.testing.assert_array_equal(motion.events[0], [9.0])
 
 
+@pytest.mark.taylor
 def test_an_event_has_a_name():
     events = [st.Event(x), st.Event(x.dot, name="turn")]
     motion = st.simulate(oscillator, span=(0, 7), start={x: 1.0}, events=events)
@@ -220,12 +223,14 @@ def test_a_ball_bounces_with_less_and_less_speed(method, atol):
     assert motion.at(exact[0] + 0.8 * first)[x] == pytest.approx(0.64, abs=100 * atol)
 
 
+@pytest.mark.taylor
 def test_an_action_changes_all_values_at_once():
     swap = st.Event(x, direction=-1, action={x: x + 1, x.dot: -2 * x})
     motion = st.simulate(oscillator, span=(0, 10), start={x: 1.0}, events=[swap])
     np.testing.assert_allclose(motion.events[0], np.pi / 2 * np.arange(1, 7), rtol=0, atol=1e-12)
 
 
+@pytest.mark.taylor
 def test_an_action_keeps_to_the_constraints():
     bob = st.particle(1.0, at=(x, y), gravity=9.81) + st.rod((0, 0), (x, y), 1.0)
     wall = st.Event(x, direction=-1, action={x.dot: -x.dot})

@@ -26,12 +26,14 @@ def test_a_number_is_a_constant_force(value):
     np.testing.assert_array_equal(motion[F], np.full(9, 3.0))
 
 
+@pytest.mark.taylor
 def test_an_expression_of_time_is_a_force_over_time():
     motion = run(st.sin(st.t))
     np.testing.assert_allclose(motion[x], (motion.t - np.sin(motion.t)) / 2, rtol=0, atol=1e-14)
     np.testing.assert_allclose(motion[F], np.sin(motion.t), rtol=1e-15)
 
 
+@pytest.mark.taylor
 def test_an_expression_of_the_state_is_feedback():
     motion = run(-8 * x - 4 * m * x.dot, start={x: 1.0})
     # ẍ + 4ẋ + 4x = 0, critically damped: x = (1 + 2t) e^(−2t).
@@ -42,6 +44,7 @@ def test_an_expression_of_the_state_is_feedback():
     )
 
 
+@pytest.mark.taylor
 def test_feedback_sees_a_parameter_at_its_value():
     motion = run(-m * x, start={x: 1.0}, params={m: 5.0})
     np.testing.assert_allclose(motion[x], np.cos(motion.t), rtol=0, atol=1e-14)
@@ -103,6 +106,7 @@ def test_fine_samples_approach_their_closed_form_with_order_two():
     assert errors[1] / errors[2] == pytest.approx(4, rel=0.05)
 
 
+@pytest.mark.taylor
 def test_two_inputs_of_different_kinds_act_together():
     system = cart + st.System(kinetic=m * y.dot**2 / 2, loads=[st.Load((G, F), on=(y, y))])
     motion = st.simulate(

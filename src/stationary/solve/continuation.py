@@ -109,12 +109,15 @@ def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:
     every = np.vstack([branch.q for branch in branches])
     known = {"t": curve.search.t, "u": curve.search.inputs, "reach": np.ptp(every, axis=0)}
     branches = [passed(branch, "continuation", throw=False, **known) for branch in branches]
+    # What is zero to the last digit of the span is zero.
+    digit = np.finfo(float).eps * (curve.span[1] - curve.span[0])
     special = [
         Special(
-            mark.kind, float(mark.z[-1]), mark.z[:n].copy(), curve.search.layout, mark.frequency
+            mark.kind, float(mark.z[-1]) if abs(mark.z[-1]) > digit else 0.0, mark.z[:n].copy(),
+            curve.search.layout, mark.frequency,
         )
         for mark in follower.marks
-    ]
+    ]  # fmt: skip
     special.sort(key=lambda s: (s.parameter, tuple(s.q)))
     frozen = first.frozen and frozen_at(first.t, first.frozen, None)
     return Diagram(curve.system, curve.parameter, branches, special, curve.params, frozen)
