@@ -29,6 +29,7 @@ sys.path.insert(0, str(HERE))
 MENU = {
     "Begin": ["start", "model-files", "command-line", "choose"],
     "Principles": ["statics", "dynamics", "constraints", "space", "sliding", "continua"],
+    "Many": ["many", "clusters"],
     "Know": ["evidence", "signs", "limits", "reference"],
 }
 _BLOCK = re.compile(r"^```(\w+)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

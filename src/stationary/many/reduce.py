@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
+from stationary.model.symbols import Parameter
 from stationary.result.diagram import Diagram
 from stationary.result.trajectory import AbstractMotion
 from stationary.solve.events import Event
@@ -125,6 +126,9 @@ def _looked_up(result: Any, what: Any) -> Any:
         )
     if isinstance(what, sp.Expr) and not isinstance(what, sp.Symbol) and what.is_number:
         return float(what)
+    if isinstance(what, Parameter) and isinstance(getattr(result, "params", None), np.ndarray):
+        names = [p.name for p in result.system.parameters]
+        return float(result.params[names.index(what.name)])
     return own(what)
 
 

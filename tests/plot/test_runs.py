@@ -1,0 +1,40 @@
+"""Pictures of sweeps: curves, families of them, maps and pairs."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import stationary as st
+
+x = st.coordinates("x")
+F, k, m = st.parameters(F=0.0, k=1.0, m=1.0)
+SPRING = st.System(potential=k * x**2 / 2, work=m * F * x)
+
+
+def drawn(over, *names):
+    figure = st.sweep(st.statics, SPRING, over=over, keep={"x": x, "both": (x, k)}).plot(*names)
+    figure.canvas.draw()
+    panels = [a for a in figure.axes if a.get_label() != "<colorbar>"]
+    plt.close(figure)
+    return panels
+
+
+def test_one_axis_gives_curves_two_give_maps_and_samples_pairs():
+    forces = np.linspace(0, 3, 5)
+    curve = drawn({F: forces}, "x")
+    assert len(curve) == 1
+    np.testing.assert_allclose(curve[0].lines[0].get_ydata(), forces)
+    family = drawn({F: forces, k: [1.0, 2.0]}, "x")
+    assert len(family[0].lines) == 2
+    many = drawn({F: forces, k: np.linspace(1, 2, 9)}, "x")
+    np.testing.assert_allclose(
+        many[0].collections[0].get_array().reshape(9, 5), forces / np.linspace(1, 2, 9)[:, None]
+    )
+    assert drawn({F: forces[:2], k: np.linspace(1, 2, 9), m: [1.0, 2.0]}, "x")[0].collections
+    pairs = drawn(st.samples({F: (0, 3), k: (1, 2)}, count=8, seed=1))
+    assert len(pairs) == 3 * 2 and len(pairs[0].collections[0].get_offsets()) == 8
+
+
+def test_what_was_not_kept_cannot_be_drawn():
+    with pytest.raises(st.StatementError, match="'y' cannot be drawn.\n  What can be: x, both"):
+        drawn({F: [1.0]}, "y")
