@@ -257,7 +257,7 @@ def load(path: Any, *, floating: bool = False) -> Any:
         return load_result(path)
     if is_robot(path):
         system, about = load_robot(path, floating)
-        values = {p.name: p.default for p in system.parameters}
+        values = {p.name: p.default for p in system.parameters if p.default is not None}
         return Model(system, params=values, about=about)
     return _model(Reader(read(_source(path))))
 

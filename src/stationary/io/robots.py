@@ -94,7 +94,7 @@ def load_robot(path: Any, floating: bool) -> tuple[System, str]:
 
 def _parsed(path: Any) -> tuple[Any, str]:
     try:
-        import yourdfpy
+        import yourdfpy  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra(
             "reading robots needs yourdfpy.  Run: pip install 'stationary[robots]'"
