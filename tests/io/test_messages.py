@@ -149,8 +149,8 @@ def test_wrong_table():
 model:5:1: [paramters] is not a table of a model file.
     5 | [paramters]
       | ^^^^^^^^^^^
-  Known: name, about, coordinates, rotations, inputs, parameters, definitions, energies, loads, friction, \
-constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
+  Known: name, about, coordinates, rotations, inputs, parameters, definitions, energies, loads, \
+friction, constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
 fixed, discretize, start, simulate, statics, \
 equilibria, linearize, continue, slide, modes.
   Did you mean 'parameters'?"""
@@ -309,8 +309,8 @@ def test_energy_at_the_top_of_the_file():
 model:4:1: 'kinetic' is not a key of a model file.
     4 | kinetic = "m"
       | ^^^^^^^
-  Known: name, about, coordinates, rotations, inputs, parameters, definitions, energies, loads, friction, \
-constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
+  Known: name, about, coordinates, rotations, inputs, parameters, definitions, energies, loads, \
+friction, constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
 fixed, discretize, start, simulate, statics, \
 equilibria, linearize, continue, slide, modes.
   Move it into [energies]."""
