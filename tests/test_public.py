@@ -103,6 +103,9 @@ GLOSSARY = {
     "phi": "angle of a rigid part",
     "part": "a rigid part",
     "twist": "velocities of a rigid part",
+    "wrench": "two forces and a moment on a rigid part",
+    "wrenches": "forces and moments, one per row",
+    "twists": "velocities of a rigid part, one per row",
     # repetition
     "function": "what is done with each row",
     "tables": "arrays whose rows are visited together",
@@ -200,6 +203,7 @@ RETURNED = {
     "Field",
     "FieldFunction",
     "FittedPressure",
+    "FittedSurface",
     "Input",
     "LimitLoad",
     "LimitSurface",

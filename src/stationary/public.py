@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from stationary.result.limits import LimitLoad, LimitSurface
     from stationary.result.modes import Modes
     from stationary.result.pressure import Pressure, PressureBounds
+    from stationary.result.quadrics import FittedSurface, fit_limit_surface
     from stationary.result.slide import Slide
     from stationary.result.statespace import StateSpace
     from stationary.result.step import Step
@@ -131,6 +132,7 @@ LATE = {
         "stationary.result.limits": "LimitLoad LimitSurface",
         "stationary.result.modes": "Modes",
         "stationary.result.pressure": "Pressure PressureBounds",
+        "stationary.result.quadrics": "FittedSurface fit_limit_surface",
         "stationary.result.slide": "Slide",
         "stationary.result.statespace": "StateSpace",
         "stationary.result.step": "Step",
@@ -185,6 +187,7 @@ __all__ = [
     "Field",
     "FieldFunction",
     "FittedPressure",
+    "FittedSurface",
     "Frame",
     "Friction",
     "Input",
@@ -246,6 +249,7 @@ __all__ = [
     "exp",
     "field",
     "first",
+    "fit_limit_surface",
     "fit_pressure",
     "hamilton",
     "inputs",

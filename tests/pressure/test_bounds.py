@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
-from stationary.solve.pressure.forward import motions
+from stationary.result.least_power import motions
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.vote import verdict, votes_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stationary as st
-from stationary.solve.pressure.forward import motions
+from stationary.result.least_power import motions
 
 NOISE = np.array([1e-4, 1e-4, np.radians(0.1)])  # 0.1 mm and 0.1°
 

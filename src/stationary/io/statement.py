@@ -407,7 +407,7 @@ def _slider(reader: Reader, path: Path, name: str) -> System:
     """Read a rigid part on a rough table."""
     given: dict[str, Any] = {
         key: reader.numbers((*path, key), f"'{key}'")
-        for key in ("points", "weights", "outline", "radius")
+        for key in ("points", "weights", "outline", "radius", "weight", "centre")
         if reader.at((*path, key)) is not None
     }
     given = {key: float(v) if np.ndim(v) == 0 else v for key, v in given.items()}
@@ -465,7 +465,18 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]]
     "rod": (("between", "length"), (), _rod),
     "slider": (
         (),
-        ("points", "weights", "outline", "radius", "limit", "count", "at", "pusher"),
+        (
+            "points",
+            "weights",
+            "outline",
+            "radius",
+            "limit",
+            "weight",
+            "centre",
+            "count",
+            "at",
+            "pusher",
+        ),
         _slider,
     ),
 }

@@ -233,7 +233,7 @@ def _content(system: System) -> list[Any]:
 
 def _drawn(part: Part) -> tuple:
     points = (p if isinstance(p, Array) else tuple(map(sp.S, p)) for p in part.points)
-    return part.kind, tuple(points), part.angle, part.name, part.shape
+    return part.kind, tuple(points), part.angle, part.name, part.shape, part.support
 
 
 def _element(expressions: list[sp.Expr], table: Table) -> tuple[str, ...]:

@@ -18,7 +18,11 @@ def plot(found: PressureBounds) -> Any:
     import matplotlib.pyplot as plt
 
     with look():
-        figure, axes = plt.subplots(figsize=(6.0, 5.2))
+        every = np.vstack([found.outline, *([found.locus] if len(found.locus) else [])])
+        wide, tall = np.ptp(every, axis=0)
+        # As tall as what is drawn, and room for words.
+        height = float(np.clip(5.2 * tall / max(wide, 1e-300), 1.5, 6.0)) + 1.6
+        figure, axes = plt.subplots(figsize=(6.0, height))
         outline = np.vstack([found.outline, found.outline[:1]])
         axes.fill(*outline.T, color="0.93", zorder=0)
         axes.plot(*outline.T, color="0.4", ls="-", lw=1.2)
@@ -69,7 +73,7 @@ def loads(found: FittedPressure) -> Any:
             point = np.array(found.next.point)
             left.annotate("", point, point - way, arrowprops={"arrowstyle": "->", "lw": 2,
                           "color": COLORS[1]})  # fmt: skip
-            left.plot(*(point - way), color=COLORS[1], ls="-", label="push next")
+            left.plot(*(point - way)[:, None], color=COLORS[1], ls="-", label="push next")
             left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
         left.set(aspect="equal", xlabel="x", ylabel="y")
         left.margins(0.15)

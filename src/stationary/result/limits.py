@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.model.layout import Layout
 from stationary.model.system import System
+from stationary.result.least_power import motions
 from stationary.result.multipliers import Multipliers
+from stationary.result.quadrics import FittedSurface, fit_limit_surface
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
 
@@ -248,6 +251,70 @@ class LimitSurface(AbstractShown):
             )
         return wrench(self.points, self.weights, given)
 
+    def support(self, twist: Any) -> Any:
+        """Return the power that friction takes at a twist: how far the surface reaches along it."""
+        given = np.asarray(twist, dtype=float)
+        return (self.wrench(given) * given).sum(axis=-1)
+
+    def twist(self, wrench: Any) -> np.ndarray:
+        """Return the twist with which a part slides under a wrench, for a power of one.
+
+        The motion of least power among those on which the wrench does work of one.
+        """
+        force = _wrench_of(wrench)
+        base, free, size = self._against(force)
+        z, _ = motions(self.points / size, self.weights, base[None], free[None])
+        return (base + free @ z[0]) / np.array([1, 1, size])
+
+    def factor(self, wrench: Any) -> float:
+        """Return by how much a wrench can be multiplied until the part slides."""
+        return float(self.support(self.twist(wrench)))
+
+    def holds(self, wrench: Any) -> bool:
+        """Tell whether friction takes a wrench up: whether it is inside the surface."""
+        return not np.any(_wrench_of(wrench)) or self.factor(wrench) >= 1
+
+    def motion_cone(self, point: Any, normal: Any, friction: float) -> np.ndarray:
+        """Return the velocities of a contact at which its friction cone ends, one per row.
+
+        A finger at `point`, in the part's own frame, sticks if its velocity is between the two.
+        """
+        edges = _edges(point, normal, friction)
+        x, y = (float(c) for c in point)
+        made = np.array([self.twist(edge) for edge in edges])
+        return made[:, :2] + made[:, 2:] * np.array([-y, x])
+
+    def sticks(self, twist: Any, points: Any, normal: Any, friction: float) -> bool:
+        """Tell whether a line contact that moves with a twist keeps the part: a stable push.
+
+        The wrench of the twist is a sum of forces within the cones of friction at the contact's
+        `points`, its ends (Lynch and Mason 1996).
+        """
+        cone = np.vstack([_edges(point, normal, friction) for point in np.atleast_2d(points)])
+        needed = self.wrench(twist)
+        unit = np.abs(needed[:2]).max() + np.abs(needed[2]) / self._size
+        scale = np.array([1, 1, 1 / self._size])
+        _, left = nnls((cone * scale).T, needed * scale)
+        return bool(left <= 1e-9 * unit)
+
+    def fitted(self, kind: str = "ellipsoid") -> FittedSurface:
+        """Return a smooth convex surface near this one: an "ellipsoid" or a "quartic"."""
+        return fit_limit_surface(wrenches=self.wrenches, twists=self.twists, kind=kind)
+
+    @property
+    def _size(self) -> float:
+        return float(np.hypot(*self.points.T).max()) or 1.0
+
+    def _against(self, force: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        size = self._size
+        row = force / np.array([1, 1, size])
+        if not np.any(row):
+            raise StatementError(
+                say("a wrench of zero moves nothing.", "Found (0, 0, 0).",
+                    "Give two forces and a moment.")
+            )  # fmt: skip
+        return row / (row @ row), np.linalg.svd(row[None])[2][1:].T, size
+
     def plot(self):
         """Draw the surface over the two forces and the moment.
 
@@ -263,6 +330,39 @@ class LimitSurface(AbstractShown):
             f"Limit surface of {self.system.name or 'a part'}: {len(self.twists)} twists, "
             f"forces up to {force:.5g}, moments up to {moment:.5g}"
         )
+
+
+def _wrench_of(wrench: Any) -> np.ndarray:
+    try:
+        given = np.asarray(wrench, dtype=float)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.shape != (3,) or not np.all(np.isfinite(given)):
+        raise StatementError(
+            say(
+                "a wrench is two forces and a moment.",
+                f"Found {str(wrench)[:60]}.",
+                "Give (fx, fy, moment) about the part's origin.",
+            )
+        )
+    return given
+
+
+def _edges(point: Any, normal: Any, friction: float) -> np.ndarray:
+    """Return the wrenches of the two edges of a cone of friction."""
+    place, way = np.asarray(point, dtype=float), np.asarray(normal, dtype=float)
+    if place.shape != (2,) or way.shape != (2,) or not np.hypot(*way) > 0 or not friction >= 0:
+        raise StatementError(
+            say(
+                "a contact is a point, a direction into the part and a friction.",
+                f"Found point={str(point)[:30]}, normal={str(normal)[:30]}, friction={friction}.",
+                "Give two numbers each, and a friction of zero or more.",
+            )
+        )
+    way = way / np.hypot(*way)
+    along = np.array([way[1], -way[0]])
+    forces = np.array([way - friction * along, way + friction * along])
+    return np.column_stack([forces, place[0] * forces[:, 1] - place[1] * forces[:, 0]])
 
 
 def wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import minimize
 
+from stationary.result.least_power import motions
 from stationary.solve.pressure.envelope import Pressures, across, field
-from stationary.solve.pressure.forward import motions
 from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of
 from stationary.solve.pressure.region import Edge, Mode, Region
 

@@ -83,10 +83,28 @@ def fit_pressure(
 
 
 def _fitted(measured: Measured, weight: float, forced: bool):
-    """Minimize what is left of the motions; loads stay positive."""
+    """Minimize what is left of the motions, from even loads and from loads in balance.
+
+    Where a motion is one about a foot it does not change with the loads, and a search may end
+    there; the better of two starts seldom does.
+    """
     count = measured.shapes.shape[1]
-    load = np.full(count, weight / count)
     mu = measured.mu if np.isfinite(measured.mu) else 0.3
+    mu = 0.3 if measured.wants_friction else mu
+    starts = (measured.balanced(mu), np.full(count, 1 / count))
+    found = []
+    for share in starts:
+        load = weight * (0.98 * share + 0.02 / count)
+        found.append(_descended(measured, load, mu, weight, forced))
+        r = found[-1][3]
+        if r @ r <= 4.0 * measured.equations * measured.typical:
+            break
+    return min(found, key=lambda f: float(f[3] @ f[3]))
+
+
+def _descended(measured: Measured, load: np.ndarray, mu: float, weight: float, forced: bool):
+    """Minimize what is left by Gauss and Newton's method, damped; loads stay positive."""
+    count = len(load)
     wanted = measured.wants_friction
     if forced:
         load = load * measured.first_scale(load, mu)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from stationary.errors import StatementError, say
 from stationary.model.push import Push
-from stationary.solve.pressure.forward import jacobians, motions
+from stationary.result.least_power import jacobians, motions
 
 
 def turned(way: np.ndarray) -> np.ndarray:
@@ -62,6 +63,12 @@ class Measured:
             self.mu = np.nan
 
     @property
+    def typical(self) -> float:
+        """The square of what is left that is no reason to look further."""
+        relative = np.allclose(self.sigma[:, 0], np.linalg.norm(self.y, axis=1))
+        return 1e-16 if relative else 1.0
+
+    @property
     def equations(self) -> int:
         """How many numbers the motions tell beyond their speeds."""
         forces = sum(p.force is not None for p in self.pushes)
@@ -95,6 +102,33 @@ class Measured:
         way = self.normal + (mu * self.side)[:, None] * turned(self.normal)
         lever = self.place[:, 0] * way[:, 1] - self.place[:, 1] * way[:, 0]
         return np.stack([way[:, 0], way[:, 1], lever], axis=1)
+
+    def balanced(self, mu: float) -> np.ndarray:
+        """Return shares of the loads that balance the fingers at the measured motions.
+
+        Friction is linear in the loads there: a start, not the most likely loads, since motions
+        that are measured with errors stand in the equations. Motions about a foot tell nothing.
+        """
+        rows = []
+        for k, y in enumerate(self.y):
+            v = jacobians(self.x, y[None, :, None])[0, ..., 0]
+            speed = np.hypot(v[:, 0], v[:, 1])
+            if speed.min() < 1e-3 * speed.max():
+                continue
+            e = v / speed[:, None]
+            moment = self.x[:, 0] * e[:, 1] - self.x[:, 1] * e[:, 0]
+            g = np.stack([e[:, 0], e[:, 1], moment]) @ self.shapes
+            if self.sticks[k]:
+                x, z = self.place[k]
+                rows.append(np.array([[z, -x, 1.0]]) @ g)
+            else:
+                rows.append(np.linalg.svd(self._lines(mu)[k][None])[2][1:] @ g)
+        count = self.shapes.shape[1]
+        rows.append(1e-3 * (np.eye(count) - 1 / count))
+        rows.append(np.ones((1, count)))
+        A = np.vstack(rows)
+        found, _ = nnls(A, np.append(np.zeros(len(A) - 1), 1.0))
+        return found / found.sum() if found.sum() > 0 else np.full(count, 1 / count)
 
     # -- what is left ----------------------------------------------------------------------------
 

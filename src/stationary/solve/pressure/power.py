@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.spatial import ConvexHull
 
+from stationary.result.least_power import motions
 from stationary.solve.pressure.envelope import Pressures, field
-from stationary.solve.pressure.forward import motions
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.simplex import solved

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from stationary.result.least_power import motions
 from stationary.solve.pressure.envelope import Claim, Pressures, field
-from stationary.solve.pressure.forward import motions
 from stationary.solve.pressure.simplex import solved
 
 # Relative to the size of the part and the speed of the finger, which are one here.

@@ -1,0 +1,145 @@
+"""Limit surfaces as smooth convex functions, fitted to wrenches and twists.
+
+The twist of a wrench is normal to the surface (Goyal, Ruina and Papadopoulos 1991), so that pairs
+of both tell its shape: an ellipsoid FᵀA F = 1, or a convex quartic, a sum of squares of such forms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from stationary.errors import StatementError, say
+
+_LOWER = np.tril_indices(3)
+_FORMS = {"ellipsoid": 1, "quartic": 3}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedSurface:
+    """A convex function H of the wrench with H = 1 on the limit surface.
+
+    Attributes
+    ----------
+    kind : str
+        "ellipsoid" (of degree two) or "quartic".
+    forms : ndarray, shape (count, 3, 3)
+        Positive matrices A: H is FᵀAF, or the sum of (FᵀAF)².
+    misfit : float
+        Root mean square of H^(1/degree) − 1 over the wrenches.
+    angle : float
+        Root mean square of the angle between normals and twists, in radians, moments counted by
+        the size of the part.
+
+    Examples
+    --------
+    >>> disc = st.limit_surface(st.slider(radius=1.0, limit=1.0))
+    >>> smooth = disc.fitted("quartic")
+    >>> smooth.misfit < disc.fitted("ellipsoid").misfit < 0.05
+    True
+    """
+
+    kind: str
+    forms: np.ndarray
+    misfit: float
+    angle: float
+
+    def value(self, wrench: Any) -> np.ndarray:
+        """Return H^(1/degree): one on the surface, less inside; for one wrench or many."""
+        F = np.asarray(wrench, dtype=float)
+        forms = np.einsum("...i,kij,...j->...k", F, self.forms, F)
+        if self.kind == "ellipsoid":
+            return np.sqrt(forms[..., 0])
+        return (forms**2).sum(axis=-1) ** 0.25
+
+    def holds(self, wrench: Any) -> np.ndarray:
+        """Tell whether friction takes a wrench up without sliding."""
+        return self.value(wrench) <= 1
+
+    def twist(self, wrench: Any) -> np.ndarray:
+        """Return the direction of the twist under a wrench: the normal of the surface."""
+        F = np.asarray(wrench, dtype=float)
+        pulled = np.einsum("kij,...j->...ki", self.forms, F)
+        if self.kind == "quartic":
+            pulled = pulled * np.einsum("...ki,...i->...k", pulled, F)[..., None]
+        return pulled.sum(axis=-2)
+
+    def __repr__(self) -> str:
+        return (
+            f"Limit surface as {'an ellipsoid' if self.kind == 'ellipsoid' else 'a convex quartic'}"
+            f": misfit {self.misfit:.2e}, normals off by {np.degrees(self.angle):.2g}°"
+        )
+
+
+def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") -> FittedSurface:
+    """Fit a convex limit surface to measured wrenches and the twists that go with them.
+
+    Parameters
+    ----------
+    wrenches : array, shape (count, 3)
+        Rows (fx, fy, moment) with which a part was pushed while it slid.
+    twists : array, shape (count, 3)
+        Rows (vx, vy, omega); their sizes do not count.
+    kind : str
+        "ellipsoid" or "quartic".
+
+    Returns
+    -------
+    FittedSurface
+
+    Examples
+    --------
+    >>> known = st.limit_surface(st.slider(radius=1.0, limit=2.0), count=200)
+    >>> fit = st.fit_limit_surface(wrenches=known.wrenches, twists=known.twists, kind="quartic")
+    >>> bool(fit.holds((1.0, 0, 0))), bool(fit.holds((2.5, 0, 0)))
+    (True, False)
+    """
+    if kind not in _FORMS:
+        raise StatementError(
+            say(
+                f"'{str(kind)[:40]}' is no kind of limit surface.",
+                f"Known: {', '.join(_FORMS)}.",
+                "Choose one of them.",
+            )
+        )
+    F, V = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (wrenches, twists))
+    if F.shape != V.shape or F.shape[1:] != (3,) or len(F) < 6 or not np.all(np.isfinite(F + V)):
+        raise StatementError(
+            say(
+                "wrenches and twists do not go together.",
+                f"Found arrays of shapes {F.shape} and {V.shape}.",
+                "Give six pairs or more, rows (fx, fy, moment) and (vx, vy, omega).",
+            )
+        )
+    # Moments count with the length at which they are as large as the forces.
+    force, moment = np.abs(F[:, :2]).max(), np.abs(F[:, 2]).max()
+    unit = np.array([force, force, moment or force])
+    f, v = F / unit, V * unit
+    v = v / np.linalg.norm(v, axis=1)[:, None]
+    degree = 2 if kind == "ellipsoid" else 4
+    count = _FORMS[kind]
+
+    def made(u: np.ndarray) -> np.ndarray:
+        L = np.zeros((count, 3, 3))
+        L[:, _LOWER[0], _LOWER[1]] = u.reshape(count, 6)
+        return L @ L.transpose(0, 2, 1)
+
+    def left(u: np.ndarray) -> np.ndarray:
+        surface = FittedSurface(kind, made(u), 0.0, 0.0)
+        normal = surface.twist(f)
+        normal = normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+        return np.concatenate([surface.value(f) ** degree - 1, np.ravel(normal - v)])
+
+    rng = np.random.default_rng(0)
+    start = np.tile(np.eye(3)[_LOWER], count) / count ** (1 / degree)
+    start = start + (0.1 * rng.normal(size=start.size) if count > 1 else 0.0)
+    forms = made(least_squares(left, start).x)
+    scaled = FittedSurface(kind, forms, 0.0, 0.0)
+    normal = scaled.twist(f)
+    cosine = (normal * v).sum(axis=1) / np.linalg.norm(normal, axis=1)
+    misfit = float(np.sqrt(np.mean((scaled.value(f) - 1) ** 2)))
+    angle = float(np.sqrt(np.mean(np.arccos(np.clip(cosine, -1, 1)) ** 2)))
+    return FittedSurface(kind, forms / np.outer(unit, unit), misfit, angle)

@@ -1,0 +1,87 @@
+"""Limit surfaces as objects: wrench to twist and back, inside or outside, smooth fits."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+
+@pytest.fixture(scope="module")
+def part():
+    rng = np.random.default_rng(1)
+    return st.limit_surface(
+        st.slider(points=rng.normal(size=(7, 2)), weights=rng.uniform(0.2, 1, 7))
+    )
+
+
+def test_wrench_and_twist_are_each_others_inverse(part):
+    rng = np.random.default_rng(2)
+    for twist in rng.normal(size=(8, 3)):
+        wrench = part.wrench(twist)
+        back = part.twist(wrench)
+        np.testing.assert_allclose(
+            back / np.linalg.norm(back), twist / np.linalg.norm(twist), atol=1e-8
+        )
+        assert part.factor(wrench) == pytest.approx(1.0, rel=1e-10)
+        assert part.holds(0.999 * wrench) and not part.holds(1.001 * wrench)
+        assert part.support(twist) == pytest.approx(wrench @ twist)
+
+
+def test_the_surface_lies_within_its_support_planes(part):
+    # Convexity: no wrench does more work on a twist than the one of that twist.
+    rng = np.random.default_rng(3)
+    for twist in rng.normal(size=(5, 3)):
+        assert np.max(part.wrenches @ twist) <= part.support(twist) * (1 + 1e-12)
+
+
+def test_a_finger_sticks_between_the_edges_of_the_motion_cone():
+    feet, loads = [(-1, 0), (1, 0), (0, 1.5)], [0.3, 0.4, 0.3]
+    surface = st.limit_surface(st.slider(points=feet, weights=loads))
+    left, right = surface.motion_cone((0.2, -0.5), (0, 1), 0.3)
+    for share, sticks in ((0.5, True), (-0.3, False), (1.3, False)):
+        a, b = (np.arctan2(v[1], v[0]) for v in (left, right))
+        way = a + share * (b - a)
+        finger = st.Pusher(
+            point=(0.2 + float(np.cos(way)) * st.t, -0.5 + float(np.sin(way)) * st.t),
+            edge=((-1, -0.5), (1, -0.5)), friction=0.3,
+        )  # fmt: skip
+        step = st.minimum_power(st.slider(points=feet, weights=loads, pusher=finger))
+        assert (step.modes["pusher"] == "sticks") == sticks
+
+
+def test_a_line_contact_keeps_a_part_that_it_pushes_straight(part):
+    ends = [(-2, -3), (2, -3)]
+    centre = part.weights @ part.points / part.weights.sum()
+    ends = [(centre[0] - 1, -3), (centre[0] + 1, -3)]
+    assert part.sticks((0, 1, 0), ends, (0, 1), 0.2)
+    assert not part.sticks((1, 1, 0), ends, (0, 1), 0.2)
+    assert not part.sticks((0, 0, 1), ends, (0, 1), 0.2)
+
+
+def test_an_ellipsoid_comes_back_and_a_quartic_is_closer():
+    rng = np.random.default_rng(4)
+    A = np.diag([1.0, 2.0, 5.0])
+    F = rng.normal(size=(40, 3))
+    F /= np.sqrt(np.einsum("ki,ij,kj->k", F, A, F))[:, None]
+    found = st.fit_limit_surface(wrenches=F, twists=F @ A)
+    np.testing.assert_allclose(found.forms[0], A, atol=1e-6)
+    assert found.angle < 1e-6
+    square = st.limit_surface(
+        st.slider(outline=[(-1, -1), (1, -1), (1, 1), (-1, 1)], count=100), count=120
+    )
+    ellipsoid, quartic = square.fitted("ellipsoid"), square.fitted("quartic")
+    assert quartic.misfit <= ellipsoid.misfit and quartic.angle <= ellipsoid.angle + 1e-9
+    inside = 0.5 * square.wrenches
+    assert np.all(quartic.holds(inside)) and not np.any(quartic.holds(3 * inside))
+
+
+def test_bad_surfaces_are_refused_in_three_parts(part):
+    for ask in (
+        lambda: part.twist((1, 2)),
+        lambda: part.factor((0, 0, 0)),
+        lambda: part.fitted("cube"),
+        lambda: part.motion_cone((0, 0), (0, 0), 0.3),
+    ):
+        with pytest.raises(st.StatementError) as error:
+            ask()
+        assert str(error.value).count("\n") == 2
