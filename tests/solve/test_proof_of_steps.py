@@ -375,3 +375,13 @@ def test_backward_differentiation_sees_a_step_before_it_is_on_it():
     ledge = st.System(kinetic=x.dot**2 / 2, potential=0.15 * (1 + st.tanh((x - 5.3) / 0.01)))
     motion = st.simulate(ledge, span=(0, 12), start={x.dot: 1}, method=st.BDF())
     assert motion[x.dot][-1] == pytest.approx(np.sqrt(0.4), abs=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.0, 1e6, -1e9])
+def test_evidence_does_not_depend_on_where_energy_is_counted_from(level):
+    quartic = st.System(kinetic=x.dot**2 / 2, potential=level + 25 * x**4)
+    told = [
+        st.simulate(quartic, span=(0, 10), start={x: 1}, method=method, throw=False).status
+        for method in (st.Variational(step=0.15), st.Variational(step=0.01), "auto")
+    ]
+    assert told == ["inaccurate", "done", "done"]

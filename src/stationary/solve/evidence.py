@@ -26,8 +26,9 @@ _BALANCE = 10.0
 _BALANCE_OF_SERIES = 1e-11
 _BALANCE_OF_FIXED_STEPS = 0.1
 
-# Last digits of places that rounding takes on a steep way.
+# Last digits of places, and of energies, that rounding takes.
 _LAST_DIGITS = 16
+_EPS = float(np.finfo(float).eps)
 
 # Looks at the interval between two output times in which most of the balance is lost.
 _CLOSELY = 2001
@@ -49,17 +50,20 @@ def with_evidence(motion: Motion, rtol: float) -> Motion:
         return replace(motion, status=Status("violated", broken))
     if motion.status not in ("done", "event"):
         return motion
-    found = _sampled(motion, "energies", few)
-    found[:, 2] -= found[0, 2]
+    energies = _sampled(motion, "energies", few)
+    level = float(np.abs(energies[:, 1:3]).max())
+    energies[:, 1:3] -= energies[0, 1:3]
     done = 0.0
     if motion.kernel.graph.fed or motion.struck:
         work = motion.work[few]
-        found[:, 2] -= work - work[0]
+        energies[:, 2] -= work - work[0]
         done = float(np.abs(work).max())
-    kinetic, potential, error, _ = np.abs(found).max(axis=0).tolist()
+    # From where a potential is counted says nothing but how it is rounded.
+    kinetic, potential, error, _ = np.abs(energies).max(axis=0).tolist()
     scale = max(kinetic, potential, done, 1e-300)
-    # Series promise rounding; other methods their tolerance, a fixed step none.
-    allowed = _BALANCE_OF_SERIES + _BALANCE * motion.crossed
+    error = max(0.0, error - _LAST_DIGITS * _EPS * level)
+    # Series promise rounding at every step; other methods their tolerance, a fixed step none.
+    allowed = _BALANCE_OF_SERIES + _LAST_DIGITS * _EPS * motion.steps + _BALANCE * motion.crossed
     if motion.method != "Taylor":
         allowed += _BALANCE * rtol * motion.steps
     if "Variational" in motion.method:
@@ -90,8 +94,9 @@ def _passed(motion: Motion) -> tuple[float, float]:
     arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
     force = np.asarray(motion.kernel.graph.dynamics(*arguments)[1]).reshape(-1, _CLOSELY)
     turned = float(np.abs(force * inside.q.T).sum(axis=0).max())
-    largest = np.abs([inside.kinetic, inside.potential, inside.work]).max()
-    return float(largest), _LAST_DIGITS * np.finfo(float).eps * turned
+    change = inside.potential - inside.potential[0]
+    largest = np.abs([inside.kinetic, change, inside.work]).max()
+    return float(largest), _LAST_DIGITS * _EPS * turned
 
 
 def _rounding_of_energy(motion: Motion, few: np.ndarray) -> float:
