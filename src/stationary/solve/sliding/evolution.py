@@ -30,7 +30,7 @@ from stationary.solve.sliding.principle import (
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.strides import State, Strides
-from stationary.solve.sliding.told import failure, step_of
+from stationary.solve.sliding.telling import failure, step_of
 
 # Changes of what sticks that are still followed one by one.
 _MANY = 50
@@ -70,10 +70,11 @@ def quasistatics(
         as springs with friction and a great many changes need: there it matters how forces change,
         which "events" do not see. "auto" chooses, and goes on by increments where events end.
     step : float, optional
-        Length of the increments. If left out, each is compared with two halves, which may differ by
-        1e-4 of the largest coordinate (by `rtol` if that is more), and is extrapolated to order two
-        where nothing starts or stops to slide. What they differed by in all is
-        ``slide.residual["increments"]``.
+        Length of the increments. If left out, dry friction along lines is followed exactly: between
+        changes every place follows from its balance. Other increments are compared with two halves,
+        which may differ by 1e-4 of the largest coordinate (by `rtol` if that is more), and are
+        extrapolated to order two where nothing starts or stops to slide. What they differed by in
+        all is ``slide.residual["increments"]``.
     rtol : float
         Relative error per step between events.
     repair : bool

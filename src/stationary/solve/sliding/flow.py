@@ -21,7 +21,7 @@ from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import in_mode, least_move, margin
 from stationary.solve.sliding.settle import Outcome
-from stationary.solve.sliding.told import status_of
+from stationary.solve.sliding.telling import status_of
 
 # A step so short that velocities grow beyond all bounds, of the whole span.
 _VANISHING = 1e-9

@@ -19,11 +19,11 @@ from scipy.sparse.linalg import splu
 from stationary.errors import StatementError
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import runaway
+from stationary.solve.sliding.increment_newton import end_of_increment
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import least_move, refined
-from stationary.solve.sliding.together import together
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
@@ -217,13 +217,13 @@ def _at_once(
     touches = np.zeros(len(start.gap))
     touches[start.touching] = start.problem.force
     forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
-    found, part = together(question, start, h, start.q + h * v, held, forces, same=same), h
+    found, part = end_of_increment(question, start, h, start.q + h * v, held, forces, same=same), h
     while found is None and not same and part > _LEAST_PART * h and not start.problem.dense:
         part /= 8
-        found = together(question, start, part, start.q + part * v, held, forces)
+        found = end_of_increment(question, start, part, start.q + part * v, held, forces)
     while found is not None and part < h:
         part, x = 2 * part, start.q + 2 * (found.x - start.q)
-        found = together(question, start, part, x, held, found.forces)
+        found = end_of_increment(question, start, part, x, held, found.forces)
     if found is None:
         return None
     place, moved = found.place, found.place.q - start.q

@@ -19,11 +19,11 @@ from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.gate import passed
 from stationary.solve.sliding.coulomb import pressed
-from stationary.solve.sliding.others import compared, motions_at
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, settled
-from stationary.solve.sliding.told import failure, step_of
+from stationary.solve.sliding.telling import failure, step_of
+from stationary.solve.sliding.uniqueness import compared, motions_at
 
 
 def minimum_power(

@@ -25,7 +25,7 @@ from stationary.solve.sliding.increment import (
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.told import status_of
+from stationary.solve.sliding.telling import status_of
 
 _MOST_STEPS, _LONGEST_RUN = 200_000, 3600.0
 # Change of a coordinate that halving an increment may make, relative to their size.

@@ -77,7 +77,7 @@ class Found:
         return bool(np.all(excess[p.power == 0] <= 1e-10 * p.force))
 
 
-def together(
+def end_of_increment(
     question: Question,
     start: Place,
     h: float,

@@ -15,10 +15,10 @@ from stationary.result.limits import Velocities
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
-from stationary.solve.sliding.others import rubbing
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, free_directions, smallest
+from stationary.solve.sliding.uniqueness import rubbing
 
 # A velocity this much smaller than what drives is none.
 _ROUNDING = 1e-14
