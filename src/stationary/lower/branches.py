@@ -69,8 +69,8 @@ class Branch(AbstractKernel):
                 break
             values.append(ca.mtimes(slope, f) + ahead)
             sizes.append(ca.mtimes(ca.fabs(slope), ca.fabs(f)) + ca.fabs(ahead))
-        made = ca.densify(ca.horzcat(*values, *sizes))
-        return ca.Function("orders", [t, y, p], [made], {"cse": True})
+        table = ca.densify(ca.horzcat(*values, *sizes))
+        return ca.Function("orders", [t, y, p], [table], {"cse": True})
 
     @cached_property
     def margins(self) -> ca.Function:
@@ -80,12 +80,12 @@ class Branch(AbstractKernel):
         places = self.borders.places(t, y, p)[:, 0]
         s = p[p.numel() - places.numel() :]
         stairs = ca.DM(self.borders.staircases.astype(float))
-        made = stairs * (places - s) * (s + 1 - places) + (1 - stairs) * (2 * s - 1) * places
+        margins = stairs * (places - s) * (s + 1 - places) + (1 - stairs) * (2 * s - 1) * places
         if self.shares is not None:
             shares = self.shares(t, y, p)
             for k, i in enumerate(self.on):
-                made[i] = shares[k] * (1 - shares[k])
-        return ca.Function("margins", [t, y, p], [ca.densify(made)], {"cse": True})
+                margins[i] = shares[k] * (1 - shares[k])
+        return ca.Function("margins", [t, y, p], [ca.densify(margins)], {"cse": True})
 
 
 def _nodes(e: Any) -> int:
@@ -153,9 +153,9 @@ def sliding(
         if row.nnz() == 1 and row.nz[0].is_constant() and not ca.depends_on(held_[k], t):
             free[row.sparsity().get_triplet()[1][0]] = 0
     name = switches.function.name()
-    made = ca.Function(name, [t, y, p], [ca.densify(free)], {"cse": True})
+    law_on_border = ca.Function(name, [t, y, p], [ca.densify(free)], {"cse": True})
     told = ca.Function("shares", [t, y, p], [ca.densify(shares)], {"cse": True})
-    return _branch(kernel, made, switches, told, tuple(borders))
+    return _branch(kernel, law_on_border, switches, told, tuple(borders))
 
 
 def _branch(

@@ -49,10 +49,10 @@ def machine() -> str:
 
 def digest(*pieces: str) -> str:
     """Return a key for what is described by these pieces on this machine."""
-    made = hashlib.blake2b(digest_size=16)
+    hashed = hashlib.blake2b(digest_size=16)
     for piece in (*pieces, machine(), platform.python_version()):
-        made.update(piece.encode() + b"\0")
-    return made.hexdigest()
+        hashed.update(piece.encode() + b"\0")
+    return hashed.hexdigest()
 
 
 def path(key: str) -> Path | None:

@@ -74,8 +74,8 @@ class Features:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the arguments, their rates and ẏ = f at times and states, one row each."""
         count = len(self)
-        found = _evaluated(self._looks, 2 * count + y.shape[1], t, y, p)
-        return found[:, :count], found[:, count : 2 * count], found[:, 2 * count :]
+        looks = _evaluated(self._looks, 2 * count + y.shape[1], t, y, p)
+        return looks[:, :count], looks[:, count : 2 * count], looks[:, 2 * count :]
 
     def rounding(self, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return what the last digits of sharp functions are in ẏ = f, one row for each state.
@@ -157,24 +157,24 @@ def _evaluated(
     mapped: Numeric, width: int, t: np.ndarray, y: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
     """Return what a function of so many states at once gives for any number of them."""
-    found = np.empty((len(t), width))
+    values = np.empty((len(t), width))
     for first in range(0, len(t), _AT_ONCE):
         here = slice(first, first + _AT_ONCE)
         n = len(t[here])
         padded = np.minimum(np.arange(_AT_ONCE), n - 1)
         looked = mapped(t[here][padded], y[here][padded].ravel(), p)[0]
-        found[here] = looked.reshape(_AT_ONCE, -1)[:n]
-    return found
+        values[here] = looked.reshape(_AT_ONCE, -1)[:n]
+    return values
 
 
 def _rounding(rhs: ca.Function) -> ca.Function:
     """Return how far f moves when every sharp function in it changes by its last digit."""
     symbols = rhs.sx_in()
     memory: list[Any] = [None] * rhs.sz_w()
-    made, changes = ca.SX.zeros(rhs.numel_out(0)), []
+    rates, changes = ca.SX.zeros(rhs.numel_out(0)), []
     for k, (op, read, write, constant) in enumerate(instructions(rhs)):
         if op == ca.OP_OUTPUT:
-            made[write[1]] = memory[read[0]]
+            rates[write[1]] = memory[read[0]]
         elif op == ca.OP_INPUT:
             memory[write[0]] = symbols[read[0]][read[1]]
         elif op == ca.OP_CONST:
@@ -187,9 +187,9 @@ def _rounding(rhs: ca.Function) -> ca.Function:
                 value *= 1 + changes[-1]
             memory[write[0]] = value
     if not changes:
-        return ca.Function("rounding", symbols, [made * 0])
+        return ca.Function("rounding", symbols, [rates * 0])
     change = ca.vertcat(*changes)
-    moved = ca.substitute(ca.jacobian(made, change), change, ca.SX.zeros(len(changes)))
+    moved = ca.substitute(ca.jacobian(rates, change), change, ca.SX.zeros(len(changes)))
     last_digits = np.finfo(float).eps * ca.sum2(ca.fabs(moved))
     return ca.Function("rounding", symbols, [ca.densify(last_digits)], {"cse": True})
 

@@ -224,8 +224,8 @@ class AbstractKernel(ABC):
         t, y, n = kind.sym("t"), kind.sym("y", self.states), self.size
         p, d = kind.sym("p", self.parameters), kind.sym("d", len(data))
         named = {s: d[i] for i, s in enumerate(data)}
-        made = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
-        return ca.Function("e", [t, y, p, d], [made])
+        value = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
+        return ca.Function("e", [t, y, p, d], [value])
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,8 +244,8 @@ class Kernel(AbstractKernel):
             acceleration = self.graph.acceleration(*inner)
         rates = [inner[2], acceleration, *([power] if self.graph.fed else [])]
         options = {"cse": True} if self.graph.scalar else {}
-        made = ca.densify(ca.vertcat(*rates))
-        return ca.Function("rhs", list(self.arguments), [made], ["t", "y", "p"], ["dy"], options)
+        dy = ca.densify(ca.vertcat(*rates))
+        return ca.Function("rhs", list(self.arguments), [dy], ["t", "y", "p"], ["dy"], options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,10 +333,10 @@ class Compiled:
 def _entries(name: str, values: Any, count: int) -> np.ndarray:
     """Take exactly as many finite numbers as a vector has entries."""
     try:
-        made = np.asarray(values, dtype=float)
+        numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        made = np.full(1, np.nan)
-    if made.shape != (count,) or not np.all(np.isfinite(made)):
+        numbers = np.full(1, np.nan)
+    if numbers.shape != (count,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
             say(
                 f"{name} is not a vector of {count} finite numbers.",
@@ -346,7 +346,7 @@ def _entries(name: str, values: Any, count: int) -> np.ndarray:
                 else "Give one number for each input, in the order of system.inputs.",
             )
         )
-    return made
+    return numbers
 
 
 def compile(system: System, *, params: Mapping[Any, float] | None = None) -> Compiled:

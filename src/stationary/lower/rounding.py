@@ -83,7 +83,7 @@ class Tape:
         """Return bounds on the rounding of every entry."""
         given = [np.ravel(np.asarray(a, dtype=float)).tolist() for a in arguments]
         value, error = [0.0] * self.places, [0.0] * self.places
-        found = np.zeros(len(self.rows))
+        errors = np.zeros(len(self.rows))
         for op, read, write, constant in self.steps:
             if op == ca.OP_CONST:
                 value[write[0]], error[write[0]] = constant, 0.0
@@ -91,7 +91,7 @@ class Tape:
                 x = given[read[0]][read[1]]
                 value[write[0]], error[write[0]] = x, _EPS * abs(x)
             elif op == ca.OP_OUTPUT:
-                found[write[1]] = error[read[0]]
+                errors[write[1]] = error[read[0]]
             elif len(read) > 1:
                 i, j = read
                 value[write[0]], error[write[0]] = _of_two(
@@ -100,7 +100,7 @@ class Tape:
             else:
                 value[write[0]], error[write[0]] = _of_one(op, value[read[0]], error[read[0]])
         dense = np.zeros(self.size)
-        dense[self.rows] = found
+        dense[self.rows] = errors
         return np.where(np.isfinite(dense), dense, np.inf)
 
 
@@ -146,5 +146,5 @@ def _share(error: float, size: float) -> float:
 def _other(op: int, count: int) -> ca.Function:
     """Return one operation as a function of two arguments, of which it may use one."""
     a, b = ca.SX.sym("a"), ca.SX.sym("b")
-    made = ca.SX.binary(op, a, b) if count > 1 else ca.SX.unary(op, a)
-    return ca.Function("other", [a, b], [made])
+    result = ca.SX.binary(op, a, b) if count > 1 else ca.SX.unary(op, a)
+    return ca.Function("other", [a, b], [result])

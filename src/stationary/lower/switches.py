@@ -274,8 +274,8 @@ class Switches:
         """How the places of all borders change with the state."""
         whole = ca.vertcat(self.p, self.s)
         places = ca.vertcat(*(b.place for b in self.borders))
-        made = ca.densify(ca.jacobian(places, self.y))
-        return ca.Function("normals", [self.t, self.y, whole], [made])
+        normals = ca.densify(ca.jacobian(places, self.y))
+        return ca.Function("normals", [self.t, self.y, whole], [normals])
 
 
 def _key(e: Any) -> str:

@@ -141,14 +141,14 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
     >>> r[3, 0], r[1:].shape
     (r[3,0], (999, 2))
     """
-    made = declared(names, Coordinate)
+    symbols = declared(names, Coordinate)
     if shape is None:
-        return together(made) if isinstance(made, tuple) else made
-    if isinstance(made, tuple):
+        return together(symbols) if isinstance(symbols, tuple) else symbols
+    if isinstance(symbols, tuple):
         raise StatementError(
             say(
                 "an array of coordinates has one name.",
-                f"Found {len(made)} names: {names!r}.",
+                f"Found {len(symbols)} names: {names!r}.",
                 "Declare each array in a call of its own.",
             )
         )
@@ -161,4 +161,4 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
                 "Give the number of rows first, as in shape=(1000, 2).",
             )
         )
-    return Array(made.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)
+    return Array(symbols.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)

@@ -92,7 +92,7 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
         value = list(value.args)
     entries = list(value) if isinstance(value, (list, tuple)) else [value]
     bare = {"constraints": Constraint, "pfaffian": Pfaffian}.get(kind)
-    made: list[Any] = []
+    terms: list[Any] = []
     for entry in entries:
         if bare and isinstance(entry, Each):
             entry = bare(entry.expressions, entry.name, table=entry.table)
@@ -116,8 +116,8 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
                     "Give st.each(…) as an entry of its own.",
                 )
             )
-        made.append(entry)
-    return made
+        terms.append(entry)
+    return terms
 
 
 def is_unit(term: Any) -> bool:
@@ -128,7 +128,7 @@ def is_unit(term: Any) -> bool:
 def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -> tuple:
     """Return the constraints of the orientations that have none yet; add their symbols."""
     held = {entry for term in constraints if is_unit(term) for entry in term.quaternion}
-    made = []
+    units = []
     for rotation in orientations(symbols):
         if rotation.entries[0] in held:
             continue
@@ -140,9 +140,9 @@ def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -
                     "Rename one of them.",
                 )
             )
-        made.append(rotation.constraint)
+        units.append(rotation.constraint)
         symbols.update(dict.fromkeys(rotation.entries, f"rotation '{rotation.name}'"))
-    return tuple(made)
+    return tuple(units)
 
 
 def is_numbered(kind: str, term: Any) -> bool:
@@ -152,7 +152,7 @@ def is_numbered(kind: str, term: Any) -> bool:
 
 def _numbered(kind: str, terms: list[Any], taken: set[str], turned: set[str]) -> tuple:
     """Give every unnamed term a name, not that of a rotation, and refuse two of the same name."""
-    made = []
+    named = []
     for number, term in enumerate(terms, 1):
         while f"{PREFIX[kind]}{number}" in turned:
             number += len(terms)
@@ -166,8 +166,8 @@ def _numbered(kind: str, terms: list[Any], taken: set[str], turned: set[str]) ->
                 )
             )
         taken.add(name)
-        made.append(term.named(name))
-    return tuple(made)
+        named.append(term.named(name))
+    return tuple(named)
 
 
 def check_printable(names: list[Any]) -> None:
@@ -184,11 +184,11 @@ def check_printable(names: list[Any]) -> None:
 
 
 def _labelled(fields: dict[str, Any]) -> list[tuple[str, sp.Expr]]:
-    found = [(f"{k} energy" if k in ENERGIES[:2] else k, fields[k]) for k in ENERGIES]
+    labelled = [(f"{k} energy" if k in ENERGIES[:2] else k, fields[k]) for k in ENERGIES]
     for kind in TERMS:
         for term in fields[kind]:
-            found += [(f"{kind.removesuffix('s')} '{term.name}'", e) for e in term.expressions()]
-    return found
+            labelled += [(f"{kind.removesuffix('s')} '{term.name}'", e) for e in term.expressions()]
+    return labelled
 
 
 def _translation(fields: dict[str, Any], given: tuple):
@@ -229,12 +229,12 @@ def _merging(elements: list[sp.Expr], given: tuple):
     A parameter takes the default that it has anywhere, a coordinate the place that a declaration
     gave it.
     """
-    found: dict[str, set[Parameter]] = {}
+    by_name: dict[str, set[Parameter]] = {}
     moving: dict[str, set[Coordinate]] = {c.name: {c} for c in given if isinstance(c, Coordinate)}
     for e in elements:
         for s in contents(e).symbols:
             if isinstance(s, Parameter):
-                found.setdefault(s.name, set()).add(s)
+                by_name.setdefault(s.name, set()).add(s)
             elif isinstance(s, (Coordinate, Velocity)):
                 s = s.of if isinstance(s, Velocity) else s
                 moving.setdefault(s.name, set()).add(s)
@@ -252,7 +252,7 @@ def _merging(elements: list[sp.Expr], given: tuple):
         one = listed[0] if listed else max(several, key=lambda c: c.after or ("", 0))
         swap |= {c: one for c in several} | {c.dot: one.dot for c in several}
     swap = {old: new for old, new in swap.items() if old != new}
-    for name, several in found.items():
+    for name, several in by_name.items():
         defaults = {p.default for p in several if p.default is not None}
         if len(defaults) > 1:
             raise StatementError(
@@ -301,14 +301,14 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
     tables = [r.table for k in ENERGIES for r in contents(fields[k]).sums]
     tables += [x.table for k in TERMS for x in fields[k] if x.table is not None]
     whole = {a.name: a for table in tables for a in table.arrays}
-    found: dict[str, Any] = {}
+    occurring: dict[str, Any] = {}
     for s in symbols:
         s = s.of if isinstance(s, Velocity) else s
         if isinstance(s, Coordinate) and s.name.partition("[")[0] not in whole:
-            found[s.name] = s
-    found |= whole
+            occurring[s.name] = s
+    occurring |= whole
     if not given:
-        return in_order(found.values())
+        return in_order(occurring.values())
     listed: dict[str, Any] = {}
     for c in given:
         if isinstance(c, AppliedUndef):
@@ -330,7 +330,7 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
         if name in arrays or name.partition("[")[0] not in arrays
     }
     stems = {name.partition("[")[0] for name in listed}
-    missing = [n for n in found if n not in listed and n.partition("[")[0] not in stems]
+    missing = [n for n in occurring if n not in listed and n.partition("[")[0] not in stems]
     if missing:
         raise StatementError(
             say(
@@ -390,12 +390,12 @@ def _check_physics(fields: dict[str, Any]) -> None:
     for load in fields["loads"]:
         for on in load.on:
             if _velocities(on) or not _positions(on):
-                found = "a velocity" if _velocities(on) else "no coordinate"
+                inside = "a velocity" if _velocities(on) else "no coordinate"
                 raise StatementError(
                     say(
                         f"load '{load.name}' works on '{on}', which is not an expression of the "
                         "coordinates.",
-                        f"Found {found} in it; expected a position or an angle, as in "
+                        f"Found {inside} in it; expected a position or an angle, as in "
                         "st.Load(F, on=x + l*st.sin(theta)).",
                         "Say what moves when the load does work.",
                     )
@@ -419,11 +419,11 @@ def _check_gap(contact: Contact) -> None:
     """Refuse a gap that no coordinate opens, or that depends on velocities."""
     moving = _velocities(contact.gap)
     if moving or not _positions(contact.gap):
-        found = f"the velocity '{moving[0]}'" if moving else "no coordinate"
+        inside = f"the velocity '{moving[0]}'" if moving else "no coordinate"
         raise StatementError(
             say(
                 f"the gap of contact '{contact.name}' is not an expression of the coordinates.",
-                f"Found {found} in {contact.gap}.",
+                f"Found {inside} in {contact.gap}.",
                 "Say how far what may touch is apart, as in st.Contact(y, …).",
             )
         )

@@ -61,11 +61,11 @@ def contents(e: sp.Expr) -> Contents:
     known = _known.get(e)
     if known is not None:
         return known
-    found = _walked(e)
+    walked = _walked(e)
     if len(_known) >= _KEPT:
         _known.clear()
-    _known[e] = found
-    return found
+    _known[e] = walked
+    return walked
 
 
 def _walked(e: sp.Expr) -> Contents:

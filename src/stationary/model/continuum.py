@@ -86,14 +86,14 @@ class Continuum:
     name: str = ""
 
     def __post_init__(self):
-        made: dict[str, Any] = {
+        normal: dict[str, Any] = {
             kind: expression(getattr(self, kind), f"the density of {kind}").doit()
             for kind in ENERGIES
         }
-        made["parts"] = _parts(self.parts)
-        made["loads"] = _loads(self.loads)
-        made["fixed"] = _fixed(self.fixed)
-        for key, value in made.items():
+        normal["parts"] = _parts(self.parts)
+        normal["loads"] = _loads(self.loads)
+        normal["fixed"] = _fixed(self.fixed)
+        for key, value in normal.items():
             object.__setattr__(self, key, value)
         check(self)
         assert self.densities is not None
@@ -132,54 +132,54 @@ class Continuum:
 
     def everything(self) -> list[tuple[str, sp.Expr]]:
         """Every expression of the statement, with the words that name its place."""
-        found = [(f"the density of {kind}", getattr(self, kind)) for kind in ENERGIES]
+        labelled = [(f"the density of {kind}", getattr(self, kind)) for kind in ENERGIES]
         for number, load in enumerate(self.loads, 1):
-            found += [(f"load '{load.name or number}'", e) for e in load.expressions()]
-        found += [("fixed", e) for pair in self.fixed for e in pair]
-        return [*found, *self.part.expressions()]
+            labelled += [(f"load '{load.name or number}'", e) for e in load.expressions()]
+        labelled += [("fixed", e) for pair in self.fixed for e in pair]
+        return [*labelled, *self.part.expressions()]
 
     @cached_property
     def densities(self) -> dict[Interval, dict[str, sp.Expr]]:
         """What is integrated over each interval, by kind of energy."""
-        made: dict[Interval, dict[str, sp.Expr]] = {}
+        densities: dict[Interval, dict[str, sp.Expr]] = {}
         for over in self.intervals:
-            made[over] = {kind: sp.S.Zero for kind in ENERGIES}
+            densities[over] = {kind: sp.S.Zero for kind in ENERGIES}
         for kind in ENERGIES:
             for over, term in _by_interval(kind, getattr(self, kind), self.intervals):
-                made[over][kind] += term
-        return made
+                densities[over][kind] += term
+        return densities
 
     @cached_property
     def orders(self) -> dict[Field, int]:
         """The highest derivative by position of every field in the energies."""
-        found = dict.fromkeys(self.fields, 0)
+        orders = dict.fromkeys(self.fields, 0)
         for e in self.along():
             for f in fields_in(e):
-                found[f.whole] = max(found[f.whole], f.order)
-        return found
+                orders[f.whole] = max(orders[f.whole], f.order)
+        return orders
 
     @cached_property
     def points(self) -> tuple[PointValue, ...]:
         """Values of fields at points that conditions, loads and parts name."""
-        found: set[PointValue] = set()
+        points: set[PointValue] = set()
         for _, e in self.everything():
-            found |= {p.value for p in points_in(e)}
-        return tuple(sorted(found, key=lambda p: p.name))
+            points |= {p.value for p in points_in(e)}
+        return tuple(sorted(points, key=lambda p: p.name))
 
     @cached_property
     def coordinates(self) -> tuple[Any, ...]:
         """Coordinates of ordinary parts, in order."""
-        found: dict[str, Any] = {
+        by_name: dict[str, Any] = {
             c.name: c for c in self.part.coordinates if not isinstance(c, PointValue)
         }
         for _, e in self.everything():
             for s in symbols_in(e):
                 s = s.of if isinstance(s, Velocity) else s
                 if isinstance(s, Coordinate) and not isinstance(s, PointValue):
-                    found.setdefault(s.name, s)
-        stems = {c.name for c in found.values() if not isinstance(c, Coordinate)}
-        whole = (n for n in found if n in stems or n.partition("[")[0] not in stems)
-        return in_order(found[n] for n in whole)
+                    by_name.setdefault(s.name, s)
+        stems = {c.name for c in by_name.values() if not isinstance(c, Coordinate)}
+        whole = (n for n in by_name if n in stems or n.partition("[")[0] not in stems)
+        return in_order(by_name[n] for n in whole)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -295,7 +295,7 @@ def _fixed(given: Any) -> tuple[tuple[PointValue, sp.Expr], ...]:
                 "Give values at points, as in fixed={u.at(0): 0, u.diff(X).at(0): 0}.",
             )
         )
-    made = []
+    conditions = []
     for key, value in (given or {}).items():
         if not isinstance(key, PointValue):
             told = "a rate" if isinstance(key, Velocity) else type(key).__name__
@@ -306,8 +306,8 @@ def _fixed(given: Any) -> tuple[tuple[PointValue, sp.Expr], ...]:
                     "Say where the field is held, as in fixed={u.at(0): 0}.",
                 )
             )
-        made.append((key, expression(value, f"what '{key}' is fixed to")))
-    return tuple(made)
+        conditions.append((key, expression(value, f"what '{key}' is fixed to")))
+    return tuple(conditions)
 
 
 def _by_interval(
@@ -317,13 +317,13 @@ def _by_interval(
     intervals = tuple(intervals)
     if len(intervals) == 1:
         return [(intervals[0], e)]
-    found = []
+    split = []
     for term in sp.Add.make_args(e):
         over = {f.over for f in fields_in(term)}
         if len(over) > 1:
             parts = sp.Add.make_args(sp.expand(term))
             if len(parts) > 1:
-                found += _by_interval(kind, sp.Add(*parts), intervals)
+                split += _by_interval(kind, sp.Add(*parts), intervals)
                 continue
         if len(over) != 1:
             if not over and not symbols_in(term) - {t}:
@@ -336,8 +336,8 @@ def _by_interval(
                     "Join intervals at points, by fixed or by parts.",
                 )
             )
-        found.append((over.pop(), term))
-    return found
+        split.append((over.pop(), term))
+    return split
 
 
 def replaced(continuum: Continuum, **changes: Any) -> Continuum:

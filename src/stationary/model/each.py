@@ -57,8 +57,8 @@ class Table:
     @property
     def arrays(self) -> list[Array]:
         """The arrays of coordinates that the columns take entries from, each once."""
-        found = {c.name: c.whole for c in self.columns.values() if isinstance(c, Array)}
-        return list(found.values())
+        wholes = {c.name: c.whole for c in self.columns.values() if isinstance(c, Array)}
+        return list(wholes.values())
 
     def row(self, i: int) -> dict[sp.Basic, Any]:
         """Return what the placeholders stand for in row `i`."""
@@ -84,10 +84,10 @@ class Each(sp.AtomicExpr):
 
     def __new__(cls, expressions: tuple[sp.Expr, ...], table: Table, name: str | None = None):
         """Repeat expressions of placeholders over a table."""
-        made = super().__new__(cls)
-        made.expressions, made.table, made.name = expressions, table, name
-        made._symbols = None
-        return made
+        repetition = super().__new__(cls)
+        repetition.expressions, repetition.table, repetition.name = expressions, table, name
+        repetition._symbols = None
+        return repetition
 
     def _hashable_content(self):
         # SymPy sorts atoms by this, so that it holds nothing but expressions and text.
@@ -99,8 +99,8 @@ class Each(sp.AtomicExpr):
     @property
     def shared(self) -> set[sp.Symbol]:
         """Symbols of the element that are the same in every row."""
-        found = set().union(*(e.free_symbols for e in self.expressions))
-        return found - set(self.table.columns)
+        symbols = set().union(*(e.free_symbols for e in self.expressions))
+        return symbols - set(self.table.columns)
 
     @property
     def free_symbols(self) -> set:
@@ -207,19 +207,19 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
     arguments = [
         _placeholders(tab, label, columns) for tab, label in zip(tables, _labels(function, tables))
     ]
-    made = function(*arguments)
-    if isinstance(made, (sp.Expr, int, float)):
-        made = (made,)
-    if isinstance(made, (tuple, list, np.ndarray)):
-        entries = tuple(sp.S(e) for e in np.ravel(np.array(made, dtype=object)))
+    element = function(*arguments)
+    if isinstance(element, (sp.Expr, int, float)):
+        element = (element,)
+    if isinstance(element, (tuple, list, np.ndarray)):
+        entries = tuple(sp.S(e) for e in np.ravel(np.array(element, dtype=object)))
         return Each(entries, table_of(counts[0], columns, entries), name)
-    if hasattr(made, "apply"):
-        table = table_of(counts[0], columns, made.expressions())
-        return replace(made.named(name) if name else made, table=table)
+    if hasattr(element, "apply"):
+        table = table_of(counts[0], columns, element.expressions())
+        return replace(element.named(name) if name else element, table=table)
     raise StatementError(
         say(
             "the function given to each returns nothing that can be repeated.",
-            f"Found {made!r}, expected an expression, a tuple of expressions, or a term such as "
+            f"Found {element!r}, expected an expression, a tuple of expressions, or a term such as "
             "st.Friction(…).",
             "Return it from the function.",
         )

@@ -69,9 +69,9 @@ class Field(AbstractReal):
     def __new__(cls, stem: str, over: tuple, order: int = 0, rate: int = 0, **assumptions):
         """Make the symbol; the interval is part of its identity."""
         name = stem + "'" * order + _dots(rate)
-        made = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
-        made.stem, made.over, made.order, made.rate = stem, tuple(over), order, rate
-        return made
+        symbol = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
+        symbol.stem, symbol.over, symbol.order, symbol.rate = stem, tuple(over), order, rate
+        return symbol
 
     def _hashable_content(self):
         return (*super()._hashable_content(), *self.over)
@@ -135,8 +135,8 @@ class Field(AbstractReal):
             A coordinate; its velocity is ``u.at(L).dot``.
         """
         place = self._place(place)
-        made = PointValue(self.stem, self.over, place, self.order, side)
-        return (made, made.dot, made.ddot)[self.rate]
+        value = PointValue(self.stem, self.over, place, self.order, side)
+        return (value, value.dot, value.ddot)[self.rate]
 
     def _place(self, place: Any) -> sp.Expr:
         if isinstance(place, (bool, str)) or not isinstance(
@@ -149,35 +149,35 @@ class Field(AbstractReal):
                     "Give a number or an expression of parameters, as in u.at(L).",
                 )
             )
-        made = sp.S(place)
+        position = sp.S(place)
         first, last = self.ends
         for end in (first, last):
-            if made == end or (made - end).is_zero or sp.expand(made - end) == 0:
+            if position == end or (position - end).is_zero or sp.expand(position - end) == 0:
                 return end
-        strange = [s for s in made.free_symbols if not isinstance(s, Parameter)]
+        strange = [s for s in position.free_symbols if not isinstance(s, Parameter)]
         if strange:
             raise StatementError(
                 say(
                     f"the place of '{self.name}.at' is not a fixed point.",
-                    f"Found '{strange[0]}' in {made}; expected numbers and parameters.",
+                    f"Found '{strange[0]}' in {position}; expected numbers and parameters.",
                     f"Use '{self.name}' itself in a density.",
                 )
             )
-        value, low, high = (default_of(e) for e in (made, first, last))
+        value, low, high = (default_of(e) for e in (position, first, last))
         below = value is not None and low is not None and value < low
         above = value is not None and high is not None and value > high
         # Twice the length is outside, whatever the length.
-        share = sp.cancel((made - first) / (last - first))
+        share = sp.cancel((position - first) / (last - first))
         beyond = share.is_number and not 0 <= float(share) <= 1
         if below or above or beyond:
             raise StatementError(
                 say(
-                    f"'{self.name}' is not defined at {self.position} = {_text(made)}.",
+                    f"'{self.name}' is not defined at {self.position} = {_text(position)}.",
                     f"Found a place outside its interval, from {first} to {last}.",
                     "Choose a point of the interval, ends included.",
                 )
             )
-        return made
+        return position
 
     def _latex(self, printer) -> str:
         return _latex_field(self.stem, self.order, self.rate)
@@ -201,10 +201,10 @@ class AbstractAtPoint:
         """Make the symbol; the interval and the place are part of its identity."""
         primes, shown = "'" * order, _text(place)
         name = f"{stem}{primes}({shown}{side})" + _dots(cls.rate)
-        made = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
-        made.stem, made.over, made.place = stem, tuple(over), sp.sympify(place, strict=True)
-        made.order, made.side = order, side
-        return made
+        symbol = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
+        symbol.stem, symbol.over, symbol.place = stem, tuple(over), sp.sympify(place, strict=True)
+        symbol.order, symbol.side = order, side
+        return symbol
 
     def _hashable_content(self):
         return (*super()._hashable_content(), *self.over, self.place)  # pyright: ignore[reportAttributeAccessIssue]
@@ -316,12 +316,12 @@ def field(name: str, *, over: tuple) -> Field:
     >>> w.diff(X, 2) ** 2
     w''**2
     """
-    made = declared(name, Coordinate)
-    if isinstance(made, tuple):
+    symbols = declared(name, Coordinate)
+    if isinstance(symbols, tuple):
         raise StatementError(
             say(
                 "a field has one name.",
-                f"Found {len(made)} names: {name!r}.",
+                f"Found {len(symbols)} names: {name!r}.",
                 "Declare each field in a call of its own.",
             )
         )
@@ -381,8 +381,8 @@ def points_in(e: sp.Basic) -> set[Any]:
 def symbols_in(e: sp.Expr) -> set[sp.Symbol]:
     """Return the symbols of an expression, without what fields depend on."""
     sums = e.atoms(Each)
-    found = set().union(*(r.shared for r in sums)) if sums else set()
-    return found | e.atoms(sp.Symbol)
+    shared = set().union(*(r.shared for r in sums)) if sums else set()
+    return shared | e.atoms(sp.Symbol)
 
 
 def _text(e: sp.Expr) -> str:

@@ -74,25 +74,25 @@ def slope(e: sp.Expr, by: sp.Symbol) -> sp.Expr:
 
 def renamed(e: sp.Basic, swap: Mapping[sp.Basic, sp.Basic]) -> sp.Basic:
     """Put symbols in the place of symbols; nothing is worked out anew."""
-    made: dict[sp.Basic, sp.Basic] = {}
+    swapped: dict[sp.Basic, sp.Basic] = {}
     for node in nodes(e):
-        arguments = [made[a] for a in node.args]
+        arguments = [swapped[a] for a in node.args]
         if node in swap:
-            made[node] = swap[node]
+            swapped[node] = swap[node]
         elif all(new is old for new, old in zip(arguments, node.args)):
             # What holds symbols outside its arguments knows how to replace them itself.
-            made[node] = node if node.args or node.is_Atom else node.xreplace(swap)
+            swapped[node] = node if node.args or node.is_Atom else node.xreplace(swap)
         elif node.is_Add or node.is_Mul:
-            made[node] = node.func(*arguments)
+            swapped[node] = node.func(*arguments)
         elif isinstance(node, Shared):
-            made[node] = type(node)(arguments[0])
+            swapped[node] = type(node)(arguments[0])
         elif isinstance(node, (sp.Max, sp.Min)):
-            made[node] = sp.Expr.__new__(type(node), *arguments)
-            made[node]._argset = frozenset(arguments)  # pyright: ignore[reportAttributeAccessIssue]
+            swapped[node] = sp.Expr.__new__(type(node), *arguments)
+            swapped[node]._argset = frozenset(arguments)  # pyright: ignore[reportAttributeAccessIssue]
         elif isinstance(node, (sp.Piecewise, sp.Tuple)):
-            made[node] = sp.Basic.__new__(type(node), *arguments)
+            swapped[node] = sp.Basic.__new__(type(node), *arguments)
         elif isinstance(node, (sp.Pow, sp.Function, sp.Rel)) and type(node) in vars(sp).values():
-            made[node] = node.func(*arguments, evaluate=False)
+            swapped[node] = node.func(*arguments, evaluate=False)
         else:
-            made[node] = node.xreplace(swap)
-    return made[e]
+            swapped[node] = node.xreplace(swap)
+    return swapped[e]

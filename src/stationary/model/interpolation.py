@@ -50,25 +50,25 @@ class Basis:
 
     def values(self, order: int, places: Any) -> np.ndarray:
         """Return derivatives of the polynomials at places in [0, 1], shape (places, functions)."""
-        made = []
+        columns = []
         for c in self.coefficients:
             p = np.polynomial.Polynomial(c)
-            made.append((p.deriv(order) if order else p)(np.asarray(places, dtype=float)))
-        return np.stack(made, axis=-1)
+            columns.append((p.deriv(order) if order else p)(np.asarray(places, dtype=float)))
+        return np.stack(columns, axis=-1)
 
 
 def lagrange(degree: int) -> Basis:
     """Return polynomials through equally spaced nodes, continuous from element to element."""
     nodes = [Fraction(a, degree) for a in range(degree + 1)]
-    made = []
+    polynomials = []
     for node in nodes:
         # In fractions: all coefficients turn out to be halves, which numbers hold exactly.
         p = [Fraction(1)]
         for other in (x for x in nodes if x != node):
             scale = node - other
             p = [(low - other * high) / scale for low, high in zip([0, *p], [*p, 0])]
-        made.append(tuple(float(c) for c in p))
-    return Basis(degree, tuple(made), (0,) * (degree + 1), 1)
+        polynomials.append(tuple(float(c) for c in p))
+    return Basis(degree, tuple(polynomials), (0,) * (degree + 1), 1)
 
 
 #: Cubics with values and slopes at both ends: slopes are continuous from element to element.
@@ -145,9 +145,9 @@ class Interpolation:
     @cached_property
     def entries(self) -> np.ndarray:
         """For every degree of freedom its entry of the array, or −1 where it is given."""
-        made = np.full(self.size, -1)
-        made[self.free] = np.arange(len(self.free))
-        return made
+        entries = np.full(self.size, -1)
+        entries[self.free] = np.arange(len(self.free))
+        return entries
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -159,10 +159,10 @@ class Interpolation:
     def expression(self, dof: int, rate: int = 0) -> sp.Expr:
         """Return a degree of freedom, or its rate, in terms of coordinates."""
         if dof in self.given:
-            made = self.given[dof]
+            value = self.given[dof]
             for _ in range(rate):
-                made = along_time(made)
-            return made
+                value = along_time(value)
+            return value
         assert self.array is not None
         coordinate = self.array.symbol(int(self.entries[dof]))
         return (coordinate, coordinate.dot, coordinate.ddot)[rate]
@@ -234,9 +234,9 @@ def values_by_name(system: Any, values: np.ndarray) -> dict[str, float]:
 
 def interpolation_of(system: Any, field: Field) -> Interpolation:
     """Return how a field follows from the coordinates of a system."""
-    for found in system.fields:
-        if found.field == field.whole:
-            return found
+    for interpolation in system.fields:
+        if interpolation.field == field.whole:
+            return interpolation
     known = ", ".join(f.field.name for f in system.fields)
     raise StatementError(
         say(
@@ -249,10 +249,10 @@ def interpolation_of(system: Any, field: Field) -> Interpolation:
 
 def point_named(system: Any, name: str) -> Any:
     """Return the value of a field at a node that a name such as ``"u(L).dot"`` stands for."""
-    for found in system.fields:
-        f = found.field
-        for place in found.breaks:
-            for order in range(found.basis.shared if found.basis else 1):
+    for interpolation in system.fields:
+        f = interpolation.field
+        for place in interpolation.breaks:
+            for order in range(interpolation.basis.shared if interpolation.basis else 1):
                 value = PointValue(f.stem, f.over, place, order)
                 for symbol in (value, value.dot, value.ddot):
                     if symbol.name == name:
@@ -275,16 +275,16 @@ def in_coordinates(system: Any, key: Any) -> Any:
 
 def over_of(e: sp.Expr) -> tuple:
     """Return the interval of the fields in an expression, or say that they have several."""
-    found = {f.over for f in fields_in(e)}
-    if len(found) != 1:
+    intervals = {f.over for f in fields_in(e)}
+    if len(intervals) != 1:
         raise StatementError(
             say(
                 f"'{str(e)[:60]}' is not a quantity along one interval.",
-                f"Found fields over {len(found)} intervals.",
+                f"Found fields over {len(intervals)} intervals.",
                 "Give a field, a derivative of one, or an expression of fields over one interval.",
             )
         )
-    return found.pop()
+    return intervals.pop()
 
 
 def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) -> np.ndarray:
@@ -333,5 +333,5 @@ def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) ->
 
 
 def _at(e: sp.Expr, X: Any, places: np.ndarray) -> np.ndarray:
-    made = sp.lambdify([X], e, "numpy")(places)
-    return np.broadcast_to(np.asarray(made, dtype=float), places.shape)
+    values = sp.lambdify([X], e, "numpy")(places)
+    return np.broadcast_to(np.asarray(values, dtype=float), places.shape)

@@ -61,13 +61,15 @@ class Kinematics:
     def _columns(self) -> list[tuple[int, str, str]]:
         """Of every freedom its coordinate, or minus one, and what it and its speed are called."""
         heads = {int(places.min()): name for places, name in zip(self.quaternions, self.names)}
-        found: list[tuple[int, str, str]] = []
+        columns: list[tuple[int, str, str]] = []
         for i, label in enumerate(self.labels):
             if i in heads:
-                found += [(-1, f"{heads[i]}.{axis}", f"{heads[i]}.omega.{axis}") for axis in "xyz"]
+                columns += [
+                    (-1, f"{heads[i]}.{axis}", f"{heads[i]}.omega.{axis}") for axis in "xyz"
+                ]
             if not np.any(self.quaternions == i):
-                found.append((i, label, label + ".dot"))
-        return found
+                columns.append((i, label, label + ".dot"))
+        return columns
 
     @property
     def freedoms(self) -> tuple[tuple[str, str], ...]:
@@ -109,11 +111,11 @@ class Kinematics:
 
     def onto(self, q: np.ndarray) -> np.ndarray:
         """Return q with quaternions of length one; what has no direction is left as it is."""
-        made = np.array(q, dtype=float)
+        unit = np.array(q, dtype=float)
         for places in self.quaternions:
-            sizes = np.linalg.norm(made[..., places], axis=-1, keepdims=True)
-            made[..., places] /= np.where(sizes > 0, sizes, 1.0)
-        return made
+            sizes = np.linalg.norm(unit[..., places], axis=-1, keepdims=True)
+            unit[..., places] /= np.where(sizes > 0, sizes, 1.0)
+        return unit
 
     def nearest(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the same place, written as near to another as it can be.
@@ -123,11 +125,11 @@ class Kinematics:
         if self.plain:
             return q
         shape = np.broadcast_shapes(np.shape(q), np.shape(other))
-        made, other = np.array(np.broadcast_to(q, shape)), np.broadcast_to(other, shape)
+        turned, other = np.array(np.broadcast_to(q, shape)), np.broadcast_to(other, shape)
         for places in self.quaternions:
-            ahead = np.sum(made[..., places] * other[..., places], axis=-1, keepdims=True)
-            made[..., places] *= np.where(ahead < 0, -1.0, 1.0)
-        return made
+            ahead = np.sum(turned[..., places] * other[..., places], axis=-1, keepdims=True)
+            turned[..., places] *= np.where(ahead < 0, -1.0, 1.0)
+        return turned
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the move that leads from another place to this one, the shorter way round."""
@@ -135,13 +137,13 @@ class Kinematics:
 
     def canonical(self, q: np.ndarray) -> np.ndarray:
         """Return the same place with the first entry of each quaternion that counts positive."""
-        made = np.array(q, dtype=float)
+        positive = np.array(q, dtype=float)
         for places in self.quaternions:
-            entries = made[places]
+            entries = positive[places]
             some = entries[np.abs(entries) > 1e-9 * np.abs(entries).max()]
             if len(some) and some[0] < 0:
-                made[places] = 0.0 - entries
-        return made
+                positive[places] = 0.0 - entries
+        return positive
 
     def images(self, q: np.ndarray) -> list[np.ndarray]:
         """Return all ways in which a place is written."""

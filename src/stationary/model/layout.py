@@ -57,11 +57,11 @@ class Layout:
     @cached_property
     def offsets(self) -> dict[str, int]:
         """First entry of every coordinate or array of coordinates in q."""
-        found, place = {}, 0
+        offsets, place = {}, 0
         for c in self.system.coordinates:
-            found[c.name] = place
+            offsets[c.name] = place
             place += c.size if isinstance(c, Array) else 1
-        return found
+        return offsets
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
@@ -83,16 +83,16 @@ class Layout:
 
     def _at_point(self, point: AbstractAtPoint) -> np.ndarray:
         """Return the entry of q that is the value of a field at a point."""
-        found = interpolation_of(self.system, point.field).value(point.value)
-        if not isinstance(found, Coordinate):
+        value = interpolation_of(self.system, point.field).value(point.value)
+        if not isinstance(value, Coordinate):
             raise StatementError(
                 say(
                     f"'{point.value}' is no coordinate of its own.",
-                    f"Found {point.value} = {found}.",
+                    f"Found {point.value} = {value}.",
                     "Start or ask for what it follows from.",
                 )
             )
-        return self.place(found)
+        return self.place(value)
 
     def name(self, entry: int) -> str:
         """Return the name of entry `entry` of q."""
@@ -115,26 +115,26 @@ class Layout:
     @cached_property
     def rows(self) -> tuple[Rows, ...]:
         """The rows of A and entries of λ, constraint by constraint."""
-        found, first = [], 0
+        rows, first = [], 0
         for kind in ("constraints", "pfaffian"):
             for term in getattr(self.system, kind):
                 components = len(term.R if kind == "constraints" else term.expr)
                 shape = (components,) if components > 1 else ()
                 if term.table is not None:
                     shape = (term.table.rows, *shape)
-                found.append(Rows(term.name, first, shape, kind == "constraints"))
+                rows.append(Rows(term.name, first, shape, kind == "constraints"))
                 first += int(np.prod(shape))
-        return tuple(found)
+        return tuple(rows)
 
     @cached_property
     def gaps(self) -> tuple[Rows, ...]:
         """The contacts: where their gaps and forces stand, counted from zero."""
-        found, first = [], 0
+        gaps, first = [], 0
         for term in self.system.contacts:
             shape = () if term.table is None else (term.table.rows,)
-            found.append(Rows(term.name, first, shape, True))
+            gaps.append(Rows(term.name, first, shape, True))
             first += int(np.prod(shape))
-        return tuple(found)
+        return tuple(gaps)
 
     @cached_property
     def rubbing(self) -> tuple[Any, ...]:
@@ -145,15 +145,15 @@ class Layout:
     @cached_property
     def slips(self) -> tuple[Rows, ...]:
         """The rates against which friction acts: of friction terms, then of contacts."""
-        found, first = [], 0
+        slips, first = [], 0
         for term in (*self.system.friction, *self.rubbing):
             components = len(term.slip if isinstance(term, Contact) else term.on)
             shape = (components,) if components > 1 else ()
             if term.table is not None:
                 shape = (term.table.rows, *shape)
-            found.append(Rows(term.name or "", first, shape, False))
+            slips.append(Rows(term.name or "", first, shape, False))
             first += int(np.prod(shape))
-        return tuple(found)
+        return tuple(slips)
 
     @cached_property
     def multipliers(self) -> int:
@@ -186,8 +186,8 @@ class Layout:
             # Stated entry by entry, it is still asked for as a whole.
             names = [key.whole.symbol(int(i)).name for i in key.index.ravel()]
             if all(n in self.offsets for n in names):
-                found = [self.offsets[n] for n in names]
-                return np.array(found, dtype=int).reshape(key.shape), key.order
+                places = [self.offsets[n] for n in names]
+                return np.array(places, dtype=int).reshape(key.shape), key.order
         if isinstance(key, str) and self.system.fields:
             key = point_named(self.system, key) or key
         turned = self.turned(key)
@@ -291,13 +291,13 @@ class Layout:
     @cached_property
     def _known(self) -> dict[Any, tuple[int, int]]:
         """Where single coordinates and velocities stand in q and q̇, by symbol and by name."""
-        found: dict[Any, tuple[int, int]] = {}
+        places: dict[Any, tuple[int, int]] = {}
         for c in self.system.coordinates:
             if not isinstance(c, Array):
                 place = self.offsets[c.name]
-                found |= {c: (place, 0), c.name: (place, 0)}
-                found |= {c.dot: (place, 1), c.dot.name: (place, 1)}
-        return found
+                places |= {c: (place, 0), c.name: (place, 0)}
+                places |= {c.dot: (place, 1), c.dot.name: (place, 1)}
+        return places
 
     def state(
         self, start: Mapping[Any, Any] | None, values: np.ndarray | None = None
@@ -363,19 +363,19 @@ class Layout:
 
     def _start_field(self, key: Field, value: Any, vectors: tuple, values: Any) -> None:
         """Start a field, or its rate, on a given course."""
-        found = interpolation_of(self.system, key)
+        interpolation = interpolation_of(self.system, key)
         if key.order or key.rate > 1:
             raise StatementError(
                 say(
                     f"start gives '{key}', a derivative that is no state.",
-                    f"Expected '{found.field}' or '{found.field.dot}'.",
+                    f"Expected '{interpolation.field}' or '{interpolation.field.dot}'.",
                     "Start the field itself; its derivatives follow.",
                 )
             )
         values = self.values(None) if values is None else values
-        if found.array is not None:
-            entries = course(found, value, values_by_name(self.system, values))
-            vectors[key.rate][self.place(found.array)] = entries
+        if interpolation.array is not None:
+            entries = course(interpolation, value, values_by_name(self.system, values))
+            vectors[key.rate][self.place(interpolation.array)] = entries
 
 
 def _entry_name(rows: tuple[Rows, ...], entry: int) -> str:
@@ -423,14 +423,14 @@ def name_of(key: Any) -> str:
 def number(value: Any, what: str) -> float:
     """Take a finite number; refuse anything else by name."""
     try:
-        made = float(value)
+        taken = float(value)
     except (TypeError, ValueError):
-        made = float("nan")
-    if not np.isfinite(made):
+        taken = float("nan")
+    if not np.isfinite(taken):
         raise StatementError(
             say(f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", "Give a number.")
         )
-    return made
+    return taken
 
 
 def _shown(key: Any) -> str:

@@ -56,7 +56,7 @@ def area(corners: np.ndarray) -> float:
 def triangles(corners: np.ndarray) -> list[np.ndarray]:
     """Cut a simple polygon into triangles, an ear at a time."""
     left = list(corners if area(corners) > 0 else corners[::-1])
-    found = []
+    ears = []
     while len(left) > 3:
         for i in range(len(left)):
             a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
@@ -65,13 +65,13 @@ def triangles(corners: np.ndarray) -> list[np.ndarray]:
                 continue
             others = [p for p in left if not any(p is q for q in (a, b, c))]
             if not any(_inside(p, ear) for p in others):
-                found.append(ear)
+                ears.append(ear)
                 del left[i]
                 break
         else:
             # Only corners on one line are left: they bound no area.
-            return found
-    return [*found, np.array(left)]
+            return ears
+    return [*ears, np.array(left)]
 
 
 def _crosses(corners: np.ndarray) -> bool:

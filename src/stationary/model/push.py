@@ -87,10 +87,10 @@ class Push:
 
 def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
     try:
-        made = np.asarray(value, dtype=float)
+        numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        made = np.array(np.nan)
-    if made.shape != (size,) or not np.all(np.isfinite(made)):
+        numbers = np.array(np.nan)
+    if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
             say(
                 f"the {word} of a push is not {'a pair' if size == 2 else f'{size}'} of numbers.",
@@ -98,4 +98,4 @@ def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
                 f"Give {size} finite numbers.",
             )
         )
-    return tuple(float(x) for x in made)
+    return tuple(float(x) for x in numbers)

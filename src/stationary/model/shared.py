@@ -155,31 +155,31 @@ def opened(e: Any) -> Any:
     """Return an expression with everything that it shares written out."""
     if not isinstance(e, sp.Basic):
         return e
-    made: dict[sp.Basic, sp.Basic] = {}
+    written: dict[sp.Basic, sp.Basic] = {}
     waiting: list[sp.Basic] = [e]
     while waiting:
         node = waiting[-1]
-        new = [a for a in node.args if a not in made]
-        if node in made or not new:
+        new = [a for a in node.args if a not in written]
+        if node in written or not new:
             waiting.pop()
-        if node in made:
+        if node in written:
             continue
         if new:
             waiting += new
             continue
-        arguments = [made[a] for a in node.args]
+        arguments = [written[a] for a in node.args]
         if isinstance(node, Shared):
-            made[node] = arguments[0]
+            written[node] = arguments[0]
         elif all(a is b for a, b in zip(arguments, node.args)):
-            made[node] = node
+            written[node] = node
         else:
-            made[node] = node.func(*arguments)
-    return made[e]
+            written[node] = node.func(*arguments)
+    return written[e]
 
 
 def shared_in(e: sp.Basic) -> list[Shared]:
     """Return the shared parts that an expression names itself, not those that these are made of."""
-    found: dict[Shared, None] = {}
+    parts: dict[Shared, None] = {}
     waiting = [e]
     seen: set[sp.Basic] = set()
     while waiting:
@@ -188,7 +188,7 @@ def shared_in(e: sp.Basic) -> list[Shared]:
             continue
         seen.add(node)
         if isinstance(node, Shared):
-            found[node] = None
+            parts[node] = None
         else:
             waiting.extend(node.args)
-    return sorted(found, key=lambda s: s.key)
+    return sorted(parts, key=lambda s: s.key)

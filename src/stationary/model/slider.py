@@ -93,11 +93,11 @@ class Pusher:
             if way is not None:
                 way = _plane(way, "the normal of a fence", "normal=(0, 1)")
             if way is None or all(n.is_zero for n in way):
-                found = "a corner without normal=" if way is None else "a normal of zero"
+                given = "a corner without normal=" if way is None else "a normal of zero"
                 raise StatementError(
                     say(
                         "a fence has no direction.",
-                        f"Found {found}.",
+                        f"Found {given}.",
                         "Give the direction in which the fence pushes, as in normal=(0, 1).",
                     )
                 )
@@ -340,25 +340,25 @@ def _no_pusher(pusher: Any) -> StatementError:
 
 def _plane(value: Any, what: str, example: str) -> tuple[sp.Expr, sp.Expr]:
     """Take two expressions: a place or a direction in the plane of the table."""
-    made = vector(value, what)
-    if len(made) != 2:
+    entries = vector(value, what)
+    if len(entries) != 2:
         raise StatementError(
             say(
                 f"{what} is not in the plane of the table.",
-                f"Found {len(made)} expression{'s' * (len(made) != 1)}, expected two.",
+                f"Found {len(entries)} expression{'s' * (len(entries) != 1)}, expected two.",
                 f"Give x and y, as in {example}.",
             )
         )
-    return made[0], made[1]
+    return entries[0], entries[1]
 
 
 def _numbers(value: Any, shape: tuple[int, ...], what: str, example: str) -> np.ndarray:
     """Take numbers in the frame of the part."""
     try:
-        made = np.asarray(value, dtype=float)
+        numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        made = np.array(np.nan)
-    if made.shape != shape or not np.all(np.isfinite(made)):
+        numbers = np.array(np.nan)
+    if numbers.shape != shape or not np.all(np.isfinite(numbers)):
         raise StatementError(
             say(
                 f"{what} is not given by numbers.",
@@ -366,7 +366,7 @@ def _numbers(value: Any, shape: tuple[int, ...], what: str, example: str) -> np.
                 f"Give places on the part, in its own frame, as in {example}.",
             )
         )
-    return made
+    return numbers
 
 
 def _ends(edge: Any) -> np.ndarray:
@@ -376,10 +376,10 @@ def _ends(edge: Any) -> np.ndarray:
 def _place(at: Any) -> tuple[Coordinate, Coordinate, Coordinate]:
     """Take the coordinates of a part."""
     try:
-        made = tuple(at)
+        coordinates = tuple(at)
     except TypeError:
-        made = ()
-    if len(made) != 3 or not all(isinstance(q, Coordinate) for q in made):
+        coordinates = ()
+    if len(coordinates) != 3 or not all(isinstance(q, Coordinate) for q in coordinates):
         raise StatementError(
             say(
                 "a slider is placed by three coordinates.",
@@ -387,7 +387,7 @@ def _place(at: Any) -> tuple[Coordinate, Coordinate, Coordinate]:
                 'Give position and angle, as in at=st.coordinates("x y phi").',
             )
         )
-    return made
+    return coordinates
 
 
 def _pressures(pressure: Any, P: np.ndarray) -> np.ndarray:
@@ -465,8 +465,8 @@ def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp
     # A number in front belongs to the table: points share the rest of their expressions.
     units: dict[sp.Expr, np.ndarray] = {}
     for i, weight in enumerate(each_one):
-        made = expression(weight, "a weight of a slider")
-        number, unit = (made, sp.S.One) if made.is_zero else made.as_coeff_Mul()
+        weighed = expression(weight, "a weight of a slider")
+        number, unit = (weighed, sp.S.One) if weighed.is_zero else weighed.as_coeff_Mul()
         units.setdefault(unit, np.zeros(len(P)))[i] = float(number)
     _require_weights(units.get(sp.S.One, np.ones(1)), positive=len(units) == 1)
     table = np.stack(list(units.values()), axis=1)

@@ -58,9 +58,9 @@ class Moving(AbstractReal):
         """Make the symbol; where it stands is part of its identity."""
         if after is None:
             return super().__new__(cls, name)
-        made = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
-        made.after = tuple(after)
-        return made
+        symbol = sp.Symbol.__xnew__(cls, name, real=True)  # pyright: ignore[reportAttributeAccessIssue]
+        symbol.after = tuple(after)
+        return symbol
 
     def _hashable_content(self):
         return (*super()._hashable_content(), *(self.after or ("", 0)))
@@ -212,10 +212,10 @@ def latex_name(name: str, accent: str = "") -> str:
 def declared(text: str, kind: type) -> Any:
     """Return symbols of a kind by their names: one, or a tuple of several."""
     try:
-        made = sp.symbols(text, cls=kind)
+        symbols = sp.symbols(text, cls=kind)
     except (TypeError, ValueError):
-        made = ()
-    if made == () or not isinstance(text, str):
+        symbols = ()
+    if symbols == () or not isinstance(text, str):
         raise StatementError(
             say(
                 f"{text!r} holds no name of {_indefinite(kind.__name__.lower())}.",
@@ -223,7 +223,7 @@ def declared(text: str, kind: type) -> Any:
                 f"Write them as in st.{kind.__name__.lower()}s('a b').",
             )
         )
-    for symbol in made if isinstance(made, tuple) else (made,):
+    for symbol in symbols if isinstance(symbols, tuple) else (symbols,):
         if symbol.name == "t" or not re.fullmatch(r"\w+", symbol.name):
             raise StatementError(
                 say(
@@ -232,7 +232,7 @@ def declared(text: str, kind: type) -> Any:
                     "Choose another name.",
                 )
             )
-    return made
+    return symbols
 
 
 def _indefinite(kind: str) -> str:
@@ -258,13 +258,13 @@ def in_order(coordinates: Iterable[Any]) -> tuple[Any, ...]:
 
 def together(coordinates: Iterable[Coordinate]) -> tuple[Coordinate, ...]:
     """Return coordinates declared by one call: sorted, they stand in the order of that call."""
-    made: list[Coordinate] = []
+    placed: list[Coordinate] = []
     for c in coordinates:
-        if made and standing(c) < standing(made[-1]):
-            first, places = made[-1].after or (made[-1].name, 0)
+        if placed and standing(c) < standing(placed[-1]):
+            first, places = placed[-1].after or (placed[-1].name, 0)
             c = Coordinate(c.name, (first, places + 1))
-        made.append(c)
-    return tuple(made)
+        placed.append(c)
+    return tuple(placed)
 
 
 def parameters(names: str = "", **defaults: float) -> Parameter:
@@ -288,8 +288,8 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
     >>> g.default
     9.81
     """
-    made: Any = declared(names, Parameter) if names.strip(" ,") else ()
-    made = made if isinstance(made, tuple) else (made,)
+    several: Any = declared(names, Parameter) if names.strip(" ,") else ()
+    several = several if isinstance(several, tuple) else (several,)
     for name, value in defaults.items():
         try:
             number = float(value)
@@ -304,8 +304,8 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
                 )
             )
         declared(name, Parameter)
-        made += (Parameter(name, number),)
-    return made[0] if len(made) == 1 else made
+        several += (Parameter(name, number),)
+    return several[0] if len(several) == 1 else several
 
 
 def inputs(names: str) -> Input:

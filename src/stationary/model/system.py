@@ -168,12 +168,12 @@ class System:
 
     def scalars(self) -> list[Coordinate]:
         """Every coordinate as a symbol, arrays written out."""
-        found: list[Coordinate] = []
+        scalars: list[Coordinate] = []
         for c in self.coordinates:
-            found.extend(c.symbol(i) for i in range(c.size)) if isinstance(c, Array) else (
-                found.append(c)
+            scalars.extend(c.symbol(i) for i in range(c.size)) if isinstance(c, Array) else (
+                scalars.append(c)
             )
-        return found
+        return scalars
 
     # -- what can be done with it -----------------------------------------------------------
 

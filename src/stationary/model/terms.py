@@ -32,21 +32,21 @@ def expression(value: Any, what: str) -> sp.Expr:
                 "Build it from st.coordinates and st.parameters; text is not evaluated.",
             )
         )
-    made = sp.S(value)
-    strange = contents(made).unphysical
+    taken = sp.S(value)
+    strange = contents(taken).unphysical
     if strange - {sp.I}:
         raise StatementError(
-            say(f"{what} is not finite.", f"Found {made}.", "Check its constants.")
+            say(f"{what} is not finite.", f"Found {taken}.", "Check its constants.")
         )
     if strange:
         raise StatementError(
             say(
                 f"{what} is not real.",
-                f"Found {text(made)[:80]}, which contains √−1.",
+                f"Found {text(taken)[:80]}, which contains √−1.",
                 "Look for the root or the logarithm of a negative number.",
             )
         )
-    return made
+    return taken
 
 
 def vector(value: Any, what: str) -> Vector:
@@ -97,9 +97,9 @@ class AbstractTerm(ABC):
 
     def expressions(self) -> list[sp.Expr]:
         """Every expression of the term."""
-        found: list[sp.Expr] = []
-        self.apply(lambda e: found.append(e) or e)
-        return found
+        every: list[sp.Expr] = []
+        self.apply(lambda e: every.append(e) or e)
+        return every
 
     def row(self, i: int) -> Any:
         """Return the term of one row."""

@@ -107,8 +107,8 @@ def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.
     e = e.xreplace({s: known[str(s)] for s in e.free_symbols if str(s) in known})
     q, mu = ca.SX.sym("q", layout.system.size), ca.SX.sym("mu")
     values = ca.vertcat(*(mu if p == name else ca.SX(params[p]) for p in known))
-    made = translate(e, layout, 0.0, q, ca.SX.zeros(q.numel()), values)
-    return ca.Function("along", [q, mu], [made])
+    value = translate(e, layout, 0.0, q, ca.SX.zeros(q.numel()), values)
+    return ca.Function("along", [q, mu], [value])
 
 
 @dataclass(frozen=True, eq=False)

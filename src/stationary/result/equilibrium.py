@@ -121,8 +121,8 @@ class Equilibrium(AbstractShown):
             if isinstance(s, Coordinate):
                 self.graph.layout.resolve(s, "the expression")
         zero = np.zeros_like(self.q)
-        made = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, zero, self.params)
-        return float(ca.DM(made))
+        value = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, zero, self.params)
+        return float(ca.DM(value))
 
     def field(self, u: Any) -> FieldFunction:
         """Return a field, or an expression of fields, as a function of position.

@@ -120,11 +120,11 @@ class FieldFunction:
                 )
             )
         times = self._times(t)
-        made = self._evaluate(places.ravel(), times)
+        values = self._evaluate(places.ravel(), times)
         if not self.moves:
-            return _plain(made[:, 0].reshape(places.shape))
-        shape = () if t is not None and np.ndim(t) == 0 else (made.shape[1],)
-        return _plain(made.reshape((*places.shape, *shape)))
+            return _plain(values[:, 0].reshape(places.shape))
+        shape = () if t is not None and np.ndim(t) == 0 else (values.shape[1],)
+        return _plain(values.reshape((*places.shape, *shape)))
 
     def _times(self, t: Any) -> np.ndarray | None:
         if t is None:
@@ -147,9 +147,9 @@ class FieldFunction:
         h = np.diff(nodes)
         places = (nodes[:-1, None] + h[:, None] * (xi + 1) / 2).ravel()
         weights = (h[:, None] * w / 2).ravel()
-        made = weights @ self._evaluate(places, self._times(t))
+        integrals = weights @ self._evaluate(places, self._times(t))
         one = not self.moves or (t is not None and np.ndim(t) == 0)
-        return _plain(made[0] if one else made)
+        return _plain(integrals[0] if one else integrals)
 
     def _evaluate(self, places: np.ndarray, times: np.ndarray | None) -> np.ndarray:
         """Return values, shape (positions, times)."""
@@ -161,9 +161,9 @@ class FieldFunction:
         return self._composed(values, places, states)
 
     def _jet(self, f: Field, places: np.ndarray, states: States) -> np.ndarray:
-        found = interpolation_of(self.layout.system, f)
-        dofs = degrees_of_freedom(self.layout, found, f.rate, states, self.values)
-        return matrix(found, f.order, places, self._named) @ dofs.T
+        interpolation = interpolation_of(self.layout.system, f)
+        dofs = degrees_of_freedom(self.layout, interpolation, f.rate, states, self.values)
+        return matrix(interpolation, f.order, places, self._named) @ dofs.T
 
     def _composed(self, values: dict, places: np.ndarray, states: States) -> np.ndarray:
         """Evaluate an expression of fields, positions, time, coordinates and parameters."""
@@ -237,7 +237,7 @@ def checked(layout: Layout, e: Any) -> sp.Expr:
         )
     over_of(e)
     for f in fields_in(e):
-        found = interpolation_of(layout.system, f)
+        interpolation = interpolation_of(layout.system, f)
         if f.rate > 1:
             raise StatementError(
                 say(
@@ -246,10 +246,10 @@ def checked(layout: Layout, e: Any) -> sp.Expr:
                     "Differentiate the rate numerically, or use the field equation.",
                 )
             )
-        if found.basis is not None and f.order > found.basis.degree:
+        if interpolation.basis is not None and f.order > interpolation.basis.degree:
             raise StatementError(
                 say(
-                    f"elements of degree {found.basis.degree} have no '{f}'.",
+                    f"elements of degree {interpolation.basis.degree} have no '{f}'.",
                     f"Their derivatives of order {f.order} vanish, whatever the field does.",
                     "Discretize with a higher degree.",
                 )
@@ -286,9 +286,9 @@ def degrees_of_freedom(
 ) -> np.ndarray:
     """Return the degrees of freedom of a field, or their rates, shape (times, dofs)."""
     t, q, v = states
-    made = np.zeros((len(t), found.size))
+    degrees = np.zeros((len(t), found.size))
     if found.array is not None:
-        made[:, found.free] = (v if rate else q)[:, layout.place(found.array)]
+        degrees[:, found.free] = (v if rate else q)[:, layout.place(found.array)]
     held = list(found.given)
     if held:
         n = layout.system.size
@@ -296,8 +296,8 @@ def degrees_of_freedom(
         P = ca.SX.sym("p", len(values))
         several = [translate(found.expression(k, rate), layout, T, Q, V, P) for k in held]
         f = ca.Function("given", [T, Q, V, P], [ca.vertcat(*several) + ca.SX(len(held), 1)])
-        made[:, held] = np.asarray(f(t[None, :], q.T, v.T, values)).reshape(len(held), -1).T
-    return made
+        degrees[:, held] = np.asarray(f(t[None, :], q.T, v.T, values)).reshape(len(held), -1).T
+    return degrees
 
 
 def _plain(made: np.ndarray) -> Any:

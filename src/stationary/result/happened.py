@@ -28,9 +28,9 @@ class Happened(tuple):
 
     def __new__(cls, times: Iterable[np.ndarray] = (), names: Iterable[str | None] = ()):
         """Make it of arrays of times, one for each event, and of the events' names."""
-        made = super().__new__(cls, times)
-        made.names = tuple(names)
-        return made
+        happened = super().__new__(cls, times)
+        happened.names = tuple(names)
+        return happened
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):

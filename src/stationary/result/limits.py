@@ -27,9 +27,9 @@ class Velocities(np.ndarray):
     @classmethod
     def of(cls, values: Any, layout: Layout) -> Velocities:
         """Wrap an array over the coordinates."""
-        made = np.asarray(values, dtype=float).view(cls)
-        made.layout = layout
-        return made
+        velocities = np.asarray(values, dtype=float).view(cls)
+        velocities.layout = layout
+        return velocities
 
     def __reduce__(self) -> tuple:
         return Velocities.of, (np.asarray(self), self.layout)
@@ -370,8 +370,8 @@ def wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.nda
     flat = twist.reshape(-1, 3)
     # So many twists at a time that tables of twists and points stay small.
     some = max(1, 200_000 // len(points))
-    made = [_wrench(points, weights, flat[i : i + some]) for i in range(0, len(flat), some)]
-    return np.concatenate(made).reshape(twist.shape) if made else np.zeros(twist.shape)
+    wrenches = [_wrench(points, weights, flat[i : i + some]) for i in range(0, len(flat), some)]
+    return np.concatenate(wrenches).reshape(twist.shape) if wrenches else np.zeros(twist.shape)
 
 
 def _wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -36,9 +36,9 @@ class Shapes(np.ndarray):
     @classmethod
     def of(cls, vectors: np.ndarray, modes: Modes) -> Shapes:
         """Wrap vectors, one per row, as shapes of modes."""
-        made = vectors.view(cls)
-        made.modes = modes
-        return made
+        shapes = vectors.view(cls)
+        shapes.modes = modes
+        return shapes
 
     def __reduce__(self) -> tuple:
         return Shapes.of, (np.asarray(self), self.modes)
@@ -86,22 +86,24 @@ class ModeFunction:
         named = values_by_name(modes.system, modes.values)
         total = np.zeros((places.size, len(np.atleast_2d(self.shapes))), dtype=self.shapes.dtype)
         for f in sorted(fields_in(self.expression), key=str):
-            found = interpolation_of(modes.system, f)
-            made = matrix(found, f.order, places.ravel(), named) @ self._dofs(found).T
+            interpolation = interpolation_of(modes.system, f)
+            values = (
+                matrix(interpolation, f.order, places.ravel(), named) @ self._dofs(interpolation).T
+            )
             factor = sp.S(self.expression).diff(f)
             factor = factor.xreplace(
                 {s: sp.Float(named[s.name]) for s in factor.free_symbols if s.name in named}
             )
             weight = sp.lambdify([f.position], factor, "numpy")(places.ravel())
-            total += np.broadcast_to(np.asarray(weight, dtype=float), places.size)[:, None] * made
+            total += np.broadcast_to(np.asarray(weight, dtype=float), places.size)[:, None] * values
         return total.reshape((*places.shape, *([] if self.shapes.ndim == 1 else [-1])))
 
     def _dofs(self, found: Interpolation) -> np.ndarray:
         """Return the degrees of freedom of a field in each shape: what is held does not move."""
         layout, shapes = self.modes.layout, np.atleast_2d(self.shapes)
-        made = np.zeros((len(shapes), found.size), dtype=shapes.dtype)
+        degrees = np.zeros((len(shapes), found.size), dtype=shapes.dtype)
         if found.array is not None:
-            made[:, found.free] = shapes[:, layout.place(found.array)]
+            degrees[:, found.free] = shapes[:, layout.place(found.array)]
         held = [k for k, e in found.given.items() if e.free_symbols]
         if held:
             q, zero = ca.SX.sym("q", layout.system.size), np.zeros(layout.system.size)
@@ -110,8 +112,8 @@ class ModeFunction:
                 for k in held
             ]
             slope = ca.Function("tie", [q], [ca.jacobian(ca.vertcat(*several), q)])
-            made[:, held] = shapes @ np.asarray(ca.DM(slope(self.modes.q))).T
-        return made
+            degrees[:, held] = shapes @ np.asarray(ca.DM(slope(self.modes.q))).T
+        return degrees
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -215,9 +215,9 @@ class Motion(AbstractMotion):
         """
         ends = np.full((len(self.t) - 1, self.y.shape[1]), np.nan)
         for k in range(len(ends)):
-            found = self._followed(k, self.t[k + 1 : k + 2])
-            if found is not None:
-                ends[k] = found[0]
+            followed = self._followed(k, self.t[k + 1 : k + 2])
+            if followed is not None:
+                ends[k] = followed[0]
         return ends
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Motion:

@@ -21,9 +21,9 @@ class Multipliers(np.ndarray):
     @classmethod
     def of(cls, values: Any, layout: Layout) -> Multipliers:
         """Wrap an array whose last axis runs over the multipliers."""
-        made = np.asarray(values, dtype=float).view(cls)
-        made.layout = layout
-        return made
+        multipliers = np.asarray(values, dtype=float).view(cls)
+        multipliers.layout = layout
+        return multipliers
 
     def __reduce__(self) -> tuple:
         return Multipliers.of, (np.asarray(self), self.layout)
@@ -34,11 +34,11 @@ class Multipliers(np.ndarray):
     def places(self, name: str) -> np.ndarray:
         """Return the entries of a constraint or a contact."""
         layout = self.layout
-        found = {r.name: layout.multipliers + r.places for r in layout.gaps}
-        found |= {r.name: r.places for r in layout.rows}
-        if name not in found:
-            raise StatementError(unknown("constraint", name, found))
-        return found[name]
+        places = {r.name: layout.multipliers + r.places for r in layout.gaps}
+        places |= {r.name: r.places for r in layout.rows}
+        if name not in places:
+            raise StatementError(unknown("constraint", name, places))
+        return places[name]
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):

@@ -109,11 +109,11 @@ class Slide(AbstractMotion):
     @property
     def residual(self) -> dict[str, float]:
         """The evidence: |R|, |Ṙ|, unbalanced force, duality gap, energy balance."""
-        found = self.measured
+        evidence = self.measured
         # An increment has no velocity of its own: its average need not satisfy Ṙ = 0 at its end.
         if "increments" in self.method:
-            del found["Rdot"]
-        return found | self.evidence
+            del evidence["Rdot"]
+        return evidence | self.evidence
 
     def _between(self, times: np.ndarray) -> np.ndarray:
         """Interpolate: between output times forces jump, and are not followed again."""
@@ -139,18 +139,18 @@ class Slide(AbstractMotion):
     def _acting(self) -> list[tuple[str, np.ndarray]]:
         """Return forces of friction and multipliers, under names that no coordinate has."""
         layout = self.kernel.layout
-        found = [(f"force of {name}", values) for name, values in self.forces.items()]
-        return found + [
+        forces = [(f"force of {name}", values) for name, values in self.forces.items()]
+        return forces + [
             (f"lam of {rows.name}", self.lam[rows.name]) for rows in (*layout.rows, *layout.gaps)
         ]
 
     def __repr__(self) -> str:
-        found = self.residual
+        evidence = self.residual
         return (
             f"{self._first_lines('Slide')}"
             f"  friction took   {self.lost[-1] - self.lost[0]:.6g}\n"
             f"  evidence        "
-            + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
+            + ", ".join(f"{name} {value:.1e}" for name, value in evidence.items())
         )
 
 
@@ -163,8 +163,8 @@ class Slid(AbstractInstant):
     @property
     def forces(self) -> dict[str, Any]:
         """The force of each friction term on the system, by name."""
-        found = self.motion.forces.items()
-        return Forces({name: float(x[0]) if x.ndim == 1 else x[0] for name, x in found})
+        forces = self.motion.forces.items()
+        return Forces({name: float(x[0]) if x.ndim == 1 else x[0] for name, x in forces})
 
     @property
     def power(self) -> float:

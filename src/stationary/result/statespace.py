@@ -114,9 +114,9 @@ class StateSpace(AbstractShown):
 
     def _point(self) -> str:
         """Return what of the operating point is not zero."""
-        found = {k: v for k, v in (self.at or {}).items() if v}
-        some = ", ".join(f"{k} = {v:.6g}" for k, v in list(found.items())[:8])
-        return some + (", …" if len(found) > 8 else "") if found else "the origin, at rest"
+        moved = {k: v for k, v in (self.at or {}).items() if v}
+        some = ", ".join(f"{k} = {v:.6g}" for k, v in list(moved.items())[:8])
+        return some + (", …" if len(moved) > 8 else "") if moved else "the origin, at rest"
 
     def __repr__(self) -> str:
         def shown(z: complex, moved: float) -> str:

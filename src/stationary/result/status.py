@@ -30,9 +30,9 @@ class Status(str):
 
     def __new__(cls, word: str, message: str, direction: Any = None, names: tuple[str, ...] = ()):
         """Make a status of a word and a sentence."""
-        made = super().__new__(cls, word)
-        made.message, made.direction, made.names = message, direction, names
-        return made
+        status = super().__new__(cls, word)
+        status.message, status.direction, status.names = message, direction, names
+        return status
 
     def __reduce__(self):
         return (Status, (str(self), self.message, self.direction, self.names))

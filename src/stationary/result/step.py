@@ -123,8 +123,8 @@ class Step(AbstractShown):
         for s in e.free_symbols:
             if isinstance(s, (Coordinate, Velocity)):
                 self.graph.layout.resolve(s, "the expression")
-        made = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, self.v, self.params)
-        return float(ca.DM(made))
+        value = translate(e.xreplace(swap), self.graph.layout, self.t, self.q, self.v, self.params)
+        return float(ca.DM(value))
 
     def centre(self, part: System) -> tuple[float, float]:
         """Return the centre of rotation of a rigid part: the point of its plane that is at rest.

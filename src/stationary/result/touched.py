@@ -100,12 +100,12 @@ class Touched(AbstractMotion):
         touch, z = self.touching.touch, self._acting[1]
         rubbing = z[:, len(self.kernel.rows) + touch.gaps :]
         places = dict(zip(touch.dry, range(len(touch.dry))))
-        made = {}
+        forces = {}
         for r in self.kernel.layout.slips:
             if r.places.size and int(r.places.flat[0]) in places:
                 index = np.array([places[int(k)] for k in r.places.flat]).reshape(r.shape)
-                made[r.name] = rubbing[:, index]
-        return Forces(made)
+                forces[r.name] = rubbing[:, index]
+        return Forces(forces)
 
     # -- energies -------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class Touched(AbstractMotion):
     @property
     def residual(self) -> dict[str, float]:
         """The evidence: energy balance, |R|, |Ṙ|, penetration, cone, complementarity."""
-        found = self.measured
+        evidence = self.measured
         touch, gaps = self.touching.touch, self.touching.touch.gaps
         arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
         sense = np.ones((touch.arguments[-1].numel(), 1))
@@ -175,10 +175,10 @@ class Touched(AbstractMotion):
             if rub.gap is not None:
                 limit = limit * lam[:, rub.gap]
             over = max(over, float(np.max(np.linalg.norm(z[:, entries], axis=1) - limit)))
-        found["penetration"] = float(np.max(-value, initial=0.0))
-        found["cone"] = over
-        found["complementarity"] = float(np.max(np.abs(lam * value), initial=0.0))
-        return found
+        evidence["penetration"] = float(np.max(-value, initial=0.0))
+        evidence["cone"] = over
+        evidence["complementarity"] = float(np.max(np.abs(lam * value), initial=0.0))
+        return evidence
 
     @property
     def digits(self) -> float:
@@ -196,7 +196,7 @@ class Touched(AbstractMotion):
         order = np.argsort(known, kind="stable")
         known, every = known[order], every[order]
         before = np.maximum(np.searchsorted(known, times, "right") - 1, 0)
-        made = np.empty((len(times), states.shape[1]))
+        between = np.empty((len(times), states.shape[1]))
         rhs, sizes = numeric(self.touching, "rhs"), np.abs(states).max(axis=0)
         for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
             # What hardly moves beside the rest is its rounding.
@@ -205,15 +205,15 @@ class Touched(AbstractMotion):
         for k in np.unique(before):
             here = times[before == k]
             if here[-1] <= known[k]:
-                made[before == k] = every[k]
+                between[before == k] = every[k]
                 continue
             p = self._values(known[k : k + 1])[:, 0]
-            found = solve_ivp(
+            followed = solve_ivp(
                 lambda t, y, p=p: rhs(t, y, p)[0], (known[k], here[-1]), every[k], method="DOP853",
                 t_eval=here, rtol=1e-12, atol=1e-14 * sizes + 1e-300,
             )  # fmt: skip
-            made[before == k] = found.y.T
-        return made
+            between[before == k] = followed.y.T
+        return between
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Touched:
         n, width = self.kernel.size, self.y.shape[1]
@@ -231,10 +231,10 @@ class Touched(AbstractMotion):
 
     def _named_forces(self) -> list[tuple[str, np.ndarray]]:
         layout = self.kernel.layout
-        found: list[tuple[str, Any]] = [
+        forces: list[tuple[str, Any]] = [
             (f"friction of {name}", values) for name, values in self.forces.items()
         ]
-        return found + [
+        return forces + [
             (f"lam of {rows.name}", self.lam[rows.name]) for rows in (*layout.rows, *layout.gaps)
         ]
 
@@ -242,12 +242,12 @@ class Touched(AbstractMotion):
         kinds = {k: sum(c.kind == k for c in self.changes) for k in dict.fromkeys(
             c.kind for c in self.changes)}  # fmt: skip
         told = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
-        found = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
+        evidence = {k: v for k, v in self.residual.items() if k not in ("energy", "R", "Rdot")}
         return (
             self._first_lines("Motion")
             + self._balance_text()
             + f"\n  changes         {told}"
             + f"\n  friction took   {self.heat[-1]:.6g}, impacts {self.struck_off[-1]:.6g}"
             + "\n  evidence        "
-            + ", ".join(f"{name} {value:.1e}" for name, value in found.items())
+            + ", ".join(f"{name} {value:.1e}" for name, value in evidence.items())
         )

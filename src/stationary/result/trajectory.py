@@ -143,11 +143,11 @@ class AbstractMotion(AbstractShown):
     @property
     def measured(self) -> dict[str, float]:
         """Largest violation of the energy balance, |R| and |Ṙ| along the motion."""
-        found = {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
+        largest = {"energy": float(np.max(np.abs(self.balance))), "R": 0.0, "Rdot": 0.0}
         if self.kernel.layout.multipliers:
             R, Rdot = self._constraints
-            found |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
-        return found
+            largest |= {"R": float(np.abs(R).max()), "Rdot": float(np.abs(Rdot).max())}
+        return largest
 
     @property
     def violations(self) -> np.ndarray:
@@ -181,11 +181,11 @@ class AbstractMotion(AbstractShown):
         if on is None:
             return forces
         point = vector(on, "the point of a force")
-        found = np.empty((len(self.t), len(point)))
+        forces_there = np.empty((len(self.t), len(point)))
         slopes = self._slopes(point)
         for k in range(len(self.t)):
-            found[k], *_ = np.linalg.lstsq(slopes[k].T, forces[k], rcond=1e-12)
-            left = np.abs(slopes[k].T @ found[k] - forces[k]).max()
+            forces_there[k], *_ = np.linalg.lstsq(slopes[k].T, forces[k], rcond=1e-12)
+            left = np.abs(slopes[k].T @ forces_there[k] - forces[k]).max()
             if left > 1e-9 * max(1.0, np.abs(forces[k]).max()):
                 raise StatementError(
                     say(
@@ -194,16 +194,16 @@ class AbstractMotion(AbstractShown):
                         "Leave `on` out to get the generalized force.",
                     )
                 )
-        return found
+        return forces_there
 
     def _slopes(self, point: tuple[sp.Expr, ...]) -> np.ndarray:
         """∂point/∂q at all times, shape (times, entries, coordinates)."""
-        made = np.zeros((len(self.t), len(point), self.kernel.size))
+        slopes = np.zeros((len(self.t), len(point), self.kernel.size))
         for i, e in enumerate(point):
             for s in e.free_symbols:
                 if isinstance(s, Coordinate):
-                    made[:, i, int(self.kernel.layout.place(s))] = self[e.diff(s)]
-        return made
+                    slopes[:, i, int(self.kernel.layout.place(s))] = self[e.diff(s)]
+        return slopes
 
     def __getitem__(self, key: Any) -> Any:
         if self.system.fields and isinstance(key, (sp.Basic, str)):

@@ -202,9 +202,9 @@ class Code:
 def compiled(text: str, options: tuple[str, ...] = _OPTIONS) -> bytes:
     """Return a shared library of a text."""
     with tempfile.TemporaryDirectory() as folder:
-        file, made = Path(folder) / "rates.c", Path(folder) / "rates.so"
+        file, library = Path(folder) / "rates.c", Path(folder) / "rates.so"
         file.write_text(text)
-        order = [*compiler(), *options, "-o", str(made), str(file), "-lm"]
+        order = [*compiler(), *options, "-o", str(library), str(file), "-lm"]
         done = subprocess.run(order, capture_output=True, text=True, check=False)
         if done.returncode:
             raise CompileError(
@@ -214,7 +214,7 @@ def compiled(text: str, options: tuple[str, ...] = _OPTIONS) -> bytes:
                     "Name another compiler in the environment variable CC, or use another engine.",
                 )
             )
-        return made.read_bytes()
+        return library.read_bytes()
 
 
 def compile(rhs: ca.Function) -> Code:

@@ -112,11 +112,11 @@ class _Shape:
 
     def of(self, nonzeros: np.ndarray) -> Any:
         if not self.vector and self.dense:
-            made = np.zeros(self.shape[0] * self.shape[1])
-            made[self.places] = nonzeros
-            return made.reshape(self.shape, order="F")
+            entries = np.zeros(self.shape[0] * self.shape[1])
+            entries[self.places] = nonzeros
+            return entries.reshape(self.shape, order="F")
         if not self.vector:
             return sparse.csc_matrix((nonzeros.copy(), self.rows, self.starts), shape=self.shape)
-        made = np.zeros(self.shape[0])
-        made[self.rows] = nonzeros
-        return made
+        entries = np.zeros(self.shape[0])
+        entries[self.rows] = nonzeros
+        return entries

@@ -265,12 +265,12 @@ class Integrators:
         if getattr(_SAME, "now", False):
             return self.compile("quick")
         self.runs += 1
-        made = self._ready.get("optimized")
-        if made is None and time.monotonic() >= self._next_look:
-            made = self._from_disk("optimized")
+        code = self._ready.get("optimized")
+        if code is None and time.monotonic() >= self._next_look:
+            code = self._from_disk("optimized")
             self._next_look = time.monotonic() + _BETWEEN_LOOKS
-        if made is not None:
-            return made
+        if code is not None:
+            return code
         if self.runs == 2:
             self._optimize_in_background()
         return self._ready.get("quick") or self._from_disk("quick") or self.compile("quick")
@@ -279,17 +279,17 @@ class Integrators:
         """Compile now, and keep the result on disk."""
         import heyoka as hy
 
-        made = self._ready.get(strength) or self._from_disk(strength)
-        if made is None:
+        code = self._ready.get(strength) or self._from_disk(strength)
+        if code is None:
             unrolled = self.rhs.n_instructions() <= _UNROLL_UP_TO
             level = 0 if strength == "quick" else 3 if unrolled else 1
             zeros = [0.0] * self.rhs.numel_in(1)
             pairs, coefficients = equations(self.rhs)
             stepper = hy.taylor_adaptive(pairs, zeros, compact_mode=not unrolled, opt_level=level)
-            made = _Code(stepper, coefficients)
-            self._ready[strength] = made
-            disk.keep(f"{self.key}.{strength}", pickle.dumps(made))
-        return made
+            code = _Code(stepper, coefficients)
+            self._ready[strength] = code
+            disk.keep(f"{self.key}.{strength}", pickle.dumps(code))
+        return code
 
     def _from_disk(self, strength: str) -> Any:
         content = disk.load(f"{self.key}.{strength}")

@@ -45,8 +45,8 @@ class Coefficients:
         """Return a number times powers of coefficients."""
         above = [self._all[i] for i, k in powers.items() for _ in range(k)]
         below = [self._all[i] for i, k in powers.items() for _ in range(-k)]
-        made = reduce(mul, above, ca.SX(number))
-        return made / reduce(mul, below) if below else made
+        product = reduce(mul, above, ca.SX(number))
+        return product / reduce(mul, below) if below else product
 
     def constant(self, e: ca.SX) -> Scaled:
         """Return an expression of parameters as a coefficient of its own."""
@@ -125,8 +125,8 @@ class Scaled:
         if self.powers != other.powers:
             if constant:
                 return known.constant(self.constant(known) + other.constant(known))
-            made = self.written(known, par) + other.written(known, par)
-            return Scaled(1.0, {}, made, addends=_squares(self, other))
+            total = self.written(known, par) + other.written(known, par)
+            return Scaled(1.0, {}, total, addends=_squares(self, other))
         if constant:
             return Scaled(self.number + other.number, self.powers)
         # Only powers of two divide exactly: what cancels in the graph must cancel here.
@@ -183,8 +183,8 @@ def _squares(a: Scaled, b: Scaled) -> tuple[Scaled, ...]:
 
 
 def _added(a: Mapping[int, int], b: Mapping[int, int], sign: int) -> dict[int, int]:
-    made = {i: a.get(i, 0) + sign * b.get(i, 0) for i in sorted({*a, *b})}
-    return {i: k for i, k in made.items() if k}
+    powers = {i: a.get(i, 0) + sign * b.get(i, 0) for i in sorted({*a, *b})}
+    return {i: k for i, k in powers.items() if k}
 
 
 def _times(number: float, e: Any) -> Any:
