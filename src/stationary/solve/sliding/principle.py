@@ -325,7 +325,7 @@ def require_outside(question: Question, place: Place) -> None:
 def require_place(question: Question, place: Place) -> None:
     """Refuse a configuration that the constraints do not allow, and a question without content."""
     layout, problem = question.layout, place.problem
-    if np.any(np.abs(place.R) > question.held(place, 1e-6)):
+    if np.any(place.R) and np.any(np.abs(place.R) > question.held(place, 1e-6)):
         off = np.abs(place.R) / question.held(place, 1e-6)
         bad = [i for i in np.argsort(-off) if off[i] > 1]
         named = "; ".join(f"'{layout.row_name(int(i))}' has R = {place.R[i]:.3g}" for i in bad[:3])
