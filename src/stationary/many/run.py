@@ -12,7 +12,8 @@ from stationary.errors import DidNotConverge, StatementError, say
 from stationary.many import crew
 from stationary.many.chunk import Chunk, Interrupted, one, stacked
 from stationary.many.design import as_design
-from stationary.many.engines import cuda, fastest
+from stationary.many.engines import compiled, cuda, fastest
+from stationary.many.fixed import RK4
 from stationary.many.gathering import Gathering
 from stationary.many.keep import as_keeps, refuse_unknown
 from stationary.many.question import Question, as_question, as_verb, names_of
@@ -104,6 +105,18 @@ def sweep(
             kept.close()
 
 
+def _require_steps(question: Question, engine: str) -> None:
+    """Refuse steps of a fixed length where no program can be written that takes them."""
+    if isinstance(question.given.get("method"), RK4) and engine == "plain":
+        raise StatementError(
+            say(
+                "steps of a fixed length cannot be taken here.",
+                f"Found that {compiled.refuses(question)}.",
+                'Leave method out, or write method="auto".',
+            )
+        )
+
+
 def _stored(question: Question, path: Any, engine: str, size: int) -> Store:
     """Return the store at a path; make it if there is none."""
     place = as_path(path)
@@ -178,6 +191,7 @@ def _placed(question: Question, on: Any) -> tuple[str, Any]:
     """Return the engine, and who runs it."""
     if isinstance(on, str) and on in ("auto", "cpu"):
         name = fastest(question)
+        _require_steps(question, name)
         return name, crew.measured if name == "plain" else crew.here
     if isinstance(on, str) and on == "cuda":
         cuda.require()
