@@ -21,6 +21,7 @@ from stationary.derive.readable import (
     written,
 )
 from stationary.derive.sampling import vanish
+from stationary.derive.turning import by_angular_velocity
 from stationary.derive.virtual_work import (
     UNSIMPLIFIED,
     conditions,
@@ -51,7 +52,7 @@ Step = tuple[str, list[str]]
 def explanation(eq: Equations) -> Explanation:
     """Return the derivation of the equations, step by step."""
     with bounded(WHOLE):
-        return _told(_Blackboard(eq))
+        return by_angular_velocity(eq) or _told(_Blackboard(eq))
 
 
 def _told(board: _Blackboard) -> Explanation:
