@@ -86,13 +86,13 @@ class Extremes:
         slow = np.linalg.norm(field(summit.twist, summit.points), axis=1)
         if not np.any(slow <= 1e-9 * slow.max()) or len(summit.points) < 2:
             return summit
-        for share in (6e-7, 4e-6):
+        for share, slack in ((6e-7, 0.5), (6e-7, 0.2), (9e-7, 0.2), (4e-6, 0.5)):
             twist = summit.twist + share * (self.start - summit.twist)
             zero = tuple(self.mode.balance(w, twist) for w in self.mode.free.T)
-            claim = self.pressures.least(twist, np.zeros(3), zero, grip=1 - share / 2)
+            claim = self.pressures.least(twist, np.zeros(3), zero, grip=1 - slack * share)
             if claim.feasible and np.any(claim.still):
-                kept = claim.masses > 0
-                return replace(summit, points=claim.points[kept], masses=claim.masses[kept])
+                points, masses = _joined(claim.points, claim.masses)
+                return replace(summit, points=points, masses=masses)
         return summit
 
     def _ascended(self, functional, twist: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, Atoms]:
@@ -202,7 +202,8 @@ class Cloud:
         rest, force = self.pressures.rest, self.mode.force
         if force is None or rest.feet:
             return []
-        share = np.linspace(0.02, 0.6, 24)
+        few = np.geomspace(1e-9, 0.02, 40, endpoint=False)
+        share = np.concatenate([few, np.linspace(0.02, 0.6, 24)])
         x = np.repeat(rest.columns, len(share), axis=0)
         m = np.tile(share, len(rest.columns))
         q = -x * (m / (1 - m))[:, None]
@@ -237,8 +238,22 @@ class Cloud:
 def _summit(edge: Edge) -> Summit:
     """Take what a program found as it is."""
     claim = edge.claim
-    kept = claim.masses > 0
+    points, masses = _joined(claim.points, claim.masses)
     return Summit(
-        edge.twist, claim.points[kept], claim.masses[kept], -claim.affine, claim.witness,
+        edge.twist, points, masses, -claim.affine, claim.witness,
         claim.lowest, 0.0,
     )  # fmt: skip
+
+
+def _joined(points: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return atoms that share a place as one, and those without load not at all."""
+    places: list[np.ndarray] = []
+    loads: list[float] = []
+    for x, m in zip(points[masses > 0], masses[masses > 0]):
+        near = [k for k, y in enumerate(places) if np.abs(x - y).max() <= 1e-12]
+        if near:
+            loads[near[0]] += float(m)
+        else:
+            places.append(x)
+            loads.append(float(m))
+    return np.array(places), np.array(loads)
