@@ -79,3 +79,25 @@ def test_a_crossing_at_the_start_and_a_touch_are_what_simulate_says():
         alone = st.sweep(st.simulate, OSCILLATOR, over={x: [start[i]]}, span=(0, 3), keep=keep)
         for name in keep:
             np.testing.assert_allclose(runs[name][i], alone[name][0], rtol=1e-9)
+
+
+def test_what_touches_or_turns_in_space_is_asked_by_itself(monkeypatch):
+    monkeypatch.setattr(batches, "_FEWEST", 2)
+    ball = st.System(
+        kinetic=x.dot**2 / 2, potential=9.81 * x, contacts=[st.Contact(x, restitution=0.5)]
+    )
+    # It falls in √(2h/g), and comes up again with half its speed.
+    height, end = np.array([0.5, 1.0]), 0.6
+    runs = st.sweep(st.simulate, ball, over={x: height}, span=(0, end), keep={"x": x})
+    fall = np.sqrt(2 * height / 9.81)
+    late = end - fall
+    exact = 9.81 * fall / 2 * late - 9.81 * late**2 / 2
+    assert runs.engine == "plain"
+    np.testing.assert_allclose(runs["x"], exact, rtol=1e-9)
+    R = st.rotation("R")
+    top = st.body(1.0, inertia=(1.0, 1.0, 2.0), frame=st.Frame().turn(R))
+    spins = [(0.0, 0.0, 1.0), (0.0, 0.0, 2.0)]
+    turned = st.sweep(st.simulate, top, over={"R.omega": spins}, span=(0, 1),
+                      keep={"angle": lambda motion: motion[R][-1].magnitude()})  # fmt: skip
+    assert turned.engine == "plain"
+    np.testing.assert_allclose(turned["angle"], [1.0, 2.0], rtol=1e-9)

@@ -17,7 +17,7 @@ from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, 
 from stationary.many.question import Question
 from stationary.model.arrays import Array
 from stationary.model.symbols import Acceleration, Input, from_dynamicsymbols
-from stationary.solve.arguments import refuse_unsmooth, times
+from stationary.solve.arguments import refuse_unsmooth, times, touches
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Event, as_events
 from stationary.solve.inertia import check_inertia
@@ -161,11 +161,15 @@ def _motions(question: Question) -> Motions:
     system = question.system
     if system.fields:
         raise Refused("the system has fields")
+    if touches(system):
+        raise Refused("the system has contacts or dry friction")
     terminal = as_events(given.get("events", ()))
     if any(event.action for event in terminal):
         raise Refused("an event changes the state")
     graph = graph_of(system)
     layout = graph.layout
+    if layout.kinematics.names:
+        raise Refused("the system has orientations in space")
     arguments = question.arguments(0)
     values = layout.values(arguments.get("params"))
     refuse_unsmooth(graph.system, values)

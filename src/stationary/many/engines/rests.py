@@ -91,6 +91,8 @@ def _rests(question: Question) -> _Rests | str:
         if role == "start" and name.endswith(".dot"):
             return "a velocity varies"
     graph = graph_of(system)
+    if graph.layout.kinematics.names or graph.layout.multipliers:
+        return "the system has orientations in space"
     if not graph.scalar or system.size > _LARGEST:
         return "the system is too large"
     for name, keep in question.keeps.items():
