@@ -146,3 +146,22 @@ def test_bricards_mechanism_in_angles_moves_as_by_its_corners():
     assert np.ptp(motion.energy) < 1e-11 * np.abs(motion.potential).max()
     by_corners = bricards_motion(range(19))
     assert motion[corners[1][2]] == pytest.approx(by_corners["py3"], abs=1e-8)
+
+
+def test_springs_and_dampers_join_frames():
+    """A mass on three springs at right angles swings at the rate of each, and is damped by one."""
+    place, R, frame = free("")
+    k, c = (4.0, 9.0, 16.0), 0.1
+    body = st.body(1.0, inertia=(1, 1, 1), frame=frame)
+    far = 1e6
+    for axis, stiffness in zip(np.eye(3), k):
+        end = st.Frame().move(tuple(far * axis))
+        body += st.spring(stiffness, between=(end, frame), rest=far)
+    body += st.damper(c, between=(st.Frame().move((far, 0, 0)), frame))
+    lin = st.linearize(body, at={})
+    swing = np.sort(np.abs(lin.eigenvalues[np.abs(lin.eigenvalues) > 1e-3]))[::2]
+    assert swing == pytest.approx([2, 3, 4], rel=1e-5)
+    assert np.min(lin.eigenvalues.real) == pytest.approx(-c / 2, rel=1e-5)
+    flat = st.Frame().move(st.coordinates("u v")).turn(st.coordinates("phi"))
+    spring = st.spring(1, between=((0, 0), flat))
+    assert {s.name for s in spring.coordinates} == {"u", "v"}

@@ -10,6 +10,7 @@ import sympy as sp
 from stationary.errors import StatementError, say
 from stationary.model.drawing import Part
 from stationary.model.each import norm
+from stationary.model.space.frames import Frame
 from stationary.model.symbols import rate
 from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Vector, expression, vector
@@ -86,7 +87,8 @@ def spring(k: Any, *, between: Any, rest: Any = 0, name: str = "") -> System:
     k : expression
         Stiffness.
     between : pair
-        Two points (tuples), or two scalars: then the elongation is second − first − rest.
+        Two points (tuples, or frames, which stand for their origins), or two scalars: then the
+        elongation is second − first − rest.
     rest : expression, optional
         Length at which it carries no force.
     name : str, optional
@@ -180,6 +182,8 @@ def mechanism(*, x: Sequence[Any], inertia: Sequence[Any], name: str = "") -> Sy
 
 
 def _point(value: Any, what: str) -> Vector:
+    if isinstance(value, Frame):
+        value = value.origin[:2] if value.planar else value.origin
     place = vector(value, what)
     if not 1 <= len(place) <= 3:
         raise StatementError(
@@ -203,7 +207,13 @@ def _ends(between: Any, what: str) -> tuple[Vector, Vector]:
                 "Give between=(P, Q), each a tuple or a scalar.",
             )
         ) from None
+    flat = [isinstance(end, Frame) and end.planar for end in (P, Q)]
     P, Q = _point(P, f"an end of {what}"), _point(Q, f"an end of {what}")
+    # A frame in the plane is at home in space, too.
+    P, Q = (
+        (*end, sp.S.Zero) if level and len(end) < len(other) else end
+        for end, other, level in ((P, Q, flat[0]), (Q, P, flat[1]))
+    )
     if len(P) != len(Q):
         raise StatementError(
             say(
