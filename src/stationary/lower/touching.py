@@ -115,18 +115,21 @@ class Touching(AbstractKernel):
 
     @cached_property
     def _directions(self) -> Any:
-        """The direction of every slip: as the mode says, along its rate where it has several."""
-        touch = self.touch
-        along = self.mode[3]
+        """The direction of every slip: as the mode says, along its rate where it has several.
+
+        What begins to slide has no rate yet: the place of the first of several rates says, while
+        they slide, that they keep the direction of the mode.
+        """
+        touch, along, anchor = self.touch, self.mode[3], self.mode[4]
         made, rates = ca.SX(along), self._rows[1][touch.gaps :, :]
-        for rub in touch.rubs:
+        for j, rub in enumerate(touch.rubs):
             if len(rub.entries) > 1:
-                entries = list(rub.entries)
-                # The first entry of the mode says whether it slides at all.
-                speed = ca.norm_2(
-                    rates[entries] + (1 - along[entries[0]]) * ca.DM.ones(len(entries))
-                )
-                made[entries] = along[entries[0]] * rates[entries] / speed
+                k = list(rub.entries)
+                slides = (1 - self.mode[2][j]) * ca.sumsqr(along[k])
+                kept = slides * anchor[k[0]] + (1 - slides)
+                # Where it is not asked for, a speed is one.
+                speed = ca.sqrt(ca.sumsqr((1 - kept) * rates[k]) + kept)
+                made[k] = kept * along[k] + (1 - kept) * rates[k] / speed
         return made
 
     @cached_property
@@ -199,7 +202,7 @@ class Touching(AbstractKernel):
 
         For every contact its gap or its force; for every rub with one rate two margins, what is
         left to stick with both ways, or its speed and 1; with several rates what is left of the
-        square of the limit, or its speed, and 1.
+        square of the limit, or its speed along the direction of the mode, and 1.
         """
         touch, gaps, r = self.touch, self.touch.gaps, len(self.rows)
         _, closed, sticks, along, *_ = self.mode
@@ -210,13 +213,11 @@ class Touching(AbstractKernel):
         for j, rub in enumerate(touch.rubs):
             k = list(rub.entries)
             limit = rest[k[0]] * (1 if rub.gap is None else push[rub.gap])
-            idle = 1 - along[k[0]] ** 2
+            slides = ca.dot(along[k], rate[[gaps + i for i in k]]) + 1 - ca.sumsqr(along[k])
             if len(k) == 1:
                 first, second = limit - rub_force[k[0]], limit + rub_force[k[0]]
-                slides = along[k[0]] * rate[gaps + k[0]] + idle
             else:
                 first, second = limit**2 - ca.sumsqr(rub_force[k]), 1
-                slides = along[k[0]] * ca.sumsqr(rate[[gaps + i for i in k]]) + idle
             made += [sticks[j] * first + (1 - sticks[j]) * slides,
                      sticks[j] * second + (1 - sticks[j])]  # fmt: skip
         given = list(self.arguments)

@@ -15,7 +15,7 @@ from stationary.lower.touching import Touching, touching_of
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.events import Watch
-from stationary.solve.integrators import Runge, Taylor
+from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.progress import Progress
@@ -44,6 +44,16 @@ _LAST = 1e-11
 
 # Impacts that follow from each other at one instant, and changes of mode.
 _AT_ONCE = 100
+
+# What slides along several rates keeps its first direction for this part of the span, and stops
+# where less than that is left of it.
+_BEGINS, _STOPS = 1e-7, 1e-9
+
+# What begins to slide slowly is followed by tighter tolerances.
+_FINE = 0.1
+
+# Where steps break off before something stops, so much may be left of the way.
+_BREAKS = 1e-6
 
 # How many steps times states are kept to be asked for between output times.
 _DENSE_UP_TO = 1_000_000
@@ -196,7 +206,9 @@ class Driver:
                     yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
                     return
             while t < end:
-                for piece in self._stretch(t, y, end):
+                if self._begun(t):
+                    y = self._settled(t, y, [])
+                for piece in self._arriving(t, y, end):
                     piece, y, done, over = self._cut(piece)
                     t = float(piece.t[-1])
                     if t == end and t < self.grid[-1]:
@@ -208,13 +220,44 @@ class Driver:
                     if done:
                         break
 
+    def _arriving(self, t: float, y: np.ndarray, end: float) -> Iterator[Piece]:
+        """Yield the pieces of a stretch, and of one that breaks off where something stops."""
+        try:
+            for piece in self._stretch(t, y, end):
+                yield piece
+                t, y = float(piece.t[-1]), piece.end
+        except BlowUp:
+            if self._stops(t, y, _BREAKS) is None:
+                raise
+            self.breaks = True
+            yield _empty(t, y)
+
+    breaks: bool = False
+    #: Since when something slides along several rates, and whether it began from rest.
+    slid: float = 0.0
+    stiff: bool = False
+
     def _stretch(self, t: float, y: np.ndarray, end: float) -> Iterator[Piece]:
         self._hold(t, y)
+        begins = [
+            j for j in self._several() if self.mode.anchor[self.kernel.touch.rubs[j].entries[0]]
+        ]
+        if begins:
+            end = min(end, t + _BEGINS * (self.grid[-1] - self.grid[0]))
+            self.slid, self.stiff = t, True
+        elif not self._several():
+            self.slid, self.stiff = t, False
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
         ode = replace(ode, floor=self.floor, stride=2)
-        for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
-            piece, border = self.legs.cut(piece, ode, self.integrator)
+        # A slow slip turns into the direction of what drives it at once: steps of a series are as
+        # short as that takes.
+        integrator = self.integrator
+        if self.stiff and not begins and self.smooth is None:
+            integrator, ode = BDF(), replace(ode, rtol=_FINE * ode.rtol, atol=_FINE**2 * ode.atol)
+            self.used = list(dict.fromkeys([*self.used, "BDF"]))
+        for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
+            piece, border = self.legs.cut(piece, ode, integrator)
             if border is not None:
                 self.border = border
             yield piece
@@ -226,7 +269,8 @@ class Driver:
     def _cut(self, piece: Piece) -> tuple[Piece, np.ndarray, bool, bool]:
         """Return a piece up to its first change, the state after it, and whether all is over."""
         p = self.legs.values(float(piece.t[0]))
-        found = first_end(self.margins, piece, p, self.noise, self.fresh)
+        whole = piece.t[-1] > piece.t[0]
+        found = first_end(self.margins, piece, p, self.noise, self.fresh) if whole else None
         border, self.border = self.border, None
         if found is not None:
             t, causes = found
@@ -253,12 +297,79 @@ class Driver:
             y = self._settled(t, y, [])
         else:
             self.fresh, self.at_once = {}, 0
-            return piece, y, False, False
+            stop = self._stops(t, y, _BREAKS if self.breaks else None)
+            self.breaks = False
+            if stop is None:
+                return piece, y, False, False
+            piece, y = self._stopped(piece, t, *stop)
+            t = float(piece.t[-1])
         if piece.t[-1] > piece.t[0]:
             self.at_once = 0
             piece = shortened(piece, t, y)
         self.legs.restart(t, self._next_stop(t), y)
         return piece, y, True, False
+
+    def _begun(self, t: float) -> bool:
+        """Tell whether something that began to slide along several rates has one now."""
+        rubs = self.kernel.touch.rubs
+        begins = [j for j in self._several() if self.mode.anchor[rubs[j].entries[0]]]
+        return bool(begins) and t > self.began[-1]
+
+    def _several(self) -> list[int]:
+        """Return what slides along several rates."""
+        rubs = self.kernel.touch.rubs
+        return [j for j, rub in enumerate(rubs)
+                if len(rub.entries) > 1 and np.any(self.mode.along[list(rub.entries)])]  # fmt: skip
+
+    def _stops(
+        self, t: float, y: np.ndarray, part: float | None = None
+    ) -> tuple[float, list[int]] | None:
+        """Return how soon something that slides along several rates stops, if at once.
+
+        Its direction is singular there: steps come close and not over it.
+        """
+        if not self._several():
+            return None
+        facts, n = self.facts(t, y), self.kernel.size
+        f = self.legs.ode(t).f(t, y)
+        faster = facts.C @ f[n : 2 * n] + facts.gamma
+        for j in self._several():
+            entries = list(self.kernel.touch.rubs[j].entries)
+            if self.mode.anchor[entries[0]] > 0:
+                continue
+            rows = [facts.fixed + self.kernel.touch.gaps + k for k in entries]
+            rate = facts.rate[rows]
+            speed = float(np.linalg.norm(rate))
+            slows = -float(rate @ faster[rows]) / max(speed, 1e-300)
+            span = self.grid[-1] - self.grid[0]
+            # What has just begun turns into its direction first.
+            old = t - self.slid > 1e3 * speed / max(slows, 1e-300)
+            if slows > 0 and old and speed < slows * (part or _STOPS) * span:
+                return speed / slows, rows
+        return None
+
+    def _stopped(
+        self, piece: Piece, t: float, soon: float, rows: list[int]
+    ) -> tuple[Piece, np.ndarray]:
+        """Return a piece that goes on to where something stops, and the state there, after it."""
+        y, n = piece.end, self.kernel.size
+        f = self.legs.ode(t).f(t, y)
+        end = max(min(t + soon, float(self.grid[-1])), float(np.nextafter(t, np.inf)))
+        after = y + soon * f
+        after[:n] += soon**2 / 2 * f[n : 2 * n]
+        facts = self.facts(end, after)
+        W = facts.W[np.ix_(rows, rows)]
+        after[n : 2 * n] -= facts.answers[:, rows] @ np.linalg.solve(W, facts.rate[rows])
+        inner = piece
+
+        def evaluate(times: np.ndarray) -> np.ndarray:
+            states = inner.evaluate(np.minimum(times, t))
+            states += np.maximum(times - t, 0.0)[:, None] * f
+            states[times == end] = after
+            return states
+
+        made = replace(piece, t=np.append(piece.t, end), evaluate=evaluate, end=after)
+        return made, self._settled(end, after, [])
 
     def _next_stop(self, t: float) -> float:
         stops = self.legs.stops
@@ -318,7 +429,7 @@ class Driver:
             if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
         )
         where = np.flatnonzero(resting)
-        barred = Barred(lost, away)
+        barred = Barred(lost, away, self._ways(t, y, away))
         if before.redundant and not struck and (lost or away):
             # Of forces that are not unique, others may still do.
             mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
@@ -335,6 +446,17 @@ class Driver:
         self._begin(facts, near & ~resting, answer.z)
         return y
 
+    def _ways(self, t: float, y: np.ndarray, away: frozenset[int]) -> dict[int, tuple[float, ...]]:
+        """Return against which forces things begin to slide."""
+        if not away:
+            return {}
+        z = numeric(self.kernel, "forces")(t, y, self.legs.values(t))[1]
+        first, made = len(self.kernel.rows) + self.kernel.touch.gaps, {}
+        for j in away:
+            force = z[[first + k for k in self.kernel.touch.rubs[j].entries]]
+            made[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
+        return made
+
     def _still(
         self, facts: Facts, causes: list[int], before: Mode, struck: bool, room: np.ndarray
     ) -> np.ndarray:
@@ -345,7 +467,7 @@ class Driver:
             entries = list(rub.entries)
             small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
             stuck = before.sticks[j] > 0 and not struck
-            ended = touch.gaps + 2 * j in causes and not struck
+            ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
             made[j] = small or stuck or ended
         return made
 
@@ -393,7 +515,7 @@ class Driver:
             first = rub.entries[0]
             if was != now:
                 self.changes.append(Change(t, "stick" if now else "slip", rub.name))
-            elif before.along[first] * mode.along[first] < 0:
+            elif len(rub.entries) == 1 and before.along[first] * mode.along[first] < 0:
                 self.changes.append(Change(t, "reverse", rub.name))
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
@@ -447,8 +569,9 @@ class Driver:
             return Fresh(2, float(facts.rate[row]), _acceleration(facts, row, z))
         if i >= gaps:
             rub = facts.touch.rubs[(i - gaps) // 2]
-            if not mode.sticks[(i - gaps) // 2] and len(rub.entries) == 1:
-                return Fresh(1, 0.0, _acceleration(facts, facts.fixed + gaps + rub.entries[0], z))
+            if not mode.sticks[(i - gaps) // 2]:
+                rows = [facts.fixed + gaps + k for k in rub.entries]
+                return Fresh(1, 0.0, max(_acceleration(facts, row, z) for row in rows))
         return Fresh()
 
 
@@ -490,17 +613,16 @@ def _standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.n
         if rub.gap is not None:
             g = facts.fixed + rub.gap
             limit, strong = rest * z[g], strong + rest * strength[g]
-        several, way = len(rows) > 1, mode.along[rub.entries[0]]
+        several = len(rows) > 1
         if mode.sticks[j]:
             noise += [_FORCES * strong * (limit if several else 1.0)] * 2
             values += (
                 [limit**2 - force @ force, 1.0] if several else [limit - force[0], limit + force[0]]
             )
         else:
-            room = float(np.linalg.norm(facts.rate_rounding[rows]))
-            noise += [room**2 if several else room, 0.0]
-            speed = facts.rate[rows] @ facts.rate[rows] if several else way * facts.rate[rows[0]]
-            values += [float(speed) if way else 1.0, 1.0]
+            noise += [float(np.linalg.norm(facts.rate_rounding[rows])), 0.0]
+            way = mode.along[list(rub.entries)]
+            values += [float(way @ facts.rate[rows]) if way.any() else 1.0, 1.0]
     return np.array(values, dtype=float), np.array(noise, dtype=float)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -70,6 +70,14 @@ class Barred:
 
     closed: frozenset[int] = frozenset()
     sticks: frozenset[int] = frozenset()
+    #: Along what each of these begins to slide: against the force that held it.
+    ways: dict[int, tuple[float, ...]] = field(default_factory=dict)
+
+    def away(self, j: int, width: int) -> tuple[Choice, ...]:
+        """Return the directions into which something at rest may break away."""
+        if j in self.ways and width > 1:
+            return (Choice("slide", self.ways[j]),)
+        return _ways(width)
 
 
 def next_mode(
@@ -111,9 +119,13 @@ def next_mode(
             sticks[j] = 1.0
         elif choice.kind == "slide":
             assert choice.along is not None
-            along[entries] = choice.along if len(entries) == 1 else 1.0
+            along[entries] = choice.along
     anchor = np.where(np.repeat(before.sticks * sticks, _widths(touch)) > 0, before.anchor,
                       facts.value[facts.slips])  # fmt: skip
+    for j, rub in enumerate(touch.rubs):
+        if len(rub.entries) > 1 and not sticks[j]:
+            # What begins to slide keeps its direction until it has a rate.
+            anchor[list(rub.entries)] = float(still[j] and np.any(along[list(rub.entries)]))
     held = np.concatenate([closed, np.repeat(sticks, _widths(touch))])
     share = np.zeros(len(held))
     if answer.redundant:
@@ -232,7 +244,7 @@ def _contact(
         choices = (Choice("slide", _direction(facts, j)), Choice("open"))
         return Unit(name, row, rows, mu, mu, choices, True)
     stay = () if j in barred.sticks else (Choice("stick"),)
-    return Unit(name, row, rows, mu, mu, (*stay, *_ways(len(rows)), Choice("open")), False)
+    return Unit(name, row, rows, mu, mu, (*stay, *barred.away(j, len(rows)), Choice("open")), False)
 
 
 def _rub(facts: Facts, j: int, slips: int, still: np.ndarray, barred: Barred) -> Unit:
@@ -244,7 +256,7 @@ def _rub(facts: Facts, j: int, slips: int, still: np.ndarray, barred: Barred) ->
         way = Choice("slide", _direction(facts, j))
         return Unit(rub.name, None, rows, moving, rest, (way,), True)
     stay = () if j in barred.sticks else (Choice("stick"),)
-    return Unit(rub.name, None, rows, moving, rest, (*stay, *_ways(len(rows))), False)
+    return Unit(rub.name, None, rows, moving, rest, (*stay, *barred.away(j, len(rows))), False)
 
 
 def _usual(unit: Unit) -> Choice:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import NoMotion, StatementError, did_you_mean, say
+from stationary.errors import DidNotConverge, NoMotion, StatementError, did_you_mean, say
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.lower.touching import touching_of
@@ -17,6 +17,7 @@ from stationary.result.status import Status
 from stationary.result.touched import Touched
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Watch, as_events
+from stationary.solve.evidence import failure
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.touch.driver import Driver
@@ -89,6 +90,8 @@ def simulate_touch(
     if throw and motion.status in ("none", "several"):
         raise NoMotion(_told(motion, last), kind=str(motion.status), solution=motion,
                        names=motion.status.names)  # fmt: skip
+    if throw and not motion.success and motion.status != "interrupted":
+        raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
     return motion
 
 
