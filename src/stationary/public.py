@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
     from stationary.solve.statics import statics
     from stationary.solve.touch.method import Touch
+    from stationary.solve.touch.moreau import Moreau
 
 #: Where to find what is imported late.
 LATE = {
@@ -157,6 +158,7 @@ LATE = {
         "stationary.many.runs": "Runs",
         "stationary.many.store": "open",
         "stationary.solve.touch.method": "Touch",
+        "stationary.solve.touch.moreau": "Moreau",
     }.items()
     for name in names.split()
 }
@@ -199,6 +201,7 @@ __all__ = [
     "MissingExtra",
     "Model",
     "Modes",
+    "Moreau",
     "Motion",
     "NoMotion",
     "Parameter",

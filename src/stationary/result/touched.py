@@ -57,6 +57,8 @@ class Touched(AbstractMotion):
     modes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     #: When impacts took energy, and how much.
     impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    #: Forces of constraints, contacts and friction over time, where steps have found them.
+    given: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def touching(self) -> Touching:
@@ -75,6 +77,9 @@ class Touched(AbstractMotion):
     @cached_property
     def _acting(self) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations, and the forces of constraints, contacts and friction."""
+        if len(self.given):
+            # Velocities jump from step to step.
+            return np.full_like(self.q, np.nan), self.given
         states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
         a, z = self.touching.forces(self.t[None, :], states.T, self._values(self.t))
         return self._columns(a), self._columns(z)
@@ -147,6 +152,8 @@ class Touched(AbstractMotion):
     @property
     def power(self) -> np.ndarray:
         """The rate at which loads, dissipation and moving ground feed the energy, less friction."""
+        if len(self.given):
+            return np.gradient(self.work - self.heat, self.t)
         states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
         rates = self._columns(self.touching.rhs(self.t[None, :], states.T, self._values(self.t)))
         return rates[:, -2] - rates[:, -1]
@@ -190,6 +197,9 @@ class Touched(AbstractMotion):
     def _between(self, times: np.ndarray) -> np.ndarray:
         """Integrate from the output time, or the last change, before each of these times."""
         n = self.kernel.size
+        if len(self.given):
+            table = np.hstack([self.y[:, : 2 * n], self.more])
+            return np.array([np.interp(times, self.t, column) for column in table.T]).T
         states = np.hstack([self.y[:, : 2 * n], self.more])
         known = np.concatenate([self.t, self.began])
         every = np.vstack([states, self.starts])
@@ -218,7 +228,11 @@ class Touched(AbstractMotion):
     def _part(self, times: np.ndarray, states: np.ndarray) -> Touched:
         n, width = self.kernel.size, self.y.shape[1]
         y = np.hstack([states[:, : 2 * n], states[:, 2 * n : 2 * n + width - 2 * n]])
-        return replace(self, t=times, y=y, more=states[:, 2 * n :], events=(), again=None)
+        given = self.given
+        if len(given):
+            given = given[np.clip(np.searchsorted(self.t, times), 0, len(self.t) - 1)]
+        more = states[:, 2 * n :]
+        return replace(self, t=times, y=y, more=more, given=given, events=(), again=None)
 
     def _instant(self) -> Instant:
         return Instant(self)

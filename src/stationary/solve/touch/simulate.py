@@ -10,7 +10,7 @@ import numpy as np
 from stationary.errors import DidNotConverge, NoMotion, StatementError, did_you_mean, say
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of, kernel_of
-from stationary.lower.touching import touching_of
+from stationary.lower.touching import touch_of, touching_of
 from stationary.model.system import System
 from stationary.result.changes import Changes
 from stationary.result.status import Status
@@ -21,7 +21,9 @@ from stationary.solve.evidence import failure
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.touch.driver import Driver
+from stationary.solve.touch.facts import Looks
 from stationary.solve.touch.method import Touch
+from stationary.solve.touch.moreau import Moreau, stepped
 from stationary.solve.touch.start import outside
 
 
@@ -45,6 +47,13 @@ def simulate_touch(
     driven = drives(layout, inputs, span)
     state = repaired(graph, params, first, *layout.state(start, params), repair=repair)
     check_inertia(graph, params, first, state.q, state.v)
+    if isinstance(method, Moreau) or (method == "auto" and _many(graph)):
+        made = method if isinstance(method, Moreau) else Moreau((last - first) / _STEPS)
+        grid = np.linspace(first, last, points)
+        motion = _by_steps(system, driven, params, state, grid, made, repair)
+        if isinstance(method, Moreau):
+            return motion
+        return replace(motion, method=f"Moreau (too many contacts for events; step {made.step:g})")
     kernel = touching_of(system, driven.signature, state.rows)
     y = np.concatenate([state.q, state.v, np.zeros(2)])
     grid = np.linspace(first, last, points)
@@ -95,6 +104,43 @@ def simulate_touch(
     return motion
 
 
+def _many(graph: Any) -> bool:
+    """Tell whether there are too many contacts to follow them from change to change."""
+    touch = touch_of(graph.system)
+    return not graph.scalar or touch.gaps + len(touch.dry) > _MOST_ROWS
+
+
+def _by_steps(
+    system: System, driven: Any, params: np.ndarray, state: Any, grid: np.ndarray, method: Moreau,
+    repair: bool,
+) -> Touched:  # fmt: skip
+    """Follow a motion by steps of one length."""
+    touch = touch_of(system)
+    q, moved = state.q, 0.0
+    if touch.graph.scalar:
+        looks = Looks(touching_of(system, driven.signature, state.rows))
+        p = np.concatenate([params, np.zeros(looks.kernel.modes), driven.slots(float(grid[0]))])
+        p = np.append(p, 0.0) if state.rows else p
+        y = np.concatenate([state.q, state.v, np.zeros(2)])
+        _check(looks(float(grid[0]), y, p))
+        y, moved = outside(lambda y: looks(float(grid[0]), y, p), y, grid[-1] - grid[0], repair)
+        q = y[: len(q)]
+    base = kernel_of(system, driven.signature, state.rows)
+    stepper, t, states, forces, status = stepped(
+        touch, driven, params, state.rows, q, state.v, grid, method
+    )
+    n = len(state.q)
+    struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
+    return Touched(
+        system=system, t=t, y=states[:, : base.states], params=params, kernel=base, drives=driven,
+        status=status, steps=round((grid[-1] - grid[0]) / method.step), method="Moreau",
+        repaired=float(np.hypot(state.moved, moved)), redundant=state.redundant,
+        more=states[:, 2 * n : 2 * n + 2],
+        changes=Changes(stepper.changes), began=t[:1], starts=states[:1, : 2 * n + 2],
+        impacts=struck, given=forces,
+    )  # fmt: skip
+
+
 def _methods(method: Any) -> tuple[Touch, Any]:
     """Return how changes are met, and what integrates between them."""
     touch = method if isinstance(method, Touch) else Touch()
@@ -139,6 +185,9 @@ def _check(facts: Any) -> None:
                 )
             )
 
+
+# Beyond so many rows of contacts and slips "auto" takes steps of one length: so many in a span.
+_MOST_ROWS, _STEPS = 150, 1000
 
 # What the balance of energy may miss, of the largest energy, for series and for other methods.
 _BALANCE_OF_SERIES = 1e-10
