@@ -28,7 +28,16 @@ sys.path.insert(0, str(HERE))
 #: The pages in the order of reading, under the headings of the menu.
 MENU = {
     "Begin": ["start", "model-files", "command-line", "choose"],
-    "Principles": ["statics", "dynamics", "constraints", "space", "sliding", "pushing", "continua"],
+    "Principles": [
+        "statics",
+        "dynamics",
+        "constraints",
+        "space",
+        "sliding",
+        "touch",
+        "pushing",
+        "continua",
+    ],
     "Many": ["many", "clusters"],
     "Know": ["evidence", "signs", "limits", "reference"],
 }

@@ -107,17 +107,18 @@ class DidNotConverge(StationaryError, RuntimeError):
 
 
 class NoMotion(DidNotConverge):
-    """No quasistatic motion exists.
+    """No motion exists that satisfies the laws of friction and contact, or more than one does.
 
     Attributes
     ----------
     kind : str
         "accelerates": the loads give more than friction takes, along ``direction``; "jammed": the
-        constraints contradict each other.
+        constraints contradict each other. With inertia "none" or "several": no mode of the contacts
+        satisfies the laws, or each of ``names`` does.
     direction : ndarray or None
         Velocities along which it runs away, in the order of the coordinates.
     names : tuple of str
-        The load that feeds it, or the constraints that conflict.
+        The load that feeds it, the constraints that conflict, or the modes that are possible.
 
     Examples
     --------

@@ -12,6 +12,12 @@ x, y, phi = st.coordinates("x y phi")
 m, g, k, e, mu = st.parameters(m=1.3, g=G, k=7.0, e=0.5, mu=0.3)
 
 
+def simulate(system, **asked) -> st.Touched:
+    motion = st.simulate(system, **asked)
+    assert isinstance(motion, st.Touched)
+    return motion
+
+
 def ball(height=0.0):
     floor = st.Contact(y - height, restitution=e, name="floor")
     return st.System(kinetic=m * y.dot**2 / 2, potential=m * g * y, contacts=[floor])
@@ -26,7 +32,7 @@ def ball(height=0.0):
 def test_a_ball_comes_to_rest_after_its_geometric_series(back, h, scale):
     start = np.sqrt(2 * h / G)
     rest = start * (1 + back) / (1 - back)
-    motion = st.simulate(
+    motion = simulate(
         ball(), span=(0, 1.2 * rest), start={y: h * scale}, points=11,
         params={"e": back, "g": G * scale},
     )  # fmt: skip
@@ -43,7 +49,7 @@ def test_a_ball_comes_to_rest_after_its_geometric_series(back, h, scale):
 
 
 def test_a_ball_on_a_high_floor_loses_only_the_digits_of_its_place():
-    motion = st.simulate(ball(1000.0), span=(0, 3), start={y: 1001.0}, points=11)
+    motion = simulate(ball(1000.0), span=(0, 3), start={y: 1001.0}, points=11)
     assert motion.changes.of("touch").t == pytest.approx([3 * np.sqrt(2 / G)], rel=1e-8)
 
 
@@ -55,7 +61,7 @@ def test_energy_is_kept_between_two_walls():
             st.Contact(1 - x, restitution=1, name="right"),
         ],
     )
-    motion = st.simulate(walls, span=(0, 200), start={x: 0.3, x.dot: 1.0}, points=11)
+    motion = simulate(walls, span=(0, 200), start={x: 0.3, x.dot: 1.0}, points=11)
     assert np.allclose(motion.changes.t, 0.7 + np.arange(200), rtol=1e-14)
     assert list(motion.changes.name[:4]) == ["right", "left"] * 2
     assert np.abs(motion.energy / motion.energy[0] - 1).max() < 1e-13
@@ -65,7 +71,7 @@ def test_a_contact_that_opens_and_closes_inside_a_step_is_found():
     # It dips into a thin wall of a moving floor for an instant.
     bump = 0.999999 * st.exp(-((st.t - 0.4321) ** 2) / 1e-6)
     floor = st.Contact(y - bump, restitution=1, name="floor")
-    motion = st.simulate(
+    motion = simulate(
         st.System(kinetic=y.dot**2 / 2, contacts=[floor]), span=(0, 1), start={y: 0.9}, points=3
     )
     t = 0.4321 - np.sqrt(-1e-6 * np.log(0.9 / 0.999999))
@@ -81,7 +87,7 @@ def test_a_block_on_a_belt_sticks_and_slips_with_the_period_known(speed, strong)
     block = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2, friction=[belt])
     w, more = np.sqrt(7 / 1.3), strong - 1.1
     period = 2 * more / (7 * speed) + 2 / w * (np.pi - np.arctan(more * w / (7 * speed)))
-    motion = st.simulate(block, span=(0, 8 * period), start={x.dot: speed}, points=101)
+    motion = simulate(block, span=(0, 8 * period), start={x.dot: speed}, points=101)
     slips = motion.changes.of("slip", "belt").t
     assert len(slips) >= 5
     assert np.allclose(np.diff(slips), period, rtol=1e-11, atol=0)
@@ -95,7 +101,7 @@ def test_an_oscillator_with_dry_friction_stops_in_its_dead_zone():
         kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2,
         friction=[st.Friction(F, on=x, name="floor")],
     )  # fmt: skip
-    motion = st.simulate(rubbing, span=(0, 30), start={x: 1.0}, points=301)
+    motion = simulate(rubbing, span=(0, 30), start={x: 1.0}, points=301)
     turns = motion.changes.of(name="floor")
     w, falls = np.sqrt(7 / 1.3), 2 * F / 7
     count = int(np.ceil((1.0 - F / 7) / falls))
@@ -110,7 +116,7 @@ def test_an_oscillator_with_dry_friction_stops_in_its_dead_zone():
 def test_friction_that_falls_with_speed_is_followed_smoothly():
     # A Stribeck curve: m v̇ = −F/(1 + v/s) has v + v²/2s = v₀ + v₀²/2s − F t/m.
     curve = st.Friction(2 / (1 + st.Abs(x.dot) / 0.7), on=x, name="oil")
-    motion = st.simulate(
+    motion = simulate(
         st.System(kinetic=m * x.dot**2 / 2, friction=[curve]), span=(0, 9), start={x.dot: -3.0},
         points=11,
     )  # fmt: skip
@@ -134,7 +140,7 @@ def test_a_cylinder_rolls_or_slides_down_a_slope(rough):
         potential=m * g * (y * np.cos(a) - x * np.sin(a)),
         contacts=[contact],
     )
-    motion = st.simulate(cylinder, span=(0, 2), start={y: R}, params={mu: rough}, points=5)
+    motion = simulate(cylinder, span=(0, 2), start={y: R}, params={mu: rough}, points=5)
     rolls = rough > np.tan(a) / 3
     down = 2 / 3 * G * np.sin(a) if rolls else G * (np.sin(a) - rough * np.cos(a))
     turn = down / R if rolls else 2 * rough * G * np.cos(a) / R
@@ -151,7 +157,7 @@ def test_a_ball_thrown_with_slip_rolls_at_five_sevenths_of_its_speed():
         kinetic=m * (x.dot**2 + y.dot**2) / 2 + m * R**2 * phi.dot**2 / 5,
         potential=m * g * y, contacts=[contact],
     )  # fmt: skip
-    motion = st.simulate(thrown, span=(0, 2), start={y: R, x.dot: v}, points=5)
+    motion = simulate(thrown, span=(0, 2), start={y: R, x.dot: v}, points=5)
     assert motion.changes.of("stick", "floor").t == pytest.approx(
         [2 * v / (7 * 0.2 * G)], rel=1e-13
     )
@@ -169,7 +175,7 @@ def slides(rough, angle, rate, speed, **asked):
     """A uniform rod of length 2 whose tip slides along the floor."""
     start = {y: np.sin(angle), phi: angle, phi.dot: rate, y.dot: np.cos(angle) * rate}
     start[x.dot] = speed - np.sin(angle) * rate
-    return st.simulate(rod(rough), span=(0, 1e-3), start=start, points=3, **asked)
+    return simulate(rod(rough), span=(0, 1e-3), start=start, points=3, **asked)
 
 
 def test_painleves_rod_has_none_or_several_motions_from_four_thirds_on():
@@ -214,7 +220,7 @@ def test_a_rocking_block_loses_what_housner_says_and_comes_to_rest():
     )
     a = 0.05
     start = {phi: a, x: b * np.cos(a) - h * np.sin(a), y: b * np.sin(a) + h * np.cos(a)}
-    motion = st.simulate(block, span=(0, 4), start=start, points=401)
+    motion = simulate(block, span=(0, 4), start=start, points=401)
     hits = motion.changes.of("impact")
     assert list(hits.name[:4]) == ["right", "left", "right", "left"]
     for t in hits.t[:4]:
@@ -230,7 +236,7 @@ def test_a_rocking_block_loses_what_housner_says_and_comes_to_rest():
 
 
 def test_a_motion_that_touches_travels_and_is_known_between_its_outputs(tmp_path):
-    motion = st.simulate(ball(), span=(0, 1.0), start={y: 1.0}, points=5)
+    motion = simulate(ball(), span=(0, 1.0), start={y: 1.0}, points=5)
     t = 0.6
     first = np.sqrt(2 / G)
     exact = 0.5 * G * first * (t - first) - G * (t - first) ** 2 / 2
@@ -259,7 +265,7 @@ def test_a_rimless_wheel_settles_on_its_limit_cycle():
     )
     w = 1.2
     start = {phi: a, y: np.cos(a), phi.dot: -w, x.dot: np.cos(a) * w, y.dot: np.sin(a) * w}
-    motion = st.simulate(wheel, span=(0, 16), start=start, points=3)
+    motion = simulate(wheel, span=(0, 16), start=start, points=3)
     last = motion.changes.of("impact").t[-1]
     # The inertia of 1e-9 changes the rate by about as much.
     exact = np.sqrt(4 * G * np.sin(a) * np.sin(slope)) / np.tan(2 * a)
@@ -313,7 +319,7 @@ def woodpecker():
 
 def test_a_woodpecker_pecks_its_way_down():
     system, start = woodpecker()
-    motion = st.simulate(system, span=(0, 1.0), start=start, points=101)
+    motion = simulate(system, span=(0, 1.0), start=start, points=101)
     pecks = motion.changes.of("impact", "beak").t
     assert pecks[:2] == pytest.approx([0.0810, 0.2271], abs=5e-4)
     assert np.diff(pecks) == pytest.approx(0.146, abs=3e-4)
@@ -336,7 +342,7 @@ def test_fingers_hold_a_cylinder_for_ten_minutes():
             st.Contact(right - x - R, friction=0.5, slip=y + R * phi, name="right"),
         ],
     )  # fmt: skip
-    motion = st.simulate(held, span=(0, 600), start={left: -R, right: R}, points=61)
+    motion = simulate(held, span=(0, 600), start={left: -R, right: R}, points=61)
     assert np.abs(motion[y - R * phi]).max() < 1e-14 and np.abs(motion[y + R * phi]).max() < 1e-14
     assert motion.forces["left"][-1] == pytest.approx(0.05 * G, rel=1e-9)
 
@@ -365,8 +371,71 @@ def stack(count, rough=0.5):
 @pytest.mark.parametrize("count", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_stack_of_boxes_stands_still(count):
     system, start = stack(count)
-    motion = st.simulate(system, span=(0, 100), start=start, points=5)
+    motion = simulate(system, span=(0, 100), start=start, points=5)
     assert not motion.changes
     assert np.abs(motion.q - motion.q[0]).max() < 1e-13
     weights = [G * (count - i) / 2 for i in range(count) for _ in range(2)]
     assert np.asarray(motion.lam[-1]) == pytest.approx(weights, rel=1e-9)
+
+
+# -- friction in the plane, many contacts ---------------------------------------------------------
+
+
+def test_a_puck_stops_where_and_when_it_must():
+    ice = st.Friction(2.0, on=(x, y), name="ice")
+    puck = st.System(kinetic=m * (x.dot**2 + y.dot**2) / 2, friction=[ice])
+    motion = simulate(puck, span=(0, 5), start={x.dot: 3.0, y.dot: 4.0}, points=6)
+    assert motion.changes.of("stick", "ice").t == pytest.approx([5 * 1.3 / 2], rel=1e-12)
+    assert [motion[x][-1], motion[y][-1]] == pytest.approx(np.array([3, 4]) * 6.25 * 1.3 / 5 / 1)
+
+
+def test_a_puck_pulled_aside_stops_on_its_curve():
+    # Pulled across by a part r of the friction it stops after v m/F/(1 − r²).
+    ice = st.Friction(2.0, on=(x, y), name="ice")
+    puck = st.System(
+        kinetic=m * (x.dot**2 + y.dot**2) / 2, friction=[ice], loads=[st.Load(1.0, on=y)]
+    )
+    motion = simulate(puck, span=(0, 9), start={x.dot: 3.0}, points=10)
+    stop = 3.0 * 1.3 / 2 / (1 - 0.25)
+    assert motion.changes.of("stick", "ice").t == pytest.approx([stop], rel=1e-9)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.kinetic[0]
+
+
+@pytest.mark.parametrize(
+    ("system", "start", "end"),
+    [(ball(), {y: 1.0}, 1.2), (None, None, 0.05)],
+    ids=["ball", "woodpecker"],
+)
+def test_steps_of_one_length_approach_the_events_with_order_one(system, start, end):
+    if system is None:
+        system, start = woodpecker()
+    exact = simulate(system, span=(0, end), start=start, points=2).q[-1]
+    errors = [
+        np.abs(
+            simulate(system, span=(0, end), start=start, points=2,
+                        method=st.Moreau(step=end / count)).q[-1] - exact
+        ).max()
+        for count in (60, 240)
+    ]  # fmt: skip
+    assert 1.5 < errors[0] / errors[1] < 12
+
+
+def test_discs_fall_into_a_box_and_come_to_rest():
+    R, count = 0.05, 12
+    r = st.coordinates("r", shape=(count, 2))
+    i, j = np.triu_indices(count, 1)
+    box = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: G * p[1], r),
+        contacts=[
+            st.each(lambda a, b: st.Contact(st.norm(b - a) - 2 * R), r[i], r[j], name="pair"),
+            st.each(lambda p: st.Contact(p[1] - R), r, name="floor"),
+            st.each(lambda p: st.Contact(p[0] - R), r, name="left"),
+            st.each(lambda p: st.Contact(0.5 - R - p[0]), r, name="right"),
+        ],
+    )
+    places = np.array([(0.06 + 0.11 * (k % 4) + 0.004 * (k // 4), 0.1 + 0.13 * (k // 4))
+                       for k in range(count)])  # fmt: skip
+    motion = simulate(box, span=(0, 1.5), start={r: places}, points=5, method=st.Moreau(step=5e-3))
+    assert motion.kinetic[-1] < 1e-6 * motion.struck_off[-1]
+    assert motion.lam["floor"][-1].sum() == pytest.approx(count * G, rel=1e-3)

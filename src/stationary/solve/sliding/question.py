@@ -36,6 +36,17 @@ _MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tang
 @lru_cache(maxsize=64)
 def sliding_of(system: System) -> Sliding:
     """Return the graph of a system without inertia; equal statements share one."""
+    for term in system.friction:
+        static = getattr(term, "static", None)
+        if static is not None and static != getattr(term, "limit", None):
+            raise StatementError(
+                say(
+                    f"friction '{term.name}' has a larger limit at rest.",
+                    f"Found static={static} beside limit={term.limit}: it sticks and slips, and "
+                    "inertia decides how.",
+                    "Use simulate, or leave static out.",
+                )
+            )
     return Sliding(graph_of(system))
 
 

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 import casadi as ca
-import clarabel
 import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
@@ -24,6 +23,7 @@ from stationary.lower.inputs import lowered
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
+from stationary.solve.sliding.judge import clarabel
 
 # How much of a violation is taken back in a step.
 _PUSHED = 0.2
@@ -171,6 +171,7 @@ class _Problem:
 
     def __init__(self, M: Any, free: np.ndarray, h: float):
         self.M, self.free, self.h = M, free, h
+        self.package = clarabel()
         self.blocks: list[tuple[Any, np.ndarray, Any]] = []
         self.owners: list[tuple[list[int], float]] = []
         self.speeds: list[tuple[int, Any, np.ndarray, float]] = []
@@ -182,13 +183,13 @@ class _Problem:
         """Keep constraints."""
         self.count = A.shape[0]
         if self.count:
-            self.blocks.append((A, ahead, clarabel.ZeroConeT(self.count)))  # pyright: ignore[reportAttributeAccessIssue]
+            self.blocks.append((A, ahead, self.package.ZeroConeT(self.count)))
             self.owners.append(([], 0.0))
 
     def push(self, G: Any, ahead: np.ndarray, rows: list[int]) -> None:
         """Keep contacts without friction from closing."""
         if rows:
-            self.blocks.append((G, ahead, clarabel.NonnegativeConeT(len(rows))))  # pyright: ignore[reportAttributeAccessIssue]
+            self.blocks.append((G, ahead, self.package.NonnegativeConeT(len(rows))))
             self.owners.append((rows, -1.0))
 
     def contact(
@@ -196,7 +197,7 @@ class _Problem:
     ) -> None:
         """Keep a contact from closing, with friction along its slips."""
         self.speeds.append((len(self.blocks), B, c, mu))
-        cone = clarabel.SecondOrderConeT(1 + len(slips))  # pyright: ignore[reportAttributeAccessIssue]
+        cone = self.package.SecondOrderConeT(1 + len(slips))
         self.blocks.append((sparse.vstack([G, mu * B]), np.append(ahead, mu * c), cone))
         self.owners.append(([row, *slips], mu))
 
@@ -204,7 +205,7 @@ class _Problem:
         """Let friction of a limit act along slips."""
         self.costs.append(limit)
         width = B.shape[0]
-        cone = clarabel.SecondOrderConeT(1 + width)  # pyright: ignore[reportAttributeAccessIssue]
+        cone = self.package.SecondOrderConeT(1 + width)
         top = sparse.csr_matrix((1, B.shape[1]))
         self.blocks.append((sparse.vstack([top, B]), np.append(0.0, c), cone))
         self.owners.append(([-1, *slips], 1.0))
@@ -225,7 +226,7 @@ class _Problem:
         linear = np.concatenate([-self.M @ self.free, self.costs])
         whole = -sparse.hstack([A, slack]).tocsc()
         cones = [b[2] for b in self.blocks]
-        settings = clarabel.DefaultSettings()
+        settings = self.package.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
         v, before = self.free, None
@@ -234,7 +235,7 @@ class _Problem:
             # A slip opens no gap: what the cone adds to it is taken back.
             for k, B, c, mu in self.speeds:
                 ahead[starts[k]] = self.blocks[k][1][0] + mu * float(np.linalg.norm(B @ v + c))
-            found = clarabel.DefaultSolver(
+            found = self.package.DefaultSolver(
                 sparse.triu(P).tocsc(), linear, whole, ahead, cones, settings
             ).solve()
             v, z = np.array(found.x)[:n], np.array(found.z)

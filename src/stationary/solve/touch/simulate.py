@@ -154,7 +154,7 @@ def _methods(method: Any) -> tuple[Touch, Any]:
     raise StatementError(
         say(
             f"{given} does not follow contacts and dry friction.",
-            f"Expected 'auto', Touch(), Taylor(), BDF() or Runge()."
+            f"Expected 'auto', Touch(), Moreau(), Taylor(), BDF() or Runge()."
             f"{did_you_mean(str(smooth).capitalize() + '()', names)}",
             "Pass 'auto' or a method, as in method=st.Touch().",
         )
