@@ -13,6 +13,7 @@ from stationary.errors import say
 from stationary.lower.kernel import numeric, sampled
 from stationary.result.motion import Motion
 from stationary.result.status import Status
+from stationary.result.trajectory import AbstractMotion
 from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.ode import BlowUp
 from stationary.solve.scales import scales_of
@@ -171,7 +172,7 @@ def _broken(motion: Motion, few: np.ndarray) -> str:
     return f"{several} violated by up to {R.max():.1e}{told}"
 
 
-def failure(motion: Motion, last: float) -> str:
+def failure(motion: AbstractMotion, last: float) -> str:
     """Say in three parts why a motion cannot be trusted, or ends early."""
     found = motion.status.message[0].upper() + motion.status.message[1:]
     if motion.status in ("inaccurate", "violated"):
