@@ -22,6 +22,12 @@ from stationary.solve.progress import Progress
 from stationary.solve.stabilize import natural_rate
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.facts import Facts, Looks
+from stationary.solve.touch.margins import (
+    acceleration_rounding,
+    first_of,
+    rates_rounding,
+    standing,
+)
 from stationary.solve.touch.mode import (
     Barred,
     Mode,
@@ -32,15 +38,8 @@ from stationary.solve.touch.mode import (
 )
 from stationary.solve.touch.zeno import Zeno
 
-# Parts of what they are summed from below which forces are rounding.
-_FORCES = 1e-11
-
 # Up to so many rows of contacts and slips one kernel serves all modes.
 _FEW = 8
-
-# What rounding may take from accelerations, of what they are summed from: forces of many contacts
-# follow from each other.
-_LAST = 1e-11
 
 # Impacts that follow from each other at one instant, and changes of mode.
 _AT_ONCE = 100
@@ -544,19 +543,19 @@ class Driver:
 
     def _within(self, facts: Facts, mode: Mode, z: np.ndarray, causes: list[int]) -> bool:
         """Tell whether the margins that have ended are positive again."""
-        values, noise = _standing(facts, mode, z)
+        values, noise = standing(facts, mode, z)
         return bool(np.all(values[causes] > noise[causes]))
 
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
-        values, self.noise = _standing(facts, self.mode, z)
-        self.floor = _floor(facts, z, (self.grid[-1] - self.grid[0]) / _DECAYS)
+        values, self.noise = standing(facts, self.mode, z)
+        self.floor = rates_rounding(facts, z, (self.grid[-1] - self.grid[0]) / _DECAYS)
         turned = np.abs(facts.force) @ np.abs(facts.q)
         turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
         self.largest = max(self.largest, float(turned))
         self.fresh = {
             i: self._beginning(facts, i, z, bool(i < len(leaves) and leaves[i]))
-            for i in np.flatnonzero((values <= self.noise) | _first(leaves, len(values))).tolist()
+            for i in np.flatnonzero((values <= self.noise) | first_of(leaves, len(values))).tolist()
         }
 
     def _beginning(self, facts: Facts, i: int, z: np.ndarray, leaves: bool) -> Fresh:
@@ -566,64 +565,13 @@ class Driver:
             return Fresh(1)
         if i < gaps and not mode.closed[i]:
             row = facts.fixed + i
-            return Fresh(2, float(facts.rate[row]), _acceleration(facts, row, z))
+            return Fresh(2, float(facts.rate[row]), acceleration_rounding(facts, row, z))
         if i >= gaps:
             rub = facts.touch.rubs[(i - gaps) // 2]
             if not mode.sticks[(i - gaps) // 2]:
                 rows = [facts.fixed + gaps + k for k in rub.entries]
-                return Fresh(1, 0.0, max(_acceleration(facts, row, z) for row in rows))
+                return Fresh(1, 0.0, max(acceleration_rounding(facts, row, z) for row in rows))
         return Fresh()
-
-
-def _first(leaves: np.ndarray, count: int) -> np.ndarray:
-    return np.concatenate([leaves, np.zeros(count - len(leaves), dtype=bool)])
-
-
-def _acceleration(facts: Facts, row: int, z: np.ndarray) -> float:
-    """Return how much of the acceleration of a row is rounding."""
-    return _FORCES * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
-
-
-def _floor(facts: Facts, z: np.ndarray, decay: float) -> np.ndarray:
-    """Return how much of ẏ = f is rounding, as large forces that cancel leave it.
-
-    Forces of contacts follow from each other: in the metric of the masses, rounding of the largest
-    is everywhere. What it does to velocities adds up until it decays.
-    """
-    strong = max(float(np.sqrt(abs(facts.force @ facts.free))),
-                 float(np.max(np.abs(z) * np.sqrt(np.diag(facts.W)), initial=0.0)))  # fmt: skip
-    sums = strong * np.sqrt(np.diag(facts.inverse))
-    moving = np.abs(facts.C) @ (np.abs(facts.v) + decay * sums) + np.abs(facts.drive)
-    power = np.abs(z) @ (_LAST * moving)
-    return np.concatenate([np.zeros(len(facts.q)), _LAST * sums, [power, power]])
-
-
-def _standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margins of a mode, and how much of each is rounding."""
-    touch = facts.touch
-    strength = np.abs(z) + facts.sums / np.maximum(np.diag(facts.W), 1e-300)
-    closed = mode.closed > 0
-    rough = facts.value_rounding[facts.gaps]
-    noise = np.where(closed, _FORCES * strength[facts.gaps], rough).tolist()
-    values = np.where(closed, z[facts.gaps], facts.value[facts.gaps]).tolist()
-    for j, rub in enumerate(touch.rubs):
-        rows = [facts.fixed + touch.gaps + k for k in rub.entries]
-        force, rest = z[rows], float(facts.rest[rub.entries[0]])
-        limit, strong = rest, float(strength[rows].max())
-        if rub.gap is not None:
-            g = facts.fixed + rub.gap
-            limit, strong = rest * z[g], strong + rest * strength[g]
-        several = len(rows) > 1
-        if mode.sticks[j]:
-            noise += [_FORCES * strong * (limit if several else 1.0)] * 2
-            values += (
-                [limit**2 - force @ force, 1.0] if several else [limit - force[0], limit + force[0]]
-            )
-        else:
-            noise += [float(np.linalg.norm(facts.rate_rounding[rows])), 0.0]
-            way = mode.along[list(rub.entries)]
-            values += [float(way @ facts.rate[rows]) if way.any() else 1.0, 1.0]
-    return np.array(values, dtype=float), np.array(noise, dtype=float)
 
 
 @lru_cache(maxsize=64)

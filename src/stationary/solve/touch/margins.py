@@ -1,0 +1,67 @@
+"""How far a mode is from its end at a state, and how much of that is rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.mode import Mode
+
+# Parts of what they are summed from below which forces are rounding.
+_FORCES = 1e-11
+
+# What rounding may take from accelerations, of what they are summed from: forces of many contacts
+# follow from each other.
+_LAST = 1e-11
+
+
+def first_of(leaves: np.ndarray, count: int) -> np.ndarray:
+    """Return the same of all margins, of which contacts are the first."""
+    return np.concatenate([leaves, np.zeros(count - len(leaves), dtype=bool)])
+
+
+def acceleration_rounding(facts: Facts, row: int, z: np.ndarray) -> float:
+    """Return how much of the acceleration of a row is rounding."""
+    return _FORCES * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
+
+
+def rates_rounding(facts: Facts, z: np.ndarray, decay: float) -> np.ndarray:
+    """Return how much of ẏ = f is rounding, as large forces that cancel leave it.
+
+    Forces of contacts follow from each other: in the metric of the masses, rounding of the largest
+    is everywhere. What it does to velocities adds up until it decays.
+    """
+    strong = max(float(np.sqrt(abs(facts.force @ facts.free))),
+                 float(np.max(np.abs(z) * np.sqrt(np.diag(facts.W)), initial=0.0)))  # fmt: skip
+    sums = strong * np.sqrt(np.diag(facts.inverse))
+    moving = np.abs(facts.C) @ (np.abs(facts.v) + decay * sums) + np.abs(facts.drive)
+    power = np.abs(z) @ (_LAST * moving)
+    return np.concatenate([np.zeros(len(facts.q)), _LAST * sums, [power, power]])
+
+
+def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the margins of a mode, and how much of each is rounding."""
+    touch = facts.touch
+    strength = np.abs(z) + facts.sums / np.maximum(np.diag(facts.W), 1e-300)
+    closed = mode.closed > 0
+    rough = facts.value_rounding[facts.gaps]
+    noise = np.where(closed, _FORCES * strength[facts.gaps], rough).tolist()
+    values = np.where(closed, z[facts.gaps], facts.value[facts.gaps]).tolist()
+    for j, rub in enumerate(touch.rubs):
+        rows = [facts.fixed + touch.gaps + k for k in rub.entries]
+        force, rest = z[rows], float(facts.rest[rub.entries[0]])
+        limit, strong = rest, float(strength[rows].max())
+        if rub.gap is not None:
+            g = facts.fixed + rub.gap
+            limit, strong = rest * z[g], strong + rest * strength[g]
+        several = len(rows) > 1
+        if mode.sticks[j]:
+            noise += [_FORCES * strong * (limit if several else 1.0)] * 2
+            values += (
+                [limit**2 - force @ force, 1.0] if several else [limit - force[0], limit + force[0]]
+            )
+        else:
+            noise += [float(np.linalg.norm(facts.rate_rounding[rows])), 0.0]
+            way = mode.along[list(rub.entries)]
+            values += [float(way @ facts.rate[rows]) if way.any() else 1.0, 1.0]
+    return np.array(values, dtype=float), np.array(noise, dtype=float)
