@@ -87,10 +87,10 @@ class State(Mapping):
 
     @cached_property
     def _names(self) -> dict[str, float]:
-        layout, found = self.graph.layout, {}
+        layout, by_name = self.graph.layout, {}
         for suffix, vector in (("", self.q), (".dot", self.v)):
-            found |= {layout.name(i) + suffix: float(x) for i, x in enumerate(vector)}
-        return found
+            by_name |= {layout.name(i) + suffix: float(x) for i, x in enumerate(vector)}
+        return by_name
 
     def __getitem__(self, key: Any) -> Any:
         turned = self.graph.layout.looked_up(key, self.q, self.v)
@@ -243,12 +243,12 @@ def projected(
     if np.ndim(t) == 0:
         return _projected(_Place(graph, p, t, q), q, v)
     if graph.system.size + graph.layout.multipliers <= _TOGETHER_UP_TO:
-        found = [_projected_together(graph, p, *part) for part in _parts(t, q, v)]
+        states = [_projected_together(graph, p, *part) for part in _parts(t, q, v)]
     else:
-        found = [projected(graph, p, *each) for each in zip(t, q, v)]
-    if not found:
+        states = [projected(graph, p, *each) for each in zip(t, q, v)]
+    if not states:
         return q, v
-    places, speeds = (np.vstack(x) for x in zip(*found))
+    places, speeds = (np.vstack(x) for x in zip(*states))
     return places, speeds
 
 
@@ -280,8 +280,8 @@ def _projected_together(
 
     def called(f: Any, output: int) -> np.ndarray:
         """Evaluate one output at all times, time first."""
-        made = np.asarray(f(t[None, :], q.T, v.T, u, p)[output])
-        return np.moveaxis(made.reshape(made.shape[0], count, -1), 1, 0)
+        values = np.asarray(f(t[None, :], q.T, v.T, u, p)[output])
+        return np.moveaxis(values.reshape(values.shape[0], count, -1), 1, 0)
 
     A = called(graph.constraints, 2)
     M = metric(called(graph.dynamics, 0), A, lambda: sizes_of(graph, p, float(t[0]), q[0]))
@@ -503,11 +503,11 @@ class _Place:
 def _violated(graph: Graph, R: np.ndarray, Rdot: np.ndarray, remedy: str) -> str:
     """Say which rows are violated: those whose R or Ṙ is given as other than zero."""
     worst = np.argsort(-np.maximum(np.abs(R), np.abs(Rdot)), kind="stable")[:4]
-    found = "; ".join(
+    named = "; ".join(
         f"'{graph.layout.row_name(int(i))}' has "
         + (f"R = {R[i]:.3g}" if R[i] else f"Ṙ = {Rdot[i]:.3g}")
         for i in worst
         if R[i] or Rdot[i]
     )
     what = "the operating point" if remedy == _HELD else "the start"
-    return say(f"{what} violates constraints.", f"Found: {found}; expected zero.", remedy)
+    return say(f"{what} violates constraints.", f"Found: {named}; expected zero.", remedy)

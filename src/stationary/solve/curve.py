@@ -87,8 +87,8 @@ class AbstractCurve(ABC):
     def _weights(self) -> np.ndarray:
         """What makes the rows of F of order one."""
         around = (self.start, self.start + 0.1 * self.scale, self.start - 0.1 * self.scale)
-        found = [np.abs(self.raw(z)[1] * self.scale).max(axis=1) for z in around]
-        size = np.max([x for x in found if np.all(np.isfinite(x))], axis=0)
+        sizes = [np.abs(self.raw(z)[1] * self.scale).max(axis=1) for z in around]
+        size = np.max([x for x in sizes if np.all(np.isfinite(x))], axis=0)
         return 1 / np.where(size > 0, size, 1.0)
 
     def values(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -165,8 +165,8 @@ class EquilibriumCurve(AbstractCurve):
         meganewtons then count alike.
         """
         z, n = self.start, self.n
-        made = np.ones(len(z))
-        made[-1] = self.span[1] - self.span[0]
+        units = np.ones(len(z))
+        units[-1] = self.span[1] - self.span[0]
         _, J = self.raw(z)
         # The stiffness at both ends of the span as well: at the start itself it may vanish.
         ends = [np.append(z[:-1], edge) for edge in self.span]
@@ -177,27 +177,27 @@ class EquilibriumCurve(AbstractCurve):
 
         def change(i: int, move: float) -> float:
             """Return how much the stiffness changes, beside its size, when a coordinate moves."""
-            found = []
+            changes = []
             for side in (move, -move):
                 there = z.copy()
                 there[i] += side
                 with np.errstate(all="ignore"):
-                    found.append(np.linalg.norm((self.raw(there)[1] - J)[:n, :n] / rows) / size)
-            return max((x for x in found if np.isfinite(x)), default=np.inf)
+                    changes.append(np.linalg.norm((self.raw(there)[1] - J)[:n, :n] / rows) / size)
+            return max((x for x in changes if np.isfinite(x)), default=np.inf)
 
         bent = np.array([_where(lambda move, i=i: change(i, move)) for i in range(n)])
         # Where nothing bends, by how far the parameter moves it over the span.
         with np.errstate(all="ignore"):
-            away = np.linalg.lstsq(J[:, :-1], J[:, -1] * made[-1], rcond=1e-10)[0]
+            away = np.linalg.lstsq(J[:, :-1], J[:, -1] * units[-1], rcond=1e-10)[0]
         away = np.abs(np.where(np.isfinite(away), away, 0.0))[:n]
         known = bent[np.isfinite(bent)]
         other = known.max() if len(known) else away.max(initial=0.0) or 1.0
-        made[:n] = np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
+        units[:n] = np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
         for i in range(self.n, len(z) - 1):
             column = np.abs(J[: self.n, i])
-            forces = np.abs(J[: self.n, : self.n]) @ made[: self.n]
-            made[i] = max(forces.max() / max(column.max(), 1e-300), abs(z[i]), 1e-300)
-        return made
+            forces = np.abs(J[: self.n, : self.n]) @ units[: self.n]
+            units[i] = max(forces.max() / max(column.max(), 1e-300), abs(z[i]), 1e-300)
+        return units
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -231,12 +231,12 @@ class EquilibriumCurve(AbstractCurve):
 
         An angle is what can be turned once round without a change of the equations.
         """
-        made = np.zeros(len(self.start))
+        periods = np.zeros(len(self.start))
         rng = np.random.default_rng(4)
-        some = [self.start + 0.3 * rng.standard_normal(len(made)) * self.scale for _ in range(3)]
+        some = [self.start + 0.3 * rng.standard_normal(len(periods)) * self.scale for _ in range(3)]
         here = [self.raw(z) for z in some]
         for i in range(self.n):
-            turned = np.zeros(len(made))
+            turned = np.zeros(len(periods))
             turned[i] = 2 * np.pi
             same = moves = True
             for z, (F, J) in zip(some, here):
@@ -246,8 +246,8 @@ class EquilibriumCurve(AbstractCurve):
                 same &= np.abs((slopes - J) * self.scale).max() <= 1e-9 * size
                 moves &= np.abs(J[:, i]).max() * self.scale[i] > 1e-9 * size
             if same and moves:
-                made[i] = 2 * np.pi / self.scale[i]
-        return made
+                periods[i] = 2 * np.pi / self.scale[i]
+        return periods
 
     @property
     def kinematics(self) -> Kinematics:

@@ -169,7 +169,7 @@ def _all(search: Search, box: Box) -> Equilibria:
     rows, gaps = search.balance.rows, search.balance.gaps
     sets = [s for k in range(gaps + 1) for s in combinations(range(gaps), k)]
     progress, hunts = Progress("equilibria"), []
-    found: list[Equilibrium] = []
+    distinct: list[Equilibrium] = []
     try:
         for number, touching in enumerate(sets):
             progress.show(number / len(sets))
@@ -177,12 +177,12 @@ def _all(search: Search, box: Box) -> Equilibria:
             hunt = Hunt(search, box, active)
             hunts.append(hunt)
             for rest in hunt.run():
-                if not any(box.same(rest.q, other.q) for other in found):
-                    found.append(rest)
+                if not any(box.same(rest.q, other.q) for other in distinct):
+                    distinct.append(rest)
     finally:
         progress.close()
-    made = Equilibria(sorted(found, key=lambda rest: tuple(np.round(rest.q / box.size, 9))))
-    made.complete = all(hunt.complete for hunt in hunts)
+    every = Equilibria(sorted(distinct, key=lambda rest: tuple(np.round(rest.q / box.size, 9))))
+    every.complete = all(hunt.complete for hunt in hunts)
     boxes = sum(hunt.boxes for hunt in hunts)
     words = []
     if boxes:
@@ -195,5 +195,5 @@ def _all(search: Search, box: Box) -> Equilibria:
         )
     lacks = [word for hunt in hunts for word in hunt.lacks]
     how = " and ".join(words) or "no force depends on where it is"
-    made.searched = "; ".join([how, *dict.fromkeys(lacks)])
-    return made
+    every.searched = "; ".join([how, *dict.fromkeys(lacks)])
+    return every

@@ -123,15 +123,15 @@ class Examination:
         """
         if not self.conservative or not np.all(np.isfinite(self.hessian.data)):
             return None
-        found: list[tuple[float, np.ndarray]] = []
+        descents: list[tuple[float, np.ndarray]] = []
         for way, off in self.weak:
             for side in (way, -way):
                 rise, there = self._along(side, off)
                 if rise < 0:
-                    found.append((rise, there))
-            if found:
+                    descents.append((rise, there))
+            if descents:
                 break
-        return min(found, key=lambda pair: pair[0])[1] if found else None
+        return min(descents, key=lambda pair: pair[0])[1] if descents else None
 
     @cached_property
     def weak(self) -> list[tuple[np.ndarray, float]]:
@@ -170,18 +170,18 @@ class Examination:
         """
         way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
         step = max(_NEAREST, min(100 * off, 1e-3))
-        found, farthest = (0.0, self.q), 1.0
+        lowest, farthest = (0.0, self.q), 1.0
         while step < farthest:
             there = self.search.onto(self.q + step * way, self.active)
             if there is None or self._through(there):
                 break
             rise = self._rise(there)
-            if rise > self._noise or rise >= found[0] and found[0]:
-                return (rise, there) if not found[0] else found
+            if rise > self._noise or rise >= lowest[0] and lowest[0]:
+                return (rise, there) if not lowest[0] else lowest
             if rise < -self._noise:
-                found, farthest = (rise, there), max(_FARTHEST, 16 * step)
+                lowest, farthest = (rise, there), max(_FARTHEST, 16 * step)
             step *= 4
-        return found
+        return lowest
 
     def _rise(self, there: np.ndarray) -> float:
         """Change of the energy, corrected for what is left of the constraints."""
@@ -265,15 +265,15 @@ class Examination:
         search = self.search
         if not (np.all(np.isfinite(self.hessian.data)) and search.conservative(self.q)):
             return None
-        found = []
+        works = []
         for count in (40, 60):
             nodes, weights = np.polynomial.legendre.leggauss(count)
             pulls = [float(search.forces((x + 1) / 2 * self.q)[0] @ self.q) for x in nodes]
-            found.append(float(weights @ pulls) / 2)
+            works.append(float(weights @ pulls) / 2)
         zero = search.forces(np.zeros_like(self.q))[1]
-        size = max(abs(zero), *map(abs, found), 1e-300)
-        good = np.isfinite(size) and abs(found[0] - found[1]) <= 1e-10 * size
-        return zero + found[1] if good else None
+        size = max(abs(zero), *map(abs, works), 1e-300)
+        good = np.isfinite(size) and abs(works[0] - works[1]) <= 1e-10 * size
+        return zero + works[1] if good else None
 
     def _inputs(self) -> dict[str, Any]:
         """Return what holds for the inputs: numbers, or the expressions that were given."""

@@ -105,9 +105,9 @@ class Follower:
                 point, direction = waiting.pop(0)
                 if len(halves) >= 2 and self._known(point, direction):
                     continue
-                trail, found = self.follow(point, direction, progress)
+                trail, side_branches = self.follow(point, direction, progress)
                 halves.append(trail)
-                waiting += found
+                waiting += side_branches
                 if len(halves) == 1 and trail.status == "closed":
                     # The other way round is the same branch again.
                     waiting.pop(0)
@@ -129,7 +129,7 @@ class Follower:
         self.free = np.empty((0, len(z)))
         self.free = self._families(z, tangent)
         step = FIRST
-        trail, counts, found = [z], [self.curve.growing(z)], []
+        trail, counts, side_branches = [z], [self.curve.growing(z)], []
         tangents = [tangent]
         status = Status("points", "reached the bound on points")
         home = z.copy()
@@ -140,14 +140,14 @@ class Follower:
             if time.monotonic() > self.deadline:
                 status = Status("time", "reached the bound on time")
                 break
-            made = self.correct(z + step * tangent, tangent)
-            if made is None or not self._smooth(z, made[0], tangent, step):
+            corrected = self.correct(z + step * tangent, tangent)
+            if corrected is None or not self._smooth(z, corrected[0], tangent, step):
                 step /= 2
                 if step < _SHORTEST:
                     status = Status("stalled", "the curve could not be followed any further")
                     break
                 continue
-            new, corrections = made
+            new, corrections = corrected
             ahead = self.tangent(new, tangent)
             if ahead @ tangent < _TURN and step > 1e-6:
                 step /= 2
@@ -156,7 +156,7 @@ class Follower:
             if edge is not None:
                 last = self._onto(z, new, edge)
                 if last is not None:
-                    self._between(trail[-1], last, tangents[-1], counts[-1], found)
+                    self._between(trail[-1], last, tangents[-1], counts[-1], side_branches)
                     trail.append(last)
                     counts.append(self.curve.growing(last))
                     tangents.append(self.tangent(last, tangent))
@@ -167,7 +167,7 @@ class Follower:
                     f"reached {self.curve.parameter} = {at:.6g}, the {which} limit of the span",
                 )
                 break
-            self._between(z, new, tangent, counts[-1], found)
+            self._between(z, new, tangent, counts[-1], side_branches)
             z, tangent = new, ahead
             trail.append(z)
             tangents.append(tangent)
@@ -193,7 +193,7 @@ class Follower:
             points[
                 np.abs(points[:, -1] - edge) <= 4e-16 * max(abs(edge), self.curve.scale[-1]), -1
             ] = edge
-        return Trail(points, np.array([c[0] for c in counts]), status), found
+        return Trail(points, np.array([c[0] for c in counts]), status), side_branches
 
     def _told(self, trail: Trail, begins: bool = False) -> Trail:
         """Say of a branch where it begins, and which part of the span it does not reach."""
@@ -243,8 +243,8 @@ class Follower:
         guess[-1] = edge
         straight = np.zeros(len(guess))
         straight[-1] = 1.0
-        made = self.correct(guess, straight)
-        return None if made is None else made[0]
+        corrected = self.correct(guess, straight)
+        return None if corrected is None else corrected[0]
 
     # -- special points ---------------------------------------------------------------------------
 
@@ -256,8 +256,8 @@ class Follower:
 
         def at(s: float) -> np.ndarray:
             share = s / length
-            made = self.correct(old + share * (new - old), tangent)
-            return old + share * (new - old) if made is None else made[0]
+            corrected = self.correct(old + share * (new - old), tangent)
+            return old + share * (new - old) if corrected is None else corrected[0]
 
         ahead = self.tangent(new, tangent)
         after = self.curve.growing(new)
@@ -427,10 +427,10 @@ class Follower:
         """Solve the bordered system, or return None where it is singular."""
         K = self.bordered(J, tangent)
         try:
-            made = np.linalg.solve(K, np.append(known, np.zeros(len(self.free))))
+            solution = np.linalg.solve(K, np.append(known, np.zeros(len(self.free))))
         except np.linalg.LinAlgError:
             return None
-        return made[: len(tangent)] if np.all(np.isfinite(made)) else None
+        return solution[: len(tangent)] if np.all(np.isfinite(solution)) else None
 
     def correct(self, z: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
         """Newton's method onto the curve, in the plane across the tangent."""
@@ -456,16 +456,16 @@ class Follower:
         if before is None:
             # At a branch point there is a plane of directions: take that of the parameter.
             plane = null_rows(np.vstack([J, self.free]), 1e-9, least=1)
-            made = plane[-1]
+            along = plane[-1]
             if len(plane) > 1 and np.abs(plane[:, -1]).max() > 1e-6:
-                made = plane.T @ plane[:, -1]
-                made /= np.linalg.norm(made)
-            return made if made[-1] >= 0 else -made
-        made = self.solved(J, before, np.append(np.zeros(len(J)), 1.0))
-        if made is None:
-            made = null_rows(np.vstack([J, self.free]), 0.0, least=1)[0]
-        made = made / np.linalg.norm(made)
-        return made if made @ before >= 0 else -made
+                along = plane.T @ plane[:, -1]
+                along /= np.linalg.norm(along)
+            return along if along[-1] >= 0 else -along
+        along = self.solved(J, before, np.append(np.zeros(len(J)), 1.0))
+        if along is None:
+            along = null_rows(np.vstack([J, self.free]), 0.0, least=1)[0]
+        along = along / np.linalg.norm(along)
+        return along if along @ before >= 0 else -along
 
     def crossing(self, z: np.ndarray, tangent: np.ndarray) -> float:
         """Return a number that changes sign where another branch crosses: det of the border."""

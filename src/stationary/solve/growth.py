@@ -250,9 +250,9 @@ def _fed_back_graph(graph: Graph, signature: tuple) -> ca.Function:
     slots = kind.sym("slots", sum(SLOTS[k] for k, _ in signature))
     _, force = graph.dynamics(t, q, v, u, p)
     followed = lowered(signature, graph.layout, t, q, v, p, slots)
-    made = -ca.mtimes(ca.jacobian(force, u), ca.jacobian(followed, v))
+    damping = -ca.mtimes(ca.jacobian(force, u), ca.jacobian(followed, v))
     still = kind.zeros(v.numel())
-    whole = ca.Function("fed_back", [t, q, v, u, p, slots], [made])
+    whole = ca.Function("fed_back", [t, q, v, u, p, slots], [damping])
     return ca.Function("fed_back", [t, q, u, p, slots], [whole(t, q, still, u, p, slots)])
 
 

@@ -71,9 +71,9 @@ class Box:
     @property
     def middle(self) -> np.ndarray:
         """The middle of the box, and zero for what is not searched."""
-        made = np.zeros(len(self.size))
-        made[self.places] = (self.low + self.high) / 2
-        return made
+        middle = np.zeros(len(self.size))
+        middle[self.places] = (self.low + self.high) / 2
+        return middle
 
     def inside(self, q: np.ndarray, slack: float) -> np.ndarray:
         """Tell which places are in the box, or out of it by a small share of its size."""
@@ -268,10 +268,10 @@ class Hunt:
         while done < len(self.single) < _MOST_FOUND:
             some = np.array(self.single[done : done + _MIRRORED])
             done += len(some)
-            made = images(some[:, : self.swarm.n] * self.box.size, self.box)
-            if not len(made):
+            mirrored = images(some[:, : self.swarm.n] * self.box.size, self.box)
+            if not len(mirrored):
                 return
-            w = np.hstack([made / self.box.size, np.zeros((len(made), len(self.active)))])
+            w = np.hstack([mirrored / self.box.size, np.zeros((len(mirrored), len(self.active)))])
             w = self.swarm.held(w)
             self._note(self.swarm.corrected(w[self.swarm.is_zero(w, 1e-6)], 20))
 
@@ -391,15 +391,15 @@ class Hunt:
 
     def _kept(self) -> list[Equilibrium]:
         """Round equilibria off, and leave out those that contacts do not allow."""
-        found = []
+        kept = []
         for w, d in [*((w, 0) for w in self.single), *self.families]:
             rest = self._rounded(w, d > 0)
-            if rest is None or any(self.box.same(rest.q, other.q) for other in found):
+            if rest is None or any(self.box.same(rest.q, other.q) for other in kept):
                 continue
             if d and rest.family != d:
                 rest = replace(rest, free=self._free(w, d))
-            found.append(rest)
-        return found
+            kept.append(rest)
+        return kept
 
     def _rounded(self, w: np.ndarray, family: bool) -> Equilibrium | None:
         search, n = self.search, self.swarm.n

@@ -267,12 +267,12 @@ class _Sparse:
         if factors is None:
             return np.full_like(known, np.nan)
         known = self.d * known
-        made = np.empty_like(known)
-        made[self.order] = factors.solve(known[self.order])
+        solution = np.empty_like(known)
+        solution[self.order] = factors.solve(known[self.order])
         for _ in range(refinements):
-            left = known - self.scaled @ made
-            made[self.order] += factors.solve(left[self.order])
-        return self.d * made
+            left = known - self.scaled @ solution
+            solution[self.order] += factors.solve(left[self.order])
+        return self.d * solution
 
     @cached_property
     def signs(self) -> tuple[int, int, int]:
@@ -374,8 +374,8 @@ class Saddle:
     def solve(self, force: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Solve H x + Aᵀ y = force, A x = gap."""
         known = np.concatenate([force, gap])
-        made = self._dense.solve(known) if self.dense else self._sparse.solve(known)
-        return made[: self.n], made[self.n :]
+        solution = self._dense.solve(known) if self.dense else self._sparse.solve(known)
+        return solution[: self.n], solution[self.n :]
 
     @cached_property
     def stiffness(self) -> np.ndarray:

@@ -122,10 +122,10 @@ def linearize(
         point.require_steady()
     observed = None if outputs is None else vector(list(outputs), "an output")
     asked = [] if states is None else [layout.resolve(key, "states") for key in states]
-    made = passed(replace(point.reduced(observed, asked), at=state), "linearize")
+    lin = passed(replace(point.reduced(observed, asked), at=state), "linearize")
     if np.any(state.v) or system.pfaffian:
-        return made
-    return replace(made, judgement=_at_rest(layout, values, u, t, state.q))
+        return lin
+    return replace(lin, judgement=_at_rest(layout, values, u, t, state.q))
 
 
 def _given(layout: Layout, at: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:

@@ -102,22 +102,22 @@ def modes(
     graph_of(system).require_inertia()
     search, q, rest = _state(system, at, params, inputs, float(t))
     count = _count(count, system.size - _rank(search, q))
-    found = _Problem(search, q)
-    squares, vectors = found.gyroscopic(count) if found.turns else found.symmetric(count)
-    made = Modes(
+    problem = _Problem(search, q)
+    squares, vectors = problem.gyroscopic(count) if problem.turns else problem.symmetric(count)
+    shapes = Modes(
         layout=layout,
         values=search.params,
         q=q,
         t=float(t),
         squares=squares,
         vectors=vectors,
-        residual=found.residual(squares, vectors),
-        floor=found.floor(vectors),
-        damped=found.damped,
-        gyroscopic=found.turns,
+        residual=problem.residual(squares, vectors),
+        floor=problem.floor(vectors),
+        damped=problem.damped,
+        gyroscopic=problem.turns,
         rest=rest,
     )
-    return passed(made, "modes", u=search.inputs(q), lam=found.lam)
+    return passed(shapes, "modes", u=search.inputs(q), lam=problem.lam)
 
 
 def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
@@ -140,9 +140,9 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     search = search_of(system, params, given, t, "any")
     q = at.q if isinstance(at, Equilibrium) else search.layout.state(at, search.params)[0]
     # What statics found has been judged there, unless something has been changed since.
-    found = isinstance(at, Equilibrium) and np.array_equal(at.params, search.params)
-    found = found and np.array_equal(at.u, search.inputs(q)) and t == at.t
-    unbalanced = None if found else _unbalanced(search, q)
+    judged_there = isinstance(at, Equilibrium) and np.array_equal(at.params, search.params)
+    judged_there = judged_there and np.array_equal(at.u, search.inputs(q)) and t == at.t
+    unbalanced = None if judged_there else _unbalanced(search, q)
     if unbalanced is not None:
         if at is not None:
             raise StatementError(
@@ -441,9 +441,9 @@ def _dense(K: np.ndarray, M: np.ndarray, count: int) -> tuple[np.ndarray, np.nda
 
 def _signed(vectors: np.ndarray) -> np.ndarray:
     """Give every shape the sign that makes its largest entry positive; of equal ones the first."""
-    made = np.array(vectors)
-    for phi in made:
+    signed = np.array(vectors)
+    for phi in signed:
         size = np.abs(phi)
         first = int(np.argmax(size > (1 - 1e-6) * size.max()))
         phi *= 1.0 if phi[first] >= 0 else -1.0
-    return made
+    return signed

@@ -62,9 +62,9 @@ class Ending(StrEnum):
 
     def __new__(cls, word: str, message: str):
         """Make an ending that compares as its word."""
-        made = str.__new__(cls, word)
-        made._value_ = message
-        return made
+        ending = str.__new__(cls, word)
+        ending._value_ = message
+        return ending
 
     BALANCED = "balanced", "all forces balance"
     SADDLE = "saddle", "forces balance, but the energy has no minimum there"

@@ -324,11 +324,13 @@ class OperatingPoint:
             return C, np.zeros((len(rows), len(self.u))), tuple(states[i] for i in rows)
         q, v = ca.SX.sym("q", n), ca.SX.sym("v", n)
         parameters = {p.name: p for p in self.kernel.graph.system.parameters}
-        made = []
+        expressions = []
         for e in outputs:
             swap = {s: parameters[s.name] for s in e.free_symbols if s.name in parameters}
-            made.append(translate(e.xreplace(swap), layout, self.t, q, v, ca.DM(self.params)))
-        slope = ca.Function("C", [q, v], [ca.jacobian(ca.vertcat(*made), ca.vertcat(q, v))])
+            expressions.append(
+                translate(e.xreplace(swap), layout, self.t, q, v, ca.DM(self.params))
+            )
+        slope = ca.Function("C", [q, v], [ca.jacobian(ca.vertcat(*expressions), ca.vertcat(q, v))])
         C = np.asarray(slope(self.q, self.v))
         if self.turns:
             G, none = self.rates, np.zeros_like(self.rates)
@@ -403,8 +405,8 @@ def _turned_derivatives(kernel: AbstractKernel) -> ca.Function:
     rate = ca.vertcat(drift, kinematics.speeds(there, kernel.rhs(t, y, p)[n : 2 * n], zeros))
     m, k = kernel.parameters, len(kernel.signature)
     slopes = [ca.jacobian(rate, ca.vertcat(theta, w)), ca.jacobian(rate, p)[:, m : m + k]]
-    made = ca.substitute([rate, *slopes], [theta], [ca.SX.zeros(f)])
-    return ca.Function("derivatives", [t, ca.vertcat(q, w), p], made)
+    derivatives = ca.substitute([rate, *slopes], [theta], [ca.SX.zeros(f)])
+    return ca.Function("derivatives", [t, ca.vertcat(q, w), p], derivatives)
 
 
 def _row_slopes(kernel: AbstractKernel) -> ca.Function:

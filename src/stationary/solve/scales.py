@@ -234,6 +234,6 @@ def _bends(balance: Balance, at: tuple, A: Any, weights: np.ndarray) -> np.ndarr
 def _on_diagonal(B: Any) -> np.ndarray:
     """Return which coordinates have an entry on the diagonal, be it zero here."""
     entries = sparse.coo_matrix(B)
-    made = np.zeros(B.shape[0], dtype=bool)
-    made[entries.row[entries.row == entries.col]] = True
-    return made
+    occurs = np.zeros(B.shape[0], dtype=bool)
+    occurs[entries.row[entries.row == entries.col]] = True
+    return occurs

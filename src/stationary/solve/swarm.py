@@ -109,9 +109,9 @@ class Swarm:
 
     def least(self, w: np.ndarray) -> np.ndarray:
         """Return places with multipliers that have not run away along those that balance alone."""
-        made, n = self.held(w), self.n
-        before, after = (np.abs(x[:, n:]).max(axis=1, initial=0.0) for x in (w, made))
-        return np.where((after < 0.5 * before)[:, None], made, w)
+        places, n = self.held(w), self.n
+        before, after = (np.abs(x[:, n:]).max(axis=1, initial=0.0) for x in (w, places))
+        return np.where((after < 0.5 * before)[:, None], places, w)
 
     def is_zero(self, w: np.ndarray, rtol: float = 1e-8) -> np.ndarray:
         """Tell where the equations hold: beside what they change by over the box."""
@@ -270,23 +270,23 @@ class Swarm:
 
 def pinv(J: np.ndarray, rcond: float = 1e-13) -> np.ndarray:
     """Invert a stack of matrices, and as well as possible those that are singular."""
-    made = np.zeros(J.shape[:-2] + (J.shape[-1], J.shape[-2]))
+    inverses = np.zeros(J.shape[:-2] + (J.shape[-1], J.shape[-2]))
     good = np.all(np.isfinite(J), axis=(1, 2))
     if J.shape[-1] and J.shape[-2]:
-        made[good] = np.linalg.pinv(J[good], rcond=rcond)
-    return made
+        inverses[good] = np.linalg.pinv(J[good], rcond=rcond)
+    return inverses
 
 
 def _solved(J: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Solve a stack of equations, and as well as possible those that are singular."""
     try:
-        made = np.linalg.solve(J, F[..., None])[..., 0]
+        solutions = np.linalg.solve(J, F[..., None])[..., 0]
     except np.linalg.LinAlgError:
-        made = np.full_like(F, np.nan)
+        solutions = np.full_like(F, np.nan)
     # Singular values take ten times as long, and are for the few that need them.
-    bad = ~(np.abs(made).max(axis=1, initial=0.0) < _ASTRAY)
-    made[bad] = np.einsum("kij,kj->ki", pinv(J[bad]), F[bad])
-    return made
+    bad = ~(np.abs(solutions).max(axis=1, initial=0.0) < _ASTRAY)
+    solutions[bad] = np.einsum("kij,kj->ki", pinv(J[bad]), F[bad])
+    return solutions
 
 
 def _factors(q: np.ndarray, move: np.ndarray, known: list[np.ndarray]) -> np.ndarray:

@@ -31,8 +31,8 @@ def images(q: np.ndarray, box: Box) -> np.ndarray:
         ):
             image = np.where(signs < 0, 2 * about - q[:, order], q[:, order])
             every.append(_turned(image, box))
-    made = np.vstack(every) if every else np.empty((0, n))
-    return made[box.inside(made, 0.0)]
+    mirrored = np.vstack(every) if every else np.empty((0, n))
+    return mirrored[box.inside(mirrored, 0.0)]
 
 
 def _maps(n: int, places: np.ndarray):
