@@ -63,7 +63,14 @@ class Extremes:
             beyond = best is None or value > functional @ best.twist
             if tried >= (_MOST if beyond else _STARTS):
                 break
-            better(polisher.summit(twist, atoms, line))
+            if not better(polisher.summit(twist, atoms, line)) and atoms.kinds[0] == "still":
+                # A pair of which one rests is a motion already.
+                pair = self.pressures.rest.at(atoms.edges[1:2], atoms.along[1:2])[0]
+                rests = -pair * atoms.masses[1] / atoms.masses[0]
+                if len(atoms.kinds) == 2:
+                    none = np.zeros(3)
+                    points = np.vstack([rests, pair])
+                    better(Summit(twist, points, atoms.masses, none, none, 0.0, 0.0))
             tried += 1
         # About a corner nothing says that a summit is one: others are looked for once more.
         reached = -np.inf if best is None else float(functional @ best.twist)
@@ -198,41 +205,60 @@ class Cloud:
         return found + self._about_inside(functional)
 
     def _about_inside(self, functional: np.ndarray) -> list[tuple[float, np.ndarray, Atoms, int]]:
-        """Return pressures of which one atom rests while one on the border moves."""
+        """Return pressures of which one atom rests while one on the border moves.
+
+        The more load is on the border, the faster it turns, until the force on the atom at rest is
+        all that friction gives.
+        """
         rest, force = self.pressures.rest, self.mode.force
         if force is None or rest.feet:
             return []
         few = np.geomspace(1e-9, 0.02, 40, endpoint=False)
         share = np.concatenate([few, np.linspace(0.02, 0.6, 24)])
-        x = np.repeat(rest.columns, len(share), axis=0)
-        m = np.tile(share, len(rest.columns))
+        x, m = np.repeat(rest.columns, len(share), axis=0), np.tile(share, len(rest.columns))
+        twist, e, good = self._resting(x, m)
+        values = np.where(good, twist @ functional, -np.inf)
+        best = np.argsort(-values)[:40]
+        best = best[np.isfinite(values[best])]
+        if not len(best):
+            return []
+        x, low = x[best], m[best]
+        high = share[np.minimum(best % len(share) + 1, len(share) - 1)]
+        for _ in range(50):
+            middle = (low + high) / 2
+            good = self._resting(x, middle)[2]
+            low, high = np.where(good, middle, low), np.where(good, high, middle)
+        twist, e, _ = self._resting(x, low)
+        edges, along = rest.grid
+        found = []
+        for k in np.argsort(-(twist @ functional)):
+            if not rest.contains(-x[k] * low[k] / (1 - low[k])):
+                continue
+            i = int(best[k]) // len(share)
+            fixed = "fixed" if along[i] == 0.0 and not rest.radius else "edge"
+            angle = float(np.arctan2(e[k, 1], e[k, 0]))
+            atoms = Atoms(("still", fixed), np.array([-1, edges[i]]), np.array([0.0, along[i]]),
+                          np.array([angle, 0.0]), np.array([1 - low[k], low[k]]))  # fmt: skip
+            found.append((float(twist[k] @ functional), twist[k], atoms, -1))
+            if len(found) == 2:
+                break
+        return found
+
+    def _resting(self, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return motions about the other atom of a pair, the force on it, and whether it rests."""
+        force = self.mode.force
+        assert force is not None
         q = -x * (m / (1 - m))[:, None]
         turn = np.stack([q[:, 1], -q[:, 0], np.ones(len(q))], axis=1)
         plane = np.linalg.svd(self.mode.free.T)[2][2]
         with np.errstate(divide="ignore", invalid="ignore"):
             twist = turn * ((plane @ self.mode.base) / (turn @ plane))[:, None]
-            vx, vy = twist[:, 0] - twist[:, 2] * x[:, 1], twist[:, 1] + twist[:, 2] * x[:, 0]
-            speed = np.hypot(vx, vy)
+            v = twist[:, :2] + twist[:, 2:] * across(x)
+            speed = np.hypot(v[:, 0], v[:, 1])
             push = m * speed / (twist @ force)
-            e = push[:, None] * force[:2] - (m / speed)[:, None] * np.stack([vx, vy], axis=1)
-            e /= (1 - m)[:, None]
+            e = (push[:, None] * force[:2] - (m / speed)[:, None] * v) / (1 - m)[:, None]
             good = (np.hypot(e[:, 0], e[:, 1]) <= 1) & (twist @ force > 0)
-        good &= np.all(np.isfinite(twist), axis=1)
-        values = np.where(good, twist @ functional, -np.inf)
-        edges, along = rest.grid
-        found = []
-        for k in np.argsort(-values)[:40]:
-            if not np.isfinite(values[k]) or not rest.contains(q[k]):
-                continue
-            i = k // len(share)
-            fixed = "fixed" if along[i] == 0.0 and not rest.radius else "edge"
-            angle = float(np.arctan2(e[k, 1], e[k, 0]))
-            atoms = Atoms(("still", fixed), np.array([-1, edges[i]]), np.array([0.0, along[i]]),
-                          np.array([angle, 0.0]), np.array([1 - m[k], m[k]]))  # fmt: skip
-            found.append((float(values[k]), twist[k], atoms, -1))
-            if len(found) == 2:
-                break
-        return found
+        return twist, e, good & np.all(np.isfinite(twist), axis=1)
 
 
 def _summit(edge: Edge) -> Summit:
