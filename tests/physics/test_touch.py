@@ -439,3 +439,23 @@ def test_discs_fall_into_a_box_and_come_to_rest():
     motion = simulate(box, span=(0, 1.5), start={r: places}, points=5, method=st.Moreau(step=5e-3))
     assert motion.kinetic[-1] < 1e-6 * motion.struck_off[-1]
     assert motion.lam["floor"][-1].sum() == pytest.approx(count * G, rel=1e-3)
+
+
+def test_a_model_file_states_restitution_and_the_limit_at_rest(tmp_path):
+    floor = st.Contact(y, friction=mu, slip=x, restitution=e, name="floor")
+    stated = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, potential=g * y, contacts=[floor],
+        friction=[st.Friction(1.0, on=x, static=2.0, name="rope")],
+    )  # fmt: skip
+    st.save(stated, tmp_path / "stated.toml")
+    assert st.load(tmp_path / "stated.toml").system == stated
+
+
+def test_what_begins_to_slide_in_the_plane_says_how_well_it_is_known():
+    ice = st.Friction(2.0, on=(x, y), name="ice")
+    pull = st.Load((st.t, st.t**2 / 2), on=(x, y))
+    puck = st.System(kinetic=m * (x.dot**2 + y.dot**2) / 2, friction=[ice], loads=[pull])
+    motion = simulate(puck, span=(0, 4), points=5)
+    # Radau with v/√(v² + ε²) for ε from 1e-5 to 1e-7, extrapolated.
+    assert motion.q[-1] == pytest.approx([2.34912, 3.47147], rel=motion.crossed)
+    assert motion.crossed == 1e-4

@@ -46,7 +46,7 @@ _AT_ONCE = 100
 
 # What slides along several rates keeps its first direction for this part of the span, and stops
 # where less than that is left of it.
-_BEGINS, _STOPS = 1e-7, 1e-9
+_BEGINS, _STOPS = 1e-4, 1e-9
 
 # What begins to slide slowly is followed by tighter tolerances.
 _FINE = 0.1
@@ -230,10 +230,13 @@ class Driver:
                 raise
             self.breaks = True
             yield _empty(t, y)
+        except np.linalg.LinAlgError:
+            raise BlowUp(t) from None
 
     breaks: bool = False
-    #: Since when something slides along several rates, and whether it began from rest.
+    #: Since when something slides along several rates; whether from rest.
     slid: float = 0.0
+    turned: bool = False
     stiff: bool = False
 
     def _stretch(self, t: float, y: np.ndarray, end: float) -> Iterator[Piece]:
@@ -243,14 +246,13 @@ class Driver:
         ]
         if begins:
             end = min(end, t + _BEGINS * (self.grid[-1] - self.grid[0]))
-            self.slid, self.stiff = t, True
+            self.slid, self.stiff, self.turned = t, True, True
         elif not self._several():
             self.slid, self.stiff = t, False
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
         ode = replace(ode, floor=self.floor, stride=2)
-        # A slow slip turns into the direction of what drives it at once: steps of a series are as
-        # short as that takes.
+        # A slow slip turns into the direction of what drives it at once: that is stiff.
         integrator = self.integrator
         if self.stiff and not begins and self.smooth is None:
             integrator, ode = BDF(), replace(ode, rtol=_FINE * ode.rtol, atol=_FINE**2 * ode.atol)
