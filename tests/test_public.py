@@ -64,6 +64,7 @@ GLOSSARY = {
     "at": "where or when: a place, an instant or a state",
     "angle": "orientation of a body",
     "frame": "what a body moves with",
+    "floating": "whether the first link of a robot is free",
     "b": "the second of two frames",
     "axis": "a direction in a frame",
     "along": "the direction that is asked for",
