@@ -42,6 +42,9 @@ def pushed(corners, rng, size=1.0, friction=0.0):
     place = P + rng.uniform(0.1, 0.9) * (Q - P)
     way = (Q - P) / np.hypot(*(Q - P))
     normal = np.array([-way[1], way[0]])
+    if abs(place[0] * normal[1] - place[1] * normal[0]) < 0.02:
+        # Through the centre nearly any rate of turning is possible.
+        return pushed(corners, rng, size, friction)
     speed = size * (normal + rng.uniform(-0.3, 0.3) * way)
     point = tuple(place[i] + speed[i] * st.t for i in range(2))
     return st.Pusher(point=point, edge=(tuple(P), tuple(Q)), friction=friction), place, normal

@@ -93,7 +93,7 @@ class Extremes:
         slow = np.linalg.norm(field(summit.twist, summit.points), axis=1)
         if not np.any(slow <= 1e-9 * slow.max()) or len(summit.points) < 2:
             return summit
-        for share, slack in ((6e-7, 0.5), (6e-7, 0.2), (9e-7, 0.2), (4e-6, 0.5)):
+        for share, slack in ((6e-7, 0.5), (6e-7, 0.2), (8e-7, 0.05), (8e-7, 0.01)):
             twist = summit.twist + share * (self.start - summit.twist)
             zero = tuple(self.mode.balance(w, twist) for w in self.mode.free.T)
             claim = self.pressures.least(twist, np.zeros(3), zero, grip=1 - slack * share)
