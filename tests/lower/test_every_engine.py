@@ -111,7 +111,9 @@ def test_every_operation_of_c_is_that_of_the_graph():
     for _ in range(20):
         t, state, p = rng.normal(), rng.normal(size=f.numel_in(1)), rng.uniform(0.5, 2, 2)
         expected = np.asarray(f(t, state, p)).ravel()
-        np.testing.assert_allclose(code(t, state, p)[0], expected, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(
+            code(np.array(t), state, p)[0], expected, rtol=1e-13, atol=1e-300
+        )
 
 
 @needs_a_compiler

@@ -60,6 +60,7 @@ def test_a_disc_turns_about_the_tip_line_at_slowest(lever, radius):
     assert found.high * radius == pytest.approx((2 + lever) / (lever * (1 + lever)), rel=1e-9)
     assert found.proof.turns == "counterclockwise"
     for dual in (found.proof.low, found.proof.high):
+        assert dual is not None
         assert dual.lowest > -1e-8 and dual.residual < 1e-9
     (points, weights), _ = found.pressures
     np.testing.assert_allclose(np.sort(points[:, 1]), [-radius, radius], rtol=1e-6)

@@ -1,6 +1,7 @@
 """Loads weighed by pushing: exact without noise, honest with it."""
 
 import pickle
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -99,6 +100,7 @@ def test_what_one_push_does_not_tell_of_four_feet_is_named():
         < 0.1 * np.abs(twist(fit.weights + other) - base).max()
     )
     # The push that is advised tells it.
+    assert fit.next is not None
     both = [*pushes, *measured(rng, feet, loads, 1)]
     both[1] = {**both[1], "point": fit.next.point, "normal": fit.next.normal}
     assert np.isfinite(fit.next.motion).all()
@@ -163,7 +165,7 @@ def test_contradictory_and_bad_pushes_are_refused_in_three_parts():
     good = {**up, "motion": (0.0, 0.01, 0.1)}
     cases = [
         (lambda: st.fit_pressure(part, pushes=[]), "there is no push"),
-        (lambda: st.fit_pressure(part, pushes=[3]), "push 0 is none"),
+        (lambda: st.fit_pressure(part, pushes=cast(Any, [3])), "push 0 is none"),
         (lambda: st.fit_pressure(part, pushes=[{**up, "motion": (0, -1, 0)}]), "contradicts its"),
         (lambda: st.fit_pressure(part, pushes=[good, {**up, "motion": (0.03, 0.01, -0.4)}]),
          "contradict each other"),

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import stationary as st
 from stationary.result.status import Status
-from stationary.solve.sliding import evolution, increment, strides, together
+from stationary.solve.sliding import evolution, increment, increment_newton, strides
 from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.question import sliding_of
 from tests.checks import assert_order
@@ -65,9 +65,9 @@ def test_an_increment_is_the_least_way_times_friction_of_all_chains_that_reach_t
 def counted(monkeypatch, count, step, points):
     """Follow a rope; return the steps of Newton's method, and how often it did not suffice."""
     work, judged = [], []
-    once, whole, solved = together._Way.step, increment._at_once, increment.solved
+    once, whole, solved = increment_newton._Way.step, increment._at_once, increment.solved
     monkeypatch.setattr(
-        together._Way, "step", lambda *a: (work.__setitem__(-1, work[-1] + 1), once(*a))[1]
+        increment_newton._Way, "step", lambda *a: (work.__setitem__(-1, work[-1] + 1), once(*a))[1]
     )
     monkeypatch.setattr(increment, "_at_once", lambda *a: (work.append(0), whole(*a))[1])
     monkeypatch.setattr(increment, "solved", lambda *a: (judged.append(1), solved(*a))[1])
@@ -88,7 +88,7 @@ def test_the_work_of_an_increment_does_not_grow_with_the_rope(monkeypatch):
         assert slide.residual["R"] < 5e-15
         assert slide.residual["gap"] < 1e-9 and slide.residual["force"] < 1e-9
         median.append(np.median(work))
-        saddle = together._saddle(sliding_of(slide.system))
+        saddle = increment_newton._saddle(sliding_of(slide.system))
         # The cost of one step is that of a band as wide for any length.
         assert saddle._narrow and saddle._below <= 12
     assert max(median) <= 15

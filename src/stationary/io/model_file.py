@@ -180,7 +180,7 @@ class Model:
                 )  # fmt: skip
         return replace(self, params=params, inputs=inputs, start=start)
 
-    def _names(self) -> Names:
+    def _names(self) -> AbstractNames:
         """Return what names stand for: as declared, or what the system holds."""
         system = self.system
         held = (*system.coordinates, *system.parameters, *system.inputs)
