@@ -203,6 +203,8 @@ def test_what_cannot_be_drawn_or_printed_is_refused(make, found):
 
 def test_parts_are_given_in_a_list_or_a_tuple():
     x = st.coordinates("x")
-    one, other = (st.System(potential=x, parts=cast(Any, kind([st.Part("particle", cast(Any, kind([(x, 0)])))])))
-                  for kind in (tuple, list))  # fmt: skip
+    kinds: tuple[Any, ...] = (tuple, list)
+    one, other = (
+        st.System(potential=x, parts=kind([st.Part("particle", kind([(x, 0)]))])) for kind in kinds
+    )
     assert one.parts == other.parts
