@@ -161,7 +161,7 @@ def test_springs_and_dampers_join_frames():
     lin = st.linearize(body, at={})
     swing = np.sort(np.abs(lin.eigenvalues[np.abs(lin.eigenvalues) > 1e-3]))[::2]
     assert swing == pytest.approx([2, 3, 4], rel=1e-5)
-    assert np.min(np.asarray(lin.eigenvalues).real) == pytest.approx(-c / 2, rel=1e-5)
+    assert np.min(np.real(lin.eigenvalues)) == pytest.approx(-c / 2, rel=1e-5)
     flat = st.Frame().move(st.coordinates("u v")).turn(st.coordinates("phi"))
     spring = st.spring(1, between=((0, 0), flat))
     assert {s.name for s in spring.coordinates} == {"u", "v"}

@@ -114,7 +114,8 @@ class PressureBounds(AbstractShown):
     proof : Proof
         The dual of each end, and which way the part turns.
     status : Status
-        "exact", or "conservative" where the ends are not attained.
+        "attained": both ends are, and no pressure beside theirs goes further; that none at all does
+        is searched for, not proven. "conservative" where the ends are not attained.
 
     Examples
     --------

@@ -214,7 +214,11 @@ def told(
         system=scene.system, of=of, low=float(low), high=float(high), pressures=pressures,
         motions=np.array([scene.rates @ s.twist * scene.speed for _, s in found]),
         proof=Proof(duals[0], duals[1], votes, turns, text),
-        status=Status("exact", "attained by the two pressures, proven by their duals"),
+        status=Status(
+            "attained",
+            "by the two pressures; their duals prove that none beside them goes further, and a "
+            "search that no other does",
+        ),
         at=scene.q, outline=shown @ scene.turned.T + scene.q[:2],
         centre=scene.arm + scene.q[:2],
     )  # fmt: skip
