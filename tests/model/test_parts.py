@@ -191,7 +191,7 @@ def test_two_particles_and_a_spring_keep_their_centre_of_mass():
         (lambda x: st.Part("particle", (x, 0)), "expected a tuple of one point"),
         (lambda x: st.Part("outline", ()), "expected a tuple of points"),
         (lambda x: st.System(parts=cast(Any, [(x, 0)])), "expected st.Part(…)"),
-        (lambda x: st.Part("points", ((x, 0),), name="\x1b"), "can be printed"),
+        (lambda x: st.System(parts=(st.Part("points", ((x, 0),), name="\x1b"),)), "can be printed"),
         (lambda x: st.Continuum(name="a\nb"), "can be printed"),
     ],
 )  # fmt: skip

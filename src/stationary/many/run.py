@@ -260,7 +260,7 @@ def _refuse_failures(question: Question, chunk: Chunk, runs: Callable[[], Runs])
             say(
                 f"run {run} fails: {status}, at {where}.",
                 status.message,
-                "What there is, is error.solution; throw=False goes on past failures.",
+                "What there is, is error.solution; leave out throw, and the others go on.",
             ),
             status=str(status),
             solution=runs(),

@@ -34,7 +34,7 @@ class Push:
     Examples
     --------
     >>> push = st.Push(point=(0.2, -0.5), normal=(0, 1), before=(0, 0, 0), after=(0, 0.01, 0.02))
-    >>> [round(x, 4) for x in push.twist]
+    >>> [round(float(x), 4) for x in push.twist]
     [0.0001, 0.01, 0.02]
     """
 

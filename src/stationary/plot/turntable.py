@@ -7,7 +7,6 @@ from base64 import b64encode
 from html import escape
 from typing import Any
 
-import matplotlib.colors
 import numpy as np
 
 from stationary.plot.scene import Scene, Stroke
@@ -53,6 +52,8 @@ def turntable(drawn: Scene, name: str, fps: float, every: int) -> str:
 
 
 def _stroke(stroke: Stroke, middle: np.ndarray, size: float, frames: slice) -> dict[str, Any]:
+    import matplotlib.colors
+
     path = (stroke.path[frames] - middle) / size
     style = stroke.style
     color = style.get("facecolor", style.get("color", "0.3"))

@@ -92,17 +92,20 @@ class BDF(AbstractIntegrator):
                 missed = unseen(ode, times, piece.evaluate)
                 if missed is not None:
                     k, narrow = missed
-                    nodes, ahead = np.append(ahead[k + 1 :], nodes), ahead[k : k + 1]
                     way, ended = times[k : k + 2], states[k + 1]
+                    # A way that was halved ends between two nodes.
+                    later = np.append(ahead, nodes)
+                    nodes, ahead = later[later > way[1]], way[1:]
                     if k:
                         # What came before was on its way past it: it starts anew at every node.
                         free = _free(ode, times[: k + 1], states)
                         again = _approach(ode, times[free : k + 1], states[free])
-                        times = np.append(times[:free], again[0])
-                        states = np.vstack([states[:free], again[1]])
-                        yield _piece(ode, times, states, again[2], dense)
-                        if times[-1] < way[0]:
-                            raise BlowUp(times[-1])
+                        times, states = times[: k + 1], states[: k + 1]
+                        # Nearer to a singular place than it can come, what was there stays.
+                        if again[0][-1] == way[0]:
+                            steps, times = again[2], np.append(times[:free], again[0])
+                            states = np.vstack([states[:free], again[1]])
+                        yield _piece(ode, times, states, steps, dense)
                     y = states[-1 if k else 0]
                     times, states, piece = _narrowly(ode, way, y, ended, narrow, dense)
                 if piece is not None:
