@@ -247,3 +247,16 @@ def test_systems_in_space_travel_and_come_back_equal(tmp_path):
     again = st.load(tmp_path / "motion.nc")
     assert again.system == system
     assert again[R].as_quat() == pytest.approx(motion[R].as_quat(), abs=0)
+
+
+def test_rotations_keep_names_that_constraints_are_numbered_by():
+    (x, y, z), R1, R2 = st.coordinates("x y z"), st.rotation("R1"), st.rotation("R2")
+    frames = [st.Frame().move((x, y, z)).turn(R2), st.Frame().turn(R1)]
+    both = st.body(1, inertia=(1, 1, 1), frame=frames[0])
+    both += st.body(1, inertia=(1, 1, 1), frame=frames[1])
+    both += st.System(constraints=[x - y]) + st.joint("ball", *frames, name="pin")
+    names = [c.name for c in both.constraints]
+    assert len(names) == 4 and {"R1", "R2", "pin.force"} < set(names)
+    motion = st.simulate(both, span=(0, 1), start={R1.omega: (0, 0, 1), R2: (1, 0, 0, 0)})
+    assert motion[R2].magnitude() == pytest.approx(0, abs=1e-12)
+    assert motion[R1].as_rotvec()[-1] == pytest.approx([0, 0, 1])

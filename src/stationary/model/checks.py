@@ -146,8 +146,9 @@ def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -
 
 
 def is_numbered(kind: str, term: Any) -> bool:
-    """Tell whether the name of a term is one that was numbered for it."""
-    return bool(term.name and re.fullmatch(PREFIX[kind] + r"\d+", term.name))
+    """Tell whether the name of a term is one that was numbered for it, and no rotation's."""
+    numbered = term.name and re.fullmatch(PREFIX[kind] + r"\d+", term.name)
+    return bool(numbered) and not is_unit(term)
 
 
 def _numbered(kind: str, terms: list[Any], taken: set[str], turned: set[str]) -> tuple:

@@ -42,9 +42,13 @@ class Measured:
         if noise is None:
             # The same share of each motion.
             self.sigma = np.linalg.norm(self.y, axis=1)[:, None] * np.ones(3)
+            self.roots = self.sigma[:, :, None] * np.eye(3)
         else:
-            a, b = _noise(noise)
-            self.sigma = np.tile([a / self.size, a / self.size, b], (len(pushes), 1))
+            # Errors of the origin and of the angle are independent; those of the middle are not.
+            (a, b), (x, y) = _noise(noise), self.origin
+            root = np.array([[a, 0, -b * y], [0, a, b * x], [0, 0, b * self.size]]) / self.size
+            self.roots = np.tile(root, (len(pushes), 1, 1))
+            self.sigma = np.linalg.norm(self.roots, axis=2)
         self._require_pushes()
         self.mu = 0.0 if friction is None else float(friction)
         slips = np.full(len(pushes), np.nan)
@@ -184,15 +188,14 @@ class Measured:
             up, down = self.predicted(load, mu + step)[0], self.predicted(load, mu - step)[0]
             changed = (up - down) / (2 * step)
         for k in range(len(self.pushes)):
-            s = self.sigma[k]
             d = slope[k] if changed is None else np.column_stack([slope[k], changed[k]])
             if self.sticks[k]:
                 r, J = self._turning(k, twist[k], d)
             else:
-                u, y = twist[k] / s, self.y[k] / s
+                u, y, d = (np.linalg.solve(self.roots[k], x) for x in (twist[k], self.y[k], d))
                 speed = float(u @ y / (u @ u))
                 r = y - speed * u
-                J = -speed * d / s[:, None]
+                J = -speed * d
                 along = u / np.linalg.norm(u)
                 J = J - np.outer(along, along @ J)
             left.append(r)
@@ -210,7 +213,7 @@ class Measured:
         # ω follows the speed of the contact; how it follows its direction is small beside that.
         share = twist[2] * v / max(float(v @ v), 1e-300)
         c = np.array([-share[0], -share[1], 1 + share[0] * y - share[1] * x])
-        spread = float(np.sqrt(((c * self.sigma[k]) ** 2).sum()))
+        spread = float(np.linalg.norm(c @ self.roots[k]))
         return np.array([(self.y[k, 2] - twist[2]) / spread]), -d[2:3] / spread
 
     def _forced(self, k: int, load, twist, d, line):
