@@ -268,8 +268,8 @@ def test_friction_at_a_point_is_refused_by_name_when_it_cannot_be_honoured():
     with pytest.raises(st.DerivationError, match="friction 'pad' has no place"):
         st.equations(bar)
     # A pull below its limit moves the rest of the bar and not the end that it holds.
-    held = dict(**BAR, fixed={u.at(0): 0}, parts=[rubbing])
-    pulled = st.Continuum(**held, loads=[st.Load(0.5, on=u.at(L))])
+    pull = [st.Load(0.5, on=u.at(L))]
+    pulled = st.Continuum(**BAR, loads=pull, fixed={u.at(0): 0}, parts=[rubbing])
     motion = st.simulate(st.discretize(pulled, elements=2), span=(0, 1))
     np.testing.assert_allclose(motion.field(u)([1.0], motion.t), 0, atol=1e-12)
 
