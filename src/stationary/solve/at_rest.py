@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -29,7 +30,7 @@ def balance_of(system: System) -> Balance:
 
 
 @dataclass
-class AbstractAtRest:
+class AbstractAtRest(ABC):
     """A system at rest at given parameters and inputs."""
 
     system: System
@@ -154,9 +155,9 @@ class AbstractAtRest:
                 return False
         return True
 
+    @abstractmethod
     def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a place and another one nearby, at which the same must hold."""
-        raise NotImplementedError
 
     def rise(self, q: np.ndarray, to: np.ndarray, stated: bool) -> float:
         """Return how the energy changes on the way to another configuration.
@@ -188,9 +189,9 @@ class AbstractAtRest:
         c, A = self.limits(q, active)
         return q if np.all(np.abs(c) <= self.small(q, A, 1e-10)) else None
 
+    @abstractmethod
     def small(self, q: np.ndarray, A: Any, rtol: float = 1e-9, digits: float = 64) -> np.ndarray:
         """Return below which value constraints or gaps with these gradients count as zero."""
-        raise NotImplementedError
 
     def violations(self, q: np.ndarray) -> np.ndarray:
         """Return R of the constraints, and gaps of contacts that are passed through."""

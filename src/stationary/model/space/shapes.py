@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,12 @@ from stationary.model.terms import Vector, expression, vector
 
 
 @dataclass(frozen=True)
-class AbstractShape:
+class AbstractShape(ABC):
     """A solid of even density around its centre of mass."""
 
+    @abstractmethod
     def inertia(self, m: sp.Expr) -> Vector:
         """Return its principal moments of inertia, in its own axes."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

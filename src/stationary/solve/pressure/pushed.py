@@ -249,7 +249,17 @@ class Scene:
 
     def functional(self, of: sp.Expr) -> tuple[np.ndarray, float]:
         """Return a linear expression of velocities as a covector of scaled twists, and the rest."""
-        expression = sp.sympify(of)
+        try:
+            expression = sp.sympify(of, strict=True)
+        except sp.SympifyError:
+            # Text is read by the grammar of names alone.
+            raise StatementError(
+                say(
+                    "what shall be bounded is no expression.",
+                    f"Found {str(of)[:60]!r}, expected a linear expression of velocities.",
+                    'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
+                )
+            ) from None
         velocities = [c.dot for c in self.system.coordinates]
         known = {c.name: c for c in self.system.coordinates}
         swap = {
