@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 import stationary as st
 from stationary.result.status import Status
 from stationary.solve.sliding import evolution, increment, increment_newton, strides
-from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.question import sliding_of
 from tests.checks import assert_order
 
@@ -107,8 +106,8 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
     start = snaked(6)
     r, system = rope(6, start)
     whole = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=25, method="events")
-    run = Flow.run
-    monkeypatch.setattr(Flow, "run", lambda self, q, grid, many: run(self, q, grid, 1))
+    follow = evolution._Run.follow
+    monkeypatch.setattr(evolution._Run, "follow", lambda run, q, way, _: follow(run, q, way, 1))
     both = st.quasistatics(system, span=(0, 0.6), start={r: start}, points=25)
     assert both.method == "events, then increments" and both.success
     changed = float(whole.events[0][1])
@@ -126,14 +125,16 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
 
 def test_changes_that_will_be_far_too_many_are_foreseen(monkeypatch):
     # One wall meets forty beads on a line in the first twenty-fifth of its way.
-    seen, count = [], Flow._count
+    seen, changed = [], evolution._Run._changed
     beads = st.coordinates("b", shape=(40,))
     row = st.System(
         friction=[st.Friction(1.0, on=b, name=f"f{i}") for i, b in enumerate(beads)],
         contacts=[st.Contact(b - st.t, name=f"c{i}") for i, b in enumerate(beads)],
     )
-    monkeypatch.setattr(Flow, "_count", lambda f, t, *a: (seen.append(t), count(f, t, *a))[1])
-    monkeypatch.setattr(evolution._Run, "_increments", lambda *a: Status("done", ""))
+    monkeypatch.setattr(
+        evolution._Run, "_changed", lambda f, t, *a: (seen.append(t), changed(f, t, *a))[1]
+    )
+    monkeypatch.setattr(evolution._Run, "_increments", lambda *a: None)
     start = {beads: 1e-3 * np.arange(1, 41)}
     slide = st.quasistatics(row, span=(0, 1), start=start, points=3)
     # Ten changes tell, and not the fortieth.

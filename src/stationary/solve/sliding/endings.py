@@ -36,8 +36,8 @@ class Ended(Exception):  # noqa: N818  # an ending, not an error
 class Pace:
     """How far it comes in a thousand steps: one that hardly moves is not worth following."""
 
-    def __init__(self, first: float, whole: float, share: float):
-        self.t, self.least, self.count = first, share * whole, 0
+    def __init__(self, first: float, least: float):
+        self.t, self.least, self.count = first, least, 0
 
     def stalls(self, t: float) -> bool:
         """Count a step that ends at t; tell whether many have led nowhere."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -18,9 +18,9 @@ from stationary.solve.arguments import count, times
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
 from stationary.solve.progress import Progress
-from stationary.solve.sliding.endings import Ended
+from stationary.solve.sliding.endings import Ended, Pace
 from stationary.solve.sliding.flow import Flow
-from stationary.solve.sliding.places import GaveUp, Places
+from stationary.solve.sliding.places import Places
 from stationary.solve.sliding.principle import (
     require_outside,
     require_potential,
@@ -28,12 +28,15 @@ from stationary.solve.sliding.principle import (
     solved,
 )
 from stationary.solve.sliding.problem import Answer, largest
-from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.strides import State, Strides
+from stationary.solve.sliding.question import Place, Question
+from stationary.solve.sliding.stretch import State, Stepper, Stretch
+from stationary.solve.sliding.strides import Strides
 from stationary.solve.sliding.telling import failure, step_of
 
 # Changes of what sticks that are still followed one by one.
 _MANY = 50
+# After some changes their number over the whole span is foreseen: how many times too many end it.
+_SOME, _FAR_TOO_MANY = 10, 5
 _ROUNDING = 1e-12
 
 
@@ -136,13 +139,10 @@ def quasistatics(
         chosen = "increments" if step is not None or run.needs_increments(q) else "events"
     status = run.follow(q, chosen, _MANY if method == "auto" else 100 * _MANY)
     if chosen == "events" and method == "auto" and status not in ("done", "interrupted"):
-        # What has been found up to the latest kept time stays. Where velocities do not decide,
-        # forces that change over an increment may.
-        status = run.handed_over(q, status)
-    if status not in ("done", "interrupted"):
-        run.keep_last(len(q))
+        # Where velocities do not decide, forces that change over an increment may.
+        run, status = run.handed_over(q, status)
     if not run.rows:
-        run.keep(first, q, None, question.at(first, q), 0.0, 0.0)
+        run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
     slide = run.wrapped(status, moved)
     if slide.success:
         return passed(slide, "quasistatics", throw=throw)
@@ -162,14 +162,21 @@ class _Run:
     times: list[float] = field(default_factory=list)
     rows: list[np.ndarray] = field(default_factory=list)
     events: list[float] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
     steps: int = 0
     method: str = ""
     evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
-    failed: Any = None
-    flow: Flow | None = None
-    #: Up to here events were followed, and why no further.
-    switched: float = np.inf
-    reason: str = ""
+    failed: Ended | None = None
+    stepper: Stepper | None = None
+    #: How many changes are followed one by one.
+    many: float = np.inf
+    #: What is to be said besides how it ended.
+    remark: str = ""
+
+    @property
+    def whole(self) -> float:
+        """The length of the span."""
+        return float(self.grid[-1] - self.grid[0])
 
     def needs_increments(self, q: np.ndarray) -> bool:
         """Whether velocities do not decide, or too many points at rest wait for their turn."""
@@ -204,118 +211,121 @@ class _Run:
         size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
         return int(np.linalg.matrix_rank(rows / size[:, None])) == problem.n
 
-    @property
-    def _fed(self) -> list[float]:
-        return [0.0] if self.question.sliding.graph.fed else []
+    # -- the ways ---------------------------------------------------------------------------------
 
-    # -- the two ways -----------------------------------------------------------------------------
-
-    def handed_over(self, q: np.ndarray, status: Status) -> Status:
-        """Go on by increments where events ended; where that leads no further, say why they did."""
-        kept, ended, events = len(self.rows), self.failed, self.events
-        verdict = getattr(getattr(ended, "outcome", None), "verdict", None)
-        if verdict is not None and (verdict.locked or status == "jammed"):
-            # What holds contradicts what drives: that no force decides.
-            return status
-        self.reason = str(status.message)
-        found = self.follow(q, "increments", 0)
-        known = getattr(self.failed, "outcome", None) is not None
-        if found in ("done", "interrupted") or known or len(self.rows) > max(kept, 1):
-            return found
-        self.failed, self.events, self.method = ended, events, "events"
-        return status
-
-    def follow(self, q: np.ndarray, method: str, many: int) -> Status:
+    def follow(self, q: np.ndarray, method: str, many: float) -> Status:
         """Follow the motion one way; events end where changes become too many."""
-        progress = Progress("quasistatics")
+        self.many, progress = many if method == "events" else np.inf, Progress("quasistatics")
+        self.stepper = None
         try:
             if method == "events":
                 self.method = "events"
-                flow = self.flow = Flow(self.question, self.rtol, lambda t: self.show(progress, t))
-                try:
-                    for t, x, answer, place in flow.run(q, self.grid, many):
-                        self.keep(t, x[: len(q)], answer, place, x[len(q)], x[len(q) + 1])
-                except Ended as end:
-                    self.failed = end
-                    return end.status
-                finally:
-                    self.steps, self.events = flow.steps, flow.events
-                return Status("done", "reached the end of the span")
-            self.method = "increments"
-            if self.flow is not None and self.times:
-                self.method, self.switched = "events, then increments", self.times[-1]
-                self.events = [t for t in self.events if t <= self.switched]
-            return self._increments(q, progress)
+                self._events(q, progress)
+            else:
+                self.method = "events, then increments" if self.rows else "increments"
+                self._increments(q, progress)
+        except Ended as end:
+            self.failed = end
+            state = self.stepper.latest() if self.stepper is not None else None
+            if state is not None and state.t > self.times[-1]:
+                self.keep(state)
+            return end.status
         except KeyboardInterrupt:
             return Status("interrupted", "stopped by the keyboard; what there is, is kept")
         finally:
             progress.close()
+        return Status("done", "reached the end of the span" + self.remark)
 
-    def keep_last(self, n: int) -> None:
-        """Keep the last good state of a motion that events could not follow any further."""
-        end = self.flow.end() if self.flow is not None and self.method == "events" else None
-        verdict = getattr(getattr(self.failed, "outcome", None), "verdict", None)
-        # Where forces grow without bound the last state is none to rely on.
-        relied = end is not None and end[2].right(1e-8) and not (verdict and verdict.locked)
-        if end is not None and relied and self.times and end[0] > self.times[-1]:
-            t, x, answer, place = end
-            self.keep(t, x[:n], answer, place, x[n], x[n + 1])
+    def handed_over(self, q: np.ndarray, status: Status) -> tuple[_Run, Status]:
+        """Go on by increments where events ended; where that leads no further, say why they did."""
+        verdict = self.failed.outcome.verdict if self.failed and self.failed.outcome else None
+        if verdict is not None and (verdict.locked or status == "jammed"):
+            # What holds contradicts what drives: that no force decides.
+            return self, status
+        # What has been found up to the latest time that was asked for stays.
+        kept = sum(t == asked for t, asked in zip(self.times, self.grid))
+        last = self.times[kept - 1] if kept else -np.inf
+        other = replace(
+            self, times=self.times[:kept], rows=self.rows[:kept], evidence=dict(self.evidence),
+            events=[t for t in self.events if t <= last],
+            stretches=[x for x in self.stretches if x.first <= last], failed=None,
+        )  # fmt: skip
+        if kept:
+            other.remark = f"; events up to t = {last:.6g}, then increments: {status.message}"
+        found = other.follow(q, "increments", 0)
+        known = other.failed is not None and other.failed.outcome is not None
+        if found in ("done", "interrupted") or known or len(other.rows) > max(kept, 1):
+            return other, found
+        return self, status
 
-    def show(self, progress: Progress, t: float) -> None:
-        """Show how far it has come."""
-        progress.show((t - self.grid[0]) / (self.grid[-1] - self.grid[0]))
+    def _events(self, q: np.ndarray, progress: Progress) -> None:
+        flow = Flow(self.question, (float(self.grid[0]), float(self.grid[-1])), self.rtol)
+        self.keep(flow.begin(q))
+        self._walk(flow, progress)
 
-    def _increments(self, q: np.ndarray, progress: Progress) -> Status:
-        strides = Strides(
-            self.question, self.grid, self.step, self.rtol, lambda t: self.show(progress, t)
-        )
+    def _increments(self, q: np.ndarray, progress: Progress) -> None:
+        strides = Strides(self.question, self.grid, self.step, self.rtol, self.events)
         lost = given = 0.0
         if self.rows:
             n, fed = len(q), len(self._fed)
             q, (lost, given) = self.rows[-1][:n], self.rows[-1][2 * n + fed :][:2]
-        k = max(1, len(self.rows))
+        here = strides.begin(float(self.grid[max(1, len(self.rows)) - 1]), q, lost, given)
+        if not self.rows:
+            self.keep(here)
+        places = Places(self.question, self.whole)
+        if self.step is None and places.enter(here):
+            # By balance in a mode as far as that leads.
+            try:
+                self._walk(places, progress)
+                return
+            except Ended:
+                here = places.latest() or here
+        strides.enter(here)
         try:
-            here = strides.begin(float(self.grid[k - 1]), q, lost, given)
-            if not self.rows:
-                self.keep(here.t, q, here.answer, here.place, lost, given)
-            for x in self._states(strides, here, k):
-                self.keep(x.t, x.q, x.answer, x.place, x.lost, x.given, x.v, x.forces)
-        except Ended as end:
-            self.failed = end
-            return end.status
+            self._walk(strides, progress)
         finally:
-            self.steps += strides.steps
-            self.events = self.events + strides.events
             if self.step is None:
                 self.evidence["increments"] = strides.changed
-        return Status("done", "reached the end of the span" + self._remark(strides))
-
-    def _states(self, strides: Strides, here: State, k: int) -> Iterator[State]:
-        """Yield the states from the k-th time on: by balance in a mode as far as that leads."""
-        if self.step is None and Places.apply(self.question):
-            places = Places(self.question, self.grid, strides.show)
-            try:
-                yield from places.run(here, k)
-                return
-            except GaveUp as end:
-                here, k = end.state, end.k
-            finally:
-                strides.steps += places.steps
-                strides.events += places.events
-        yield from strides.run(here, k)
-
-    def _remark(self, strides: Strides) -> str:
-        """Tell what became of the steps that were asked for, and of the events."""
-        remark = ""
-        if self.flow is not None:
-            remark += f"; events up to t = {self.switched:.6g}, then increments: {self.reason}"
         if strides.cuts and self.step is not None:
             times = "once" if strides.cuts == 1 else f"{strides.cuts} times"
-            remark += (
+            self.remark += (
                 f"; an increment of step={self.step:g} was not found and was cut, {times}, down "
                 f"to {strides.shortest:.3g}"
             )
-        return remark
+
+    # -- all of them ------------------------------------------------------------------------------
+
+    def _walk(self, stepper: Stepper, progress: Progress) -> None:
+        """Take stretch after stretch, and keep what they say at the times of the grid."""
+        self.stepper, before = stepper, self.steps
+        pace = Pace(float(self.grid[0]), stepper.pace * self.whole)
+        while len(self.rows) < len(self.grid):
+            stretch = stepper.stretch(float(self.grid[len(self.rows)]))
+            self.steps = before + stepper.steps
+            self.stretches.append(stretch)
+            self._keep_along(stretch)
+            if stretch.change is not None:
+                self._changed(stretch.change, stepper.apart * self.whole)
+            if stepper.steps > stepper.most_steps or pace.stalls(stretch.last):
+                raise Ended(Status("too many steps", f"stopped after {stepper.steps} steps"))
+            progress.show((stretch.last - self.grid[0]) / self.whole)
+
+    def _keep_along(self, stretch: Stretch) -> None:
+        reached = stretch.last + 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
+        while len(self.rows) < len(self.grid) and self.grid[len(self.rows)] <= reached:
+            t = float(self.grid[len(self.rows)])
+            self.keep(replace(stretch.at(min(t, stretch.last)), t=t))
+
+    def _changed(self, t: float, apart: float) -> None:
+        """Note a change; end where they are too many to be followed one by one."""
+        changes, done = len(self.events), (t - float(self.grid[0])) / self.whole
+        # A rope need not be followed to its fiftieth link to see that it has more of them.
+        foreseen = changes >= _SOME and changes > _FAR_TOO_MANY * self.many * done
+        if changes >= self.many or foreseen:
+            message = f"found {changes} changes of what sticks up to t = {t:.6g}"
+            raise Ended(Status("too many changes", f"{message}; increments follow better"))
+        if not self.events or t - self.events[-1] > apart:
+            self.events.append(t)
 
     def _first(self, place: Place) -> Answer | None:
         """Return what is known of forces and velocities at the start."""
@@ -324,39 +334,35 @@ class _Run:
 
     # -- results ----------------------------------------------------------------------------------
 
-    def keep(
-        self,
-        t: float,
-        q: np.ndarray,
-        answer: Answer | None,
-        place: Place,
-        lost: float,
-        given: float,
-        v: np.ndarray | None = None,
-        forces: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
-    ) -> None:
-        """Keep one time; velocities and forces are those of the answer unless they are given."""
-        layout = self.question.layout
+    @property
+    def _fed(self) -> list[float]:
+        return [0.0] if self.question.sliding.graph.fed else []
+
+    def keep(self, state: State) -> None:
+        """Keep what is known at one time."""
+        self.times.append(state.t)
+        self.rows.append(self._row(state))
+        if state.answer is not None:
+            self._witness(state.answer, state)
+
+    def _row(self, state: State) -> np.ndarray:
+        """Return what is kept of a state: coordinates, velocities, energies, power and forces."""
+        layout, answer, place = self.question.layout, state.answer, state.place
         mu = np.zeros(sum(r.places.size for r in layout.gaps))
         y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
-        speed = np.zeros_like(q)
         if answer is not None:
-            y, lam, mu[place.touching] = forces or (answer.y, answer.lam, answer.mu)
-            speed = answer.v if v is None else v
-            p = place.problem
-            w = (
-                p.matrices[0] @ speed
-                + evaluated(self.question.sliding, "slips")(
-                    place.t, place.q, place.u, self.question.params
-                )[1]
-            )
-            power = float(y @ w)
-            self.evidence["force"] = max(self.evidence["force"], answer.residual["force"])
-            # The way of an increment may be none, to rounding: then there is no power to compare.
-            if v is None or largest(answer.rates) > _ROUNDING * max(1.0, largest(q)):
-                self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
-        self.times.append(t)
-        self.rows.append(np.concatenate([q, speed, self._fed, [lost, given, power], y, lam, mu]))
+            y, lam, mu[place.touching] = state.forces or (answer.y, answer.lam, answer.mu)
+            power = float(y @ place.problem.rates(state.v))
+        energies = [state.lost, state.given, power]
+        return np.concatenate([state.q, state.v, self._fed, energies, y, lam, mu])
+
+    def _witness(self, answer: Answer, state: State) -> None:
+        self.evidence["force"] = max(self.evidence["force"], answer.residual["force"])
+        # The way of an increment may be none, to rounding: then there is no power to compare.
+        if self.method == "events" or largest(answer.rates) > _ROUNDING * max(
+            1.0, largest(state.q)
+        ):
+            self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""
@@ -382,16 +388,15 @@ class _Run:
         )
 
     def _dense(self, times: np.ndarray, table: np.ndarray):
-        flow, n = self.flow, self.question.system.size
+        stretches = [x for x in self.stretches if x.known]
+        ends = [x.last for x in stretches]
 
         def between(at: np.ndarray) -> np.ndarray:
             made = np.array([np.interp(at, times, column) for column in table.T]).T
-            if flow is not None and flow.pieces:
-                run = replace(self, times=[], rows=[])
-                for k in np.flatnonzero(at <= self.switched):
-                    x, answer, place = flow.at(float(at[k]))
-                    run.keep(float(at[k]), x[:n], answer, place, x[n], x[n + 1])
-                    made[k] = run.rows[-1]
+            for k, t in enumerate(at):
+                i = int(np.searchsorted(ends, t))
+                if i < len(ends) and stretches[i].first <= t and t not in times:
+                    made[k] = self._row(stretches[i].at(float(t)))
             return made
 
         return between
@@ -399,7 +404,7 @@ class _Run:
     def error(self, slide: Slide) -> DidNotConverge:
         """Return the error of a motion that ended early, with the motion in it."""
         end = self.failed
-        outcome, place = getattr(end, "outcome", None), getattr(end, "place", None)
+        outcome, place = (end.outcome, end.place) if end else (None, None)
         if outcome is not None and place is not None and outcome.word in ("accelerates", "jammed"):
             step = step_of(self.question, place, outcome)
             inner = failure(self.question, place, outcome, step)

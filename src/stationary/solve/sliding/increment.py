@@ -23,7 +23,8 @@ from stationary.solve.sliding.increment_newton import end_of_increment
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.reduced import least_move, refined
+from stationary.solve.sliding.reduced import refined
+from stationary.solve.sliding.stretch import onto
 
 _MOST_STEPS = 40
 _ROUNDING = 1e-12
@@ -71,11 +72,8 @@ def increment(
 
     `quick` is by Newton's method alone, `same` by that with what slid and touched before.
     """
-    layout, start = question.layout, question.at(t, q)
+    start, held = question.at(t, q), question.holonomic
     every = np.arange(len(start.gap))
-    held = np.zeros(layout.multipliers, dtype=bool)
-    for rows in layout.rows:
-        held[rows.places] = rows.holonomic
     guess, x = near, q + h * v
     bent: tuple[np.ndarray, ...] | None = None
     if near is not None and len(near.mu) == len(every):
@@ -179,22 +177,12 @@ def extrapolated(
     for other in (whole.answer, half.answer):
         if np.any(at_rest(other) != stuck) or np.any(other.working != working):
             return None
-    start = question.at(rest.t - whole.step, q).along
-    x = 2 * rest.q - whole.q
-    holonomic = np.zeros(question.layout.multipliers, dtype=bool)
-    for rows in question.layout.rows:
-        holonomic[rows.places] = rows.holonomic
-    for _ in range(4):
-        place = question.at(rest.t, x, touching=np.arange(len(rest.place.gap)))
-        held = stuck[place.problem.term]
-        off = np.concatenate(
-            [np.where(holonomic, place.R, 0.0), place.gap[working], (place.along - start)[held]]
-        )
-        if np.abs(off).max(initial=0.0) <= 1e-15 * max(1.0, np.abs(x).max(initial=0.0)):
-            far = np.abs(whole.q - rest.q).max(initial=0.0)
-            return x if np.abs(x - rest.q).max(initial=0.0) <= 2 * far else None
-        x = x + least_move(place.problem, working, off, held)
-    return None
+    start, every = question.at(rest.t - whole.step, q).along, np.arange(len(rest.place.gap))
+    x = onto(question, rest.t, 2 * rest.q - whole.q, every, working, stuck, start)
+    if x is None:
+        return None
+    far = np.abs(whole.q - rest.q).max(initial=0.0)
+    return x if np.abs(x - rest.q).max(initial=0.0) <= 2 * far else None
 
 
 def _at_once(

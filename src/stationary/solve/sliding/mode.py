@@ -29,17 +29,16 @@ class Mode:
 
     @classmethod
     def of(
-        cls, answer: Answer, contacts: np.ndarray | None = None, still: np.ndarray | None = None
+        cls, answer: Answer, contacts: np.ndarray | None = None, sticks: np.ndarray | None = None
     ) -> Mode:
         """Read the mode of an answer.
 
-        `contacts` are the numbers of the contacts it is about; ways not longer than `still` are
-        rounding.
+        `contacts` are the numbers of the contacts it is about, `sticks` the terms that do, unless
+        these are the ones that are stuck.
         """
         p = answer.problem
-        slides = (p.size > 0) & ~answer.stuck
-        if still is not None:
-            slides &= answer.speeds > still
-        along = np.where(slides & (p.widths == 1), np.sign(answer.y[p.starts]), 0)
+        slides = (p.size > 0) & ~(answer.stuck if sticks is None else sticks)
+        ways = answer.y if sticks is None else answer.rates
+        along = np.where(slides & (p.widths == 1), np.sign(ways[p.starts]), 0)
         holds = answer.working if contacts is None else contacts[answer.working]
         return cls(slides.tobytes(), along.astype(np.int8).tobytes(), holds.tobytes())

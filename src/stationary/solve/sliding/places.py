@@ -7,7 +7,6 @@ what sticks is full, what slides stops, what holds pulls or what is open closes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isfinite
@@ -16,15 +15,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
-from scipy.optimize import brentq
 
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
+from stationary.result.status import Status
 from stationary.solve.sliding.coulomb import limited
-from stationary.solve.sliding.endings import runaway
+from stationary.solve.sliding.endings import Ended, runaway
+from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Question, terms_of
-from stationary.solve.sliding.strides import State
+from stationary.solve.sliding.stretch import State, Stretch, located
 
 _MOST_UNKNOWNS = 160
 _MOST_STEPS = 8
@@ -47,14 +47,6 @@ _NODES = ((5 - np.sqrt(5)) / 10, (5 + np.sqrt(5)) / 10, 1.0)
 _WEIGHTS = (1 / 12, 5 / 12, 5 / 12, 1 / 12)
 
 
-class GaveUp(Exception):  # noqa: N818  # not an error: another way goes on
-    """The place follows from no mode any more: the latest good state, and the next time."""
-
-    def __init__(self, state: State, k: int):
-        super().__init__()
-        self.state, self.k = state, k
-
-
 @dataclass(frozen=True)
 class _Mode:
     """What sticks and where, which way the rest slides, and what holds; as numbers."""
@@ -64,10 +56,10 @@ class _Mode:
     works: np.ndarray
     along: np.ndarray
 
-    def same(self, other: _Mode) -> bool:
-        """Tell whether nothing has changed."""
-        pairs = ((self.stuck, other.stuck), (self.sign, other.sign), (self.works, other.works))
-        return all(np.array_equal(a, b) for a, b in pairs)
+    @property
+    def value(self) -> Mode:
+        """The mode itself, wherever it sticks."""
+        return Mode(*(part.tobytes() for part in (self.stuck, self.sign, self.works)))
 
 
 @dataclass(frozen=True)
@@ -91,19 +83,17 @@ class _Look:
 class Places:
     """The motion of springs and friction along lines over a grid of times."""
 
-    def __init__(self, question: Question, grid: np.ndarray, show: Callable[[float], None]):
-        self.question, self.grid, self.show = question, grid, show
-        self.whole = float(grid[-1] - grid[0])
-        self.steps, self.events = 0, []
-        self._equations = _equations(question.sliding)
-        self.lost = self.given = 0.0
+    # All changes that are located are told. No motion takes more steps.
+    apart, most_steps, pace = 0.0, 200_000, 0.0
 
-    @staticmethod
-    def apply(question: Question) -> bool:
-        """Tell whether all friction is dry and along lines, and constraints hold places."""
-        if not question.holonomic.all() or not question.system.dissipation.is_zero:
-            return False
-        return _equations(question.sliding) is not None
+    def __init__(self, question: Question, whole: float):
+        self.question, self.whole = question, whole
+        self.steps, self.h = 0, whole / _LEAST_STEPS
+        self._equations = _equations(question.sliding)
+        #: Where it is, in which mode, and the energies up to there.
+        self.look: _Look
+        self.mode: _Mode
+        self.lost = self.given = 0.0
 
     # -- one time ---------------------------------------------------------------------------------
 
@@ -140,52 +130,66 @@ class Places:
 
     # -- all times --------------------------------------------------------------------------------
 
-    def run(self, here: State, k: int) -> Iterator[State]:
-        """Yield the states at the times of the grid from the k-th on."""
-        self._lengths = self.question.lengths(here.place)
+    def enter(self, here: State) -> bool:
+        """Find the mode at a state from which it goes on; tell whether there is one.
+
+        All friction is to be dry and along lines, and constraints are to hold places.
+        """
+        question = self.question
+        dry = question.holonomic.all() and question.system.dissipation.is_zero
+        if not dry or self._equations is None:
+            return False
+        self._lengths = question.lengths(here.place)
         self.lost, self.given = here.lost, here.given
         found = self._begin(here)
-        if found is None:
-            raise GaveUp(here, k)
-        mode, look = found
-        h = self.whole / _LEAST_STEPS
-        while k < len(self.grid):
-            ahead = float(self.grid[k])
-            left = ahead - look.t
-            parts = max(1.0, np.ceil(left / min(h, self.whole / _LEAST_STEPS) - 1e-9))
-            end = ahead if parts == 1 else look.t + left / parts
-            looks = self._step(look, end, mode)
-            if looks is None:
-                h = (end - look.t) / 4
-                if h < _SHORTEST * self.whole:
-                    raise self._gave_up(look, mode, k)
-                continue
-            self.steps, h = self.steps + 1, 2 * h
-            ends = next((i for i, x in enumerate(looks[1:], 1) if x.least < 0), None)
-            if ends is not None:
-                until = self._located(looks[ends - 1], looks[ends].t, mode)
-                looks = self._step(look, until.t, mode) if until.t > look.t else [look] * 4
-                if looks is None:
-                    raise self._gave_up(look, mode, k)
-            self._count(looks)
-            look = looks[-1]
-            if ends is not None:
-                changed = self._changed(look, mode)
-                if changed is None:
-                    raise self._gave_up(look, mode, k)
-                if not changed[0].same(mode):
-                    self.events.append(look.t)
-                mode, look = changed
-            self.show(look.t)
-            while k < len(self.grid) and look.t >= self.grid[k] - 4 * np.spacing(abs(look.t)):
-                yield self._state(look, mode)
-                k += 1
+        if found is not None:
+            self.mode, self.look = found
+        return found is not None
 
-    def _gave_up(self, look: _Look, mode: _Mode, k: int) -> GaveUp:
-        """Return where another way may go on; velocities without bound say which way alone."""
-        state = self._state(look, mode)
+    def latest(self) -> State | None:
+        """Return where it is; velocities without bound say which way alone."""
+        state = self._state(self.look, self.mode, self.lost, self.given)
         far = float(np.max(np.abs(state.v) * self.whole / self._lengths, initial=0.0))
-        return GaveUp(replace(state, v=state.v * min(1.0, _FAST / max(far, _FAST))), k)
+        return replace(state, v=state.v * min(1.0, _FAST / max(far, _FAST)))
+
+    def stretch(self, until: float) -> Stretch:
+        """Go to a time, to a change, or as far as one step leads."""
+        first, look, mode = self.look.t, self.look, self.mode
+        before = self.lost, self.given
+        while True:
+            left = until - first
+            parts = max(1.0, np.ceil(left / min(self.h, self.whole / _LEAST_STEPS) - 1e-9))
+            end = until if parts == 1 else first + left / parts
+            looks = self._step(look, end, mode)
+            if looks is not None:
+                break
+            self.h = (end - first) / 4
+            if self.h < _SHORTEST * self.whole:
+                raise _gave_up()
+        self.steps, self.h = self.steps + 1, 2 * self.h
+        ends = next((i for i, x in enumerate(looks[1:], 1) if x.least < 0), None)
+        if ends is not None:
+            there = self._located(looks[ends - 1], looks[ends].t, mode)
+            looks = self._step(look, there.t, mode) if there.t > first else [look] * 4
+            if looks is None:
+                raise _gave_up()
+        self.look, (self.lost, self.given) = looks[-1], _added(before, looks)
+        change = None
+        if ends is not None:
+            changed = self._settled(self.look, mode, None)
+            if changed is None:
+                raise _gave_up()
+            change = self.look.t if changed[0].value != mode.value else None
+            self.mode, self.look = changed
+        last = self.look, self.mode, self.lost, self.given
+
+        def at(t: float) -> State:
+            between = self._step(look, t, mode) if first < t < last[0].t else None
+            if between is None:
+                return self._state(*last)
+            return self._state(between[-1], mode, *_added(before, between))
+
+        return Stretch(first, self.look.t, at, change, known=True)
 
     def _step(self, look: _Look, end: float, mode: _Mode) -> list[_Look] | None:
         """Look at the nodes of a step; None where one does not follow from others."""
@@ -203,29 +207,24 @@ class Places:
         return looks if np.all(off <= none) else None
 
     def _located(self, look: _Look, end: float, mode: _Mode) -> _Look:
-        """Return the first time at which the mode does not hold any more."""
-        best = [look]
+        """Return the last time at which the mode holds."""
+        near = look
 
         def least(t: float) -> float:
-            near = self._look(t, mode, best[0])
-            if near is None:
+            nonlocal near
+            found = self._look(t, mode, near)
+            if found is None:
                 return -1.0
-            best[0] = near
-            return near.least - clear
+            near = found
+            return found.least - clear
 
         if look.least <= 0:
             return look
         # What is clearly over by now was over where nothing was left.
         clear = _CLEAR if look.least > 2 * _CLEAR else 0.0
         finest = max(4 * np.spacing(max(abs(look.t), abs(end))), 1e-15 * self.whole)
-        t: Any = brentq(least, look.t, end, xtol=finest, rtol=1e-15)
-        return self._look(float(t), mode, best[0]) or look
-
-    def _count(self, looks: list[_Look]) -> None:
-        """Add what friction took and what drives gave on a step."""
-        h = looks[-1].t - looks[0].t
-        self.lost += h * sum(w * x.taken for w, x in zip(_WEIGHTS, looks))
-        self.given += h * sum(w * x.given for w, x in zip(_WEIGHTS, looks))
+        t = located(least, look.t, end, finest)
+        return self._look(t, mode, near) or look
 
     # -- modes ------------------------------------------------------------------------------------
 
@@ -246,10 +245,6 @@ class Places:
         moved = np.abs(first.z[: p.n] - here.q) > 1e-6 * self._lengths
         return None if moved.any() else self._settled(first, mode, first.margins)
 
-    def _changed(self, look: _Look, mode: _Mode) -> tuple[_Mode, _Look] | None:
-        """Find the mode that follows where one has ended, and the look there."""
-        return self._settled(look, mode, None)
-
     def _settled(
         self, look: _Look, mode: _Mode, margins: np.ndarray | None
     ) -> tuple[_Mode, _Look] | None:
@@ -259,10 +254,9 @@ class Places:
             if margins is not None and margins.min(initial=0.0) < 0:
                 trial = self._turned(trial, look, margins < 0)
             for _ in range(_ROUNDS):
-                key = trial.stuck.tobytes() + trial.sign.tobytes() + trial.works.tobytes()
-                if key in seen:
+                if trial.value in seen:
                     break
-                seen.append(key)
+                seen.append(trial.value)
                 now = self._look(look.t, trial, look)
                 if now is None:
                     break
@@ -300,7 +294,7 @@ class Places:
         assert state.answer is not None
         return runaway(self.question, state.t, state.q, state.answer) is None
 
-    def _state(self, look: _Look, mode: _Mode) -> State:
+    def _state(self, look: _Look, mode: _Mode, lost: float = 0.0, given: float = 0.0) -> State:
         """Return a look as a state, with its answer."""
         question = self.question
         sizes = [question.system.size, len(mode.stuck), len(question.holonomic)]
@@ -311,7 +305,20 @@ class Places:
         problem = limited(place.problem, question.rubs, mu)
         stuck, works = mode.stuck > 0, mode.works > 0
         answer = Answer(problem, v, y, lam, mu, stuck, works, "Newton")
-        return State(look.t, q, v, answer, place, self.lost, self.given)
+        return State(look.t, q, v, answer, place, lost, given)
+
+
+def _gave_up() -> Ended:
+    return Ended(Status("undecided", "the place follows from no mode any more"))
+
+
+def _added(energies: tuple[float, float], looks: list[_Look]) -> tuple[float, float]:
+    """Add what friction took and what drives gave on a step."""
+    h = looks[-1].t - looks[0].t
+    lost, given = energies
+    lost += h * sum(w * x.taken for w, x in zip(_WEIGHTS, looks))
+    given += h * sum(w * x.given for w, x in zip(_WEIGHTS, looks))
+    return lost, given
 
 
 @lru_cache(maxsize=64)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from stationary.errors import StatementError
 from stationary.result.status import Status
 from stationary.solve.sliding.coulomb import limited
-from stationary.solve.sliding.endings import Ended, Pace, ending, runaway
+from stationary.solve.sliding.endings import Ended, ending, runaway
 from stationary.solve.sliding.increment import (
     Failed,
     Increment,
@@ -22,12 +20,13 @@ from stationary.solve.sliding.increment import (
     increment,
     stable,
 )
+from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, largest
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question
+from stationary.solve.sliding.stretch import Forces, State, Stretch, located, supplied
 from stationary.solve.sliding.telling import status_of
 
-_MOST_STEPS, _LONGEST_RUN = 200_000, 3600.0
 # Change of a coordinate that halving an increment may make, relative to their size.
 _COARSE = 1e-4
 # So short an increment, of the whole span, is not cut any more; changes are located as closely.
@@ -49,21 +48,6 @@ _MANY, _SOME = 50, 6
 
 
 @dataclass(frozen=True)
-class State:
-    """Where it is, how fast it was, with what forces; and the energies up to there."""
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    answer: Answer | None
-    place: Place
-    lost: float
-    given: float
-    #: Forces of friction, of constraints and of contacts, where they are not those of the answer.
-    forces: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-
-
-@dataclass(frozen=True)
 class _Stride:
     """A whole increment and its halves, or one alone; where ever shorter ones would lead."""
 
@@ -79,25 +63,32 @@ class Strides:
     happens a few times.
     """
 
+    # Changes this close are one: what turns stops for a moment. No motion takes more steps.
+    apart, most_steps = 10 * _HAIR, 200_000
+
     def __init__(
         self,
         question: Question,
         grid: np.ndarray,
         step: float | None,
         rtol: float,
-        show: Callable[[float], None],
+        events: Sequence[float],
     ):
-        self.question, self.grid, self.step, self.show = question, grid, step, show
-        self.whole, self.coarse = float(grid[-1] - grid[0]), max(rtol, _COARSE)
+        self.question, self.step, self.events = question, step, events
+        self.first, self.whole = float(grid[0]), float(grid[-1] - grid[0])
+        self.coarse, self.pace = max(rtol, _COARSE), 1e-3 if step is None else 0.0
         self.h = step or self.whole / max(100, len(grid) - 1)
         self.steps = self.cuts = 0
         self.shortest, self.changed, self.moment = np.inf, 0.0, 10 * _SHORTEST * self.whole
-        self.events: list[float] = []
+        #: Where it is; and what it does, as far as that leads on.
+        self.here: State
+        self.guess: Answer | None = None
+        self.v = np.zeros(0)
         #: Whether changes are located; what sticks, slides and touches, where that is known, and
         #: what did before the latest change; when it changes next; whether it has just changed.
         self.locates = step is None and question.system.size <= _SMALL
-        self.mode: Any = None
-        self.left: Any = None
+        self.mode: Mode | None = None
+        self.left: Mode | None = None
         self.aim, self.fresh = np.inf, self.locates
 
     def begin(self, t: float, q: np.ndarray, lost: float, given: float) -> State:
@@ -128,43 +119,48 @@ class Strides:
             return True
         return largest(made.q - q) > _CLOSE * max(1.0, largest(q))
 
-    def run(self, here: State, k: int) -> Iterator[State]:
-        """Yield the states at the times of the grid from the k-th on, and the last that is good."""
-        pace, began = Pace(here.t, self.whole, 1e-3), time.monotonic()
-        guess, v, kept = here.answer, here.v, here.t <= self.grid[k - 1]
-        while k < len(self.grid):
-            length = self._length(here.t, float(self.grid[k]))
+    def enter(self, here: State) -> None:
+        """Go on from a state."""
+        self.here, self.guess, self.v = here, here.answer, here.v
+
+    def latest(self) -> State | None:
+        """Return where it is."""
+        return self.here
+
+    def stretch(self, until: float) -> Stretch:
+        """Take a stride: to a time, to a change, or as far as one may lead."""
+        while True:
+            here = self.here
+            length = self._length(here.t, until)
             try:
-                found = self._stride(here, length, v, guess)
+                found = self._stride(here, length, self.v, self.guess)
             except Failed as why:
-                self.cuts += 1
-                if self.fresh:
-                    # Past the change by a longer step, where a hair is not enough.
-                    self.fresh, self.h = False, max(self.h, self.whole / 1000)
-                elif length < 4 * _SHORTEST * self.whole:
-                    if not kept:
-                        yield here
-                    raise self._ended(why, here) from None
-                else:
-                    self.h = length / 4
-                # What it did before may mislead: every other time it is forgotten.
-                known = self.cuts % 2 and here.answer is not None
-                guess, v = (here.answer, here.v) if known else (None, np.zeros_like(v))
+                self._cut(length, why)
                 continue
-            if found is None or self._turns(here, length, found):
-                continue
-            here = self._after(here, found)
-            guess, v, kept = here.answer, here.v, False
-            self._located(here)
-            if abs(here.t - self.grid[k]) <= 1e-12 * max(1.0, abs(here.t)):
-                yield here
-                k, kept = k + 1, True
-            self.show(here.t)
-            late = time.monotonic() - began > _LONGEST_RUN or self.steps > _MOST_STEPS
-            if late or (self.step is None and pace.stalls(here.t)):
-                if not kept:
-                    yield here
-                raise Ended(Status("too many steps", f"stopped after {self.steps} increments"))
+            change = None
+            if found is not None and self._turns(here, length, found):
+                change, found = self._arrived(here), None
+            if found is not None:
+                self.enter(self._after(here, found))
+                change = self._located()
+            if found is not None or change is not None:
+                end = self.here
+                return Stretch(here.t, end.t, lambda _: end, change)
+
+    def _cut(self, length: float, why: Failed) -> None:
+        """Go on by a shorter increment where one was not found, or end."""
+        here = self.here
+        self.cuts += 1
+        if self.fresh:
+            # Past the change by a longer step, where a hair is not enough.
+            self.fresh, self.h = False, max(self.h, self.whole / 1000)
+        elif length < 4 * _SHORTEST * self.whole:
+            raise self._ended(why, here) from None
+        else:
+            self.h = length / 4
+        # What it did before may mislead: every other time it is forgotten.
+        known = self.cuts % 2 and here.answer is not None
+        self.guess, self.v = (here.answer, here.v) if known else (None, np.zeros_like(here.v))
 
     # -- one stride -------------------------------------------------------------------------------
 
@@ -174,7 +170,8 @@ class Strides:
             return min(_HAIR * self.whole, ahead - t)
         h = min(self.h, self.step or self.whole / 10)
         left = min(ahead, self.aim) - t
-        return left / max(1.0, np.ceil(left / h - 1e-9))
+        parts = max(1.0, np.ceil(left / h - 1e-9))
+        return left / parts
 
     def _stride(
         self, here: State, length: float, v: np.ndarray, guess: Answer | None
@@ -228,10 +225,11 @@ class Strides:
         for piece in found.pieces:
             self.steps += 1
             self.shortest = min(self.shortest, piece.step)
-            shares = self._energies((t, q, place, answer), piece)
+            there = self._at(piece.t, piece.q)
+            shares = self._energies(q, place, answer, piece, there)
             taken, fed = taken + shares[0], fed + shares[1]
             v, q, t = (piece.q - q) / piece.step, piece.q, piece.t
-            place, answer = piece.place, piece.answer
+            place, answer = there, piece.answer
         forces, speed = None, v
         if found.better is not None and answer is not None:
             # All that balances at the ends of a whole increment and of its halves is extrapolated.
@@ -241,54 +239,44 @@ class Strides:
                 forces = None
         if found.better is not None and forces is not None:
             v, q = speed, found.better
-            whole = self._energies((here.t, here.q, here.place, here.answer), found.whole)
+            place, end = self._at(t, q), self._at(t, found.whole.q)
+            whole = self._energies(here.q, here.place, here.answer, found.whole, end)
             # What drags is as coarse as the velocities, of order one; the rest is of order two.
             dry = self.question.system.dissipation.is_zero and not place.problem.drags
             share = 1 / 3 if dry else 1.0
             taken, fed = (x + share * (x - w) for x, w in zip((taken, fed), whole))
         return State(t, q, v, answer, place, here.lost + taken, here.given + fed, forces)
 
-    def _balances(self, end: Increment, v: np.ndarray, forces: tuple[np.ndarray, ...]) -> bool:
+    def _at(self, t: float, q: np.ndarray) -> Place:
+        """Return what is known of a place, with all contacts."""
+        every = np.arange(len(self.here.place.gap))
+        return self.question.at(t, q, viscous=True, touching=every)
+
+    def _balances(self, end: Increment, v: np.ndarray, forces: Forces) -> bool:
         """Tell whether extrapolated forces balance, and keep to their limits, where they lead."""
-        every = np.arange(len(end.place.gap))
-        place = self.question.at(end.t, end.q, viscous=True, touching=every)
-        problem = limited(place.problem, self.question.rubs, forces[2])
+        problem = limited(self._at(end.t, end.q).problem, self.question.rubs, forces[2])
         made = replace(end.answer, problem=problem, v=v, y=forces[0], lam=forces[1], mu=forces[2])
         return max(made.residual["force"], made.residual["friction"]) <= _BALANCED
 
-    def _energies(self, start: tuple, piece: Increment) -> tuple[float, float]:
-        """Return what friction took over an increment, and what loads and drives gave."""
-        t, q, place, before = start
-        after = piece.answer
-        moved, p = piece.q - q, after.problem
+    def _energies(
+        self, q: np.ndarray, place: Place, before: Answer | None, piece: Increment, end: Place
+    ) -> tuple[float, float]:
+        """Return what friction took over an increment, and what loads and drives gave.
+
+        The increment goes from a configuration, with the answer there, to the place at its end.
+        """
+        after, v = piece.answer, (piece.q - q) / piece.step
+        p = after.problem
         r = p.speeds(p.rates(after.v))
-        dry = p.power == 0
-        size = (
-            p.size if before is None else np.where(dry, (p.size + before.problem.size) / 2, p.size)
-        )
-        taken = float(np.sum(size * r ** (p.power + 1)))
-        if piece.place.problem.viscous is not None and not self.question.system.dissipation.is_zero:
-            taken += float(self._damped(piece, moved / piece.step) @ moved)
-        ends = [(piece.t, piece.q, piece.place.u, after)]
+        size = p.size
         if before is not None:
-            ends.append((t, q, place.u, before))
-        return taken, float(np.mean([self._given(*end, moved, piece.step) for end in ends]))
-
-    def _damped(self, piece: Increment, v: np.ndarray) -> np.ndarray:
-        given = (piece.t, piece.q, piece.place.u, self.question.params)
-        return evaluated(self.question.sliding, "viscous")(*given, v)[1]
-
-    def _given(
-        self, t: float, q: np.ndarray, u: np.ndarray, a: Answer, moved: np.ndarray, h: float
-    ) -> float:
-        """Return what loads, pushers and conveyors give on a way, by their forces at a place."""
-        sliding, here = self.question.sliding, (t, q, u, self.question.params)
-        power = evaluated(sliding, "power")(*here, moved)[0]
-        _, c, _, _, _ = evaluated(sliding, "slips")(*here)
-        _, b, _, _, g, _ = evaluated(sliding, "holds")(*here)
-        drive = float(a.y @ c - a.lam @ b - a.mu @ g) * h
-        pumped = float(evaluated(sliding, "pumped")(*here)[0][0]) * h
-        return float(power[1:].sum()) + drive + pumped
+            size = np.where(p.power == 0, (p.size + before.problem.size) / 2, p.size)
+        taken = float(np.sum(size * r ** (p.power + 1)))
+        if end.problem.viscous is not None:
+            taken += float(end.problem.viscous(v)[1] @ v) * piece.step
+        ends = [(end, after)] if before is None else [(end, after), (place, before)]
+        given = [supplied(self.question, x, (a.y, a.lam, a.mu), v) for x, a in ends]
+        return taken, float(np.mean(given)) * piece.step
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -297,19 +285,17 @@ class Strides:
         if self.mode is None or self.aim < np.inf:
             return False
         end = found.pieces[-1]
-        same = all(_mode(piece.answer) == self.mode for piece in (*found.pieces, found.whole))
+        same = all(self._mode(piece) == self.mode for piece in (*found.pieces, found.whole))
         if same and not self._turned(end.t, end.q, (end.q - here.q) / length, end.answer):
             return False
         if self._too_many(here.t):
             self.locates, self.mode = False, None
             return False
-        low, high = 0.0, length
-        while high - low > _SHORTEST * self.whole:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._keeps(here, middle) else (low, middle)
+        low = located(
+            lambda h: 1.0 if not h or (h < length and self._keeps(here, h)) else -1.0,
+            0.0, length, _SHORTEST * self.whole,
+        )  # fmt: skip
         self.aim = here.t + low
-        if low <= 2 * _SHORTEST * self.whole:
-            self._arrive(here.t)
         return True
 
     def _keeps(self, here: State, length: float) -> bool:
@@ -317,14 +303,14 @@ class Strides:
         question, t, q = self.question, here.t, here.q
         try:
             made = increment(question, t, length, q, here.v, here.answer, same=True)
-            if _mode(made.answer) != self.mode:
+            if self._mode(made) != self.mode:
                 return False
             v = (made.q - q) / length
             made = increment(question, made.t, self.moment, made.q, v, made.answer, same=True)
         except Failed:
             return False
         stable = runaway(question, made.t, made.q, made.answer) is None
-        return stable and _mode(made.answer) == self.mode
+        return stable and self._mode(made) == self.mode
 
     def _turned(self, t: float, q: np.ndarray, v: np.ndarray, answer: Answer) -> bool:
         """Tell whether something that slides along a line has turned, as a moment after it shows.
@@ -335,29 +321,35 @@ class Strides:
             made = increment(self.question, t, self.moment, q, v, answer, same=True)
         except Failed:
             return False
-        return _mode(made.answer)[1] != self.mode[1]
+        return self.mode is not None and self._mode(made).along != self.mode.along
 
     def _too_many(self, t: float) -> bool:
         """Tell whether changes are too many to be located, or crowd at one place."""
-        known, done = len(self.events), (t - float(self.grid[0])) / self.whole
+        known, done = len(self.events), (t - self.first) / self.whole
         crowd = known > 2 and t - self.events[-3] < 1000 * _HAIR * self.whole
         return crowd or known >= _MANY or (known >= _SOME and known > 2 * _MANY * done)
 
-    def _arrive(self, t: float) -> None:
-        # What turns stops for a moment: one change.
-        if not self.events or t - self.events[-1] > 10 * _HAIR * self.whole:
-            self.events.append(t)
+    def _arrived(self, here: State) -> float | None:
+        """Tell when it changes, if that is here."""
+        if here.t < self.aim - 2 * _SHORTEST * self.whole:
+            return None
         self.left, self.mode, self.aim, self.fresh = self.mode, None, np.inf, True
+        return here.t
 
-    def _located(self, here: State) -> None:
-        """Note a change that is reached, or what is new behind one."""
+    def _located(self) -> float | None:
+        """Tell when it changed, if a change is reached; note what is new behind one."""
         fresh, self.fresh = self.fresh, False
-        if here.t >= self.aim - 1e-14 * max(1.0, abs(here.t)):
-            self._arrive(here.t)
-        elif self.mode is None and self.locates:
-            found = _mode(here.answer)
+        change = self._arrived(self.here)
+        if change is None and self.mode is None and self.locates:
+            found = self._mode(self.here)
             # What starts too slowly to be seen in a hair is seen after a whole step.
             self.mode = None if fresh and found == self.left else found
+        return change
+
+    def _mode(self, made: Increment | State) -> Mode:
+        """Return what sticks, which way the rest slides along lines, and what touches."""
+        assert made.answer is not None
+        return Mode.of(made.answer, sticks=at_rest(made.answer))
 
     # -- endings ----------------------------------------------------------------------------------
 
@@ -400,7 +392,7 @@ class Strides:
         return Ended(Status(word, words.get(word, f"the solver stopped: {word}")))
 
 
-def _ahead(halves: Answer, whole: Answer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ahead(halves: Answer, whole: Answer) -> Forces:
     """Return the forces to which ever shorter increments lead; what slides has its limit."""
     y, lam, mu = (
         2 * a - b for a, b in ((halves.y, whole.y), (halves.lam, whole.lam), (halves.mu, whole.mu))
@@ -414,13 +406,3 @@ def _ahead(halves: Answer, whole: Answer) -> tuple[np.ndarray, np.ndarray, np.nd
     full = ~slides & (p.power == 0) & (far > p.size)
     share = np.divide(p.size, far, out=share, where=full)
     return y * share[p.term], lam, mu
-
-
-def _mode(answer: Answer | None) -> Any:
-    """Return what sticks, which way the rest slides along lines, and what touches."""
-    if answer is None:
-        return None
-    p = answer.problem
-    slides = (p.size > 0) & ~at_rest(answer)
-    along = np.where(answer.rates[p.starts] > 0, 1, -1) * (slides & (p.widths == 1))
-    return slides.tobytes(), along.tobytes(), answer.working.tobytes()
