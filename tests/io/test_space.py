@@ -33,6 +33,8 @@ def test_a_file_states_a_top_by_its_rotation():
     expected = st.simulate(by_hand, span=(0, 1), start=start)
     found = model.ask("simulate")
     assert found[R].as_quat()[-1] == pytest.approx(expected[R].as_quat()[-1], abs=1e-12)
+    # Orientations are searched whole.
+    assert [rest.stable for rest in model.ask("equilibria")] == [True, False]
 
 
 def test_systems_in_space_are_written_and_read():

@@ -1,5 +1,7 @@
 """Orientations by unit quaternions: three freedoms, and q and −q are one place."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -35,11 +37,15 @@ def held(k, inertia=(1.0, 2.0, 3.5), push=0):
 def test_every_orientation_at_rest_is_found_once(unit):
     """tr(K R) is stationary where K R is symmetric: unturned, and after three half turns."""
     k = np.array([1.0, 2.0, 4.0]) * unit
-    found = st.equilibria(held(k, unit * np.array([1.0, 2.0, 3.5])), within={})
+    found = st.equilibria(held(k, unit * np.array([1.0, 2.0, 3.5])))
     assert found.complete
     np.testing.assert_allclose([rest.q for rest in found], np.eye(4)[::-1], atol=1e-12)
     assert [rest.stable for rest in found] == [False, False, False, True]
     assert all(sum(rest.inertia) == 3 and not rest.inertia[2] for rest in found)
+    # Per rad²: the stiffnesses of the other two axes, which a half turn about one turns round.
+    for place, rest in zip((3, 2, 1, 0), found):
+        turned = np.where([place in (0, i + 1) for i in range(3)], k, -k)
+        np.testing.assert_allclose(rest.eigenvalues, np.sort(turned.sum() - turned), rtol=1e-9)
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -57,6 +63,46 @@ def test_small_motions_are_told_in_three_freedoms(place):
     found = st.modes(held(k), at=at)
     assert len(found.squares) == 3
     np.testing.assert_allclose(found.squares, np.sort(squares), rtol=1e-12)
+    assert "3 of 3" in repr(found)
+    # Each turns the body about one of its axes, with unit inertia.
+    turns = np.diag(1 / np.sqrt(inertia))[np.argsort(squares)]
+    np.testing.assert_allclose(np.abs(found.shapes["R"]), turns, atol=1e-12)
+
+
+def test_what_an_orientation_holds_itself_by_is_no_force():
+    R, x = st.rotation("R"), st.coordinates("x")
+    frame = st.Frame().move((x, 0, 0)).turn(R)
+    pull = st.Constraint(x - (R @ (0, 0, 1))[2], name="cord")
+    system = st.body(2.0, inertia=(1.0, 2.0, 2.5), frame=frame) + st.System(
+        potential=3 * x - 5 * (R @ (1, 0, 0))[0] - 4 * (R @ (0, 1, 0))[1], constraints=[pull]
+    )
+    rest = st.statics(system)
+    assert rest.lam.keys() == ["cord"] == rest.lam.names and rest.lam.shape == (1,)
+    assert rest.lam["cord"] == pytest.approx(3.0) and "R " not in rest.lam.text()
+    assert (2 * rest.lam)["cord"] == pytest.approx(6.0)
+    motion = st.simulate(system, span=(0, 0.1), start={x: 1.0}, points=3)
+    assert motion.lam.shape == (3, 1) and motion.at(0.1).lam["cord"] == motion.lam["cord"][-1]
+    with pytest.raises(st.StatementError, match="'R'"):
+        motion.lam["R"]
+    # It is there for those who examine the answer.
+    assert rest.lam.every.shape == (2,) and pickle.loads(pickle.dumps(rest.lam)).shape == (1,)
+    assert st.equilibria(held((1.0, 2.0, 4.0))).complete
+    with pytest.raises(st.StatementError, match="within says nothing of 'x'"):
+        st.equilibria(system)
+
+
+def test_a_branch_that_comes_back_with_the_other_sign_is_closed():
+    """Under a moment μ about z a body rests where sin φ = μ, once round and once only."""
+    R, mu = st.rotation("R"), st.parameters(mu=0.3)
+    frame = st.Frame().turn(R)
+    system = st.body(1, inertia=(1, 2, 2.5), frame=frame) + st.moment((0, 0, mu), on=frame)
+    system += st.System(potential=-5 * (R @ (0, 0, 1))[2] - (R @ (1, 0, 0))[0])
+    (branch,) = (diagram := st.continuation(system, parameter=mu, span=(-2, 2))).branches
+    assert branch.status == "closed"
+    assert sorted(s.parameter for s in diagram.special) == pytest.approx([-1, 1], abs=1e-9)
+    angle = np.unwrap(2 * np.arctan2(branch.q[:, 3], branch.q[:, 0]))
+    assert np.ptp(angle) == pytest.approx(2 * np.pi, rel=1e-9)
+    np.testing.assert_allclose(np.sin(angle), branch.parameter, atol=1e-9)
 
 
 def test_continuation_finds_where_an_orientation_gives_way():

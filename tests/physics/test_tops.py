@@ -1,10 +1,13 @@
 """Tops and gyroscopes against closed forms and published numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import stationary as st
+from stationary.solve.gate import findings
 
 R = st.rotation("R")
 A, C, M, G, L = 1.0, 0.6, 1.3, 9.81, 0.5
@@ -123,13 +126,49 @@ def test_a_gyrocompass_swings_about_north():
     assert found.frequencies == pytest.approx([np.sqrt(square)], rel=1e-9)
 
 
-def test_a_coin_rolls_upright_above_its_critical_speed():
-    """v² = g a/3."""
+@pytest.mark.parametrize("share, unit", [(0.5, 1e-6), (0.25, 1.0), (0.4, 1e6)])
+def test_a_wheel_rolls_upright_above_its_critical_speed(share, unit):
+    """ω² = A m g r/(C (C + m r²)): v² = g r/4 for a hoop, g r/3 for a disc; Routh (1905)."""
+    m, r, gravity = 1.3, 0.5 * unit, G * unit
+    first, axial = share * m * r**2, (2 if share != 0.4 else 1.4) * share * m * r**2
+    limit = np.sqrt(first * m * gravity * r / (axial * (axial + m * r**2)))
     x, y, z, yaw, lean, spin = st.coordinates("x y z yaw lean spin")
-    frame = st.Frame().move((x, y, z)).turn("z", yaw).turn("x", lean).turn("y", spin)
-    coin = st.body(1.0, shape=st.Cylinder(0.5, 0, "y"), frame=frame, gravity=G)
-    coin += st.rolling("disc", frame, radius=0.5, axis="y", name="coin")
-    for factor, word in ((0.999, "unstable"), (1.001, "marginally stable")):
-        speed = factor * np.sqrt(G * 0.5 / 3)
-        lin = st.linearize(coin, at={z: 0.5, x.dot: speed, spin.dot: speed / 0.5})
-        assert str(lin.stability).startswith(word)
+    inertia = (first, axial, first)
+
+    def wheel(frame):
+        return st.body(m, inertia=inertia, frame=frame, gravity=gravity) + st.rolling(
+            "disc", frame, radius=r, axis="y"
+        )
+
+    place = st.Frame().move((x, y, z))
+    by_angles = wheel(place.turn("z", yaw).turn("x", lean).turn("y", spin))
+    by_rotation = wheel(place.turn(R))
+    turned = Rotation.from_euler("ZY", [0.7, 1.1])
+    ahead = np.cross(turned.apply([0, 1, 0]), [0, 0, 1])
+    for factor, word in ((0.999, "unstable (saddle)"), (1.001, "marginally stable")):
+        w = factor * limit
+        one = st.linearize(by_angles, at={z: r, x.dot: w * r, spin.dot: w})
+        way = {x.dot: ahead[0] * w * r, y.dot: ahead[1] * w * r}
+        other = st.linearize(by_rotation, at={R: turned, R.omega: (0, w, 0), z: r, **way})
+        assert one.stability == other.stability == word
+        fastest = max(abs(one.eigenvalues))
+        assert max(abs(other.eigenvalues)) == pytest.approx(fastest, rel=1e-6)
+        wrong = replace(other, A=1.001 * other.A)
+        assert any(not f.holds for f in findings(wrong)) and all(f.holds for f in findings(other))
+
+
+@pytest.mark.parametrize("precession", [1.0, 5.0])
+def test_small_motions_of_a_precessing_top_nod(precession):
+    """The nutation frequency is that of the effective potential of the tilt."""
+    tilt, h = 0.6, 1e-3
+    spin = (M * G * L + A * np.cos(tilt) * precession**2) / (C * precession)
+    about = A * np.sin(tilt) ** 2 * precession + C * spin * np.cos(tilt)
+    theta = tilt + h * np.arange(-2, 3)
+    energy = (about - C * spin * np.cos(theta)) ** 2 / (2 * A * np.sin(theta) ** 2)
+    bend = np.array([-1, 16, -30, 16, -1]) / (12 * h**2) @ (energy + M * G * L * np.cos(theta))
+    turned = Rotation.from_euler("x", tilt)
+    omega = turned.inv().apply([0, 0, precession])
+    omega[2] = spin
+    lin = st.linearize(TOP, at={R: turned, R.omega: omega})
+    assert lin.stability == "marginally stable"
+    assert lin.frequencies == pytest.approx([np.sqrt(bend / A)], rel=1e-7)

@@ -198,7 +198,10 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     """Find all states of rest."""
     typed = dict(_split(text, "--within") for text in options.within)
     within = {name: _range(text, "--within") for name, text in typed.items()} or None
-    given = _given(model, "equilibria", {"within": "--within NAME=FROM:TO"}, within=within)
+    # Orientations are searched whole.
+    boxed = any(not hasattr(c, "rotation") for c in model.system.coordinates)
+    needed = {"within": "--within NAME=FROM:TO"} if boxed else {}
+    given = _given(model, "equilibria", needed, within=within)
     found = model.ask("equilibria", **given)
     head, rows = _rest_columns(list(found))
     few = len(head) - 4 <= 6

@@ -9,6 +9,7 @@ import sympy as sp
 
 from stationary.errors import DidNotConverge, StatementError, say, unknown
 from stationary.model.contents import contents
+from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Parameter
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ def ask(model: Model, question: str, given: Mapping[str, Any]) -> Any:
         raise StatementError(unknown("the question", question, ANSWERS))
     answer, needed = ANSWERS[question]
     asked = {**model.questions.get(question, {}), **given}
+    # Orientations are searched whole.
+    turned = all(isinstance(c, Entry) for c in model.system.coordinates)
     for key, example in needed.items():
-        if asked.get(key) is None:
+        if asked.get(key) is None and not (key == "within" and turned):
             raise StatementError(
                 say(
                     f"the question '{question}' has no {key}.",

@@ -24,6 +24,7 @@ from stationary.model.each import Each
 from stationary.model.fields import AbstractAtPoint, Field
 from stationary.model.layout import Layout
 from stationary.result.happened import Happened
+from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import travelling
 
@@ -146,11 +147,11 @@ class Encoder:
         return {"is": kind, "with": given}
 
     def _array(self, value: np.ndarray, name: str) -> Any:
-        made: dict[str, Any] = {"dtype": value.dtype.str, "shape": list(value.shape)}
+        plain = value.every if isinstance(value, Multipliers) else np.asarray(value)
+        made: dict[str, Any] = {"dtype": plain.dtype.str, "shape": list(plain.shape)}
         if type(value) is not np.ndarray:
             made["is"] = type(value).__name__
             made["of"] = self(value.layout if hasattr(value, "layout") else value.modes)  # pyright: ignore[reportAttributeAccessIssue]
-        plain = np.asarray(value)
         if plain.dtype.kind not in "biufc":
             raise StatementError(
                 say("an array of objects cannot be saved.", f"Found {name}.", "Save numbers.")

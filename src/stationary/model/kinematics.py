@@ -100,6 +100,20 @@ class Kinematics:
             weights[j, :] = (1 if place >= 0 else 4) * G[:, j].T
         return weights @ v
 
+    def bend(self, moves: np.ndarray, speeds: np.ndarray) -> np.ndarray:
+        """Return how q̇ = G(q) v changes with moves of q, one per column: G is linear in q."""
+        still = self.rates(np.zeros(len(self.labels)))
+        return np.array([(self.rates(move) - still) @ speeds for move in moves.T]).T
+
+    def carried(self, spin: np.ndarray) -> np.ndarray:
+        """Return the matrix of spin × v over the freedoms: zero for those that are no turns."""
+        found = np.zeros((len(spin), len(spin)))
+        for k in range(len(self.quaternions)):
+            axes = slice(first := self.first(k), first + 3)
+            x, y, z = spin[axes]
+            found[axes, axes] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        return found
+
     # -- places -----------------------------------------------------------------------------------
 
     def retract(self, q: np.ndarray, move: Any) -> np.ndarray:
@@ -124,12 +138,16 @@ class Kinematics:
         """
         if self.plain:
             return q
+        return q * self.signs(q, other)
+
+    def signs(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return minus one for entries of quaternions that are nearer to another place with it."""
         shape = np.broadcast_shapes(np.shape(q), np.shape(other))
-        turned, other = np.array(np.broadcast_to(q, shape)), np.broadcast_to(other, shape)
+        signs, q, other = np.ones(shape), np.broadcast_to(q, shape), np.broadcast_to(other, shape)
         for places in self.quaternions:
-            ahead = np.sum(turned[..., places] * other[..., places], axis=-1, keepdims=True)
-            turned[..., places] *= np.where(ahead < 0, -1.0, 1.0)
-        return turned
+            ahead = np.sum(q[..., places] * other[..., places], axis=-1, keepdims=True)
+            signs[..., places] = np.where(ahead < 0, -1.0, 1.0)
+        return signs
 
     def difference(self, q: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return the move that leads from another place to this one, the shorter way round."""

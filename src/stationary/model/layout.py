@@ -16,6 +16,7 @@ from sympy.core.function import AppliedUndef
 
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.model.arrays import Array
+from stationary.model.checks import is_unit
 from stationary.model.fields import AbstractAtPoint, Field
 from stationary.model.interpolation import course, interpolation_of, point_named, values_by_name
 from stationary.model.kinematics import PLAIN, Kinematics
@@ -38,6 +39,8 @@ class Rows:
     first: int
     shape: tuple[int, ...]
     holonomic: bool
+    #: Whether it was stated: what keeps an orientation on its unit sphere is not.
+    stated: bool = True
 
     @property
     def places(self) -> np.ndarray:
@@ -122,7 +125,7 @@ class Layout:
                 shape = (components,) if components > 1 else ()
                 if term.table is not None:
                     shape = (term.table.rows, *shape)
-                rows.append(Rows(term.name, first, shape, kind == "constraints"))
+                rows.append(Rows(term.name, first, shape, kind == "constraints", not is_unit(term)))
                 first += int(np.prod(shape))
         return tuple(rows)
 
@@ -159,6 +162,13 @@ class Layout:
     def multipliers(self) -> int:
         """Number of rows of A."""
         return sum(r.places.size for r in self.rows)
+
+    @cached_property
+    def stated(self) -> np.ndarray:
+        """The rows of A that were stated, without those that orientations hold themselves by."""
+        return np.concatenate(
+            [np.zeros(0, dtype=int), *(r.places.ravel() for r in self.rows if r.stated)]
+        )
 
     def row_name(self, row: int) -> str:
         """Return the name of row `row` of A: the constraint's, with its place if it has several."""

@@ -24,14 +24,14 @@ def forces(motion: AbstractMotion) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    layout = motion.kernel.layout
-    lam, count = np.asarray(motion.lam), layout.multipliers
+    lam, names = np.asarray(motion.lam), motion.lam.names
+    count = len(motion.kernel.layout.stated)
     shown = np.unique(np.linspace(0, count - 1, min(count, _MANY)).round().astype(int))
     floor = float(np.finfo(float).eps) / 10
     with look():
         figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.6), sharex=True)
         for k in shown:
-            upper.plot(motion.t, lam[:, k], label=words(layout.row_name(int(k))))
+            upper.plot(motion.t, lam[:, k], label=words(names[k]))
         upper.set_ylabel("λ (SI)")
         legend(upper)
         worst = np.abs(motion.violations).max(axis=1)

@@ -44,7 +44,7 @@ class Equilibrium(AbstractShown):
         U − W, loads of constant force included; None where the loads have no potential.
     eigenvalues : ndarray
         Of the Hessian on the tangent space of the constraints, in ascending order; for large
-        systems the smallest few.
+        systems the smallest few. Orientations count by their angles.
     inertia : tuple of int
         Positive, negative and zero eigenvalues of that Hessian.
     stability : Status

@@ -15,6 +15,7 @@ from stationary.lower.inputs import translate
 from stationary.model.fields import Field, fields_in
 from stationary.model.interpolation import Interpolation, interpolation_of, values_by_name
 from stationary.model.layout import Layout
+from stationary.model.space.rotation import Orientation
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.fields import checked, matrix
@@ -28,7 +29,7 @@ class Shapes(np.ndarray):
     """Shapes of modes, one per row over all coordinates, scaled so that φᵀMφ = 1.
 
     ``shapes[k].field(u)(x)`` is the shape of a field anywhere, ``shapes.field(u)(x)`` has one
-    column per mode.
+    column per mode. ``shapes[R]`` of an orientation are small turns about the axes of its body.
     """
 
     modes: Any
@@ -51,7 +52,15 @@ class Shapes(np.ndarray):
         return ModeFunction(self.modes, np.asarray(self), u)
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, (str, sp.Basic)):
+        if isinstance(key, (str, sp.Basic, Orientation)):
+            kinematics = self.modes.layout.kinematics
+            if str(key) in kinematics.names:
+                # Small turns about the axes of the body.
+                turned = (
+                    np.asarray(self) @ kinematics.speeds(self.modes.q, np.eye(len(self.modes.q))).T
+                )
+                first = kinematics.first(kinematics.names.index(str(key)))
+                return turned[..., first : first + 3]
             places, _ = self.modes.layout.resolve(key, "the key")
             return np.asarray(self)[..., places]
         return super().__getitem__(key)
@@ -135,6 +144,8 @@ class Modes(AbstractShown):
         Size of the changes of each ω² that rounding of the stiffness may make.
     damped : bool
         Whether there is dissipation, which the modes leave out.
+    freedoms : int
+        How many modes there are.
 
     Examples
     --------
@@ -158,6 +169,7 @@ class Modes(AbstractShown):
     damped: bool = False
     gyroscopic: bool = False
     rest: Equilibrium | None = None
+    freedoms: int = 0
 
     @property
     def system(self) -> System:
@@ -223,7 +235,7 @@ class Modes(AbstractShown):
     def __repr__(self) -> str:
         shown = ", ".join(f"{w:.6g}" for w in self.frequencies[:8])
         lines = [
-            f"Modes of {self.system.name or 'a system'}: {len(self)} of {self.system.size}",
+            f"Modes of {self.system.name or 'a system'}: {len(self)} of {self.freedoms}",
             f"  frequencies  {shown}{' …' if len(self) > 8 else ''} rad/s",
         ]
         if not self.stable:

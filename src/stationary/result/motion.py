@@ -82,7 +82,7 @@ class Motion(AbstractMotion):
 
     @cached_property
     def lam(self) -> Multipliers:
-        """Multipliers, shape (times, rows): the forces along ∂R/∂q.
+        """Multipliers, shape (times, rows that were stated): the forces along ∂R/∂q.
 
         ``motion.lam["rod"]`` are those of one constraint. Where constraints are redundant these
         are the smallest that do the same.

@@ -23,11 +23,14 @@ class StateSpace(AbstractShown):
     ----------
     A, B, C, D : ndarray
     states, inputs, outputs : tuple of str
-        Names; states are deviations of coordinates and velocities.
+        Names; states are deviations of coordinates and velocities, and small turns of bodies.
     at : State
         The operating point: coordinates and velocities by symbol or by name.
     E : ndarray
         Descriptor form E ż = F z + G u over z = (δq, δv, δλ), with `F` and `G`.
+    spin : ndarray
+        How fast bodies turn, freedom by freedom, against the axes in which their small turns are
+        told: zero where these are their own.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class StateSpace(AbstractShown):
     judgement: Status | None = None
     rounding: np.ndarray | None = None
     at: Any = None
+    spin: np.ndarray | None = None
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -175,9 +175,8 @@ class AbstractMotion(AbstractShown):
             Generalized forces, shape (times, coordinates), or vectors, shape (times, entries).
         """
         places = self.lam.places(name).ravel()
-        forces = np.array(
-            [self._rows(k)[places].T @ self.lam[k, places] for k in range(len(self.t))]
-        )
+        lam = self.lam.every
+        forces = np.array([self._rows(k)[places].T @ lam[k, places] for k in range(len(self.t))])
         if on is None:
             return forces
         point = vector(on, "the point of a force")
@@ -454,7 +453,7 @@ class AbstractInstant:
     @property
     def lam(self) -> Multipliers:
         """Multipliers, one per row of constraints; ``lam["rod"]`` by name."""
-        return Multipliers.of(self.motion.lam[0], self.motion.kernel.layout)
+        return Multipliers.of(self.motion.lam.every[0], self.motion.kernel.layout)
 
     def force(self, name: str, *, on: Any = None) -> np.ndarray:
         """Return the force of one constraint at this time; see `Motion.force`."""

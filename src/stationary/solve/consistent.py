@@ -46,6 +46,9 @@ _RANK_OF_SQUARES = 1e-13
 # Violations below this, relative to the size of a row, are none; those below the second are near.
 _CONSISTENT, _NEAR = 1e-9, 1e-8
 
+# A row that is this much smaller for what is free than as a whole is held by what is given.
+_LOST = 1e-13
+
 # What to do where values that were given contradict the constraints.
 _HELD = (
     "What is given is held, and what is left out is found: give other values, leave some out, or "
@@ -377,7 +380,10 @@ class _Place:
         given = self._given[order]
         if given.any():
             free = sparse.diags((~given).astype(float))
+            whole = abs(A) @ self.sizes()
             A, M = A @ free, free @ M @ free + sparse.diags(given * M.diagonal())
+            # Rows that what is free changes by rounding alone are not its to mend.
+            A = sparse.diags((abs(A) @ self.sizes() > _LOST * whole).astype(float)) @ A
             M = np.asarray(M.todense()) if self.dense and sparse.issparse(M) else M
         if self.dense:
             return self._dense_step(M, A, pull, R)

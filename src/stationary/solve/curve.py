@@ -193,6 +193,8 @@ class EquilibriumCurve(AbstractCurve):
         known = bent[np.isfinite(bent)]
         other = known.max() if len(known) else away.max(initial=0.0) or 1.0
         units[:n] = np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
+        for places in self.kinematics.quaternions:
+            units[places] = units[places].max()
         for i in range(self.n, len(z) - 1):
             column = np.abs(J[: self.n, i])
             forces = np.abs(J[: self.n, : self.n]) @ units[: self.n]
@@ -203,7 +205,7 @@ class EquilibriumCurve(AbstractCurve):
     def start(self) -> np.ndarray:
         """The start of the first branch, unscaled."""
         return np.concatenate(
-            [self.first.q, self.first.lam[self.active], [self.first.params[self.place]]]
+            [self.first.q, self.first.lam.every[self.active], [self.first.params[self.place]]]
         )
 
     def _all(self, z: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -52,7 +52,7 @@ class Equilibria(list):
 def equilibria(
     system: System,
     *,
-    within: Mapping[Any, tuple[float, float]],
+    within: Mapping[Any, tuple[float, float]] | None = None,
     params: Mapping[Any, float] | None = None,
     inputs: Mapping[Any, Any] | None = None,
     t: float = 0.0,
@@ -73,7 +73,7 @@ def equilibria(
     system : System
     within : dict
         For each coordinate to be searched its interval; the others start at zero. Orientations are
-        searched whole.
+        searched whole, and where nothing else moves it may be left out.
     params, inputs : dict, optional
         Inputs are zero where left out.
     t : float
@@ -103,7 +103,7 @@ def equilibria(
     require_system(system)
     refuse(system, "equilibria")
     layout = graph_of(system).layout
-    places, low, high = _box(layout, within)
+    places, low, high = _box(layout, _whole(layout) if within is None else within)
     search = search_of(system, params, inputs, float(t), "any")
     if search.balance.gaps > _MOST_CONTACTS:
         raise DerivationError(
@@ -114,6 +114,22 @@ def equilibria(
             )
         )
     return _all(search, _sized(search, places, low, high))
+
+
+def _whole(layout: Layout) -> dict:
+    """Return the intervals of a search that needs none: orientations have no ends."""
+    turned = layout.kinematics.quaternions
+    other = np.setdiff1d(np.arange(layout.system.size), turned)
+    if len(other):
+        name = layout.name(int(other[0]))
+        raise StatementError(
+            say(
+                f"within says nothing of '{name}'.",
+                f"Found no interval for {len(other)} coordinate{'s' * (len(other) != 1)}.",
+                "Give one for each coordinate to be searched; the others start at zero.",
+            )
+        )
+    return {}
 
 
 def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

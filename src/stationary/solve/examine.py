@@ -107,6 +107,19 @@ class Examination:
             negative = saddle.shifted(2 * np.max(self.rounding, initial=0.0)).negative
         return free - negative - zero, negative, zero
 
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of the stiffness on the tangent; where bodies turn, by the angle."""
+        entries = self.search.layout.kinematics.quaternions
+        if not len(entries):
+            return self.saddle.smallest[0]
+        # A turn by a small angle moves a quaternion on its sphere by half of it.
+        unit = np.ones(self.saddle.n)
+        unit[entries] = 0.5
+        S, lengths = sparse.diags(unit), self.search.metric
+        H, A = (S @ self.saddle.H @ S).tocsc(), (self.saddle.A @ S).tocsc()
+        return Saddle(H, A, lengths=lengths / unit).smallest[0]
+
     # -- the energy nearby ------------------------------------------------------------------------
 
     @cached_property
@@ -310,7 +323,7 @@ class Examination:
             t=search.t,
             lam=Multipliers.of(search.full(self.lam, self.active), search.layout),
             energy=energy if search.has_energy(q) else self._potential(),
-            eigenvalues=self.saddle.smallest[0] if known else np.empty(0),
+            eigenvalues=self.eigenvalues if known else np.empty(0),
             inertia=self.inertia if known else (0, 0, 0),
             stability=self.stability
             if finite and status in (Ending.BALANCED, Ending.SADDLE)

@@ -175,8 +175,10 @@ class Follower:
             progress.show(float(np.clip(z[-1], low, high) - low))
             begin = self.curve.written_near(home, z)
             near = _distance(np.array(trail[-2:]), begin) < 0.3 * step
-            if len(trail) > 12 and near and tangent @ tangents[0] > 0.7:
-                further = np.abs(begin - home).max() > 0
+            # An orientation may come back with the other sign, and sets out from there with it.
+            signs = self.curve.kinematics.signs(home, z)
+            if len(trail) > 12 and near and tangent @ (signs * tangents[0]) > 0.7:
+                further = np.abs(begin - signs * home).max() > 0
                 more = ", whole turns further" if further else ""
                 status = Status("closed", "came back to where it started" + more)
                 trail[-1], counts[-1] = begin, counts[0]

@@ -76,15 +76,17 @@ def _shared(sizes: np.ndarray, masses: np.ndarray, layout: Layout) -> np.ndarray
     """Return sizes of coordinates of which none is lost beside the others.
 
     What seems to have no size in one place, as the height of a wheel that stands upright, moves
-    about as far as the rest; the entries of a quaternion are those of a vector of length one.
+    about as far as the rest; the entries of a quaternion are those of a vector of length one. Where
+    nothing says how large any are, all are one.
     """
     sizes = sizes.copy()
     for places in layout.kinematics.quaternions:
         sizes[places] = 1.0
     weights = np.sqrt(np.abs(np.where(np.isfinite(masses), masses, 0.0)))
     reach = float(np.max(weights * sizes, initial=0.0))
-    least = np.divide(_LEAST * reach, weights, out=np.zeros_like(weights), where=weights > 0)
-    return np.maximum(sizes, least)
+    shared = np.divide(reach, weights, out=np.zeros_like(weights), where=weights > 0)
+    sizes = np.where(sizes > 0, np.maximum(sizes, _LEAST * shared), shared)
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 def _clear(M: np.ndarray, root: np.ndarray, failed: int) -> bool:
@@ -158,11 +160,11 @@ def augmented(M: np.ndarray, A: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def sizes_of(graph: Graph, params: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
-    """Return the sizes of the coordinates; one where nothing says how large they are."""
+    """Return the sizes of the coordinates; by their inertia where nothing else says them."""
     length = scales_of(graph, params, t, q).length
     arguments = (t, q, np.zeros_like(q), np.zeros(len(graph.system.inputs)), params)
     M = numeric(graph, "mass")(*arguments)[0].diagonal()
-    return _shared(np.where(length > 0, length, 1.0), M, graph.layout)
+    return _shared(length, M, graph.layout)
 
 
 def _definite(M: np.ndarray) -> bool:

@@ -161,9 +161,9 @@ def _touching(system: System, at: Any) -> System:
     layout, rows = at.graph.layout, at.graph.layout.multipliers
     levels, slopes = numeric(balance_of(at.system), "limits")(at.t, at.q, at.u, at.params)
     scales = scales_of(at.graph, at.params, at.t, at.q, u=at.u)
-    open_, pushes = levels[rows:] > scales.small(slopes.tocsr()[rows:], 1e-9), at.lam[rows:]
+    open_, pushes = levels[rows:] > scales.small(slopes.tocsr()[rows:], 1e-9), at.lam.every[rows:]
     for k in np.flatnonzero(~open_):
-        if pushes[k] <= 1e-9 * np.abs(at.lam).max():
+        if pushes[k] <= 1e-9 * np.abs(at.lam.every).max():
             raise DerivationError(
                 say(
                     f"contact '{layout.gap_name(int(k))}' touches and does not push.",

@@ -101,7 +101,8 @@ def modes(
     layout = graph_of(system).layout
     graph_of(system).require_inertia()
     search, q, rest = _state(system, at, params, inputs, float(t))
-    count = _count(count, system.size - _rank(search, q))
+    freedoms = system.size - _rank(search, q)
+    count = _count(count, freedoms)
     problem = _Problem(search, q)
     squares, vectors = problem.gyroscopic(count) if problem.turns else problem.symmetric(count)
     shapes = Modes(
@@ -116,6 +117,7 @@ def modes(
         damped=problem.damped,
         gyroscopic=problem.turns,
         rest=rest,
+        freedoms=freedoms,
     )
     return passed(shapes, "modes", u=search.inputs(q), lam=problem.lam)
 

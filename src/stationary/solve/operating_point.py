@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from scipy.linalg import orth
+from scipy.spatial.transform import Rotation
 
 from stationary.errors import DerivationError, StatementError, say
 from stationary.lower.inputs import translate
@@ -46,6 +47,12 @@ class OperatingPoint:
         self.y = np.concatenate([q, self.speeds])
         last = [0.0] if kernel.rows else []
         self.p = np.concatenate([params, u, last])
+        #: How fast bodies turn, freedom by freedom, against the axes in which deviations are told.
+        self.spin = np.zeros(self.f)
+        for k in range(len(self.kinematics.quaternions)):
+            axes = slice(first := self.kinematics.first(k), first + 3)
+            if np.any(self.speeds[axes]):
+                self.spin[axes] = self._steady_axes(axes)
 
     @cached_property
     def _derivatives(self) -> ca.Function:
@@ -59,9 +66,64 @@ class OperatingPoint:
         last = [] if self.turns else np.zeros(self.kernel.states - 2 * self.n)
         rate, slope, push = self._derivatives(self.t, np.concatenate([y, last]), self.p)
         keep = slice(0, 2 * self.f)
-        return (
-            np.asarray(rate).ravel()[keep], np.asarray(slope)[keep, keep], np.asarray(push)[keep]
-        )  # fmt: skip
+        rate, slope = np.asarray(rate).ravel()[keep], np.asarray(slope)[keep, keep]
+        if np.any(self.spin):
+            # Against other axes than its own, what a body carries along turns with it.
+            turn = np.kron(np.eye(2), self.kinematics.carried(self.spin))
+            rate = rate + np.append(np.zeros(self.f), turn[self.f :, self.f :] @ y[self.n :])
+            slope = slope + turn
+        return rate, slope, np.asarray(push)[keep]
+
+    def _steady_axes(self, axes: slice) -> np.ndarray:
+        """Return how fast a body turns against axes in which its motion is steady.
+
+        A free body is seen as it was from its own axes. One that rolls is round, and is seen so
+        from axes that do not turn; one that precesses, from axes that turn with its axis alone.
+        """
+        f, omega = self.f, self.speeds[axes]
+        rate = self.matrices(self.y)[0][f:][axes]
+        pace = float(omega @ omega)
+        guesses = [np.zeros(3), omega]
+        M = numeric(self.kernel.graph, "mass")(self.t, self.q, self.v, self.u, self.params)[0]
+        inertia = (self.rates.T @ (M @ self.rates))[axes, axes]
+        for axis in np.linalg.eigh((inertia + inertia.T) / 2)[1].T:
+            carried = np.cross(axis, omega)
+            if carried @ carried > _STEADY * pace:
+                guesses.append(-float(rate @ carried) / float(carried @ carried) * axis)
+        for spin in guesses:
+            left = np.abs(rate + np.cross(spin, omega)).max()
+            if left <= _STEADY * pace and self._finds_all_as_it_was(axes, spin):
+                return spin
+        return guesses[0]
+
+    def _finds_all_as_it_was(self, axes: slice, spin: np.ndarray) -> bool:
+        """Tell whether the matrices are the same however far a body and its axes have turned."""
+        kept, omega = self.spin.copy(), self.speeds[axes]
+        # Metres and radians, turns and their rates in one measure.
+        units = np.concatenate([self.weights * np.linalg.norm(omega), self.weights])
+        measure = np.outer(units, 1 / units)
+        self.spin[axes] = spin
+        try:
+            J = self.matrices(self.y)[1]
+            for turn, carries in ((omega - spin, False), (spin, True)):
+                size = float(np.linalg.norm(turn))
+                for far in (1.0, 3.0) if size > _DRIFT * np.linalg.norm(omega) else ():
+                    move = np.zeros(self.f)
+                    move[axes] = far * turn / size
+                    there, speeds, back = self._moved(move), self.speeds.copy(), np.eye(self.f)
+                    if carries:
+                        # A move retracts to a turn by 2 atan(far/2); the axes stay behind.
+                        angle = 2 * np.arctan(far / 2)
+                        back[axes, axes] = Rotation.from_rotvec(angle * turn / size).as_matrix()
+                        speeds = back.T @ speeds
+                    J_there = self.matrices(np.concatenate([there, speeds]))[1]
+                    both = np.kron(np.eye(2), back)
+                    change = np.abs(both @ J_there @ both.T - J) * measure
+                    if change.max() > 1e-9 * np.abs(J * measure).max():
+                        return False
+            return True
+        finally:
+            self.spin[:] = kept
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -90,7 +152,7 @@ class OperatingPoint:
         M = self.rates.T @ (M @ self.rates) if self.turns else M
         roots = np.sqrt(np.abs(M.diagonal()))
         typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
-        return np.where(roots > 1e-6 * typical, roots, typical)
+        return np.where(roots > 1e-12 * typical, roots, typical)
 
     @cached_property
     def drifting(self) -> np.ndarray:
@@ -115,7 +177,8 @@ class OperatingPoint:
         tangent = orth(self._tangent()[kept], rcond=1e-10)
         first = self._asked(asked, labels, kept)
         chosen = self._chosen(tangent, kept, first)
-        basis = tangent @ np.linalg.inv(tangent[chosen])
+        units = np.concatenate([self.weights] * 2)[kept]
+        basis = tangent @ np.linalg.inv(tangent[chosen]) * units[chosen] / units[:, None]
         rounding = self._rounding(kept)[chosen] @ np.abs(basis)
         J, B = J[np.ix_(kept, kept)], B[kept]
         A, B = J[chosen] @ basis, B[chosen]
@@ -130,7 +193,7 @@ class OperatingPoint:
         return StateSpace(
             A=A, B=B, C=C, D=D, states=states,
             inputs=names(self.kernel.graph.system.inputs), outputs=observed, E=E, F=F, G=G,
-            rounding=rounding,
+            rounding=rounding, spin=self.spin,
         )  # fmt: skip
 
     def _asked(self, asked: list, labels: list[str], kept: np.ndarray) -> list[int]:
@@ -159,11 +222,10 @@ class OperatingPoint:
         In the order as declared, passing over what those before it nearly tell: in units of
         mass, so that neither units nor last digits have a say.
         """
-        scaled = tangent * np.concatenate([self.weights] * 2)[kept, None]
         positions = np.flatnonzero(kept < self.f)
         spent: list[int] = []
-        left = scaled.copy()
-        sizes = np.linalg.norm(scaled, axis=1)
+        left = tangent.copy()
+        sizes = np.linalg.norm(tangent, axis=1)
         for group in (first, positions.tolist(), list(range(len(kept)))):
             while len(spent) < tangent.shape[1]:
                 free = [i for i in group if i not in spent]
@@ -232,6 +294,8 @@ class OperatingPoint:
         reach = np.max(np.abs(self.rates) * reach[:, None], axis=0) if self.turns else reach
         shared = np.max(self.weights * reach, initial=0.0) / self.weights
         small = _STEADY * (by_q @ np.maximum(reach, shared) + by_v @ np.abs(self.speeds))
+        # What constraints share out rounds off with the largest of it.
+        small += _ROUNDING * np.max(self.weights * small, initial=0.0) / (_STEADY * self.weights)
         if self.turns:
             # The entries of a quaternion that turns accelerate, and cancel in what its body does.
             entries = np.abs(self.kinematics.rates(self.v) @ self.speeds)
@@ -268,12 +332,9 @@ class OperatingPoint:
         for k in range(len(self.kinematics.quaternions)):
             # However far it has turned, a body must find everything as it was.
             axes = slice(first := self.kinematics.first(k), first + 3)
-            turn = np.zeros(self.f)
-            turn[axes] = self.speeds[axes] / (np.linalg.norm(self.speeds[axes]) or 1.0)
-            for far in (1.0, 3.0) if turn.any() else ():
-                there = self.matrices(np.concatenate([self._moved(far * turn), self.speeds]))[1]
-                if np.abs(there - J).max() > 1e-9 * np.abs(J).max():
-                    changing.append(first + int(np.argmax(np.abs(turn[axes]))))
+            turns = np.abs(self.speeds[axes])
+            if turns.any() and not self._finds_all_as_it_was(axes, self.spin[axes]):
+                changing.append(first + int(np.argmax(turns)))
         for i in changing[:1]:
             raise StatementError(
                 say(
@@ -284,7 +345,7 @@ class OperatingPoint:
             )
 
     def _tangent(self) -> np.ndarray:
-        """Return a basis of the small motions that the constraints allow."""
+        """Return a basis of the small motions that the constraints allow, in units of mass."""
         n, rows = self.n, list(self.kernel.rows)
         if not rows:
             return np.eye(2 * n)[:, np.setdiff1d(np.arange(2 * n), self.drifting)]
@@ -300,14 +361,12 @@ class OperatingPoint:
             if not len(A):
                 return np.eye(2 * self.f)[:, np.setdiff1d(np.arange(2 * self.f), self.drifting)]
         normal = np.block([[A[held], np.zeros((held.sum(), A.shape[1]))], [of_rate, A]])
-        return tangent_basis(normal)
+        return tangent_basis(normal / np.concatenate([self.weights] * 2))
 
     @property
     def _turning(self) -> np.ndarray:
         """∂q̇/∂θ where the freedoms θ move and their speeds are held; G is linear in q."""
-        columns = [self.kinematics.rates(column) @ self.speeds for column in self.rates.T]
-        straight = self.kinematics.rates(np.zeros(self.n)) @ self.speeds
-        return np.array(columns).T - straight[:, None]
+        return self.kinematics.bend(self.rates, self.speeds)
 
     def _holonomic(self) -> np.ndarray:
         """Tell for every enforced row whether it is one on coordinates."""
@@ -343,11 +402,14 @@ class OperatingPoint:
         kernel, n, m = self.kernel, self.n, len(self.kernel.rows)
         graph = kernel.graph
         M = np.asarray(graph.dynamics(self.t, self.q, self.v, self.u, self.params)[0])
-        lam = np.zeros(0)
+        a, lam = np.zeros(n), np.zeros(0)
         if m:
             held = kernel.held(self.t, self.q, self.v, self.u, self.params, 0.0)
             lam = np.asarray(held[1]).ravel()
-        slopes = _force_slopes(kernel)(self.t, self.q, self.v, self.u, self.params, lam)
+            # Of a steady motion, the entries of quaternions alone accelerate.
+            turned = self.kinematics.quaternions.ravel()
+            a[turned] = np.asarray(held[0]).ravel()[turned]
+        slopes = _force_slopes(kernel)(self.t, self.q, self.v, self.u, self.params, a, lam)
         by_q, by_v, by_u, A, of_rate = (np.asarray(x) for x in slopes)
         rows = list(kernel.rows)
         A, of_rate = A[rows].reshape(m, n), of_rate[rows].reshape(m, n)
@@ -417,10 +479,11 @@ def _row_slopes(kernel: AbstractKernel) -> ca.Function:
 
 
 def _force_slopes(kernel: AbstractKernel) -> ca.Function:
-    """Slopes of force + Aᵀλ by q, v and u, and A and ∂Ṙ/∂q."""
+    """Slopes of force + Aᵀλ − M a by q, v and u, and A and ∂Ṙ/∂q."""
     arguments = kernel.graph.dynamics.sx_in()
-    _, force = kernel.graph.dynamics.call(arguments)
-    lam = ca.SX.sym("lam", len(kernel.rows))
+    M, force = kernel.graph.dynamics.call(arguments)
+    a, lam = ca.SX.sym("a", kernel.size), ca.SX.sym("lam", len(kernel.rows))
+    force = force - ca.mtimes(M, a)
     A, of_rate = ca.SX(0, kernel.size), ca.SX(0, kernel.size)
     if kernel.rows:
         _, Rdot, A, _, _ = kernel.graph.constraints.call(arguments)
@@ -428,4 +491,4 @@ def _force_slopes(kernel: AbstractKernel) -> ca.Function:
         force = force + ca.mtimes(A[list(kernel.rows), :].T, lam)
     _, q, v, u, _ = arguments
     slopes = [ca.jacobian(force, x) for x in (q, v, u)]
-    return ca.Function("force_slopes", [*arguments, lam], [*slopes, A, of_rate])
+    return ca.Function("force_slopes", [*arguments, a, lam], [*slopes, A, of_rate])

@@ -87,7 +87,7 @@ def _(rest: Equilibrium, *, start: np.ndarray | None = None) -> list[Finding]:
         return []
     state = State(
         rest.graph, rest.t, rest.q, np.zeros_like(rest.q), rest.u, rest.params,
-        np.asarray(rest.lam), travel=None if start is None else rest.q - start,
+        rest.lam.every, travel=None if start is None else rest.q - start,
     )  # fmt: skip
     return [
         *balance(state, _REST, start),
@@ -103,7 +103,7 @@ def _(step: Step) -> list[Finding]:
     y = np.zeros(sum(r.places.size for r in step.graph.layout.slips))
     for rows in step.graph.layout.slips:
         y[rows.places] = -np.asarray(step.forces[rows.name])
-    lam = np.asarray(step.lam)
+    lam = step.lam.every
     return _slides(State(step.graph, step.t, step.q, step.v, step.u, step.params, lam, y))
 
 
@@ -144,7 +144,7 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
         y = np.zeros(sum(r.places.size for r in limit.graph.layout.slips))
         for rows in limit.graph.layout.slips:
             y[rows.places] = -np.asarray(end.forces[rows.name])
-        zero, lam = np.zeros_like(q), np.asarray(end.lam)
+        zero, lam = np.zeros_like(q), end.lam.every
         state = State(limit.graph, t, q, zero, u, params, lam, y, moves=False)
         (_, _, more), others = at(end.factor + 1.0)
         once = replace(state, u=more, params=others).forces(q) - state.forces(q)

@@ -7,7 +7,7 @@ from scipy.sparse.linalg import lsqr
 
 from stationary.derive.balance import Balance
 from stationary.lower.kernel import graph_of, numeric
-from stationary.model.layout import Layout
+from stationary.model.kinematics import Kinematics
 from stationary.result.modes import Modes
 from stationary.result.statespace import StateSpace
 from stationary.solve.gate.finding import Finding, measured
@@ -15,6 +15,9 @@ from stationary.solve.gate.finding import Finding, measured
 # The part of the forces that act on parts of a shape beside which those left over are small,
 # where the shape as a whole moves without any.
 _RIGID = 1e-6
+
+# Sums that cancel to this part of their terms are zero.
+_ROUNDING = 1e-14
 
 
 def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> list[Finding]:
@@ -71,20 +74,20 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     """
     if lin.at is None:
         return []
-    layout, n = lin.at.graph.layout, len(lin.at.q)
-    size, m = lin.E.shape[0], lin.E.shape[0] - 2 * n
-    if not layout.kinematics.plain and np.any(lin.at.v[layout.kinematics.quaternions]):
-        # Of a body that turns, the whole equations change with time.
-        return []
-    select = _states(lin, layout, size)
-    still = np.eye(size)[np.flatnonzero(lin.at.v)]
-    rows, nothing = lin.F[2 * n :], np.zeros((m, size))
+    layout, n, m = lin.at.graph.layout, len(lin.at.q), lin.E.shape[0] - 2 * len(lin.at.q)
+    E, F, drift, names = _in_freedoms(lin, layout.kinematics, m)
+    f, size = len(drift), E.shape[1]
+    select = np.eye(size)[[names.index(name) for name in lin.states]]
+    left_out = [i for i in range(f) if names[i] not in lin.states and _drifts(lin, i)]
+    still = np.eye(size)[left_out]
+    rows, nothing = F[2 * n :], np.zeros((m, size))
     # A row on coordinates alone holds for velocities and accelerations as well.
-    holonomic = ~np.any(rows[:, n : 2 * n], axis=1)
+    holonomic = ~np.any(lin.F[2 * n :, n : 2 * n], axis=1)
     twice = np.zeros((m, size))
-    twice[holonomic, n : 2 * n] = rows[holonomic, :n]
+    twice[holonomic, f : 2 * f] = rows[holonomic, :f]
+    twice[holonomic, :f] = rows[holonomic, :f] @ drift
     whole = np.vstack([
-        np.hstack([-lin.F, lin.E]),
+        np.hstack([-F, E]),
         np.hstack([select, np.zeros_like(select)]),
         np.hstack([still, np.zeros_like(still)]),
         np.hstack([nothing, rows]),
@@ -93,12 +96,15 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     ])  # fmt: skip
     inputs, states = lin.B.shape[1], len(lin.states)
     known = np.zeros((len(whole), states + inputs))
-    known[size : size + states, :states] = np.eye(states)
-    known[:size, states:] = lin.G
+    known[len(E) : len(E) + states, :states] = np.eye(states)
+    known[: len(E), states:] = lin.G
     known[-states:] = np.hstack([lin.A, lin.B])
-    # Measured in the system's own time, velocities and rates are of the size of coordinates.
+    # Measured by inertia and in the system's own time, metres, radians and rates are of one size.
+    mass = np.abs(np.diag(E[n : 2 * n, f : 2 * f].T @ E[:n, :f]))
+    mass = np.where(mass > 0, mass, np.median(mass[mass > 0]) if mass.any() else 1.0)
+    length = np.sqrt(mass.min() / mass)
     rate = float(np.abs(np.linalg.eigvals(lin.A)).max(initial=0.0)) or 1.0
-    own = np.concatenate([np.ones(n), np.full(n, rate), np.ones(m)])
+    own = np.concatenate([length, rate * length, np.ones(m)])
     row, column = _even(whole, np.concatenate([own, rate * own]))
     scaled, wanted = row[:, None] * whole * column, row[:, None] * known
     solved = np.linalg.lstsq(scaled, wanted, rcond=1e-13)[0]
@@ -106,26 +112,50 @@ def linear_holds(lin: StateSpace, rtol: float) -> list[Finding]:
     # Equations whose terms all vanish have the rounding of the others.
     terms = np.abs(scaled) @ np.abs(solved) + np.abs(wanted)
     terms = np.maximum(terms, 1e-3 * terms.max(axis=0, initial=0.0)) + 1e-300
-    names = [*lin.states, *lin.inputs].__getitem__
+    asked = [*lin.states, *lin.inputs].__getitem__
     worst = (left / terms).max(axis=0, initial=0.0)
     allowed = np.full(len(worst), rtol)
-    return measured("all equations hold with the rates of", worst, allowed, names)
+    return measured("all equations hold with the rates of", worst, allowed, asked)
 
 
-def _states(lin: StateSpace, layout: Layout, size: int) -> np.ndarray:
-    """Return how the states follow from z = (δq, δv, δλ)."""
-    kinematics, n = layout.kinematics, layout.system.size
+def _drifts(lin: StateSpace, freedom: int) -> bool:
+    """Tell whether a freedom moves steadily: where it is says nothing."""
+    kinematics = lin.at.graph.layout.kinematics
+    speeds = lin.at.v if kinematics.plain else kinematics.speeds(lin.at.q, lin.at.v)
+    return bool(speeds[freedom])
+
+
+def _in_freedoms(
+    lin: StateSpace, kinematics: Kinematics, m: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
+    """Return E and F over z = (θ, w, δλ), small turns in the place of entries of quaternions.
+
+    With them the matrix of θ̇ = w + drift·θ, and what the freedoms and their speeds are called. In
+    axes that turn against the body at σ, δq = G θ and δv = G w + (∂G/∂q G θ) ω, whose matrices
+    change as the body turns: E ż has a part by the rates of these.
+    """
+    layout, n, q, v = lin.at.graph.layout, len(lin.at.q), lin.at.q, lin.at.v
     if kinematics.plain:
-        chosen = []
-        for name in lin.states:
-            places, order = layout.resolve(name, "states")
-            chosen.append(int(places) + n * order)
-        return np.eye(size)[chosen]
-    freedoms = kinematics.speeds(lin.at.q, np.eye(n))
-    every = np.zeros((2 * len(freedoms), size))
-    every[: len(freedoms), :n] = every[len(freedoms) :, n : 2 * n] = freedoms
+        labels = [layout.name(i) for i in range(n)]
+        return lin.E, lin.F, np.zeros((n, n)), labels + [name + ".dot" for name in labels]
     places, speeds = zip(*kinematics.freedoms)
-    return every[[[*places, *speeds].index(name) for name in lin.states]]
+    G, omega = kinematics.rates(q), kinematics.speeds(q, v)
+    spin = np.zeros(len(omega)) if lin.spin is None else lin.spin
+    against, f = kinematics.carried(spin), len(omega)
+    # The rates of G and of ω, seen from the body, and of G θ where θ stays in its axes.
+    rate = kinematics.rates(v) - kinematics.rates(np.zeros(n)) - G @ against
+    bend = kinematics.bend(G, omega)
+    bending = kinematics.bend(rate, omega) - kinematics.bend(G, against @ omega)
+    T, change = np.zeros((2 * n + m, 2 * f + m)), np.zeros((2 * n + m, 2 * f + m))
+    T[:n, :f] = T[n : 2 * n, f : 2 * f] = G
+    T[n : 2 * n, :f], T[2 * n :, 2 * f :] = bend, np.eye(m)
+    change[:n, :f] = change[n : 2 * n, f : 2 * f] = rate
+    change[n : 2 * n, :f] = bending
+    drift = against - kinematics.carried(omega)
+    F, terms = lin.F @ T - lin.E @ change, abs(lin.F) @ abs(T) + abs(lin.E) @ abs(change)
+    # What quaternions hold themselves by leaves their bodies free.
+    F[np.abs(F) <= _ROUNDING * terms] = 0.0
+    return lin.E @ T, F, drift, [*places, *speeds]
 
 
 def _even(matrix: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
