@@ -73,6 +73,11 @@ class Sliding:
     # -- at a velocity ----------------------------------------------------------------------------
 
     @cached_property
+    def force(self) -> ca.Function:
+        """All forces but those of friction terms and constraints."""
+        return self._function("force", [self.graph.whole.vector(_force)], moving=True)
+
+    @cached_property
     def forces(self) -> ca.Function:
         """All forces but those of friction terms and constraints, and their slope in v."""
         whole = self.graph.whole

@@ -42,7 +42,7 @@ class Rows:
     #: Whether it was stated: what keeps an orientation on its unit sphere is not.
     stated: bool = True
 
-    @property
+    @cached_property
     def places(self) -> np.ndarray:
         """Entries of λ, in the shape in which they are read."""
         return self.first + np.arange(int(np.prod(self.shape))).reshape(self.shape)

@@ -65,11 +65,11 @@ class Scales:
 
     def rows(self, A: Any) -> np.ndarray:
         """Return by how much rows with these gradients change when coordinates move by `length`."""
-        return _largest(A, self.length)
+        return largest_terms(A, self.length)
 
     def rows_rounding(self, A: Any) -> np.ndarray:
         """Return by how much rows change with the last digits of the coordinates."""
-        return _largest(A, self.rounding)
+        return largest_terms(A, self.rounding)
 
     def small(self, A: Any, rtol: float) -> np.ndarray:
         """Return below which value each of these rows counts as zero, at a relative tolerance.
@@ -146,7 +146,7 @@ def _last_digits(q: np.ndarray, bend: np.ndarray) -> np.ndarray:
     return np.spacing(np.maximum(np.abs(q), np.where(np.isfinite(bend), bend, 0.0)))
 
 
-def _largest(A: Any, moves: np.ndarray) -> np.ndarray:
+def largest_terms(A: Any, moves: np.ndarray) -> np.ndarray:
     """Return the largest term of each row of |A| moves."""
     if not A.shape[0]:
         return np.zeros(0)

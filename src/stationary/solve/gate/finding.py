@@ -54,9 +54,10 @@ def measured(claim: str, values: np.ndarray, allowed: np.ndarray, name) -> list[
     """Return the worst of many values as one finding; `name(i)` says where it is."""
     if not len(values):
         return []
+    fits = values <= allowed
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(values <= allowed, values / np.maximum(allowed, 1e-300), np.inf)
-        over = ~(values <= allowed)
-        shares[over] = np.nan_to_num(values[over] / allowed[over], nan=np.inf)
+        shares = values / np.maximum(allowed, 1e-300)
+        if not fits.all():
+            shares[~fits] = np.nan_to_num(values[~fits] / allowed[~fits], nan=np.inf)
     i = int(np.argmax(shares))
     return [Finding(claim, f"'{name(i)}'", float(values[i]), float(allowed[i]))]

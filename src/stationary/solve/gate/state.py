@@ -92,7 +92,7 @@ class State:
         if self.y is None:
             balance = numeric(Balance(self.graph), "forces")
             return -balance(self.t, q, self.u, self.params)[0]
-        return evaluated(Sliding(self.graph), "forces")(self.t, q, self.u, self.params, self.v)[0]
+        return evaluated(Sliding(self.graph), "force")(self.t, q, self.u, self.params, self.v)[0]
 
     def _left(self, q: np.ndarray) -> np.ndarray:
         state = self if q is self.q else replace(self, q=q)
@@ -140,7 +140,7 @@ class State:
         if self.y is None:
             lost = rounding(Balance(self.graph), "forces", at)
         else:
-            lost = rounding(Sliding(self.graph), "forces", [*at, self.v])
+            lost = rounding(Sliding(self.graph), "force", [*at, self.v])
         return np.zeros(len(self.q)) if lost is None else lost
 
     @cached_property
