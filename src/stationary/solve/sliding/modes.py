@@ -7,20 +7,24 @@ real if its velocities and its forces both keep to it. Several may be, or none.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg.lapack import dpotrf
 
 from stationary.solve.sliding.judge import Cones
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.reduced import in_mode, mended
 from stationary.solve.sliding.settle import free_directions, settled
 
-OPEN, STUCK, BACK, AHEAD = "open", "stuck", "back", "ahead"
+OPEN, STUCK, BACK, AHEAD = _CHOICES = "open", "stuck", "back", "ahead"
 
 # What is off by less than this share satisfies a law.
 _LAW = 1e-8
+# Rows at a smaller angle than this are the same.
+_OFF = 1e-7
 _MOST_MODES = 1024
 _MOST_STEPS = 30
 
@@ -35,8 +39,36 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     return None if modes is None else _answers(modes)
 
 
+def only(problem: Problem, cone: np.ndarray) -> Answer | None:
+    """Return the motion under one rough contact that approaches and is all that drives.
+
+    What else rubs takes a least power P(w) if the point of contact moves by w: convex, and growing
+    in proportion to w. The force at the contact is the slope of P. As w turns so does the force,
+    the same way and within a right angle of w: it passes each edge of the cone but once. So there
+    is one motion: if the force under which the contact would stick is out of the cone, it slides
+    along the edge on that side. None where this does not apply, or was not found.
+    """
+    modes = _modes(problem, cone, len(_CHOICES))
+    if modes is None or len(modes) != len(_CHOICES) or not modes[1].approached(0):
+        return None
+    _, sticks, back, ahead = modes
+    moved = sticks.moved()
+    if moved is None:
+        return None
+    resists, limit = moved.y[problem.starts[sticks.term[0]]], moved.problem.size[sticks.term[0]]
+    found = sticks.real(moved) if moved.stuck.sum() > 1 or abs(resists) <= 2 * limit else None
+    if found is None:
+        slides = ahead if resists > 0 else back
+        moved = slides.moved(near=moved)
+        found = None if moved is None or slides.doubts else slides.real(moved)
+    return found
+
+
 def survey(problem: Problem, cone: np.ndarray, most: int) -> tuple[list[Answer], bool]:
     """Return the motions that were found, and whether there are no others."""
+    single = only(problem, cone)
+    if single is not None:
+        return [single], True
     modes = _modes(problem, cone, most)
     if modes is None:
         return [], False
@@ -79,7 +111,7 @@ def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[_Mode] | None:
     """Return all modes, or None where they are too many or slips are not along lines."""
     term = _rough(problem, cone)
     choices = [
-        (OPEN, STUCK, BACK, AHEAD) if j in term else (OPEN, STUCK) for j in range(len(problem.g))
+        _CHOICES if j in term else (OPEN, STUCK) for j in range(len(problem.g))
     ]
     wide = any(problem.widths[k] != 1 for k in term.values())
     few = problem.dense and problem.dry and not wide
@@ -137,8 +169,7 @@ def least_forces(problem: Problem, cone: np.ndarray, answer: Answer) -> Answer |
     mode = _chosen(problem, cone, answer)
     if mode is None:
         return None
-    columns = mode.columns(_still(problem, answer.v, mode.others))
-    if np.linalg.matrix_rank(columns, 1e-9) == columns.shape[1]:
+    if _independent(mode.columns(_still(problem, answer.v, mode.others)).T):
         return None
     return mode.forces(answer.v, mode.others)
 
@@ -162,47 +193,61 @@ class _Mode:
     def _contacts(self, *words: str) -> list[int]:
         return [j for j, word in enumerate(self.choice) if word in words]
 
+    @cached_property
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of what holds in this mode, and their rates by themselves."""
+        p = self.problem
+        B, A, G = p.matrices
+        closed, stuck, _ = self._unknown([])
+        slips = p.starts[stuck]
+        rows = np.concatenate([A, G[closed], B[slips]])
+        return rows, np.concatenate([p.b, p.g[closed], p.c[slips]])
+
+    @cached_property
+    def way(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of what opens or slides in this mode, and their rates by themselves."""
+        p = self.problem
+        B, _, G = p.matrices
+        opens, slides = self._contacts(OPEN), self._contacts(BACK, AHEAD)
+        sign = np.array([1.0 if self.choice[j] == AHEAD else -1.0 for j in slides])
+        rows = [int(p.starts[self.term[j]]) for j in slides]
+        along = np.concatenate([G[opens], sign[:, None] * B[rows]])
+        return along, np.concatenate([p.g[opens], sign * p.c[rows]])
+
+    @cached_property
+    def rubs(self) -> np.ndarray:
+        """Which terms rub whatever presses."""
+        return (self.cone < 0) & (self.problem.size > 0)
+
     def answer(self) -> Answer | None:
         """Return velocities and forces of this mode, if it is real."""
         p = self.problem
-        B, A, G = p.matrices
-        closed = self._contacts(STUCK, BACK, AHEAD)
-        stuck = [p.starts[self.term[j]] for j in self._contacts(STUCK) if j in self.term]
-        slides = self._contacts(BACK, AHEAD)
-        sign = np.array([1.0 if self.choice[j] == AHEAD else -1.0 for j in slides])
-        rows = [int(p.starts[self.term[j]]) for j in slides]
-        held = np.vstack([A, G[closed], B[stuck]])
-        rate = np.concatenate([p.b, p.g[closed], p.c[stuck]])
-        opens = self._contacts(OPEN)
-        way = np.vstack([G[opens], sign[:, None] * B[rows]])
-        least = np.concatenate([p.g[opens], sign * p.c[rows]])
-        costs = B[((self.cone < 0) & (p.size > 0))[p.term]] @ _null(held)
+        B = p.matrices[0]
+        costs = B[self.rubs[p.term]] @ _null(self.held[0])
         if np.abs(costs).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
-            v = _allowed(held, rate, way, least)
+            v = _allowed(*self.held, *self.way)
             return None if v is None else self.forces(v, self.others)
         # What else rubs makes velocities depend on forces.
-        moved = self._moved(held, rate)
-        if moved is None or (way @ moved.v + least).min(initial=0.0) < -_LAW * _speed(p, moved.v):
+        moved = self.moved()
+        return None if moved is None else self.real(moved)
+
+    def real(self, moved: Answer) -> Answer | None:
+        """Return the answer of this mode with the velocity of another, if there is one."""
+        along, least = self.way
+        if (along @ moved.v + least).min(initial=0.0) < -_LAW * _speed(self.problem, moved.v):
             return None
-        if moved.right(_LAW) and self._full(moved):
-            return moved
+        if self._full(moved):
+            return moved if moved.right(_LAW) else None
         return self.forces(moved.v, self.others)
 
     def _full(self, answer: Answer) -> bool:
         """Tell whether balance determines all forces of an answer."""
-        columns = self.columns(_still(self.problem, answer.v, self.others))
-        return np.linalg.matrix_rank(columns, 1e-9) == columns.shape[1]
+        return _independent(self.columns(_still(self.problem, answer.v, self.others)).T)
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
-        p = self.problem
-        B, A, G = p.matrices
-        closed, stuck, _ = self._unknown([])
-        slides = self._contacts(BACK, AHEAD)
-        sign = np.array([1.0 if self.choice[j] == AHEAD else -1.0 for j in slides])
-        rows = [int(p.starts[self.term[j]]) for j in slides]
-        free = _null(np.vstack([A, G[closed], B[p.starts[stuck]]]))
-        ahead = np.vstack([G[self._contacts(OPEN)], sign[:, None] * B[rows]]) @ free
+        free = _null(self.held[0])
+        ahead = self.way[0] @ free
         if not ahead.size:
             return None
         cones = Cones(free.shape[1])
@@ -224,7 +269,7 @@ class _Mode:
     @property
     def others(self) -> np.ndarray:
         """What rubs whatever presses."""
-        return np.flatnonzero((self.cone < 0) & (self.problem.size > 0))
+        return np.flatnonzero(self.rubs)
 
     def _unknown(self, still: list[int]) -> tuple[list[int], list[int], list[int]]:
         """Return the contacts that press, the friction terms of those that stick, all free y."""
@@ -246,25 +291,26 @@ class _Mode:
                 presses[:, i] -= p.size[k] * s * B[p.starts[k]]
         return np.hstack([A.T, presses, -B[free].T])
 
-    def _moved(self, held: np.ndarray, rate: np.ndarray) -> Answer | None:
-        """Find the velocity where what else rubs decides it, together with what presses."""
+    def moved(self, near: Answer | None = None) -> Answer | None:
+        """Find the velocity where what else rubs decides it, together with what presses.
+
+        A search starts `near` that of another mode, if given.
+        """
         p, slides = self.problem, self._contacts(BACK, AHEAD)
-        size = np.where(self.cone >= 0, 0.0, p.size)
-        none = np.zeros((0, p.n))
         # As if what slides were smooth: then the velocity is a minimum.
-        drift = np.where((size > 0)[p.term], p.c, 0.0)
-        smooth = replace(p, size=size, A=held, b=rate, c=drift, G=none, g=np.zeros(0), pressed=None)
+        rubbing, rates = p.among(self.rubs)
+        (held, rate), none = self.held, np.zeros((0, p.n))
+        smooth = replace(rubbing, A=held, b=rate, G=none, g=np.zeros(0))
+        if slides and self._alone(slides):
+            return self._pushed(smooth, rates, slides[0], near)
+        outcome = settled(smooth)
         if not slides:
-            outcome = settled(smooth)
             if outcome.answer is None or outcome.word not in ("moves", "sticks"):
                 if outcome.word not in ("accelerates", "jammed"):
                     self.doubts.append("no answer")
                 return None
-            return self._start(outcome.answer.v, outcome.answer.y, outcome.answer.lam)
-        if self._alone(slides):
-            return self._pushed(smooth, slides[0])
+            return self._start(outcome.answer.v, outcome.answer, rates)
         starts = [np.linalg.lstsq(held, -rate, rcond=1e-12)[0]]
-        outcome = settled(smooth)
         if outcome.answer is not None and outcome.word == "moves":
             starts.insert(0, outcome.answer.v)
         # Friction that follows several pressures, or other drives: there may be more.
@@ -272,22 +318,24 @@ class _Mode:
         found = (self._near(v) for v in starts)
         return next((x for x in found if x is not None), None)
 
-    def _start(self, v: np.ndarray, y: np.ndarray, lam: np.ndarray) -> Answer:
-        """Return velocities and the forces that hold them, rows in the order of `held`."""
-        p = self.problem
+    def _start(self, v: np.ndarray, smooth: Answer, rates: np.ndarray) -> Answer:
+        """Return velocities and the forces that hold them: rows of λ in the order of `held`."""
+        p, lam = self.problem, smooth.lam
         closed, stuck, _ = self._unknown([])
         m, c = len(p.b), len(closed)
-        mu, full = np.zeros(len(p.g)), y.copy()
+        mu, full = np.zeros(len(p.g)), np.zeros(len(p.c))
+        full[rates] = smooth.y
         mu[closed] = lam[m : m + c]
         # What sticks at a contact is held by a constraint, whose force is against its slip.
         full[p.starts[stuck]] = -lam[m + c :]
-        size = np.where(self.cone >= 0, 0.0, p.size)
+        size = np.where(self.rubs, p.size, 0.0)
         for j, k in self.term.items():
             size[k] = p.size[k] * max(mu[j], 0.0)
             if self.choice[j] in (BACK, AHEAD):
                 full[p.starts[k]] = size[k] * (1.0 if self.choice[j] == AHEAD else -1.0)
         rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
-        working = np.isin(np.arange(len(p.g)), closed)
+        working = np.zeros(len(p.g), dtype=bool)
+        working[closed] = True
         limits = replace(p, size=size, pressed=None)
         return Answer(limits, v, full, lam[:m], mu, rest, working, "modes one by one")
 
@@ -317,7 +365,9 @@ class _Mode:
             begin = replace(found, problem=rough, stuck=sticks)
         return None if found is None else replace(found, source="modes one by one")
 
-    def _pushed(self, smooth: Problem, j: int) -> Answer | None:
+    def _pushed(
+        self, smooth: Problem, rates: np.ndarray, j: int, near: Answer | None
+    ) -> Answer | None:
         """Find the motion where one sliding contact is all that drives.
 
         Its force, along the edge of the cone, grows until what else rubs gives way: of all
@@ -331,7 +381,14 @@ class _Mode:
         rows, rate = smooth.A.copy(), np.zeros(len(smooth.b))
         rows[place] = row - p.size[k] * sign * p.matrices[0][p.starts[k]]
         rate[place] = -abs(p.g[j])
-        outcome = settled(replace(smooth, A=rows, b=rate))
+        asked = replace(smooth, A=rows, b=rate)
+        guess = None
+        if near is not None:
+            stuck = np.zeros(asked.terms, dtype=bool)
+            lam = np.zeros(len(rate))
+            lam[place] = near.mu[j]
+            guess = Answer(asked, near.v, near.y[rates], lam, np.zeros(0), stuck, stuck[:0])
+        outcome = settled(asked, guess)
         limit = outcome.answer
         if limit is None or outcome.word != "moves":
             # What cannot move along the edge locks.
@@ -343,7 +400,7 @@ class _Mode:
         opens = float(row @ limit.v)
         if not p.g[j] * opens < 0:
             return None
-        return self._start(limit.v * (-p.g[j] / opens), limit.y, limit.lam)
+        return self._start(limit.v * (-p.g[j] / opens), limit, rates)
 
     def _alone(self, slides: list[int]) -> bool:
         """Tell whether one sliding contact is all that drives.
@@ -351,20 +408,26 @@ class _Mode:
         Friction bounds a convex body of forces around zero, which a force that grows along the edge
         of one cone leaves but once: its size is the only one.
         """
+        p, j = self.problem, slides[0]
+        others = [i for i in self._contacts(STUCK, BACK, AHEAD) if i != j]
+        drift = np.delete(p.c, p.starts[self.term[j]])
+        return len(slides) == 1 and not any(x.any() for x in (p.f, p.b, drift, p.g[others]))
+
+    def approached(self, j: int) -> bool:
+        """Tell whether a rough contact comes closer, is all that drives, and may go any way.
+
+        Then nothing moves for nothing, and nothing holds the point of contact.
+        """
         p = self.problem
-        other = np.arange(len(p.g)) != slides[0]
-        rubs = np.arange(len(p.c)) != p.starts[self.term[slides[0]]]
-        closed = np.isin(np.arange(len(p.g)), self._contacts(STUCK, BACK, AHEAD))
-        drive = (p.f, p.b, p.c[rubs], p.g[other & closed])
-        return len(slides) == 1 and not any(np.any(x) for x in drive)
+        if j not in self.term or not p.g[j] < 0 or not self._alone([j]):
+            return False
+        B, A, _ = p.matrices
+        costs = np.concatenate([A, B[self.rubs[p.term]]])
+        return _independent(costs.T) and _independent(self.held[0] / np.maximum(p.arms, 1e-300))
 
     def determined(self) -> Answer | None:
         """Return the answer where velocities follow from what holds, and forces from balance."""
-        p = self.problem
-        B, A, G = p.matrices
-        closed, stuck, _ = self._unknown([])
-        held = np.vstack([A, G[closed], B[p.starts[stuck]]])
-        rate = np.concatenate([p.b, p.g[closed], p.c[p.starts[stuck]]])
+        p, (held, rate) = self.problem, self.held
         if held.shape[0] != held.shape[1] or len(self.others):
             return None
         try:
@@ -384,7 +447,7 @@ class _Mode:
         w = p.rates(v)
         r = p.speeds(w)
         still = _still(p, v, others)
-        moves = (self.cone < 0) & (p.size > 0)
+        moves = self.rubs.copy()
         moves[still] = False
         share = np.where(moves, p.size / np.maximum(r, 1e-300), 0.0)
         fixed = share[p.term] * w
@@ -403,7 +466,7 @@ class _Mode:
                 self.doubts.append("no forces found")
             return None
         x = np.array(solution.x)
-        if np.linalg.matrix_rank(balance, 1e-9) < balance.shape[1]:
+        if not _independent(balance.T):
             held = np.eye(cones.unknowns)[m + c :]
             cones.zero(sparse.csr_matrix(held), x[m + c :])
             cones.P = sparse.diags(np.repeat([1.0, 0.0], [m + c, len(free)]), format="csc")
@@ -503,6 +566,16 @@ def _part(p: Problem, k: int) -> slice:
 def _speed(p: Problem, v: np.ndarray) -> float:
     rubs = max(float(np.abs(x).max(initial=0.0)) for x in (p.rates(v), p.g))
     return rubs or max(float(np.abs(x).max(initial=0.0)) for x in (v, p.b)) or 1.0
+
+
+def _independent(rows: np.ndarray) -> bool:
+    """Tell whether each row is off all before it, beside its own size: by Cholesky's factors."""
+    gram = rows @ rows.T
+    size = np.sqrt(gram.diagonal())
+    if not len(size) or not size.all():
+        return not len(size)
+    factor, failed = dpotrf(gram / size / size[:, None])
+    return not failed and bool(factor.diagonal().min() > _OFF)
 
 
 def _null(rows: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ forces y that resist w, λ and μ balance the pushes: f = Bᵀy + ∂D/∂v − 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -72,6 +72,14 @@ def _shaped(starts: _Same, rates: int) -> Shape:
     )
     term = np.repeat(np.arange(len(widths)), widths)
     return Shape(widths, int(widths[0]) if same else 0, term, runs)
+
+
+@lru_cache(maxsize=64)
+def _among(starts: _Same, rates: int, kept: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the rates of some terms begin among themselves, and which these rates are."""
+    shape, some = _shaped(starts, rates), np.frombuffer(kept, dtype=bool)
+    widths = shape.widths[some]
+    return np.cumsum(widths) - widths, np.flatnonzero(some[shape.term])
 
 
 @dataclass(frozen=True)
@@ -186,6 +194,15 @@ class Problem:
         """Whether no force grows with velocity."""
         return self.viscous is None and not self.drags
 
+    def among(self, kept: np.ndarray) -> tuple[Problem, np.ndarray]:
+        """Return the problem with some of the friction terms alone, and which rates these have."""
+        starts, rows = _among(_Same(self.starts), len(self.c), kept.tobytes())
+        some = replace(
+            self, B=self.matrices[0][rows], c=self.c[rows], starts=starts, size=self.size[kept],
+            power=self.power[kept], follows=None, pressed=None,
+        )  # fmt: skip
+        return some, rows
+
     # -- at a velocity ----------------------------------------------------------------------------
 
     def rates(self, v: np.ndarray) -> np.ndarray:
@@ -196,6 +213,8 @@ class Problem:
         """Add over the rates of each term."""
         if not self.terms:
             return x[:0]
+        if self.width == 2:
+            return x[0::2] + x[1::2]
         runs = self._shape.runs
         if len(runs) > _FEW_RUNS:
             return np.add.reduceat(x, self.starts, axis=0)

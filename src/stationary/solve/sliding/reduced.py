@@ -212,13 +212,15 @@ class _Look:
 
     def __init__(self, problem: Problem, v: np.ndarray, kept: _Kept, size: np.ndarray):
         self.v, self.size, self.w = v, size, problem.rates(v)
-        self.r = problem.speeds(self.w)
+        square = problem.sums(self.w * self.w)
+        self.r, self.square = np.sqrt(square), np.maximum(square, 1e-300)
         self.s = _slope(problem, size, self.r)
         if kept.stuck is not None:
             self.s[kept.stuck] = 0.0
         if len(kept.lines):
             self.s[kept.lines] = 0.0
-        self.forces = _spread(problem, self.s) * self.w
+        self.spread = _spread(problem, self.s)
+        self.forces = self.spread * self.w
         if len(kept.lines):
             self.forces[kept.rates] = size[kept.lines] * kept.signs
         self.push = problem.matrices[0].T @ self.forces
@@ -235,16 +237,14 @@ class _Look:
 
     def within(self, problem: Problem, y: np.ndarray) -> np.ndarray:
         """Return forces cut down to their limits."""
-        far = problem.speeds(y)
         limit = np.abs(self.size)
-        share = np.divide(limit, far, out=np.ones(len(far)), where=far > limit)
-        return _spread(problem, share) * y
+        return _spread(problem, limit / np.maximum(problem.speeds(y), limit + 1e-300)) * y
 
     def forced(self, problem: Problem, y: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """Return the forces of dry friction after a step, of r y = a w made linear."""
         dw = problem.matrices[0] @ dv
-        turned = problem.sums(self.w * dw) / np.maximum(self.r * self.r, 1e-300)
-        return _spread(problem, self.s) * (self.w + dw) - _spread(problem, turned) * y
+        turned = problem.sums(self.w * dw) / self.square
+        return self.spread * (self.w + dw) - _spread(problem, turned) * y
 
 
 def ways_along(problem: Problem, near: Answer) -> tuple[np.ndarray, np.ndarray]:
@@ -255,7 +255,7 @@ def ways_along(problem: Problem, near: Answer) -> tuple[np.ndarray, np.ndarray]:
 
 def _spread(problem: Problem, x: np.ndarray) -> np.ndarray:
     """Return what belongs to terms for each of their rates."""
-    return np.repeat(x, problem.width) if problem.width else x[problem.term]
+    return x.repeat(problem.width) if problem.width else x[problem.term]
 
 
 def in_mode(problem: Problem, near: Answer, *, lines: bool = False) -> Answer | None:
@@ -384,15 +384,13 @@ def _bend(problem: Problem, look: _Look, y: np.ndarray) -> Any:
     one a w/r, corners that are nearly sharp do not mislead (the primal-dual method of Chan, Golub
     and Mulet, SIAM J. Sci. Comput. 20, 1999).
     """
-    w, r, s = look.w, look.r, look.s
-    square = np.maximum(r * r, 1e-300)
+    w, r, s, square, B = look.w, look.r, look.s, look.square, problem.matrices[0]
     if problem.planar:
         X, Y = problem.planar
         along = X * w[0::2] + Y * w[1::2]
-        pull = (X * y[0::2] + Y * y[1::2]) * np.where(s != 0, 1 / square, 0.0)
+        pull = (X * y[0::2] + Y * y[1::2]) * ((s != 0) / square)
         turn = pull @ along.T
-        return (X * s) @ X.T + (Y * s) @ Y.T - (turn + turn.T) / 2
-    B = problem.matrices[0]
+        return (B.T * look.spread) @ B - (turn + turn.T) / 2
     dry = problem.power == 0
     # Dry terms by their forces, others by their power.
     bend = np.divide(s * (problem.power - 1), square, out=np.zeros_like(r), where=~dry & (r > 0))
