@@ -110,9 +110,7 @@ def movable(
 def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[_Mode] | None:
     """Return all modes, or None where they are too many or slips are not along lines."""
     term = _rough(problem, cone)
-    choices = [
-        _CHOICES if j in term else (OPEN, STUCK) for j in range(len(problem.g))
-    ]
+    choices = [_CHOICES if j in term else (OPEN, STUCK) for j in range(len(problem.g))]
     wide = any(problem.widths[k] != 1 for k in term.values())
     few = problem.dense and problem.dry and not wide
     if not few or np.prod([float(len(c)) for c in choices]) > most:
