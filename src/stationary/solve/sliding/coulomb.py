@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from stationary.solve.sliding.cones import End
 from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
 from stationary.solve.sliding.modes import motions, same_mode
 from stationary.solve.sliding.problem import Answer, Problem
@@ -233,7 +234,7 @@ def _standing(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
     open_too = replace(problem, size=size, G=G)
     nothing = np.zeros(problem.n)
     rest = strength(open_too, nothing, problem.f, cone)
-    if not rest.static >= 1 - 1e-9 or "PrimalInfeasible" in rest.word:
+    if not rest.static >= 1 - 1e-9 or rest.end is End.INFEASIBLE:
         return None
     share = 1 / rest.static if np.isfinite(rest.static) else 1.0
     y, lam, mu = rest.y * share, rest.lam * share, np.where(opening, 0.0, rest.mu * share)

@@ -1,4 +1,4 @@
-"""Clarabel, an interior-point method for cones: minima at kinks, and certificates where none is."""
+"""The judge: minima at kinks by programs over cones, and certificates where there is none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.errors import MissingExtra, say
+from stationary.solve.sliding.cones import Cones, End
 from stationary.solve.sliding.problem import Answer, Problem
 
 
@@ -34,67 +34,6 @@ class Verdict:
     def proved(self) -> bool:
         """Whether there is no motion, with a reason."""
         return self.word in ("accelerates", "jammed")
-
-
-def clarabel() -> Any:
-    """Return the package, or say how to get it."""
-    try:
-        import clarabel as package
-    except ImportError:
-        raise MissingExtra(
-            say(
-                "this motion has points at rest, and the package that decides them is missing.",
-                "Found no 'clarabel'.",
-                "Install it: pip install 'stationary[sliding]'.",
-            )
-        ) from None
-    return package
-
-
-class Cones:
-    """A cone program put together row by row: minimize ½xᵀPx + cost·x, rhs − rows·x in cones."""
-
-    def __init__(self, unknowns: int):
-        self.package = clarabel()
-        self.unknowns = unknowns
-        self.cost = np.zeros(unknowns)
-        self.P: Any = sparse.csc_matrix((unknowns, unknowns))
-        self._rows: list[Any] = []
-        self._rhs: list[np.ndarray] = []
-        self._cones: list[Any] = []
-
-    def add(self, rows: Any, rhs: np.ndarray, *cones: Any) -> None:
-        """Require that rhs − rows·x lies in the cones."""
-        if rows.shape[0]:
-            self._rows.append(sparse.csr_matrix(rows))
-            self._rhs.append(rhs)
-            self._cones += cones
-
-    def zero(self, rows: Any, rhs: np.ndarray) -> None:
-        """Require rows·x = rhs."""
-        self.add(rows, rhs, self.package.ZeroConeT(rows.shape[0]))
-
-    def least(self, rows: Any, rhs: np.ndarray) -> None:
-        """Require rows·x ≤ rhs."""
-        self.add(rows, rhs, self.package.NonnegativeConeT(rows.shape[0]))
-
-    def solve(self) -> Any:
-        """Return Clarabel's solution: x, z, s and a status."""
-        settings = self.package.DefaultSettings()
-        settings.verbose = False
-        settings.max_iter = 200
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-8
-        settings.reduced_tol_feas = 1e-8
-        settings.max_threads = 1
-        if not self._rows:
-            self.zero(sparse.csr_matrix((1, self.unknowns)), np.zeros(1))
-        rows = sparse.vstack(self._rows, format="csc")
-        program = self.package.DefaultSolver(
-            sparse.triu(self.P, format="csc"), self.cost, rows, np.concatenate(self._rhs),
-            self._cones, settings,
-        )  # fmt: skip
-        return program.solve()
 
 
 def judged(problem: Problem, *, slow: bool = False) -> Verdict:
@@ -154,15 +93,14 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
             np.zeros(len(idle)),
         )
     solution = cones.solve()
-    word = str(solution.status)
-    x, z = np.array(solution.x), np.array(solution.z)
+    x, z, end = solution.x, solution.z, solution.end
     rows, gaps = len(problem.b), len(problem.g)
-    if "DualInfeasible" in word:
+    if end is End.UNBOUNDED:
         return Verdict("accelerates", ray=x[:n]) if _runs(problem, x[:n]) else Verdict("undecided")
-    if "PrimalInfeasible" in word:
+    if end is End.INFEASIBLE:
         return Verdict("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
-    if "Solved" not in word and "InsufficientProgress" not in word:
-        return Verdict(word)
+    if end is End.LOST:
+        return Verdict(solution.told)
     v = x[:n] * speed
     y = np.zeros(len(problem.c))
     inside = np.flatnonzero(kept[problem.term])
@@ -179,7 +117,7 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     stuck = dry & (r / scale < np.maximum(slack, 1e-9)) & (r < 1e-3 * scale)
     rate = problem.matrices[2] @ v + problem.g
     working = (rate / scale < mu / problem.force) if gaps else np.zeros(0, dtype=bool)
-    return Verdict(word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
+    return Verdict(solution.told, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
 
 
 def _runs(problem: Problem, ray: np.ndarray) -> bool:
@@ -232,7 +170,7 @@ def _power_cone(
 class Strength:
     """How far a load can grow: the factor from forces, from a mode, and both themselves."""
 
-    word: str
+    end: End
     static: float
     kinematic: float
     v: np.ndarray
@@ -258,22 +196,21 @@ def strength(
     last = cones.unknowns - 1
     cones.cost[last] = -1.0
     solution = cones.solve()
-    word = str(solution.status)
-    x, z = np.array(solution.x), np.array(solution.z)
+    x, z, end = solution.x, solution.z, solution.end
     v = -z[:n]
     y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
     static = float(x[last]) * force / reach
-    if "DualInfeasible" in word and static > 0:
+    if end is End.UNBOUNDED and static > 0:
         # What holds any load holds this one in proportion.
         unit = (part / static for part in (y, lam, mu))
-        return Strength(word, np.inf, np.inf, np.zeros(n), *unit)
+        return Strength(end, np.inf, np.inf, np.zeros(n), *unit)
     # The mode: friction takes what the dead load and the growing one give.
     given = float(load @ v)
     taken = _dissipated(problem, v, cone)
     kinematic = (taken - float(dead @ v)) / given if given > 0 else np.inf
     if given > 0:
         v = v / given
-    return Strength(word, static, kinematic, v, y, lam, mu)
+    return Strength(end, static, kinematic, v, y, lam, mu)
 
 
 def _possible(
@@ -350,9 +287,9 @@ def roomiest(answer: Answer) -> tuple[Answer, float]:
         rows[1:, np.searchsorted(held, p.starts[k] + np.arange(width))] = -np.eye(width)
         cones.add(rows, np.zeros(width + 1), cones.package.SecondOrderConeT(width + 1))
     solution = cones.solve()
-    if "Solved" not in str(solution.status):
+    if not solution.solved:
         return answer, -np.inf
-    x = np.array(solution.x)
+    x = solution.x
     y[held], lam, mu = np.split(x[:many] * p.force, [len(held), len(held) + len(p.b)])
     presses = np.zeros(len(p.g))
     presses[answer.working] = mu
@@ -390,15 +327,9 @@ def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None
     cones = _possible(problem, problem.f / force, force, cone)
     cones.cost[:] = np.concatenate([-problem.c, problem.b, g]) / speed
     solution = cones.solve()
-    status = str(solution.status)
-    x, z = np.array(solution.x), np.array(solution.z)
-    word = "balanced" if "Solved" in status or "InsufficientProgress" in status else status
-    if "DualInfeasible" in status:
-        word = "locks"
-    elif "PrimalInfeasible" in status:
-        word = "accelerates"
-    y, lam, mu = np.split(x * force, [m, m + rows])
-    return Balance(word, -z[:n] * speed, y, lam, mu)
+    words = {End.UNBOUNDED: "locks", End.INFEASIBLE: "accelerates", End.LOST: "lost"}
+    y, lam, mu = np.split(solution.x * force, [m, m + rows])
+    return Balance(words.get(solution.end, "balanced"), -solution.z[:n] * speed, y, lam, mu)
 
 
 def _dissipated(problem: Problem, v: np.ndarray, cone: np.ndarray | None) -> float:

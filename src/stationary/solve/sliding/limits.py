@@ -20,7 +20,8 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
-from stationary.solve.sliding.judge import Cones, Strength, strength
+from stationary.solve.sliding.cones import Cones, End
+from stationary.solve.sliding.judge import Strength, strength
 from stationary.solve.sliding.modes import movable
 from stationary.solve.sliding.principle import as_place, as_time, require_place
 from stationary.solve.sliding.problem import Problem
@@ -130,7 +131,7 @@ def _strength(
 ) -> Strength:
     """Find how far a load can grow; refuse what nothing holds, and what the solver leaves open."""
     found = strength(problem, dead, load, cone)
-    if "PrimalInfeasible" in found.word:
+    if found.end is End.INFEASIBLE:
         raise DidNotConverge(
             say(
                 "the other loads alone are more than friction can hold, and no factor of the load "
@@ -141,11 +142,11 @@ def _strength(
             ),
             status="accelerates",
         )
-    if not any(word in found.word for word in ("DualInfeasible", "Solved", "InsufficientProgress")):
+    if found.end is End.LOST:
         raise DidNotConverge(
-            say("the limit load was not found.", f"The solver stopped: {found.word}.",
+            say("the limit load was not found.", "The solver stopped before an end.",
                 "Check the sizes of loads and limits."),
-            status=found.word,
+            status="undecided",
         )  # fmt: skip
     if scale or np.isinf(found.static):
         return found
@@ -212,16 +213,16 @@ def _slipping(
     with_power.P = sparse.eye(problem.n, format="csc")
     with_power.zero(sparse.csr_matrix(load[None] / reach), np.ones(1))
     solution = with_power.solve()
-    if "Solved" in str(solution.status):
-        return np.array(solution.x) / reach
+    if solution.solved:
+        return solution.x / reach
     # A load that only presses has no power along the slip: then as far as one unit each.
     any_slip = _along(held, opens)
     any_slip.P = sparse.eye(problem.n, format="csc") * 1e-6
     any_slip.cost = -opens.sum(axis=0)
     any_slip.least(sparse.csr_matrix(opens), np.ones(len(opens)))
     solution = any_slip.solve()
-    v = np.array(solution.x)
-    if "Solved" not in str(solution.status) or (opens @ v).max(initial=0.0) < 1e-6:
+    v = solution.x
+    if not solution.solved or (opens @ v).max(initial=0.0) < 1e-6:
         return None
     return v / np.abs(v).max()
 

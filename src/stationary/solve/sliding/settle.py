@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
-from stationary.solve.sliding.judge import Cones, Strength, Verdict, judged, resting
+from stationary.solve.sliding.cones import Cones
+from stationary.solve.sliding.judge import Strength, Verdict, judged, resting
 from stationary.solve.sliding.problem import STILL, Answer, Problem
 from stationary.solve.sliding.reduced import least_motion, refined
 
@@ -287,7 +288,7 @@ def smallest(answer: Answer, free: np.ndarray) -> Answer:
         ahead = problem.sums(answer.y[:, None] * (B @ basis))
         cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * answer.rates))
         cones.least(sparse.csr_matrix(-(G @ basis)), answer.opening)
-        shift = basis @ np.array(cones.solve().x)
+        shift = basis @ cones.solve().x
         if not allowed(answer.v + shift):
             return answer
     v = answer.v + shift

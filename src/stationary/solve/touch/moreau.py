@@ -23,7 +23,7 @@ from stationary.lower.inputs import lowered
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
-from stationary.solve.sliding.judge import clarabel
+from stationary.solve.sliding.cones import clarabel
 
 # How much of a violation is taken back in a step.
 _PUSHED = 0.2

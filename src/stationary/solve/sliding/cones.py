@@ -1,0 +1,111 @@
+"""Clarabel, an interior-point method: programs over cones, and the ways in which they end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.errors import MissingExtra, say
+
+
+class End(Enum):
+    """How a program ended: solved, all but solved, contradicted, without end, or not at all."""
+
+    SOLVED = "solved"
+    CLOSE = "close"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    LOST = "lost"
+
+
+_ENDS = {
+    "Solved": End.SOLVED,
+    "AlmostSolved": End.SOLVED,
+    "InsufficientProgress": End.CLOSE,
+    "PrimalInfeasible": End.INFEASIBLE,
+    "AlmostPrimalInfeasible": End.INFEASIBLE,
+    "DualInfeasible": End.UNBOUNDED,
+    "AlmostDualInfeasible": End.UNBOUNDED,
+}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The unknowns, what is dual to the rows, and how it ended: `told` is the solver's own word."""
+
+    x: np.ndarray
+    z: np.ndarray
+    end: End
+    told: str
+
+    @property
+    def solved(self) -> bool:
+        """Whether it ended as it should."""
+        return self.end is End.SOLVED
+
+
+def clarabel() -> Any:
+    """Return the package, or say how to get it."""
+    try:
+        import clarabel as package
+    except ImportError:
+        raise MissingExtra(
+            say(
+                "this motion has points at rest, and the package that decides them is missing.",
+                "Found no 'clarabel'.",
+                "Install it: pip install 'stationary[sliding]'.",
+            )
+        ) from None
+    return package
+
+
+class Cones:
+    """A cone program put together row by row: minimize ½xᵀPx + cost·x, rhs − rows·x in cones."""
+
+    def __init__(self, unknowns: int):
+        self.package = clarabel()
+        self.unknowns = unknowns
+        self.cost = np.zeros(unknowns)
+        self.P: Any = sparse.csc_matrix((unknowns, unknowns))
+        self._rows: list[Any] = []
+        self._rhs: list[np.ndarray] = []
+        self._cones: list[Any] = []
+
+    def add(self, rows: Any, rhs: np.ndarray, *cones: Any) -> None:
+        """Require that rhs − rows·x lies in the cones."""
+        if rows.shape[0]:
+            self._rows.append(sparse.csr_matrix(rows))
+            self._rhs.append(rhs)
+            self._cones += cones
+
+    def zero(self, rows: Any, rhs: np.ndarray) -> None:
+        """Require rows·x = rhs."""
+        self.add(rows, rhs, self.package.ZeroConeT(rows.shape[0]))
+
+    def least(self, rows: Any, rhs: np.ndarray) -> None:
+        """Require rows·x ≤ rhs."""
+        self.add(rows, rhs, self.package.NonnegativeConeT(rows.shape[0]))
+
+    def solve(self) -> Solution:
+        """Return the solution, or what proves that there is none."""
+        settings = self.package.DefaultSettings()
+        settings.verbose = False
+        settings.max_iter = 200
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+        settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-8
+        settings.reduced_tol_feas = 1e-8
+        settings.max_threads = 1
+        if not self._rows:
+            self.zero(sparse.csr_matrix((1, self.unknowns)), np.zeros(1))
+        rows = sparse.vstack(self._rows, format="csc")
+        program = self.package.DefaultSolver(
+            sparse.triu(self.P, format="csc"), self.cost, rows, np.concatenate(self._rhs),
+            self._cones, settings,
+        )  # fmt: skip
+        made = program.solve()
+        told = str(made.status)
+        return Solution(np.array(made.x), np.array(made.z), _ENDS.get(told, End.LOST), told)
