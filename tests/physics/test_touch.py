@@ -321,7 +321,10 @@ def test_a_woodpecker_pecks_its_way_down():
     system, start = woodpecker()
     motion = simulate(system, span=(0, 1.0), start=start, points=101)
     pecks = motion.changes.of("impact", "beak").t
-    assert pecks[:2] == pytest.approx([0.0810, 0.2271], abs=5e-4)
+    # Time stepping of the midpoint kind, written apart from this package, has its second peck at
+    # 0.22708 with steps of 2e-5 s (published: 0.2271), at 0.22684 with 1e-5 s and 0.22692 with
+    # 5e-6 s: the figure that is published has the error of its step.
+    assert pecks[:2] == pytest.approx([0.08100, 0.22686], abs=8e-5)
     assert np.diff(pecks) == pytest.approx(0.146, abs=3e-4)
     found = motion.residual
     assert found["penetration"] < 1e-15 and found["cone"] < 1e-12

@@ -213,7 +213,8 @@ class Touching(AbstractKernel):
         for j, rub in enumerate(touch.rubs):
             k = list(rub.entries)
             limit = rest[k[0]] * (1 if rub.gap is None else push[rub.gap])
-            slides = ca.dot(along[k], rate[[gaps + i for i in k]]) + 1 - ca.sumsqr(along[k])
+            slides = ca.dot(along[k], rate[[gaps + i for i in k]])
+            slides = ca.if_else(ca.sumsqr(along[k]) > 0, slides, 1)
             if len(k) == 1:
                 first, second = limit - rub_force[k[0]], limit + rub_force[k[0]]
             else:

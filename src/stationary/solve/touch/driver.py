@@ -28,20 +28,14 @@ from stationary.solve.touch.margins import (
     rates_rounding,
     standing,
 )
-from stationary.solve.touch.mode import (
-    Barred,
-    Mode,
-    Undecided,
-    after_impact,
-    brought_to_rest,
-    next_mode,
-)
+from stationary.solve.touch.mode import Mode, Undecided
+from stationary.solve.touch.settle import Instant
 from stationary.solve.touch.zeno import Zeno
 
 # Up to so many rows of contacts and slips one kernel serves all modes.
 _FEW = 8
 
-# Impacts that follow from each other at one instant, and changes of mode.
+# Changes of mode that follow from each other at one instant.
 _AT_ONCE = 100
 
 # What slides along several rates keeps its first direction for this part of the span, and stops
@@ -214,6 +208,8 @@ class Driver:
                         shown, y = self.legs.over(t, y)
                     self.steps += piece.steps
                     yield piece, over
+                    if self.undone is not None:
+                        raise self.undone
                     if over:
                         return
                     if done:
@@ -269,6 +265,20 @@ class Driver:
 
     def _cut(self, piece: Piece) -> tuple[Piece, np.ndarray, bool, bool]:
         """Return a piece up to its first change, the state after it, and whether all is over."""
+        try:
+            return self._changed(piece)
+        except (Undecided, Stopped) as end:
+            # What led there is kept.
+            self.undone, (until, state) = end, self.reached
+            kept = shortened(piece, until, state) if until > piece.t[0] else _empty(until, state)
+            return kept, state, True, False
+
+    #: What ended the motion at a change, and the time and state before it.
+    undone: Exception | None = None
+    reached: tuple[float, np.ndarray] = (0.0, np.zeros(0))
+
+    def _changed(self, piece: Piece) -> tuple[Piece, np.ndarray, bool, bool]:
+        """Return a piece up to its first change, the state after it, whether it ends, and all."""
         p = self.legs.values(float(piece.t[0]))
         whole = piece.t[-1] > piece.t[0]
         found = first_end(self.margins, piece, p, self.noise, self.fresh) if whole else None
@@ -282,10 +292,12 @@ class Driver:
                 piece = shortened(piece, t, at) if t > piece.t[0] else _empty(t, at)
         event = self.watch.look(piece) if piece.t[-1] > piece.t[0] else None
         y, t = piece.end, float(piece.t[-1])
+        self.reached = t, y
         if event is not None:
             together = found is not None and event.t >= t - 4 * np.spacing(abs(t))
             before = piece.evaluate(np.array([event.t]))[0]
             y = self._acted(event.t, before, event.y)
+            self.reached = event.t, before
             piece = shortened(piece, event.t, y)
             t, border = event.t, None
             if event.terminal:
@@ -396,128 +408,25 @@ class Driver:
 
     def _settled(self, t: float, y: np.ndarray, causes: list[int]) -> np.ndarray:
         """Return the state after all that happens at an instant, and take the mode that follows."""
-        touch, before = self.kernel.touch, self.mode
-        gaps = touch.gaps
         self.at_once += 1
         if self.at_once > _AT_ONCE:
             raise Stopped("chatter", f"contacts change ever faster near t = {t:.6g}", t)
-        facts = self.facts(t, y)
-        near = (facts.value[facts.gaps] <= facts.value_rounding[facts.gaps]) | (before.closed > 0)
-        near[[i for i in causes if i < gaps]] = True
-        lost = frozenset(i for i in causes if i < gaps and before.closed[i])
-        until, struck, slow = None, False, facts.rate_rounding
-        for _ in range(_AT_ONCE):
-            rate = facts.rate[facts.gaps]
-            closing = near & (rate < -facts.rate_rounding[facts.gaps]) & (before.closed == 0)
-            if not closing.any():
-                break
-            y, until, near = self._impact(t, y, facts, near, closing)
-            struck, facts = True, self.facts(t, y)
-            # What an impact has stopped is as good as the velocities before it.
-            slow = np.maximum(slow, facts.rate_rounding)
-            if until is not None:
-                break
-        else:
-            raise Stopped("chatter", f"impacts do not end at t = {t:.6g}", t)
-        rate = facts.rate[facts.gaps]
-        resting = near & ((rate <= slow[facts.gaps]) | ((before.closed > 0) & (not struck)))
-        if until is not None:
-            resting = near
-        still = self._still(facts, causes, before, struck, slow[facts.slips])
-        away = frozenset(
-            j
-            for j in range(len(touch.rubs))
-            if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
+        instant = Instant(
+            t,
+            self.mode,
+            lambda y: self.facts(t, y),
+            lambda y: self._energy(t, y),
+            lambda y: numeric(self.kernel, "forces")(t, y, self.legs.values(t))[1],
+            self.zeno,
+            self.prefer,
         )
-        where = np.flatnonzero(resting)
-        barred = Barred(lost, away, self._ways(t, y, away))
-        if before.redundant and not struck and (lost or away):
-            # Of forces that are not unique, others may still do.
-            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
-            if mode.key == before.key and self._within(facts, mode, answer.z, causes):
-                barred = Barred()
-        try:
-            mode, answer = next_mode(facts, before, where, still, barred, self.prefer)
-        except Undecided as undecided:
-            if undecided.kind == "several" or not (lost or away):
-                raise
-            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
-        self._tell(t if until is None else until, before, mode, struck, facts)
+        y, mode, answer, facts, leaves = instant.settle(y, causes)
+        self.impacts += instant.impacts
+        # A start is no change, but an impact at once is one.
+        self.changes += [c for c in instant.changes if self.began or c.kind == "impact"]
         self._take(t, y, mode)
-        self._begin(facts, near & ~resting, answer.z)
+        self._begin(facts, leaves, answer.z)
         return y
-
-    def _ways(self, t: float, y: np.ndarray, away: frozenset[int]) -> dict[int, tuple[float, ...]]:
-        """Return against which forces things begin to slide."""
-        if not away:
-            return {}
-        z = numeric(self.kernel, "forces")(t, y, self.legs.values(t))[1]
-        first, made = len(self.kernel.rows) + self.kernel.touch.gaps, {}
-        for j in away:
-            force = z[[first + k for k in self.kernel.touch.rubs[j].entries]]
-            made[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
-        return made
-
-    def _still(
-        self, facts: Facts, causes: list[int], before: Mode, struck: bool, room: np.ndarray
-    ) -> np.ndarray:
-        """Tell which rubs have no rate: they stuck, have come to rest, or were stopped."""
-        touch, made = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
-        rates = facts.rate[facts.slips]
-        for j, rub in enumerate(touch.rubs):
-            entries = list(rub.entries)
-            small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
-            stuck = before.sticks[j] > 0 and not struck
-            ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
-            made[j] = small or stuck or ended
-        return made
-
-    def _impact(
-        self, t: float, y: np.ndarray, facts: Facts, near: np.ndarray, closing: np.ndarray
-    ) -> tuple[np.ndarray, float | None, np.ndarray]:
-        """Return the state after an impact, when a series of them ends here, and what is near."""
-        names = facts.touch.names
-        n, key = self.kernel.size, frozenset(np.flatnonzero(closing).tolist())
-        v, z = after_impact(facts, np.flatnonzero(near), self.prefer)
-        speed = float(np.abs(facts.rate[facts.gaps][closing]).max())
-        rough = float(facts.value_rounding[facts.gaps][closing].max())
-        series = self.zeno.ends(t, key, speed, rough)
-        until = None
-        if series is not None:
-            until = series[0]
-            near = near.copy()
-            near[list(series[1])] = True
-            v, z = brought_to_rest(facts, series[1])
-            self.zeno.clear()
-        after = y.copy()
-        after[n : 2 * n] = v
-        supplied = -float(z @ facts.drive)
-        gained = self._energy(t, after) - self._energy(t, y)
-        after[2 * n] += supplied
-        self.impacts.append((t, supplied - gained))
-        push = z[facts.gaps]
-        for i in np.flatnonzero(near):
-            if push[i] > 0:
-                self.changes.append(Change(t, "impact", names[i], float(push[i])))
-        return after, until, near
-
-    def _tell(self, t: float, before: Mode, mode: Mode, struck: bool, facts: Facts) -> None:
-        """Note what has changed from one mode to the next."""
-        touch, began = facts.touch, bool(self.began)
-        if not began:
-            return
-        for i, name in enumerate(touch.names):
-            if mode.closed[i] != before.closed[i]:
-                self.changes.append(Change(t, "touch" if mode.closed[i] else "lift", name))
-        for j, rub in enumerate(touch.rubs):
-            if rub.gap is not None and not (before.closed[rub.gap] and mode.closed[rub.gap]):
-                continue
-            was, now = before.sticks[j], mode.sticks[j]
-            first = rub.entries[0]
-            if was != now:
-                self.changes.append(Change(t, "stick" if now else "slip", rub.name))
-            elif len(rub.entries) == 1 and before.along[first] * mode.along[first] < 0:
-                self.changes.append(Change(t, "reverse", rub.name))
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
         """Go on in a mode."""
@@ -542,11 +451,6 @@ class Driver:
             ode, span = self.legs.ode(t), self.grid[-1] - self.grid[0]
             self.rates[mode.key] = max(natural_rate(ode, t, y, span), _DECAYS / span)
         return self.rates[mode.key]
-
-    def _within(self, facts: Facts, mode: Mode, z: np.ndarray, causes: list[int]) -> bool:
-        """Tell whether the margins that have ended are positive again."""
-        values, noise = standing(facts, mode, z)
-        return bool(np.all(values[causes] > noise[causes]))
 
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""

@@ -14,11 +14,11 @@ from stationary.solve.touch.laws import Answer, Choice, Law, Unit
 # Refinements of velocities after an impact.
 _REFINED = 2
 
+# Of several ends of a series of impacts, the one with most at rest.
+_REST = ("stick", "closed")
+
 # What a row must have of its own to say something new.
 _NEW = 1e-9
-
-# Slips that are this many times faster than the last impacts of a series do not end with it.
-_SLOW = 1e3
 
 
 class Undecided(Exception):
@@ -152,14 +152,17 @@ def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
 
 
 def after_impact(
-    facts: Facts, near: Iterable[int], prefer: tuple[str, ...], rebound: bool = True
+    facts: Facts, near: Iterable[int], prefer: tuple[str, ...], ended: frozenset[int] = frozenset()
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the velocities after an impact, and the impulses of all rows.
 
     Newton's law of restitution with Coulomb's law for the impulses, all contacts at once: of every
     contact that pushes the rate after is −e times that before; one that would part faster is free.
+
+    Where a series of impacts at the contacts `ended` is over, what is left of it is one impact
+    without rebound after which they are closed.
     """
-    touch, e = facts.touch, facts.restitution if rebound else 0 * facts.restitution
+    touch, e = facts.touch, 0 * facts.restitution if ended else facts.restitution
     slips = facts.fixed + touch.gaps
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
     units = []
@@ -168,14 +171,15 @@ def after_impact(
         j = at_gap.get(i)
         row = facts.fixed + i
         shift[row] = e[i] * min(facts.rate[row], 0.0)
+        parts = () if i in ended else (Choice("open"),)
         if j is None or facts.moving[touch.rubs[j].entries[0]] == 0:
-            choices = (Choice("closed"), Choice("open"))
+            choices = (Choice("closed"), *parts)
             units.append(Unit(touch.names[i], row, (), 0.0, 0.0, choices, False))
             continue
         rub = touch.rubs[j]
         rows = tuple(slips + k for k in rub.entries)
         mu = float(facts.moving[rub.entries[0]])
-        choices = (Choice("stick"), *_ways(len(rows)), Choice("open"))
+        choices = (Choice("stick"), *_ways(len(rows)), *parts)
         units.append(Unit(touch.names[i], row, rows, mu, mu, choices, False))
     sizes = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
     law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units))
@@ -193,22 +197,28 @@ def after_impact(
     return v, z
 
 
-def brought_to_rest(facts: Facts, closing: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+def brought_to_rest(
+    facts: Facts, near: Iterable[int], ended: frozenset[int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return velocities without what is left of a series of impacts, and the impulses for that.
 
-    Contacts of the series close; what slips there no faster than they closed comes to rest.
+    Contacts that touch while others of the series bounce share in it. Where one impact cannot do
+    what the series does, all of them are stopped, with what slips there no faster than they close.
     """
-    touch, rows = facts.touch, list(range(facts.fixed))
-    last = max((abs(facts.rate[facts.fixed + i]) for i in closing), default=0.0)
-    for i in sorted(closing):
-        rows.append(facts.fixed + i)
-        for rub in touch.rubs:
-            slips = [facts.fixed + touch.gaps + k for k in rub.entries]
-            if rub.gap == i and np.abs(facts.rate[slips]).max() <= _SLOW * last:
-                rows += slips
-    z = np.zeros(len(facts.rate))
-    z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=1e-11)[0]
-    return facts.v + facts.answers @ z, z
+    try:
+        return after_impact(facts, near, _REST, ended)
+    except Undecided:
+        touch, rows = facts.touch, list(range(facts.fixed))
+        last = max(abs(facts.rate[facts.fixed + i]) for i in ended)
+        for i in sorted(near):
+            rows.append(facts.fixed + i)
+            for rub in touch.rubs:
+                slips = [facts.fixed + touch.gaps + k for k in rub.entries]
+                if rub.gap == i and np.linalg.norm(facts.rate[slips]) <= last:
+                    rows += slips
+        z = np.zeros(len(facts.rate))
+        z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=1e-11)[0]
+        return facts.v + facts.answers @ z, z
 
 
 def _widths(touch: Touch) -> list[int]:

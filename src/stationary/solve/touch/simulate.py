@@ -90,7 +90,7 @@ def simulate_touch(
         dense=driver.dense,
         crossed=_UNKNOWN if driver.turned else 0.0,
         more=states[:, 2 * n :],
-        changes=Changes(driver.changes),
+        changes=Changes(sorted(driver.changes, key=lambda change: change.t)),
         began=np.array(driver.began),
         starts=np.array(driver.starts),
         modes=np.array(driver.modes),

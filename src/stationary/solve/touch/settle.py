@@ -1,0 +1,205 @@
+"""What happens at an instant: impacts, the ends of their series, and the mode that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stationary.result.changes import Change
+from stationary.solve.ode import Stopped
+from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.laws import Answer
+from stationary.solve.touch.margins import standing
+from stationary.solve.touch.mode import (
+    Barred,
+    Mode,
+    Undecided,
+    after_impact,
+    brought_to_rest,
+    next_mode,
+)
+from stationary.solve.touch.zeno import Zeno
+
+# Impacts that follow from each other at one instant.
+_AT_ONCE = 100
+
+
+@dataclass
+class Instant:
+    """One instant at which something may change; `settle` says what does.
+
+    `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before.
+    """
+
+    t: float
+    before: Mode
+    look: Callable[[np.ndarray], Facts]
+    energy: Callable[[np.ndarray], float]
+    forces: Callable[[np.ndarray], np.ndarray]
+    zeno: Zeno
+    prefer: tuple[str, ...]
+    changes: list[Change] = field(default_factory=list)
+    impacts: list[tuple[float, float]] = field(default_factory=list)
+
+    def settle(
+        self, y: np.ndarray, causes: list[int]
+    ) -> tuple[np.ndarray, Mode, Answer, Facts, np.ndarray]:
+        """Return the state afterwards, the mode, its forces, the facts, and which contacts part.
+
+        `causes` are the margins of the mode before that have ended.
+        """
+        facts = self.look(y)
+        gaps, before = facts.touch.gaps, self.before
+        near = (facts.value[facts.gaps] <= facts.value_rounding[facts.gaps]) | (before.closed > 0)
+        near[[i for i in causes if i < gaps]] = True
+        lost = frozenset(i for i in causes if i < gaps and before.closed[i])
+        # What an impact has stopped is as good as the velocities before it.
+        until, struck, slow = None, False, facts.rate_rounding
+        for _ in range(_AT_ONCE):
+            rate = facts.rate[facts.gaps]
+            closing = near & (rate < -facts.rate_rounding[facts.gaps]) & (before.closed == 0)
+            if not closing.any():
+                break
+            y, until, near = self._impact(y, facts, near, closing)
+            struck, facts = True, self.look(y)
+            slow = np.maximum(slow, facts.rate_rounding)
+            if until is not None:
+                break
+        else:
+            raise Stopped("chatter", f"impacts do not end at t = {self.t:.6g}", self.t)
+        y, facts, resting = self._rested(y, facts, near, struck, slow)
+        struck = struck or bool(self.impacts)
+        still = self._still(facts, causes, struck, slow[facts.slips])
+        away = frozenset(
+            j
+            for j in range(len(facts.touch.rubs))
+            if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
+        )
+        where = np.flatnonzero(resting)
+        barred = Barred(lost, away, self._ways(facts, y, away))
+        if before.redundant and not struck and (lost or away):
+            # Of forces that are not unique, others may still do.
+            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
+            values, noise = standing(facts, mode, answer.z)
+            if mode.key == before.key and np.all(values[causes] > noise[causes]):
+                barred = Barred()
+        try:
+            mode, answer = next_mode(facts, before, where, still, barred, self.prefer)
+        except Undecided as undecided:
+            if undecided.kind == "several" or not (lost or away):
+                raise
+            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
+        self._tell(self.t if until is None else until, mode, facts)
+        return y, mode, answer, facts, near & ~resting
+
+    def _rested(
+        self, y: np.ndarray, facts: Facts, near: np.ndarray, struck: bool, slow: np.ndarray
+    ) -> tuple[np.ndarray, Facts, np.ndarray]:
+        """Return the state, its facts, and which contacts have no rate.
+
+        What would fall back before it has risen above the rounding of its gap has not left: places
+        do not tell whether it bounces.
+        """
+        held = (self.before.closed > 0) & (not struck)
+        while True:
+            rate = facts.rate[facts.gaps]
+            resting = near & ((rate <= slow[facts.gaps]) | held)
+            low = near & ~resting & (rate**2 <= 2 * self._pull(facts, resting)
+                                     * facts.value_rounding[facts.gaps])  # fmt: skip
+            if not low.any():
+                return y, facts, resting
+            ended = frozenset(np.flatnonzero(low).tolist())
+            where = np.flatnonzero(resting | low)
+            y = self._struck(y, facts, *brought_to_rest(facts, where, ended))[0]
+            facts = self.look(y)
+            slow, held = np.maximum(slow, facts.rate_rounding), held | low
+
+    def _pull(self, facts: Facts, resting: np.ndarray) -> np.ndarray:
+        """Return how fast contacts that part are pulled back, no more than without the others."""
+        rows = [*range(facts.fixed), *(facts.fixed + np.flatnonzero(resting)).tolist()]
+        a = facts.C @ facts.free + facts.gamma
+        if rows:
+            W = facts.W[np.ix_(rows, rows)]
+            a = a - facts.W[:, rows] @ np.linalg.lstsq(W, a[rows], rcond=1e-11)[0]
+        return np.maximum(-a[facts.gaps], 0.0)
+
+    # -- impacts --------------------------------------------------------------------------------
+
+    def _impact(
+        self, y: np.ndarray, facts: Facts, near: np.ndarray, closing: np.ndarray
+    ) -> tuple[np.ndarray, float | None, np.ndarray]:
+        """Return the state after an impact, when a series of them ends here, and what is near."""
+        v, z = after_impact(facts, np.flatnonzero(near), self.prefer)
+        speed = float(np.abs(facts.rate[facts.gaps][closing]).max())
+        rough = float(facts.value_rounding[facts.gaps][closing].max())
+        key = frozenset(np.flatnonzero(closing).tolist())
+        series = self.zeno.ends(self.t, key, speed, rough)
+        until = None
+        if series is not None:
+            until = series[0]
+            near = near.copy()
+            near[list(series[1])] = True
+            v, z = brought_to_rest(facts, np.flatnonzero(near), series[1])
+            self.zeno.clear()
+        after, push = self._struck(y, facts, v, z)
+        names = facts.touch.names
+        for i in np.flatnonzero(near):
+            if push[i] > 0:
+                self.changes.append(Change(self.t, "impact", names[i], float(push[i])))
+        return after, until, near
+
+    def _struck(
+        self, y: np.ndarray, facts: Facts, v: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a state with new velocities, and impulses; note what that did to the energy."""
+        n, after = len(v), y.copy()
+        after[n : 2 * n] = v
+        supplied = -float(z @ facts.drive)
+        gained = self.energy(after) - self.energy(y)
+        after[2 * n] += supplied
+        self.impacts.append((self.t, supplied - gained))
+        return after, z[facts.gaps]
+
+    # -- the mode -------------------------------------------------------------------------------
+
+    def _ways(
+        self, facts: Facts, y: np.ndarray, away: frozenset[int]
+    ) -> dict[int, tuple[float, ...]]:
+        """Return against which forces things begin to slide."""
+        if not away:
+            return {}
+        z, first, made = self.forces(y), facts.fixed + facts.touch.gaps, {}
+        for j in away:
+            force = z[[first + k for k in facts.touch.rubs[j].entries]]
+            made[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
+        return made
+
+    def _still(self, facts: Facts, causes: list[int], struck: bool, room: np.ndarray) -> np.ndarray:
+        """Tell which rubs have no rate: they stuck, have come to rest, or were stopped."""
+        touch, made = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
+        rates = facts.rate[facts.slips]
+        for j, rub in enumerate(touch.rubs):
+            entries = list(rub.entries)
+            small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
+            stuck = self.before.sticks[j] > 0 and not struck
+            ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
+            made[j] = small or stuck or ended
+        return made
+
+    def _tell(self, t: float, mode: Mode, facts: Facts) -> None:
+        """Note what has changed from one mode to the next."""
+        touch, before = facts.touch, self.before
+        for i, name in enumerate(touch.names):
+            if mode.closed[i] != before.closed[i]:
+                self.changes.append(Change(t, "touch" if mode.closed[i] else "lift", name))
+        for j, rub in enumerate(touch.rubs):
+            if rub.gap is not None and not (before.closed[rub.gap] and mode.closed[rub.gap]):
+                continue
+            was, now = before.sticks[j], mode.sticks[j]
+            first = rub.entries[0]
+            if was != now:
+                self.changes.append(Change(t, "stick" if now else "slip", rub.name))
+            elif len(rub.entries) == 1 and before.along[first] * mode.along[first] < 0:
+                self.changes.append(Change(t, "reverse", rub.name))
