@@ -110,14 +110,16 @@ class Walls:
         Also says of each whether it satisfies them with room to spare.
         """
         found, m = [], self.count
-        ways = [("open", runs[i]) if runs[i] else ("open", "stick", 1, -1) for i in near]
+        ways: list[tuple] = [
+            ("open", runs[i]) if runs[i] else ("open", "stick", 1, -1) for i in near
+        ]
         for mode in product(*ways):
             rows, D = [], np.eye(2 * m)
             for i, what in zip(near, mode):
                 if what != "open":
                     rows += [i, m + i] if what == "stick" else [i]
                     if what != "stick":
-                        D[m + i, i] = -what * self.mu[i]
+                        D[m + i, i] = -self.mu[i] * what
             z = np.zeros(2 * m)
             if rows:
                 z[rows] = np.linalg.lstsq(W[rows] @ D[:, rows], -w0[rows], rcond=1e-11)[0]
@@ -153,7 +155,7 @@ def moved(walls, **asked):
 
 def check_changes(walls, motion):
     """Compare what follows every change with all modes that there are."""
-    n, m, L, T = walls.n, walls.count, walls.length, walls.time
+    m, L, T = walls.count, walls.length, walls.time
     Mi = np.linalg.inv(walls.M)
     begins = motion.began / T
     apart = np.diff(begins, prepend=-9, append=9 * END)
