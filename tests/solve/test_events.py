@@ -230,6 +230,21 @@ def test_an_action_changes_all_values_at_once():
     np.testing.assert_allclose(motion.events[0], np.pi / 2 * np.arange(1, 7), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_an_action_happens_once_at_every_passage(scale):
+    # Slowed where it passes, by a tenth: upwards, downwards or both; the period stays 2π.
+    for direction, times in ((0, [0.5, 1.5, 2.5]), (-1, [0.5, 2.5]), (1, [1.5])):
+        slow = st.Event(x, direction=direction, action={x.dot: 0.9 * x.dot})
+        motion = st.simulate(oscillator, span=(0, 9), start={x: scale}, events=[slow])
+        np.testing.assert_allclose(motion.events[0], np.pi * np.array(times), rtol=1e-12)
+        energy = 0.81 ** len(times) * scale**2 / 2
+        assert motion.energy[-1] == pytest.approx(energy, rel=1e-12)
+    # Pushed where it turns: from ẋ = 1 at x = −1 it turns that way again 7π/4 later.
+    push = st.Event(x.dot, direction=1, action={x.dot: scale})
+    motion = st.simulate(oscillator, span=(0, 9), start={x: scale}, events=[push])
+    np.testing.assert_allclose(motion.events[0], np.pi * np.array([1, 2.75]), rtol=1e-12)
+
+
 @pytest.mark.taylor
 def test_an_action_keeps_to_the_constraints():
     bob = st.particle(1.0, at=(x, y), gravity=9.81) + st.rod((0, 0), (x, y), 1.0)

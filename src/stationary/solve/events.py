@@ -221,23 +221,26 @@ class Watch:
             return Ending(end, y, True)
         after = self._acted(now, end, y)
         for i in now:
-            if self._goes_on(i, end, after):
-                self._left[i] = 0.0
+            self._settle(i, end, y, after)
         return Ending(end, after, False)
 
-    def _goes_on(self, i: int, t: float, y: np.ndarray) -> bool:
-        """Tell whether an event that its action leaves at zero moves on as it came.
+    def _settle(self, i: int, t: float, before: np.ndarray, y: np.ndarray) -> None:
+        """Say on which side of zero an event is after the actions of an instant.
 
-        It has passed then. Only positions tell: the rate of a velocity is not known here.
+        What an action puts elsewhere is where it is. What it leaves at zero has passed, or turns
+        back, as its rate says; only positions tell, since the rate of a velocity is not known here.
         """
         n, f, event = self._kernel.size, self._functions[i], self._events[i]
-        slope = np.asarray(_slopes(f)[0](t, y, self._params, np.zeros(0))).ravel()
-        if not event.action or not event.direction or slope[n:].any():
-            return False
         rates = np.concatenate([y[n : 2 * n], np.zeros(len(y) - n)])
         value, size, rate, whole = self._rate(f, t, y, rates)
-        rough = 64 * np.finfo(float).eps * size
-        return abs(value) <= rough and rate * event.direction > _ROUNDING * whole
+        located, *_ = self._rate(f, t, before, rates)
+        # A time is known to its last digits, and what happens at it to what changes meanwhile.
+        rough = 64 * np.finfo(float).eps * (size + abs(rate * t)) + 2 * abs(located)
+        slope = np.asarray(_slopes(f)[0](t, y, self._params, np.zeros(0))).ravel()
+        if abs(value) > rough:
+            del self._left[i]
+        elif event.action and not slope[n:].any() and abs(rate) > _ROUNDING * whole:
+            self._left[i] = np.sign(rate) * np.finfo(float).tiny
 
     @staticmethod
     def _ahead(piece: Piece, t: float, y: np.ndarray) -> np.ndarray:
