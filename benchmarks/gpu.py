@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -42,16 +43,19 @@ LORENZ = st.System(
 
 def kernel_time(asked, repeats=5):
     """Return milliseconds of the kernel alone, the median, and the steps that it took."""
-    import cupy
+    import cupy  # pyright: ignore[reportMissingImports]
 
     count = len(asked.design)
-    _, made, arrays = compiled.inputs_of(asked, 0, count)
+    motions, made, arrays = compiled.inputs_of(asked, 0, count)
     sent = {key: cupy.asarray(value) for key, value in arrays.items()}
-    took = []
+    took: list[float] = []
+    out: Any = None
+    status: Any = None
+    steps: Any = None
     for _ in range(repeats + 1):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
-        out, status, steps = cuda.launched(made, sent, compiled.settings(asked), count)
+        out, status, steps = cuda.launched(motions, made, sent, compiled.settings(asked), count)
         end.record()
         end.synchronize()
         took.append(cupy.cuda.get_elapsed_time(begin, end))
@@ -109,7 +113,7 @@ def lorenz():
 
 
 def flips(side=1000):
-    asked = dict(over=square(side), span=(0, 30), rtol=1e-9, atol=1e-9, on="cuda")
+    asked: Any = dict(over=square(side), span=(0, 30), rtol=1e-9, atol=1e-9, on="cuda")
     began = time.perf_counter()
     runs = st.sweep(st.simulate, PENDULUM, keep={"flip": st.first(abs(theta2) - st.pi)}, **asked)
     say(
@@ -120,8 +124,8 @@ def flips(side=1000):
 
 def peer(how, steps=1000, count=1 << 20):
     """The same pendulums by jax.vmap: from the energies, as here, or from equations by hand."""
-    import jax
-    import jax.numpy as jnp
+    import jax  # pyright: ignore[reportMissingImports]
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
 
     jax.config.update("jax_enable_x64", True)
 

@@ -57,8 +57,9 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Arguments of the sharp functions of a statement along a motion."""
+    """Arguments of the sharp functions of a statement along a motion; as a graph, too."""
 
+    arguments: Any
     low: np.ndarray
     high: np.ndarray
     relative: np.ndarray
@@ -68,6 +69,12 @@ class Features:
 
     def __len__(self) -> int:
         return len(self.low)
+
+    @property
+    def poles(self) -> Any:
+        """Arguments of functions that are steep near zero and nowhere else; None if others are."""
+        bounded = np.isfinite(self.low) | np.isfinite(self.high) | (self.least > 0)
+        return None if bounded.any() else self.arguments[np.flatnonzero(self.relative).tolist()]
 
     def look(
         self, t: np.ndarray, y: np.ndarray, p: np.ndarray
@@ -105,15 +112,8 @@ class Features:
         flat = (highest < self.low) | (lowest > self.high)
         many = ~flat & (np.maximum(np.abs(after - z), way) > _PASSED)
         if self.relative.any():
-            # A steep function hides where its argument comes close to zero and goes back.
-            back = (z * rate < 0) & (after * rate_after > 0)
-            ends = np.maximum(np.minimum(np.abs(z), np.abs(after)), self.least)
-            nearest = np.maximum(np.maximum(lowest, -highest), self.least)
-            many = np.where(
-                self.relative,
-                (z * after < 0) & (ends > self.least) | back & (nearest < _SMALLER * ends),
-                many,
-            )
+            near = near_zero(length[:, None], z, rate, after, rate_after, self.least)
+            many = np.where(self.relative, near, many)
         return np.any(many, axis=1)
 
     def inside(
@@ -194,6 +194,16 @@ def _rounding(rhs: ca.Function) -> ca.Function:
     return ca.Function("rounding", symbols, [ca.densify(last_digits)], {"cse": True})
 
 
+def near_zero(length: Any, z: Any, rate: Any, after: Any, rate_after: Any, least: Any = 0.0) -> Any:
+    """Tell where the argument of a steep function passes zero, or comes close and goes back."""
+    way = 0.25 * length * np.maximum(np.abs(rate), np.abs(rate_after))
+    lowest, highest = np.minimum(z, after) - way, np.maximum(z, after) + way
+    back = (z * rate < 0) & (after * rate_after > 0)
+    ends = np.maximum(np.minimum(np.abs(z), np.abs(after)), least)
+    nearest = np.maximum(np.maximum(lowest, -highest), least)
+    return (z * after < 0) & (ends > least) | back & (nearest < _SMALLER * ends)
+
+
 def features_of(kernel: AbstractKernel) -> Features | None:
     """Return the sharp functions of a kernel's statement; None if it has none."""
     if not kernel.graph.scalar:
@@ -212,7 +222,7 @@ def features_of(kernel: AbstractKernel) -> Features | None:
     high = np.array([_FLAT.get(op, (-np.inf, np.inf))[1] for op in operations])
     relative = np.array([op in _STEEP for op in operations])
     least = np.array([_STEEP.get(op, 0.0) for op in operations])
-    return Features(low, high, relative, least, looks, kernel.rhs)
+    return Features(z, low, high, relative, least, looks, kernel.rhs)
 
 
 def _statement(kernel: AbstractKernel) -> ca.Function:

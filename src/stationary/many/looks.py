@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from stationary.lower.features import near_zero
 from stationary.many.motions import Motions
 from stationary.many.vectors import evaluate
 
@@ -58,10 +59,21 @@ class Looks:
         scale = np.abs(np.stack([kinetic, potential, work])).max(axis=(0, 1))
         good = lost <= allowed * np.maximum(scale, 1e-300)
         if kernel.rows:
-            R = np.abs(self._at(_violations(self._motions), t, y, self.p)).max(axis=(0, 2))
-            way = np.abs(y[..., : kernel.size] - y[0, :, : kernel.size]).max(axis=(0, 2))
-            good &= R <= 1e-9 * np.maximum(way, np.abs(y[..., : kernel.size]).max(axis=(0, 2)))
+            m, n = len(kernel.rows), kernel.size
+            R, _, A = np.split(self._at(self._motions.held, t, y, self.p), [m, 2 * m], axis=-1)
+            A = np.abs(A.reshape(*A.shape[:-1], n, m))
+            size = np.abs(y[..., :n]).max(axis=0) + np.abs(y[..., :n] - y[0, :, :n]).max(axis=0)
+            made_of = np.einsum("tkjm,kj->tkm", A, size)
+            good &= (np.abs(R) <= 100 * allowed * made_of).all(axis=(0, 2))
         return good
+
+    def guarded(self) -> np.ndarray:
+        """Tell of which motions nothing comes to zero on the way that must not."""
+        f = _guards(self._motions)
+        count = f.numel_out(0) // 2
+        z, rate = np.split(self._at(f, self.t, self.y, self.p), [count], axis=-1)
+        h = np.diff(self.t, axis=0)[..., None]
+        return ~near_zero(h, z[:-1], rate[:-1], z[1:], rate[1:]).any(axis=(0, 2))
 
     # -- between looks -----------------------------------------------------------------------------
 
@@ -249,7 +261,9 @@ def _energies(motions: Motions) -> ca.Function:
 
 
 @lru_cache(maxsize=8)
-def _violations(motions: Motions) -> ca.Function:
-    kernel = motions.kernel
-    R = ca.densify(kernel.graph.constraints(*kernel.inner)[0])
-    return ca.Function("violations", list(kernel.arguments), [R])
+def _guards(motions: Motions) -> ca.Function:
+    """Return what must not come to zero, and its rates, as a function of t, y, p."""
+    t, y, p = motions.kernel.arguments
+    z = motions.guards
+    rate = ca.jtimes(z, ca.vertcat(t, y), ca.vertcat(1, motions.kernel.rhs(t, y, p)))
+    return ca.Function("guards", [t, y, p], [ca.densify(ca.vertcat(z, rate))], {"cse": True})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,22 +10,27 @@ import casadi as ca
 import numpy as np
 
 from stationary.errors import StationaryError
-from stationary.lower.inputs import SLOTS, drives
+from stationary.lower.inputs import SLOTS, Drives, drives
+from stationary.lower.instructions import kinks
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
 from stationary.many.question import Question
+from stationary.many.vectors import evaluate
 from stationary.model.arrays import Array
+from stationary.model.layout import Layout
 from stationary.model.symbols import Acceleration, Input, from_dynamicsymbols
-from stationary.solve.arguments import refuse_unsmooth, times, touches
+from stationary.model.terms import expression
+from stationary.solve.arguments import count, refuse_unsmooth, times, tolerance, touches
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Event, as_events
 from stationary.solve.inertia import check_inertia
-from stationary.solve.ode import Ode
-from stationary.solve.stabilize import natural_rate
 
 # Arguments of simulate that engines of many motions honour, or that change nothing for them.
 _HONOURED = {"span", "start", "params", "inputs", "points", "method", "rtol", "atol", "throw",
              "events", "repair"}  # fmt: skip
+
+# A constraint that is zero to this part of what it is summed from holds.
+_HOLDS = 4 * np.finfo(float).eps
 
 
 class Refused(Exception):
@@ -42,7 +46,7 @@ class Motions:
     values: np.ndarray
     start: np.ndarray
     span: tuple[float, float] | None
-    terminal: tuple[Event, ...]
+    events: tuple[Event, ...]
 
     @property
     def states(self) -> int:
@@ -59,11 +63,14 @@ class Motions:
         for name, role in self.question.roles.items():
             if role == "params":
                 made[name] = "p", np.array(parameters.index(name))
+            elif role == "inputs" and self.kernel.signature[inputs.index(name)][0] == "samples":
+                made[name] = "table", np.array(0)
             elif role == "inputs":
                 made[name] = "p", np.array(len(parameters) + slots[inputs.index(name)])
             elif role == "start":
                 places, order = layout.resolve(name, "over")
-                made[name] = "y", places + order * self.kernel.size
+                turned = layout.turned(name) is not None
+                made[name] = "turned" if turned else "y", places + order * self.kernel.size
             else:
                 made[name] = role, np.array(0)
         return made
@@ -76,12 +83,95 @@ class Motions:
         at = self.question.design.places(runs)
         for name, (k, values) in self.question.design.columns.items():
             where, places = self.places[name]
+            if where in ("table", "turned"):
+                continue
             rows = np.asarray(values, dtype=float)[at[k]]
             if where == "span":
                 span = rows
             else:
                 (y if where == "y" else p)[:, places] = rows
+        if any(where == "turned" for where, _ in self.places.values()):
+            # Angular velocities are those of the axes that the orientation has.
+            layout, n = self.kernel.layout, self.kernel.size
+            for k, run in enumerate(runs.tolist()):
+                given = self.question.arguments(run).get("start")
+                y[k, :n], y[k, n : 2 * n] = layout.state(given, p[k, : self.kernel.parameters])
         return y, p, span
+
+    @property
+    def sampled(self) -> bool:
+        """Whether an input is interpolated between samples."""
+        return any(kind == "samples" for kind, _ in self.kernel.signature)
+
+    def tables(self, runs: np.ndarray) -> np.ndarray:
+        """Return times and values of all samples, one column for each run, or one for all.
+
+        The rows are a time and the value of every sampled input there, time after time; after the
+        last time comes infinity.
+        """
+        names = {name for name, (where, _) in self.places.items() if where in ("table", "span")}
+        made: dict[tuple[int, ...], np.ndarray] = {}
+        design = self.question.design
+        at = design.places(runs)
+        axes = sorted({design.columns[name][0] for name in names})
+        keys = list(zip(*(at[k].tolist() for k in axes))) if axes else [()] * len(runs)
+        for key, run in zip(keys, runs.tolist()):
+            if key not in made:
+                given = self.question.arguments(run)
+                span = times(given["span"])
+                made[key] = _table(drives(self.kernel.layout, given.get("inputs"), span))
+        if len(made) == 1:
+            return next(iter(made.values())).reshape(-1, 1)
+        longest = max(len(rows) for rows in made.values())
+        filled = {key: _filled(rows, longest).ravel() for key, rows in made.items()}
+        return np.stack([filled[key] for key in keys], axis=1)
+
+    def jumps(self, event: Event) -> list[tuple[int, Any]]:
+        """Return which entries of y the action of an event changes, and to what."""
+        made = []
+        for key, value in (event.action or {}).items():
+            places, order = self.kernel.layout.resolve(key, "the action of an event")
+            if np.ndim(places) or order > 1:
+                raise Refused("the action of an event changes several values with one key")
+            e = from_dynamicsymbols(expression(value, "the action of an event"))
+            made.append((int(places) + order * self.kernel.size, self.lowered(e)))
+        return made
+
+    def constraints(self) -> tuple[Any, Any, Any]:
+        """Return R, Ṙ and A, of the rows that hold, as SX of the kernel's arguments."""
+        rows = list(self.kernel.rows)
+        R, Rdot, A, *_ = self.kernel.graph.constraints(*self.kernel.inner)
+        return R[rows], Rdot[rows], ca.densify(A[rows, :])
+
+    @cached_property
+    def guards(self) -> Any:
+        """Return what must not come to zero on the way, as SX of the kernel's arguments.
+
+        What steep functions are of, and the squared distance of every row of A from those before
+        it: there is none where rows come to depend on each other. Turns alone never do.
+        """
+        features, m = self.kernel.features, len(self.kernel.rows)
+        made = [] if features is None else [features.poles]
+        if m > 1 and m != len(self.kernel.layout.kinematics.quaternions):
+            A = self.constraints()[2]
+            made += _pivots(ca.densify(A @ A.T))
+        return ca.densify(ca.vertcat(*made)) if made else ca.SX(0, 1)
+
+    @cached_property
+    def masses(self) -> Any:
+        """Return the pivots of M, completed by constraints where need be: all are positive."""
+        kernel = self.kernel
+        M = kernel.graph.mass(*kernel.inner)
+        if kernel.sizes:
+            A = self.constraints()[2]
+            M = M + ca.trace(M) / ca.sumsqr(A) * (A.T @ A)
+        return ca.densify(ca.vertcat(*_pivots(ca.densify(M))))
+
+    def sound(self, y: np.ndarray, p: np.ndarray, span: np.ndarray) -> np.ndarray:
+        """Tell which starts are finite, go forward in time, and have masses that are positive."""
+        f = ca.Function("masses", list(self.kernel.arguments), [self.masses])
+        good = np.isfinite(y).all(axis=1) & np.isfinite(p).all(axis=1) & (span[:, 1] > span[:, 0])
+        return good & (evaluate(f, span[:, 0], y, p) > 0).all(axis=1)
 
     def lowered(self, e: Any) -> Any:
         """Return an expression as SX of the kernel's arguments."""
@@ -89,10 +179,21 @@ class Motions:
         f = self.kernel.expression(_of_system(e, self.kernel), ())
         return f(t, y, p[: self.kernel.parameters], ca.SX(0, 1))
 
+    @cached_property
+    def held(self) -> ca.Function:
+        """R, Ṙ and A in one column, as a function of t, y, p."""
+        column = ca.densify(ca.vertcat(*(ca.vec(e) for e in self.constraints())))
+        return ca.Function("constraints", list(self.kernel.arguments), [column])
+
     def consistent(self, y: np.ndarray, p: np.ndarray, span: np.ndarray) -> None:
         """Put starts onto the constraints, in place, and set the rate at which violations decay."""
         kernel, n = self.kernel, self.kernel.size
-        for k in range(len(y)):
+        m = len(kernel.rows)
+        R, Rdot, A = np.split(evaluate(self.held, span[:, 0], y, p), [m, 2 * m], axis=1)
+        A = np.abs(A.reshape(-1, n, m))
+        sizes, speeds = (np.einsum("kjm,kj->km", A, np.abs(y[:, a : a + n])) for a in (0, n))
+        off = (np.abs(R) > _HOLDS * sizes) | ~(np.abs(Rdot) <= _HOLDS * speeds)
+        for k in np.flatnonzero(off.any(axis=1)):
             values = p[k, : kernel.parameters]
             try:
                 state = repaired(kernel.graph, values, span[k, 0], y[k, :n], y[k, n : 2 * n],
@@ -103,9 +204,41 @@ class Motions:
                 y[k] = np.nan  # Asked by itself, it says why.
                 continue
             y[k, :n], y[k, n : 2 * n] = state.q, state.v
-            ode = Ode(kernel, np.append(p[k, :-1], 0.0), 1e-10, 1e-12)
-            length = span[k, 1] - span[k, 0]
-            p[k, -1] = natural_rate(ode, span[k, 0], y[k], length)
+        p[:, -1] = 0.0
+        f = evaluate(kernel.rhs, span[:, 0], y, p)
+        place, speed, push = (np.abs(x).max(axis=1, initial=0.0)
+                              for x in (y[:, :n], y[:, n : 2 * n], f[:, n : 2 * n]))  # fmt: skip
+        length = span[:, 1] - span[:, 0]
+        size = np.max([place, speed * length / 100, push * (length / 100) ** 2], axis=0)
+        size = np.maximum(size, 1e-300)
+        # Violations decay as fast as the motion changes, so that nothing becomes stiff.
+        p[:, -1] = np.max([speed / size, np.sqrt(push / size), 10 / length], axis=0)
+
+
+def _pivots(S: Any) -> list[Any]:
+    """Return the pivots of a symmetric matrix, eliminated in its own order."""
+    m = S.shape[0]
+    rows = [[S[i, j] for j in range(m)] for i in range(m)]
+    pivots = []
+    for k in range(m):
+        pivots.append(rows[k][k])
+        for i in range(k + 1, m):
+            for j in range(k + 1, m):
+                rows[i][j] = rows[i][j] - rows[i][k] * rows[k][j] / rows[k][k]
+    return pivots
+
+
+def _table(given: Drives) -> np.ndarray:
+    """Return all times of samples, and the values there, one row for each time."""
+    known = [tab for tab in given.samples if tab is not None]
+    every = np.unique(np.concatenate([tab[0] for tab in known]))
+    return np.stack([every, *(np.interp(every, *tab) for tab in known)], axis=1)
+
+
+def _filled(rows: np.ndarray, length: int) -> np.ndarray:
+    more = np.tile(rows[-1], (length - len(rows), 1))
+    more[:, 0] = np.inf
+    return np.vstack([rows, more])
 
 
 def _of_system(e: Any, kernel: AbstractKernel) -> Any:
@@ -146,60 +279,74 @@ def _motions(question: Question) -> Motions:
         raise Refused(f"it does not know the argument '{odd[0]}'")
     for name, keep in question.keeps.items():
         _require_kept(name, keep)
-    for name, role in question.roles.items():
-        values = question.design[name]
-        numbers = isinstance(values, np.ndarray)
-        if (
-            role == name
-            and role != "span"
-            or role == "inputs"
-            and not (numbers and values.ndim == 1)
-        ):
-            raise Refused(f"'{name}' varies, and not as a number")
-        if role != "span" and not numbers:
-            raise Refused(f"'{name}' is not a list of numbers")
     system = question.system
+    for name, role in question.roles.items():
+        if role == name and role != "span":
+            raise Refused(f"'{name}' varies, and not as a number")
+        turned = role == "start" and Layout(system).turned(name) is not None
+        numbers = isinstance(question.design[name], np.ndarray)
+        if role not in ("span", "inputs") and not numbers and not turned:
+            raise Refused(f"'{name}' is not a list of numbers")
     if system.fields:
         raise Refused("the system has fields")
     if touches(system):
         raise Refused("the system has contacts or dry friction")
-    terminal = as_events(given.get("events", ()))
-    if any(event.action for event in terminal):
-        raise Refused("an event changes the state")
+    for name in ("rtol", "atol"):
+        if name in given:
+            tolerance(name, given[name])
+    count(given.get("points", 2))
+    events = [e for e in as_events(given.get("events", ())) if e.terminal or e.action]
     graph = graph_of(system)
     layout = graph.layout
-    if layout.kinematics.names:
-        raise Refused("the system has orientations in space")
     arguments = question.arguments(0)
     values = layout.values(arguments.get("params"))
     refuse_unsmooth(graph.system, values)
     span = times(arguments["span"]) if "span" in arguments else (0.0, 1.0)
     driven = drives(layout, arguments.get("inputs"), span)
-    if any(kind == "samples" for kind, _ in driven.signature):
-        raise Refused("an input is sampled")
+    _require_alike(question, layout, driven)
     state = repaired(graph, values, span[0], *layout.state(arguments.get("start"), values),
                      repair=given.get("repair", True))  # fmt: skip
-    if state.redundant or check_inertia(graph, values, span[0], state.q, state.v):
-        raise Refused("constraints are redundant, or complete the masses")
-    kernel = kernel_of(graph.system, driven.signature, state.rows, False, ())
+    if state.redundant:
+        raise Refused("constraints are redundant")
+    sizes = check_inertia(graph, values, span[0], state.q, state.v)
+    kernel = kernel_of(graph.system, driven.signature, state.rows, False, sizes)
     if not kernel.graph.scalar or not kernel.rhs.is_a("SXFunction"):
         raise Refused("the system is too large to be written out")
     if kernel.kinks or kernel.switches is not None and kernel.switches.borders:
         raise Refused(f"forces are not smooth ({', '.join(kernel.kinks) or 'they switch'})")
-    if kernel.features is not None:
+    if kernel.features is not None and kernel.features.poles is None:
         raise Refused("forces may be sharp")
     if kernel.graph.timed and kernel.sudden:
         raise Refused("forces begin suddenly")
-    if state.rows and len(state.rows) > 1:
-        raise Refused("several constraints may become singular on the way")
     start = np.zeros(kernel.states)
     fixed = layout.state(given.get("start"), values)
     start[: kernel.size], start[kernel.size : 2 * kernel.size] = fixed
     more = [0.0] if kernel.rows else []
     return Motions(
         question, kernel, np.concatenate([values, driven.slots(span[0]), more]), start,
-        None if "span" in question.roles else span, tuple(e for e in terminal if e.terminal),
+        None if "span" in question.roles else span, tuple(events),
     )  # fmt: skip
+
+
+def _require_alike(question: Question, layout: Layout, driven: Drives) -> None:
+    """Refuse inputs that are numbers in one run and samples or expressions in another."""
+    inputs = [u.name for u in layout.system.inputs]
+    for name, role in question.roles.items():
+        if role != "inputs":
+            continue
+        kind, content = driven.signature[inputs.index(name)]
+        if kind == "expression":
+            raise Refused(f"'{name}' varies as an expression")
+        values = question.design[name]
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+            continue
+        span = question.arguments(0)
+        for value in values:
+            given = {**dict(span.get("inputs") or {}), name: value}
+            given = {k if isinstance(k, str) else k.name: v for k, v in given.items()}
+            found = drives(layout, given, times(span["span"])).signature[inputs.index(name)]
+            if found != (kind, content):
+                raise Refused(f"'{name}' is not of one kind in all runs")
 
 
 def _require_kept(name: str, keep: Keep) -> None:
@@ -211,6 +358,11 @@ def _require_kept(name: str, keep: Keep) -> None:
             raise Refused(f"keep '{name}' contains an acceleration or an input")
 
 
-def tolerances(given: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the tolerances of a simulation."""
-    return float(given.get("rtol", 1e-10)), float(given.get("atol", 1e-12))
+def rough_mean(motions: Motions) -> str | None:
+    """Tell what is kept whose mean steps do not see, since it bends or jumps inside them."""
+    for name, keep in motions.question.keeps.items():
+        if isinstance(keep, Mean):
+            e = motions.lowered(keep.what)
+            if kinks(ca.Function("e", list(motions.kernel.arguments), [e])):
+                return f"keep '{name}' is the mean of something that is not smooth"
+    return None

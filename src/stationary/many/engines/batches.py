@@ -8,17 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from stationary.lower import cache as disk
 from stationary.lower.engines import heyoka
-from stationary.lower.instructions import kinks
 from stationary.many.chunk import Chunk, one
 from stationary.many.cores import cores
 from stationary.many.keep import End, First, Mean, Most, Values
 from stationary.many.looks import Looks
-from stationary.many.motions import Motions, expressions, motions_of
+from stationary.many.motions import Motions, expressions, motions_of, rough_mean
 from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.result.status import Status
@@ -56,21 +54,17 @@ def refuses(question: Question) -> str | None:
     motions = motions_of(question)
     if isinstance(motions, str):
         return motions
-    if motions.terminal:
-        return "an event ends a motion"
+    if motions.events:
+        return "an event ends a motion, or changes its state"
+    if motions.sampled:
+        return "an input is sampled"
     if motions.kernel.rhs.n_instructions() > min(_LONGEST, len(question.design)):
         return "the equations are too long to be compiled for so few runs"
     several = "span" in question.roles
     for name, keep in question.keeps.items():
         if isinstance(keep, Values) and several:
             return f"keep '{name}' has times, and spans differ"
-        if isinstance(keep, Mean) and kinks(_expression(motions, keep.what)):
-            return f"keep '{name}' is the mean of something that is not smooth"
-    return None
-
-
-def _expression(motions: Motions, e: Any) -> ca.Function:
-    return ca.Function("e", list(motions.kernel.arguments), [motions.lowered(e)])
+    return rough_mean(motions)
 
 
 class _Code:
@@ -154,18 +148,23 @@ def _moved(
     if motions.kernel.rows:
         motions.consistent(y, p, span)
     f = evaluate(motions.kernel.rhs, span[:, 0], y, p)
-    bad = ~np.isfinite(y).all(axis=1) | ~np.isfinite(f).all(axis=1) | (span[:, 1] <= span[:, 0])
+    bad = ~motions.sound(y, p, span) | ~np.isfinite(f).all(axis=1)
     y[bad], f[bad] = 0.0, 0.0
+    span[bad] = span[~bad][0] if not bad.all() else (0.0, 1.0)
     sizes, time = _measured(motions, y, f, span)
     length = float(np.median(span[:, 1] - span[:, 0]))
     unit = 1.0 if 1e-4 < length / _STEPS < 1e4 else 2.0 ** np.frexp(length / _STEPS)[1]
     pars = evaluate(code.coefficients, np.hstack([p, sizes, np.full((len(p), 1), unit)]))
+    bad |= ~np.isfinite(pars).all(axis=1)
+    guarded = motions.guards.numel() > 0
     noted = any(not isinstance(keep, End) for keep in question.keeps.values())
-    grid = _grid(question, span, count) if noted else span
-    tracks = _Tracks(code, y / sizes, pars, grid / unit, _FIRST * time / unit)
+    grid = _grid(question, span, count) if noted or guarded else span
+    tracks = _Tracks(code, y / sizes, pars, grid / unit, _FIRST * time / unit, bad)
     states = tracks.run() * sizes[None, :, :]
     looks = Looks(motions, grid.T, states, p)
     bad |= tracks.lost | ~looks.balanced(_BALANCE)
+    if guarded:
+        bad |= ~looks.guarded()
     kept: dict[str, np.ndarray] = {}
     for name, keep in question.keeps.items():
         assert isinstance(keep, (End, First, Most, Mean, Values))
@@ -205,15 +204,17 @@ class _Tracks:
     """All motions of a chunk on their way."""
 
     def __init__(self, code: _Code, y: np.ndarray, pars: np.ndarray, grid: np.ndarray,
-                 short: np.ndarray):  # fmt: skip
+                 short: np.ndarray, bad: np.ndarray):  # fmt: skip
         self._code, self._y, self._pars, self._grid, self._short = code, y, pars, grid, short
-        self.lost, self.few = np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=bool)
+        self.lost, self.few = bad.copy(), np.zeros(len(y), dtype=bool)
         self._states = np.full((grid.shape[1], len(y), y.shape[1]), np.nan)
 
     def run(self) -> np.ndarray:
         """Return states at all times, shape (times, motions, states)."""
-        width, count = self._code.width, len(self._y)
-        groups = [np.arange(k, k + width).clip(max=count - 1) for k in range(0, count, width)]
+        width, good = self._code.width, np.flatnonzero(~self.lost)
+        # The last group is filled up with motions that are computed twice.
+        groups = [good[np.arange(k, k + width).clip(max=len(good) - 1)]
+                  for k in range(0, len(good), width)]  # fmt: skip
         shares = [groups[k :: cores()] for k in range(cores())]
         with ThreadPoolExecutor(cores()) as pool:
             list(pool.map(self._some, shares))
@@ -234,6 +235,10 @@ class _Tracks:
         # The first step is short, and ends before the first look.
         short = np.minimum(np.minimum(self._short[lanes], longest), (grid[1] - grid[0]) / 2)
         stepper.step(max_delta_t=short)
+        if not np.isfinite(stepper.time).all():
+            # A motion without a series takes those beside it along: each is asked by itself.
+            self.lost[lanes] = True
+            return
         if len(grid) == 2:
             self._states[0, lanes] = self._y[lanes]
             stepper.propagate_until(grid[-1], max_delta_t=longest)

@@ -11,20 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import StationaryError
 from stationary.lower import cache as disk
 from stationary.lower.engines import c
 from stationary.many.chunk import Chunk, one
 from stationary.many.cores import cores
 from stationary.many.fixed import RK4
 from stationary.many.keep import Keep
-from stationary.many.motions import Motions, motions_of, tolerances
+from stationary.many.motions import Motions, Refused, motions_of, rough_mean
 from stationary.many.program import EVENT, LOST, Program, program
 from stationary.many.question import Question
+from stationary.many.text import signature
 from stationary.result.status import Status
 from stationary.solve.integrators import Runge
 
 # A motion that takes more steps is asked by itself.
 MOST_STEPS = 1_000_000
+
+# Fewer runs are asked one by one; longer equations take too long to compile.
+_FEWEST, _LONGEST = 256, 3000
+
+# Tolerances where none are asked for: those of simulate, whose series work to rounding, are wider.
+_RTOL, _ATOL = 1e-12, 1e-14
 
 _DONE = Status("done", "reached the end of the span")
 _EVENT = Status("event", "stopped at a terminal event")
@@ -33,11 +41,20 @@ _OPTIONS = ("-std=c99", "-O3", "-shared", "-fPIC", "-w")
 
 
 def refuses(question: Question) -> str | None:
-    """Take smooth motions, where there is a compiler, if steps of a fixed length are asked for."""
-    method = question.given.get("method", "auto")
-    if not isinstance(method, RK4):
-        return "others are faster"
-    return refuses_program(question) or (None if c.available() else "there is no C compiler")
+    """Take smooth motions, where there is a compiler, if they are many or steps are fixed."""
+    if not c.available():
+        return "there is no C compiler"
+    if isinstance(question.given.get("method", "auto"), RK4):
+        return refuses_program(question)
+    if len(question.design) < _FEWEST:
+        return "there are few runs"
+    reason = refuses_program(question)
+    motions = motions_of(question)
+    if reason is not None or isinstance(motions, str):
+        return reason
+    if motions.kernel.rhs.n_instructions() > min(_LONGEST, len(question.design)):
+        return "the equations are too long to be compiled for so few runs"
+    return None
 
 
 def refuses_program(question: Question) -> str | None:
@@ -48,6 +65,14 @@ def refuses_program(question: Question) -> str | None:
     motions = motions_of(question)
     if isinstance(motions, str):
         return motions
+    rough = rough_mean(motions)
+    if rough is not None:
+        return rough
+    try:
+        for event in motions.events:
+            motions.jumps(event)
+    except (Refused, StationaryError) as error:
+        return str(error).splitlines()[0]
     return None if c.accepts(motions.kernel.rhs) else "an operation has no counterpart in C"
 
 
@@ -88,15 +113,26 @@ def inputs_of(
 
     arrays = {
         "starts": columns(y[:, made.states]), "values": columns(p[:, made.varied]),
-        "span": columns(span),
+        "span": columns(span), "table": np.ones((1, 1), dtype=made.kind),
     }  # fmt: skip
+    if motions.sampled:
+        table = motions.tables(np.arange(first, last))
+        arrays["table"] = np.ascontiguousarray(table, dtype=made.kind)
     return motions, made, arrays
+
+
+def knots(motions: Motions, arrays: dict[str, Any]) -> tuple[int, int]:
+    """Return how far apart the entries of a table stand, and how many times it has."""
+    height, width = arrays["table"].shape
+    inputs = sum(kind == "samples" for kind, _ in motions.kernel.signature)
+    return width, height // (inputs + 1)
 
 
 def settings(question: Question) -> tuple[float, float, float]:
     """Return tolerances and step."""
     method = question.given.get("method", "auto")
-    return (*tolerances(question.given), method.step if isinstance(method, RK4) else 0.0)
+    rtol, atol = (float(question.given.get(*known)) for known in (("rtol", _RTOL), ("atol", _ATOL)))
+    return rtol, atol, method.step if isinstance(method, RK4) else 0.0
 
 
 def compute(question: Question, first: int, last: int) -> Chunk:
@@ -106,17 +142,12 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     out = np.full((made.outputs, count), np.nan, dtype=made.kind)
     status, steps = np.zeros(count, np.int32), np.zeros(count, np.int32)
     run = _code(made.text)
-    real = ctypes.c_float if made.single else ctypes.c_double
-    rtol, atol, step = settings(question)
+    run.argtypes = (ctypes.c_long, ctypes.c_long, *signature(single=made.single))
+    given = [arrays[name].ctypes.data for name in ("starts", "values", "span", "table")]
+    results = [x.ctypes.data for x in (out, status, steps)]
 
     def part(a: int, b: int) -> None:
-        given = [arrays[name].ctypes for name in ("starts", "values", "span")]
-        run(
-            ctypes.c_long(a), ctypes.c_long(b), ctypes.c_long(count),
-            *(ctypes.c_void_p(x.data) for x in given), real(rtol), real(atol), real(step),
-            ctypes.c_long(MOST_STEPS),
-            *(ctypes.c_void_p(x.ctypes.data) for x in (out, status, steps)),
-        )  # fmt: skip
+        run(a, b, count, *given, *knots(motions, arrays), *settings(question), MOST_STEPS, *results)
 
     ends = np.linspace(0, count, min(8 * cores(), count) + 1).astype(int)
     with ThreadPoolExecutor(cores()) as pool:

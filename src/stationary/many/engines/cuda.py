@@ -81,14 +81,15 @@ def kernel(text: str) -> Any:
     return _cupy().RawModule(code=text, options=options, backend="nvrtc").get_function("run")
 
 
-def launched(made: Any, arrays: dict[str, Any], settings: tuple, count: int) -> tuple:
+def launched(motions: Any, made: Any, arrays: dict[str, Any], settings: tuple, count: int) -> tuple:
     """Run a program on arrays of the card; return outputs, statuses and steps, still there."""
     cupy = _cupy()
     run = kernel(made.text)
     out = cupy.full((made.outputs, count), np.nan, dtype=made.kind)
     status, steps = cupy.zeros(count, np.int32), cupy.zeros(count, np.int32)
-    given = [arrays[key] for key in ("starts", "values", "span")]
-    numbers = [made.kind(x) for x in settings]
+    given = [arrays[key] for key in ("starts", "values", "span", "table")]
+    apart, times = compiled.knots(motions, arrays)
+    numbers = [np.int64(apart), np.int32(times), *(made.kind(x) for x in settings)]
     blocks = (count + _BLOCK - 1) // _BLOCK
     run((blocks,), (_BLOCK,), (np.int64(count), *given, *numbers,
                                np.int64(compiled.MOST_STEPS), out, status, steps))  # fmt: skip
@@ -99,6 +100,6 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     """Follow all motions of a chunk, one per thread."""
     cupy = _cupy()
     motions, made, arrays = compiled.inputs_of(question, first, last)
-    sent = {key: cupy.asarray(arrays[key]) for key in ("starts", "values", "span")}
-    out, status, _ = launched(made, sent, compiled.settings(question), last - first)
+    sent = {key: cupy.asarray(value) for key, value in arrays.items()}
+    out, status, _ = launched(motions, made, sent, compiled.settings(question), last - first)
     return compiled.judged(question, motions, made, first, out.get(), status.get())
