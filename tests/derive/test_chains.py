@@ -153,8 +153,8 @@ def by_us(tree):
     whole = np.empty((2, len(order)))
     whole[:, order] = tree.q, tree.v
     M = compiled.mass(whole[0]).toarray()[np.ix_(order, order)]
-    gravity, force = -compiled.force(whole[0])[order], -compiled.force(*whole)[order]
-    return M, gravity, force, compiled.acceleration(*whole)[order]
+    gravity, force = -compiled.force(whole[0])[order], -compiled.force(whole[0], whole[1])[order]
+    return M, gravity, force, compiled.acceleration(whole[0], whole[1])[order]
 
 
 @given(seed=some.integers(0, 10**6), count=some.integers(1, 5))
@@ -214,7 +214,7 @@ def test_a_closed_loop_moves_as_by_its_only_freedom(seed):
     order = tree.ordered(compiled)
     whole = np.empty(4), np.empty(4)
     whole[0][order], whole[1][order] = tree.q, v
-    a = compiled.acceleration(*whole)[order]
+    a = compiled.acceleration(whole[0], whole[1])[order]
     assert a == pytest.approx(expected, abs=1e-9 * np.abs(expected).max())
     # The force of the ground on the tip balances all the others.
     lam = np.array(graph_of(loop).held((0, 1, 2))(0, *whole, [], [], 0.0)[1]).ravel()
