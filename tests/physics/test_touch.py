@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import stationary as st
 
@@ -322,8 +324,8 @@ def test_a_woodpecker_pecks_its_way_down():
     motion = simulate(system, span=(0, 1.0), start=start, points=101)
     pecks = motion.changes.of("impact", "beak").t
     # Time stepping of the midpoint kind, written apart from this package, has its second peck at
-    # 0.22708 with steps of 2e-5 s (published: 0.2271), at 0.22684 with 1e-5 s and 0.22692 with
-    # 5e-6 s: the figure that is published has the error of its step.
+    # 0.22708 with steps of 2e-5 s (published: 0.2271), at 0.22684 with 1e-5 s, 0.22692 with 5e-6 s
+    # and 0.22687 with 2e-6 s: the figure that is published has the error of its step.
     assert pecks[:2] == pytest.approx([0.08100, 0.22686], abs=8e-5)
     assert np.diff(pecks) == pytest.approx(0.146, abs=3e-4)
     found = motion.residual
@@ -454,11 +456,39 @@ def test_a_model_file_states_restitution_and_the_limit_at_rest(tmp_path):
     assert st.load(tmp_path / "stated.toml").system == stated
 
 
-def test_what_begins_to_slide_in_the_plane_says_how_well_it_is_known():
-    ice = st.Friction(2.0, on=(x, y), name="ice")
-    pull = st.Load((st.t, st.t**2 / 2), on=(x, y))
-    puck = st.System(kinetic=m * (x.dot**2 + y.dot**2) / 2, friction=[ice], loads=[pull])
+@pytest.mark.parametrize("static", [2.0, 2.6])
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_what_begins_to_slide_in_the_plane_goes_where_it_must(static, scale):
+    # In speed and angle, v = s (cos θ, sin θ), from the series of the first instant by Radau.
+    M = np.array([[1.3, 0.4], [0.4, 0.7]])
+    pull, F = (lambda t: np.array([t, 0.2 * t**2])), 2.0
+    begins = brentq(lambda t: pull(t) @ pull(t) - static**2, 0, 4)
+    P, P1 = pull(begins), np.array([1, 0.4 * begins])
+    if static == F:
+        e0 = P / F
+        k, turn = np.linalg.solve(np.column_stack([M @ e0, F * np.array([-e0[1], e0[0]])]), P1)
+        power, speed = 2, k / 2
+    else:
+        way = lambda k: np.linalg.solve(k * M + F * np.eye(2), P)  # noqa: E731
+        speed = brentq(lambda k: way(k) @ way(k) - 1, 0, 10)
+        e0, power, turn = way(speed), 1, 0.0
+
+    def f(t, z):
+        e = np.array([np.cos(z[3]), np.sin(z[3])])
+        a = np.linalg.solve(M, pull(t) - F * e)
+        return [*(z[2] * e), e @ a, (e[0] * a[1] - e[1] * a[0]) / z[2]]
+
+    soon, angle = 1e-5, np.arctan2(e0[1], e0[0])
+    first = [0, 0, speed * soon**power, angle + turn * soon]
+    known = solve_ivp(
+        f, (begins + soon, 4), first, method="Radau", rtol=1e-11, atol=1e-14
+    ).y[:, -1]  # fmt: skip
+
+    ice = st.Friction(F * scale, static=static * scale, on=(x, y), name="ice")
+    drawn = st.Load((st.t * scale, 0.2 * st.t**2 * scale), on=(x, y))
+    kinetic = 1.3 * x.dot**2 / 2 + 0.4 * x.dot * y.dot + 0.7 * y.dot**2 / 2
+    puck = st.System(kinetic=kinetic, friction=[ice], loads=[drawn])
     motion = simulate(puck, span=(0, 4), points=5)
-    # Radau with v/√(v² + ε²) for ε from 1e-5 to 1e-7, extrapolated.
-    assert motion.q[-1] == pytest.approx([2.34912, 3.47147], rel=motion.crossed)
-    assert motion.crossed == 1e-4
+    assert motion.changes.of("slip", "ice").t == pytest.approx([begins], rel=1e-12)
+    assert motion.q[-1] == pytest.approx(known[:2] * scale, rel=2e-8)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]

@@ -21,6 +21,9 @@ from stationary.lower.inputs import SLOTS, Signature, lowered, translate
 from stationary.lower.kernel import AbstractKernel, graph_of
 from stationary.model.system import System
 
+# Parts of what they are summed from below which rates are rounding.
+_ROUNDING = 64 * np.finfo(float).eps
+
 
 @lru_cache(maxsize=64)
 def touch_of(system: System) -> Touch:
@@ -113,12 +116,17 @@ class Touching(AbstractKernel):
         moving, _, rest, _ = touch.limits(*inner, sense)
         return (*rows, moving, rest)
 
-    @cached_property
-    def _directions(self) -> Any:
-        """The direction of every slip: as the mode says, along its rate where it has several.
+    @property
+    def rates(self) -> Any:
+        """The rates of all rows of contacts and slips."""
+        return self._rows[1]
 
-        What begins to slide has no rate yet: the place of the first of several rates says, while
-        they slide, that they keep the direction of the mode.
+    def _directions(self, begins: bool) -> Any:
+        """Return the direction of every slip: as the mode says, along its rate if it has several.
+
+        What begins to slide has no rate yet: where that is told, and where `begins` asks for it of
+        a rate that is rounding, the mode has its direction. The place of the first of several rates
+        tells it while they slide.
         """
         touch, along, anchor = self.touch, self.mode[3], self.mode[4]
         made, rates = ca.SX(along), self._rows[1][touch.gaps :, :]
@@ -127,6 +135,11 @@ class Touching(AbstractKernel):
                 k = list(rub.entries)
                 slides = (1 - self.mode[2][j]) * ca.sumsqr(along[k])
                 kept = slides * anchor[k[0]] + (1 - slides)
+                if begins:
+                    slopes = self._rows[3][[touch.gaps + i for i in k], :]
+                    room = _ROUNDING * ca.norm_1(ca.fabs(slopes) @ ca.fabs(self.inner[2]))
+                    slow = ca.norm_2(rates[k]) <= room
+                    kept = ca.if_else(slow, 1, kept)
                 # Where it is not asked for, a speed is one.
                 speed = ca.sqrt(ca.sumsqr((1 - kept) * rates[k]) + kept)
                 made[k] = kept * along[k] + (1 - kept) * rates[k] / speed
@@ -135,6 +148,16 @@ class Touching(AbstractKernel):
     @cached_property
     def solved(self) -> tuple[Any, Any]:
         """Accelerations and the forces of all rows: constraints, gaps, slips."""
+        return self._solved(False)
+
+    @cached_property
+    def looked(self) -> tuple[Any, Any]:
+        """The same, also where something is just beginning to slide along several rates."""
+        several = any(len(rub.entries) > 1 for rub in self.touch.rubs)
+        return self._solved(True) if several else self.solved
+
+    def _solved(self, begins: bool) -> tuple[Any, Any]:
+        directions = self._directions(begins)
         touch, inner = self.touch, self.inner
         alpha, _, sticks, _, anchor, holds, share = self.mode
         value, rate, gamma, slope, _, moving, _ = self._rows
@@ -163,7 +186,7 @@ class Touching(AbstractKernel):
             for k in rub.entries:
                 if gaps + k not in where:
                     continue
-                i, rubs = where[gaps + k], (1 - sticks[j]) * self._directions[k] * moving[k]
+                i, rubs = where[gaps + k], (1 - sticks[j]) * directions[k] * moving[k]
                 if rub.gap is None:
                     known[i] -= rubs
                 else:
@@ -193,7 +216,7 @@ class Touching(AbstractKernel):
     @cached_property
     def forces(self) -> ca.Function:
         """Accelerations and the forces of all rows, as functions of t, y, p."""
-        made = [ca.densify(x) for x in self.solved]
+        made = [ca.densify(x) for x in self.looked]
         return ca.Function("forces", list(self.arguments), made, {"cse": True})
 
     @cached_property
@@ -207,7 +230,7 @@ class Touching(AbstractKernel):
         touch, gaps, r = self.touch, self.touch.gaps, len(self.rows)
         _, closed, sticks, along, *_ = self.mode
         value, rate, _, _, _, _, rest = self._rows
-        _, z = self.solved
+        _, z = self.looked
         push, rub_force = z[r : r + gaps, :], z[r + gaps :, :]
         made = [closed[i] * push[i] + (1 - closed[i]) * value[i] for i in range(gaps)]
         for j, rub in enumerate(touch.rubs):

@@ -15,11 +15,12 @@ from stationary.lower.touching import Touching, touching_of
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.events import Watch
-from stationary.solve.integrators import BDF, Runge, Taylor
+from stationary.solve.integrators import Runge, Taylor
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import natural_rate
+from stationary.solve.touch.begin import begun
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.facts import Facts, Looks
 from stationary.solve.touch.margins import (
@@ -27,6 +28,7 @@ from stationary.solve.touch.margins import (
     first_of,
     rates_rounding,
     standing,
+    strength,
 )
 from stationary.solve.touch.mode import Mode, Undecided
 from stationary.solve.touch.settle import Instant
@@ -38,18 +40,17 @@ _FEW = 8
 # Changes of mode that follow from each other at one instant.
 _AT_ONCE = 100
 
-# What slides along several rates keeps its first direction for this part of the span, and stops
-# where less than that is left of it.
-_BEGINS, _STOPS = 1e-4, 1e-9
-
-# What begins to slide slowly is followed by tighter tolerances.
-_FINE = 0.1
+# What slides along several rates stops where less than this part of the span is left of it.
+_STOPS = 1e-9
 
 # Where steps break off before something stops, so much may be left of the way.
 _BREAKS = 1e-6
 
 # How many steps times states are kept to be asked for between output times.
 _DENSE_UP_TO = 1_000_000
+
+# Looks ahead at what holds a mode together.
+_LOOKS = 5
 
 # Violations decay at least so many times over the span: what is held stays where it is.
 _DECAYS = 1000.0
@@ -78,6 +79,7 @@ class Driver:
     pieces: list[Piece] = field(default_factory=list)
     kept: int = 0
     largest: float = 0.0
+    strong: float = 0.0
     used: list[str] = field(default_factory=list)
 
     def __post_init__(self):
@@ -199,8 +201,6 @@ class Driver:
                     yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
                     return
             while t < end:
-                if self._begun(t):
-                    y = self._settled(t, y, [])
                 for piece in self._arriving(t, y, end):
                     piece, y, done, over = self._cut(piece)
                     t = float(piece.t[-1])
@@ -230,29 +230,34 @@ class Driver:
             raise BlowUp(t) from None
 
     breaks: bool = False
-    #: Since when something slides along several rates; whether from rest.
+    #: Since when something slides along several rates.
     slid: float = 0.0
-    turned: bool = False
-    stiff: bool = False
 
     def _stretch(self, t: float, y: np.ndarray, end: float) -> Iterator[Piece]:
         self._hold(t, y)
-        begins = [
-            j for j in self._several() if self.mode.anchor[self.kernel.touch.rubs[j].entries[0]]
-        ]
+        rubs = self.kernel.touch.rubs
+        begins = [j for j in self._several() if self.mode.anchor[rubs[j].entries[0]]]
         if begins:
-            end = min(end, t + _BEGINS * (self.grid[-1] - self.grid[0]))
-            self.slid, self.stiff, self.turned = t, True, True
+            self.slid = t
+            first = begun(self.kernel, tuple(begins), t, y, self.legs.values(t), end)
+            if first is None:
+                names = ", ".join(rubs[j].name for j in begins)
+                raise Stopped("stalled", f"no direction was found in which {names} slides", t)
+            # From here on it slides along its rate.
+            for j in begins:
+                self.mode.anchor[list(rubs[j].entries)] = 0.0
+            self.modes[-1] = self.mode.vector(self.modes[-1][0])
+            self.legs.params = np.concatenate([self.params, self.modes[-1]])
+            yield first
+            t, y = float(first.t[-1]), first.end
+            if t == end:
+                return
         elif not self._several():
-            self.slid, self.stiff = t, False
+            self.slid = t
+        integrator = self.integrator
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
         ode = replace(ode, floor=self.floor, stride=2)
-        # A slow slip turns into the direction of what drives it at once: that is stiff.
-        integrator = self.integrator
-        if self.stiff and not begins and self.smooth is None:
-            integrator, ode = BDF(), replace(ode, rtol=_FINE * ode.rtol, atol=_FINE**2 * ode.atol)
-            self.used = list(dict.fromkeys([*self.used, "BDF"]))
         for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, integrator)
             if border is not None:
@@ -322,12 +327,6 @@ class Driver:
         self.legs.restart(t, self._next_stop(t), y)
         return piece, y, True, False
 
-    def _begun(self, t: float) -> bool:
-        """Tell whether something that began to slide along several rates has one now."""
-        rubs = self.kernel.touch.rubs
-        begins = [j for j in self._several() if self.mode.anchor[rubs[j].entries[0]]]
-        return bool(begins) and t > self.began[-1]
-
     def _several(self) -> list[int]:
         """Return what slides along several rates."""
         rubs = self.kernel.touch.rubs
@@ -348,8 +347,6 @@ class Driver:
         faster = facts.C @ f[n : 2 * n] + facts.gamma
         for j in self._several():
             entries = list(self.kernel.touch.rubs[j].entries)
-            if self.mode.anchor[entries[0]] > 0:
-                continue
             rows = [facts.fixed + self.kernel.touch.gaps + k for k in entries]
             rate = facts.rate[rows]
             speed = float(np.linalg.norm(rate))
@@ -455,7 +452,9 @@ class Driver:
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
         values, self.noise = standing(facts, self.mode, z)
-        self.floor = rates_rounding(facts, z, (self.grid[-1] - self.grid[0]) / _DECAYS)
+        self.strong = max(self.strong, strength(facts, self.mode, z), self._later(facts))
+        decay = (self.grid[-1] - self.grid[0]) / _DECAYS
+        self.floor = rates_rounding(facts, z, self.strong, decay)
         turned = np.abs(facts.force) @ np.abs(facts.q)
         turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
         self.largest = max(self.largest, float(turned))
@@ -463,6 +462,15 @@ class Driver:
             i: self._beginning(facts, i, z, bool(i < len(leaves) and leaves[i]))
             for i in np.flatnonzero((values <= self.noise) | first_of(leaves, len(values))).tolist()
         }
+
+    def _later(self, facts: Facts) -> float:
+        """Return what loads that vary with time will be, as far as a few looks ahead tell."""
+        if not self.mode.held.any():
+            return 0.0
+        y = np.concatenate([facts.q, facts.v, np.zeros(2)])
+        times = np.linspace(facts.t, self.grid[-1], _LOOKS)[1:]
+        ahead = [self.facts(float(t), y) for t in times]
+        return max(float(np.sqrt(abs(f.force @ f.free))) for f in ahead)
 
     def _beginning(self, facts: Facts, i: int, z: np.ndarray, leaves: bool) -> Fresh:
         """Return how a margin begins that is zero: a rebound, a lift, a slip, or something else."""

@@ -23,9 +23,10 @@ _RANK = 1e-11
 # So many combinations of modes are all tried; beyond it the last mode is mended step by step.
 MOST = 1024
 
-# Turns of a direction of slip that is not known before, and what is left of them.
-_TURNS = 200
-_TURNED = 1e-14
+# Turns of a direction of slip that is not known before, steps of Newton's method after them, and
+# what is left of each.
+_TURNS, _NEARLY = 400, 1e-5
+_NEWTON, _TURNED = 8, 1e-14
 
 
 @dataclass(frozen=True)
@@ -148,26 +149,59 @@ class Law:
             z, redundant = self._forces(choices)
             return None if z is None else (choices, z, redundant)
         # To begin with, along the rates that there would be without friction.
-        made = list(choices)
-        for k in open_:
-            made[k] = Choice("slide", (0.0,) * len(self.units[k].slips))
-        z, redundant = self._forces(tuple(made))
+        rows = [list(self.units[k].slips) for k in open_]
+        ends = np.cumsum([0, *map(len, rows)])
+
+        def directed(ways: np.ndarray) -> tuple[tuple[Choice, ...], np.ndarray | None, bool]:
+            made = list(choices)
+            for k, a, b in zip(open_, ends[:-1], ends[1:]):
+                made[k] = Choice("slide", tuple(ways[a:b].tolist()))
+            return tuple(made), *self._forces(tuple(made))
+
+        def slips(z: np.ndarray) -> np.ndarray:
+            return (self.w0 + self.W @ z)[np.concatenate(rows)]
+
+        def unit(ways: np.ndarray) -> np.ndarray:
+            parts = [ways[a:b] for a, b in zip(ends[:-1], ends[1:])]
+            return np.concatenate([part / max(np.linalg.norm(part), 1e-300) for part in parts])
+
+        made, z, redundant = directed(np.zeros(ends[-1]))
+        if z is None:
+            return None
+        ways, before = unit(slips(z)), slips(z)
         for _ in range(_TURNS):
+            made, z, redundant = directed(ways)
             if z is None:
                 return None
-            w, turned = self.w0 + self.W @ z, 0.0
-            for k in open_:
-                ways = w[list(self.units[k].slips)]
-                length = float(np.linalg.norm(ways))
-                if length == 0:
-                    return None
-                new = ways / length
-                turned = max(turned, float(np.abs(new - np.array(made[k].along)).max()))
-                made[k] = Choice("slide", tuple(new.tolist()))
-            z, redundant = self._forces(tuple(made))
-            if turned <= _TURNED:
+            # Friction turns towards the slip by as much as it would answer to it.
+            answers = float(np.linalg.norm(slips(z) - before))
+            new = unit(answers * ways + slips(z))
+            turned = float(np.abs(new - ways).max())
+            ways = new
+            if turned <= _NEARLY:
                 break
-        return None if z is None else (tuple(made), z, redundant)
+        for _ in range(_NEWTON):
+            made, z, redundant = directed(ways)
+            if z is None:
+                return None
+            w = slips(z)
+            speeds = np.array([np.linalg.norm(w[a:b]) for a, b in zip(ends[:-1], ends[1:])])
+            owner = np.repeat(np.arange(len(rows)), np.diff(ends))
+            left = ways * speeds[owner] - w
+            small = _NEARLY / 10
+            slope = np.empty((ends[-1], ends[-1]))
+            for i in range(ends[-1]):
+                other = directed(ways + small * np.eye(ends[-1])[i])[1]
+                if other is None:
+                    return None
+                slope[:, i] = (w - slips(other)) / small
+                slope[i, i] += speeds[owner[i]]
+            step = np.linalg.lstsq(slope, -left, rcond=None)[0]
+            ways = unit(ways + step)
+            if np.abs(step).max() <= _TURNED:
+                break
+        made, z, redundant = directed(ways)
+        return None if z is None else (made, z, redundant)
 
     def _forces(self, choices: tuple[Choice, ...]) -> tuple[np.ndarray | None, bool]:
         """Return the forces of a mode whose directions are known, and whether others do as well."""

@@ -25,14 +25,24 @@ def acceleration_rounding(facts: Facts, row: int, z: np.ndarray) -> float:
     return _FORCES * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
 
 
-def rates_rounding(facts: Facts, z: np.ndarray, decay: float) -> np.ndarray:
+def strength(facts: Facts, mode: Mode, z: np.ndarray) -> float:
+    """Return the largest force that acts, in the metric of the masses; friction up to its limit."""
+    size = np.abs(z)
+    for j, rub in enumerate(facts.touch.rubs):
+        if mode.sticks[j]:
+            rows = [facts.fixed + facts.touch.gaps + k for k in rub.entries]
+            limit = float(facts.rest[rub.entries[0]])
+            size[rows] = limit if rub.gap is None else limit * size[facts.fixed + rub.gap]
+    forces = float(np.max(size * np.sqrt(np.diag(facts.W)), initial=0.0))
+    return max(float(np.sqrt(abs(facts.force @ facts.free))), forces)
+
+
+def rates_rounding(facts: Facts, z: np.ndarray, strong: float, decay: float) -> np.ndarray:
     """Return how much of ẏ = f is rounding, as large forces that cancel leave it.
 
-    Forces of contacts follow from each other: in the metric of the masses, rounding of the largest
-    is everywhere. What it does to velocities adds up until it decays.
+    Forces of contacts follow from each other: in the metric of the masses, rounding of the largest,
+    `strong`, is everywhere. What it does to velocities adds up until it decays.
     """
-    strong = max(float(np.sqrt(abs(facts.force @ facts.free))),
-                 float(np.max(np.abs(z) * np.sqrt(np.diag(facts.W)), initial=0.0)))  # fmt: skip
     sums = strong * np.sqrt(np.diag(facts.inverse))
     moving = np.abs(facts.C) @ (np.abs(facts.v) + decay * sums) + np.abs(facts.drive)
     power = np.abs(z) @ (_LAST * moving)

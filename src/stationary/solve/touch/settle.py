@@ -167,11 +167,14 @@ class Instant:
     def _ways(
         self, facts: Facts, y: np.ndarray, away: frozenset[int]
     ) -> dict[int, tuple[float, ...]]:
-        """Return against which forces things begin to slide."""
+        """Return against which forces things begin to slide; others by what moves them then."""
         if not away:
             return {}
         z, first, made = self.forces(y), facts.fixed + facts.touch.gaps, {}
         for j in away:
+            k = facts.touch.rubs[j].entries[0]
+            if facts.rest[k] > facts.moving[k]:
+                continue
             force = z[[first + k for k in facts.touch.rubs[j].entries]]
             made[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
         return made

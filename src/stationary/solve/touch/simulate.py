@@ -88,7 +88,6 @@ def simulate_touch(
         repaired=float(np.hypot(state.moved, moved)),
         redundant=state.redundant,
         dense=driver.dense,
-        crossed=_UNKNOWN if driver.turned else 0.0,
         more=states[:, 2 * n :],
         changes=Changes(sorted(driver.changes, key=lambda change: change.t)),
         began=np.array(driver.began),
@@ -189,9 +188,6 @@ def _check(facts: Any) -> None:
 
 # Beyond so many rows of contacts and slips "auto" takes steps of one length: so many in a span.
 _MOST_ROWS, _STEPS = 150, 1000
-
-# How much, relative to its size, is unknown of a motion after a slip along several rates began.
-_UNKNOWN = 1e-4
 
 # What the balance of energy may miss, of the largest energy, for series and for other methods.
 _BALANCE_OF_SERIES = 1e-10
