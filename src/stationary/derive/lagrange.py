@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from stationary.derive.readable import (
     total,
     written,
 )
+from stationary.derive.turning import Turned, turned
 from stationary.derive.virtual_work import (
     UNSIMPLIFIED,
     Multiplier,
@@ -33,6 +34,7 @@ from stationary.derive.virtual_work import (
     refuse,
     still,
 )
+from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, t
 from stationary.model.system import System
 from stationary.model.terms import Constraint, Friction
@@ -114,6 +116,11 @@ class Equations:
         """
         return closed_form(self)
 
+    @cached_property
+    def turned(self) -> Turned | None:
+        """Euler's equations, where bodies turn by rotations and are few."""
+        return turned(self)
+
     def _left(self, i: int) -> list[Term]:
         """Return the terms of M q̈ + C q̇ + G for one coordinate, in the order of reading."""
         turning = sp.Add(*(c * v for c, v in zip(self.C.row(i), self.velocities)))
@@ -126,6 +133,8 @@ class Equations:
         return [*terms(self.Q[i]), *zip(self.A.col(i), self.lam)]
 
     def __str__(self) -> str:
+        if self.turned is not None:
+            return str(self.turned)
         lines = ["Equations of motion" + (f" of {self.system.name}" if self.system.name else "")]
         width = max((len(q.name) for q in self.coordinates), default=0) + 1
         for i, q in enumerate(self.coordinates):
@@ -141,7 +150,12 @@ class Equations:
     __repr__ = __str__
 
     def latex(self) -> str:
-        """Return the equations, one row per coordinate, as an aligned block of LaTeX."""
+        """Return the equations, one row per coordinate, as an aligned block of LaTeX.
+
+        Bodies that turn by a rotation have Euler's equations, by their angular velocities.
+        """
+        if self.turned is not None:
+            return aligned(self.turned.latex())
         rows = [
             f"{written(self._left(i))} &= {written(self._right(i))}"
             for i in range(len(self.coordinates))
@@ -215,8 +229,8 @@ def equations(system: System) -> Equations:
         C = _christoffel(M, q)
     with bounded() as forces:
         rest = _rest_of_inertia(exact.kinetic, momenta, M, C, q)
-        G = [tidy(exact.potential.diff(c) + r) for c, r in zip(q, rest)]
-        Q = [tidy(f) for f in generalized_forces(exact)]
+        G = [_settling(q)(exact.potential.diff(c) + r) for c, r in zip(q, rest)]
+        Q = [_settling(q)(f) for f in generalized_forces(exact)]
         rows = _constraint_rows(exact)
     return Equations(
         system=stated,
@@ -249,12 +263,17 @@ def _refuse_unsmooth(system: System) -> None:
 # -- the parts of the equations -----------------------------------------------------------------
 
 
+def _settling(q: Sequence[Coordinate]) -> Callable[[sp.Expr], sp.Expr]:
+    """Return what brings expressions into a form: what is written in quaternions is not read."""
+    return sp.expand if any(isinstance(c, Entry) for c in q) else tidy
+
+
 def _mass_matrix(momenta: list[sp.Expr], q: Sequence[Coordinate]) -> sp.Matrix:
-    M = sp.zeros(len(q), len(q))
+    M, settle = sp.zeros(len(q), len(q)), _settling(q)
     for i, p in enumerate(momenta):
         for j in range(i, len(q)):
             if q[j].dot in p.free_symbols:
-                M[i, j] = M[j, i] = tidy(p.diff(q[j].dot))
+                M[i, j] = M[j, i] = settle(p.diff(q[j].dot))
     return M
 
 
@@ -265,6 +284,7 @@ def _christoffel(M: sp.Matrix, q: Sequence[Coordinate]) -> sp.Matrix:
     for i, j, k in ((i, j, k) for i in range(n) for j in range(i, n) for k in range(n)):
         if q[k] in M[i, j].free_symbols:
             slope[i, j, k] = slope[j, i, k] = M[i, j].diff(q[k])
+    settle = _settling(q)
     # An entry is zero unless one of its slopes is there: visit those alone.
     touched = {pair for i, j, k in slope for pair in ((i, j), (i, k), (k, i))}
     C = sp.zeros(n, n)
@@ -272,8 +292,8 @@ def _christoffel(M: sp.Matrix, q: Sequence[Coordinate]) -> sp.Matrix:
         for k in range(n):
             twice = slope.get((i, j, k), zero) + slope.get((i, k, j), zero)
             # Simplify symbol by symbol: most vanish, and each is small.
-            C[i, j] += tidy((twice - slope.get((j, k, i), zero)) / 2) * q[k].dot
-        C[i, j] = tidy(C[i, j])
+            C[i, j] += settle((twice - slope.get((j, k, i), zero)) / 2) * q[k].dot
+        C[i, j] = settle(C[i, j])
     return C
 
 
@@ -310,5 +330,6 @@ def _constraint_rows(system: System) -> list[tuple[Multiplier, list[sp.Expr]]]:
                     f"Found '{lam}' for two multipliers; each is named after its constraint.",
                     "Rename one of them, with name=….",
                 )
-            rows[lam] = [tidy(e.diff(c if holonomic else c.dot)) for c in system.coordinates]
+            settle = _settling(system.coordinates)
+            rows[lam] = [settle(e.diff(c if holonomic else c.dot)) for c in system.coordinates]
     return list(rows.items())

@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from stationary.derive.readable import Explanation, block, tidy
+from stationary.derive.readable import Explanation, block, in_fractions, plain, slope, tidy
 from stationary.derive.virtual_work import conditions
 from stationary.model.checks import is_unit
+from stationary.model.shared import opened
 from stationary.model.space.rotation import Entry, Orientation, orientations
 from stationary.model.symbols import t
+from stationary.model.terms import Constraint
 
 if TYPE_CHECKING:
     from stationary.derive.lagrange import Equations
 
 # More coordinates than this are not told by hand.
 _MOST = 9
+
+# Sums of more products of entries of a matrix than this are not looked through.
+_LONG = 60
 
 
 class _Turn:
@@ -29,13 +34,24 @@ class _Turn:
         self.rates = [sp.Symbol(rf"\dot{{\omega}}_{a}{mark}", real=True) for a in "xyz"]
         name = rotation.name
         self.matrix = [[sp.Symbol(f"{name}_{{{i}{j}}}", real=True) for j in "xyz"] for i in "xyz"]
+        self.entries = [e for row in self.matrix for e in row]
         w, x, y, z = self.q
         # Columns: how the quaternion moves with a turn about an axis of the body.
         columns = ((-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w))
         self.columns = [[e / 2 for e in column] for column in columns]
+        # What is written by the matrix and the angular velocity of the rotation stays so.
+        entries = [e for row in zip(rotation.matrix, self.matrix) for e in zip(*row)]
+        self.known = dict(entries) | {e / 2: w / 2 for e, w in zip(rotation.omega, self.omega)}
+        # Turned about an axis of the body by δ, the other two of its axes move by each other.
+        self.slopes = [
+            {a: s * b for row in self.matrix
+             for a, b, s in ((row[i], row[j], 1), (row[j], row[i], -1))}
+            for i, j in ((1, 2), (2, 0), (0, 1))
+        ]  # fmt: skip
 
     def in_rates(self, e: sp.Expr) -> sp.Expr:
         """Put the angular velocity in the place of the rates of the quaternion."""
+        e = opened(e.xreplace(self.known))
         moved = [sum(w * c[i] for w, c in zip(self.omega, self.columns)) for i in range(4)]
         return self.reduced(e.xreplace({q.dot: v for q, v in zip(self.q, moved)}))
 
@@ -53,7 +69,8 @@ class _Turn:
     def varied(self, e: sp.Expr, k: int) -> sp.Expr:
         """Return the change with a turn about axis k of the body."""
         slopes = sum(sp.diff(e, q) * c for q, c in zip(self.q, self.columns[k]))
-        return self.reduced(sp.expand(slopes))
+        turned = sum(sp.diff(e, entry) * slope for entry, slope in self.slopes[k].items())
+        return self.reduced(sp.expand(slopes)) + turned
 
     def by_matrix(self, e: sp.Expr) -> sp.Expr:
         """Write what is quadratic in the quaternion by the entries of the rotation matrix."""
@@ -73,62 +90,160 @@ class _Turn:
             return e
         return sp.Add(*(sp.expand(c * quadratic[powers]) for powers, c in terms))
 
+    def shortened(self, e: sp.Expr) -> sp.Expr:
+        """Use that the matrix is one of a rotation: R Rᵀ = 1, and axes are products of axes."""
+        whole = {p: sp.Dummy(real=True) for p in e.atoms(sp.Pow)
+                 if not (p.exp.is_Integer and p.exp.is_positive)}  # fmt: skip
+        groups: dict[sp.Expr, sp.Expr] = {}
+        for term in sp.Add.make_args(sp.expand(e.xreplace(whole))):
+            front, turned = term.as_independent(*self.entries, as_Add=False)
+            number, front = front.as_coeff_Mul()
+            groups[front] = groups.get(front, sp.S.Zero) + number * turned
+        shorter = sp.Add(*(front * self._shortened(sum_) for front, sum_ in groups.items()))
+        return shorter.xreplace({dummy: power for power, dummy in whole.items()})
 
-def by_angular_velocity(eq: Equations) -> Explanation | None:
-    """Return the derivation by angular velocities; None where nothing turns, or too much does."""
+    def _shortened(self, e: sp.Expr) -> sp.Expr:
+        degrees = [sum(m) for m in sp.Poly(e, *self.entries).monoms()]
+        if not 1 < max(degrees) < 4 or len(degrees) > _LONG:
+            return e
+        back = {symbol: entry for entry, symbol in self.known.items() if entry.has(*self.q)}
+        turned = self.by_matrix(self.reduced(e.xreplace(back)))
+        short = not turned.has(*self.q) and sp.count_ops(turned) < sp.count_ops(e)
+        return turned if short else e
+
+
+class Turned:
+    """Equations of motion by angular velocities, one for each freedom.
+
+    Attributes
+    ----------
+    rows : list of tuple
+        Of every freedom its name and both sides of its equation.
+    held : list of tuple
+        Of every constraint that was stated its multiplier, itself, and what vanishes.
+    """
+
+    def __init__(self, eq: Equations, turns: list[_Turn]):
+        system, self._back = in_fractions(eq.system)
+        self.system = system
+        self.turns, self.plain = turns, [c for c in eq.coordinates if not isinstance(c, Entry)]
+        self.T, self.U, self.W, self.D = (
+            self._rates(getattr(system, kind))
+            for kind in ("kinetic", "potential", "work", "dissipation")
+        )
+        self.held = [
+            (lam, term, self._rates(e))
+            for lam, (term, e) in zip(eq.lam, conditions(system))
+            if not is_unit(term)
+        ]
+        self.momenta: list[tuple[sp.Expr, sp.Expr]] = []
+        self.rows: list[tuple[str, sp.Expr, sp.Expr]] = []
+        for turn in turns:
+            pi = [sp.expand(sp.diff(self.T, w)) for w in turn.omega]
+            self.momenta += zip(turn.omega, pi)
+            x, y, z = turn.omega
+            carried = (y * pi[2] - z * pi[1], z * pi[0] - x * pi[2], x * pi[1] - y * pi[0])
+            for k, axis in enumerate("xyz"):
+                left = self._along_time(pi[k]) + carried[k]
+                right = self._pushed(lambda e, turn=turn, k=k: turn.varied(e, k), turn.omega[k])
+                self.rows.append(
+                    (f"{turn.rotation.name}.{axis}", *map(self.settled, (left, right)))
+                )
+        for c in self.plain:
+            p = sp.expand(sp.diff(self.T, c.dot))
+            self.momenta.append((c, p))
+            right = self._pushed(lambda e, c=c: sp.diff(e, c), c.dot)
+            self.rows.append((c.name, *map(self.settled, (self._along_time(p), right))))
+
+    def _rates(self, e: Any) -> sp.Expr:
+        e = sp.S(e)
+        for turn in self.turns:
+            e = turn.in_rates(e)
+        return e
+
+    def settled(self, e: sp.Expr) -> sp.Expr:
+        """Write by matrices and in good order."""
+        e = sp.expand(e)
+        for turn in self.turns:
+            e = turn.shortened(turn.by_matrix(turn.reduced(e)))
+        return self._back(tidy(e))
+
+    def _along_time(self, e: sp.Expr) -> sp.Expr:
+        total = sp.diff(e, t) + sum(sp.diff(e, c) * c.dot + sp.diff(e, c.dot) * c.ddot
+                                    for c in self.plain)  # fmt: skip
+        for turn in self.turns:
+            total += sum(sp.diff(e, w) * r for w, r in zip(turn.omega, turn.rates))
+            total += sum(turn.varied(e, k) * w for k, w in enumerate(turn.omega))
+        return total
+
+    def _pushed(self, vary: Any, speed: sp.Expr) -> sp.Expr:
+        """Return what acts along a freedom, given how expressions change along it."""
+        total = vary(self.T - self.U + self.W) - sp.diff(self.D, speed)
+        for load in self.system.loads:
+            total += sum(self._rates(f) * vary(self._rates(on))
+                         for f, on in zip(load.force, load.on))  # fmt: skip
+        for lam, term, e in self.held:
+            total += lam * (vary(e) if isinstance(term, Constraint) else sp.diff(e, speed))
+        return total
+
+    def latex(self) -> list[str]:
+        """Return the equations in LaTeX, and what is held."""
+        held = [f"{sp.latex(self.settled(e))} &= 0" for _, _, e in self.held]
+        return [f"{sp.latex(left)} &= {sp.latex(right)}" for _, left, right in self.rows] + held
+
+    def __str__(self) -> str:
+        """Write the equations as text, angular velocities and matrices by name."""
+        typed: dict[sp.Basic, sp.Basic] = {}
+        for turn in self.turns:
+            name = turn.rotation.name
+            for axis, w, rate, row in zip("xyz", turn.omega, turn.rates, turn.matrix):
+                typed[w] = sp.Symbol(f"{name}.omega.{axis}")
+                typed[rate] = sp.Symbol(f"{name}.omega.{axis}.dot")
+                typed |= {e: sp.Symbol(f"{name}.{axis}{b}") for b, e in zip("xyz", row)}
+        width = max(len(name) for name, _, _ in self.rows) + 1
+        lines = ["Equations of motion" + (f" of {self.system.name}" if self.system.name else "")]
+        for name, *sides in self.rows:
+            both = " = ".join(plain(side.xreplace(typed)) for side in sides)
+            lines.append(f"  {name + ':':<{width}} {both}")
+        if self.held:
+            lines.append("under")
+            lines += [
+                f"  {term.name}: {plain(self.settled(e).xreplace(typed))} = 0"
+                for _, term, e in self.held
+            ]
+        names = ", ".join(turn.rotation.name for turn in self.turns)
+        several = len(self.turns) != 1
+        lines.append(
+            f"with the entries of the rotation {'matrices' if several else 'matrix'} {names} and "
+            f"{'their' if several else 'its'} angular velocity in the axes of the body"
+        )
+        return "\n".join(lines)
+
+
+def turned(eq: Equations) -> Turned | None:
+    """Return the equations by angular velocities; None where nothing turns, or too much does."""
     rotations = orientations(c for c in eq.coordinates if isinstance(c, Entry))
     if not rotations or len(eq.coordinates) > _MOST or eq.system.friction:
         return None
     try:
-        return _told(eq, [_Turn(r, len(rotations) == 1) for r in rotations])
+        return Turned(eq, [_Turn(r, len(rotations) == 1) for r in rotations])
     except sp.PolynomialError:
         # Roots and quotients of quaternions are no entries of a rotation matrix.
         return None
 
 
-def _told(eq: Equations, turns: list[_Turn]) -> Explanation:
-    system = eq.system
-    plain = [c for c in eq.coordinates if not isinstance(c, Entry)]
-
-    def rates(e: Any) -> sp.Expr:
-        e = sp.S(e)
-        for turn in turns:
-            e = turn.in_rates(e)
-        return e
+def by_angular_velocity(eq: Equations) -> Explanation | None:
+    """Return the derivation by angular velocities; None where nothing turns, or too much does."""
+    board = eq.turned
+    if board is None:
+        return None
 
     def shown(e: sp.Expr) -> str:
-        for turn in turns:
-            e = turn.by_matrix(turn.reduced(e))
-        return sp.latex(tidy(e))
+        return sp.latex(board.settled(e))
 
-    T, U, W, D = (
-        rates(sp.nsimplify(getattr(system, kind), rational=True))
-        for kind in ("kinetic", "potential", "work", "dissipation")
-    )
-
-    def along_time(e: sp.Expr) -> sp.Expr:
-        total = sp.diff(e, t) + sum(sp.diff(e, c) * c.dot + sp.diff(e, c.dot) * c.ddot
-                                    for c in plain)  # fmt: skip
-        for turn in turns:
-            total += sum(sp.diff(e, w) * r for w, r in zip(turn.omega, turn.rates))
-            total += sum(turn.varied(e, k) * w for k, w in enumerate(turn.omega))
-        return total
-
-    held = [(lam, term, rates(e)) for lam, (term, e) in zip(eq.lam, conditions(system))
-            if not is_unit(term)]  # fmt: skip
-
-    def pushed(vary: Any, speed: sp.Expr) -> sp.Expr:
-        """Return what acts along a freedom, given how expressions change along it."""
-        total = vary(T - U + W) - sp.diff(D, speed)
-        for load in system.loads:
-            total += sum(rates(f) * vary(rates(on)) for f, on in zip(load.force, load.on))
-        for lam, term, e in held:
-            total += lam * (sp.diff(e, speed) if e.has(speed) else vary(e))
-        return total
-
-    name = f" of {system.name}" if system.name else ""
+    name = f" of {eq.system.name}" if eq.system.name else ""
     lines = [f"# Equations of motion{name}"]
-    for turn in turns:
+    for turn in board.turns:
         words = turn.rotation.name
         omega = ", ".join(map(sp.latex, turn.omega))
         lines.append(
@@ -136,30 +251,18 @@ def _told(eq: Equations, turns: list[_Turn]) -> Explanation:
             f"$\\omega = ({omega})$ is its angular velocity in the axes of the body: "
             f"$\\dot {words} = {words}\\,[\\omega]_\\times$."
         )
-    energies = [f"T &= {shown(T)}"] + ([f"U &= {shown(U)}"] if U != 0 else [])
-    energies += [f"W &= {shown(W)}"] if W != 0 else []
-    energies += [f"D &= {shown(D)}"] if D != 0 else []
-    energies += [f"{sp.latex(sp.Symbol(str(term.name)))} &: {shown(e)} = 0" for _, term, e in held]
+    several = (("T", board.T), ("U", board.U), ("W", board.W), ("D", board.D))
+    energies = [f"{kind} &= {shown(e)}" for kind, e in several if e != 0 or kind == "T"]
+    energies += [f"{sp.latex(sp.Symbol(str(term.name)))} &: {shown(e)} = 0"
+                 for _, term, e in board.held]  # fmt: skip
     lines += ["## 1. Energies", block(*energies)]
-    momenta, rows = [], []
-    for turn in turns:
-        pi = [sp.expand(sp.diff(T, w)) for w in turn.omega]
-        momenta += [f"{sp.latex(sp.Symbol(f'pi_{a}'))} &= \\frac{{\\partial T}}{{\\partial "
-                    f"{sp.latex(w)}}} = {shown(e)}"
-                    for a, w, e in zip("xyz", turn.omega, pi)]  # fmt: skip
-        x, y, z = turn.omega
-        carried = (y * pi[2] - z * pi[1], z * pi[0] - x * pi[2], x * pi[1] - y * pi[0])
-        for k in range(3):
-            left = along_time(pi[k]) + carried[k]
-            right = pushed(lambda e, turn=turn, k=k: turn.varied(e, k), turn.omega[k])
-            rows.append(f"{shown(sp.expand(left))} &= {shown(sp.expand(right))}")
-    for c in plain:
-        p = sp.expand(sp.diff(T, c.dot))
-        momenta.append(f"p_{{{sp.latex(c)}}} &= {shown(p)}")
-        right = pushed(lambda e, c=c: sp.diff(e, c), c.dot)
-        rows.append(f"{shown(along_time(p))} &= {shown(sp.expand(right))}")
+    count, momenta = 3 * len(board.turns), []
+    for k, (of, p) in enumerate(board.momenta):
+        turn = f"\\pi_{{{'xyz'[k % 3]}}} &= {slope('T', of)} = "
+        momenta.append((turn if k < count else f"p_{{{sp.latex(of)}}} &= ") + shown(p))
     lines += ["## 2. Momenta", block(*momenta)]
     law = r"$$\dot\pi + \omega \times \pi = \frac{\delta (T - U)}{\delta \theta} + Q$$"
+    rows = board.latex()[: len(board.rows)]
     lines += [
         "## 3. Equations of motion",
         "The momentum is carried round with the body, and changed by what resists a small turn "
