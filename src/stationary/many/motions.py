@@ -14,6 +14,7 @@ from stationary.lower.inputs import SLOTS, Drives, drives
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
+from stationary.many.lighter import lighter
 from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.model.arrays import Array
@@ -296,7 +297,7 @@ def _motions(question: Question) -> Motions:
             tolerance(name, given[name])
     count(given.get("points", 2))
     events = [e for e in as_events(given.get("events", ())) if e.terminal or e.action]
-    graph = graph_of(system)
+    graph = graph_of(lighter(system))
     layout = graph.layout
     arguments = question.arguments(0)
     values = layout.values(arguments.get("params"))

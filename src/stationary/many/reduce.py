@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,9 @@ def _along(motion: AbstractMotion, keep: First | Most | Mean) -> float:
         return crossing(course, t, f, keep.direction)
     if isinstance(keep, Most):
         return float(extreme(course, t, f, keep.sign))
-    return float(average(course, t, f))
+    jumps = [at for at, *_ in getattr(motion, "struck", ())]
+    jumps += [change.t for change in getattr(motion, "changes", ())]
+    return float(average(course, t, f, jumps))
 
 
 def crossing(course: Course, t: np.ndarray, f: np.ndarray, direction: int) -> float:
@@ -222,18 +224,23 @@ def extreme(course: Course, t: np.ndarray, f: np.ndarray, sign: int) -> float:
     return sign * float(best.max())
 
 
-def average(course: Course, t: np.ndarray, f: np.ndarray) -> float:
-    """Return the mean over time of what is known at some times, to more digits where need be."""
+def average(course: Course, t: np.ndarray, f: np.ndarray, jumps: Sequence[float] = ()) -> float:
+    """Return the mean over time of what is known at some times, to more digits where need be.
+
+    At `jumps` something may change at once.
+    """
     span = t[-1] - t[0]
     if span == 0:
         return f[-1]
     size = np.abs(f).mean() * span
-    if len(t) > 20:
-        some = np.unique(np.append(np.arange(0, len(t), 2), len(t) - 1))
-        whole = _integral(t, f)
-        if abs(whole - _integral(t[some], f[some])) <= _AGREES * size:
+    if len(t) > 20 and not len(jumps):
+        whole, ends = _integral(t, f), (0, len(t) - 1)
+        # A bend between two looks shows in one half of them, if not in the other.
+        halves = (np.union1d(np.arange(k, len(t), 2), ends) for k in (0, 1))
+        if all(abs(whole - _integral(t[k], f[k])) <= _AGREES * size for k in halves):
             return whole / span
     edges = np.linspace(t[0], t[-1], _PARTS + 1)
+    edges = np.unique(np.concatenate([edges, np.clip(jumps, t[0], t[-1])]))
     return _halved(course, edges[:-1], edges[1:], _AGREES * size) / span
 
 

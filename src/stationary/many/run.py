@@ -24,7 +24,14 @@ from stationary.solve.progress import Progress
 
 # Chunks that a sweep is cut into, and runs of a chunk, at most.
 _CHUNKS = 64
-_LARGEST = {"plain": 256, "batches": 2048, "rests": 65536, "compiled": 4096, "cuda": 1 << 20}
+_LARGEST = {
+    "plain": 256,
+    "batches": 2048,
+    "rests": 65536,
+    "slides": 8192,
+    "compiled": 4096,
+    "cuda": 1 << 20,
+}
 
 _WHERE = ("auto", "cpu", "cuda", "dask")
 

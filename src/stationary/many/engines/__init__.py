@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from stationary.many.chunk import Chunk
-from stationary.many.engines import batches, compiled, cuda, plain, rests
+from stationary.many.engines import batches, compiled, cuda, plain, rests, slides
 from stationary.many.question import Question
 
 
@@ -29,6 +29,7 @@ ENGINES: dict[str, Engine] = {
     "batches": batches,
     "compiled": compiled,
     "rests": rests,
+    "slides": slides,
     "plain": plain,
 }  # pyright: ignore[reportAssignmentType]
 
