@@ -119,17 +119,16 @@ def _(slide: Slide) -> list[Finding]:
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
     u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
     found: list[Finding] = []
-    moves, sizes = "increments" not in slide.method, None
+    moves, first = "increments" not in slide.method, None
     rtol = _SLIDING if moves else _INCREMENTS
     for k in range(len(slide.t)):
         y, lam = slide.more[k, 3 : 3 + count], slide.more[k, 3 + count :]
         state = State(
             slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
             np.asarray(u[k]), slide.params, lam, y, moves, float(slide.t[-1] - slide.t[0]), travel,
-            sizes,
+            first,
         )  # fmt: skip
-        # The question has one size: what it is at first it is all along.
-        sizes = state.scales
+        first = first or state
         found += [*_slides(state, rtol), *constraints(state, rtol)]
     return found
 
@@ -168,14 +167,14 @@ def _(
 ) -> list[Finding]:
     graph, found = graph_of(branch.layout.system), []
     names = [p.name for p in branch.layout.system.parameters]
-    travel, sizes = np.ptp(branch.q, axis=0), None
-    # The middle of a branch first: the question has one size, and what it is there it is all along.
+    travel, first = np.ptp(branch.q, axis=0), None
+    # The middle of a branch first: its sizes are those of the question.
     order = np.roll(np.arange(len(branch.q)), -(len(branch.q) // 2))
     for k in order:
         value, q, lam = branch.parameter[k], branch.q[k], branch.lam[k]
         params = np.array([value if n == branch.name else branch.params[n] for n in names])
-        state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel, sizes=sizes)
-        sizes = state.scales
+        state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel, first=first)
+        first = first or state
         # Where a branch is flat, forces a tenth of the diagram away tell what is rounding.
         found += [*balance(state, _REST, q + 0.1 * reach), *constraints(state, _REST)]
     return found

@@ -41,24 +41,30 @@ def friction(state: State, rtol: float) -> list[Finding]:
     terms = abs(B) @ np.abs(state.v) + np.abs(rates)
     slop = state.lengths(terms)
     slop = rtol * np.maximum(slop, _STILL * slop.max(initial=0.0))
-    powers = np.where(dry, 1.0, power)
-    law = size * np.where(dry, 1.0, speeds**powers)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        along = np.where(speeds[term] > 0, law[term] * rates / speeds[term], 0.0)
-        unsure = np.where(speeds > 0, slop / speeds, np.inf)
-    off = state.lengths(y - along)
+    law, steep = size, np.zeros(1)
+    if not dry.all():
+        powers = np.where(dry, 1.0, power)
+        law = size * np.where(dry, 1.0, speeds**powers)
+        steep = np.where(dry, 0.0, size * _steep(speeds, state.lengths(terms), powers))
+    moves = speeds > 0
+    fast = np.where(moves, speeds, 1.0)
+    along = (law * moves / fast)[term] * rates
     slides = (speeds > slop) | ~dry
-    off = np.where(slides, off, 0.0)
-    # Drag below the first power is infinitely steep at rest: there the last digits of rates count.
-    rounding = 64 * np.finfo(float).eps * state.lengths(terms)
-    # Within its rounding a rate may even have the other sign.
+    off = np.where(slides, state.lengths(y - along), 0.0)
+    unsure = np.where(
+        slides & dry, 2 * size * np.minimum(np.where(moves, slop / fast, 1.0), 1.0), 0.0
+    )
+    allowed = allowed + rtol * law + steep + unsure
+    return found + measured("friction opposes the slip:", off, allowed, name)
+
+
+def _steep(speeds: np.ndarray, terms: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    """Return by how much powers of speeds are uncertain, with the last digits of their terms.
+
+    Drag below the first power is infinitely steep at rest. Within its rounding a rate may even have
+    the other sign.
+    """
+    rounding = 64 * np.finfo(float).eps * terms
     least, most = np.maximum(speeds - rounding, 0.0), speeds + rounding
     turned = np.where(speeds < rounding, (rounding - speeds).clip(0.0) ** powers, 0.0)
-    steep = np.where(dry, 0.0, size * (most**powers - least**powers + turned))
-    allowed = (
-        allowed
-        + rtol * law
-        + steep
-        + np.where(slides & dry, 2 * size * np.minimum(unsure, 1.0), 0.0)
-    )
-    return found + measured("friction opposes the slip:", off, allowed, name)
+    return most**powers - least**powers + turned

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ class State:
         Whether v is the velocity at this instant; false for the mean of an increment.
     span, travel : float, ndarray
         The time asked about, and how far the coordinates went.
-    sizes : Scales, optional
-        Those of the question, where many states answer one.
+    first : State, optional
+        The first of many that answer one question: what is large there is large all along.
     """
 
     graph: Graph
@@ -50,13 +50,13 @@ class State:
     moves: bool = True
     span: float = 0.0
     travel: np.ndarray | None = None
-    sizes: Scales | None = None
+    first: State | None = None
 
     @cached_property
     def scales(self) -> Scales:
         """The sizes of the question to which this is an answer."""
-        if self.sizes is not None:
-            return self.sizes.at(self.q)
+        if self.first is not None:
+            return self.first.scales.at(self.q)
         return scales_of(
             self.graph, self.params, self.t, self.q, v=self.v, u=self.u, span=self.span,
             travel=self.travel,
@@ -107,9 +107,7 @@ class State:
     @cached_property
     def terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where the rates of each friction term begin, its contact or −1, and the term of each."""
-        starts, pressed, _ = terms_of(Sliding(self.graph))
-        count = 0 if self.y is None else len(self.y)
-        return starts, pressed, np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
+        return _terms(Sliding(self.graph))
 
     def lengths(self, vectors: np.ndarray) -> np.ndarray:
         """Return the length of the vector of each friction term."""
@@ -159,3 +157,10 @@ class State:
         if len(self.lam):
             K = K + abs(numeric(balance, "curvature")(*at, self.lam)[0])
         return K
+
+
+@lru_cache(maxsize=64)
+def _terms(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    starts, pressed, _ = terms_of(sliding)
+    widths = np.diff(np.append(starts, sliding.rates))
+    return starts, pressed, np.repeat(np.arange(len(starts)), widths)

@@ -1,8 +1,10 @@
 """Velocities and forces in a mode as one compiled set of equations, for systems of few unknowns.
 
 All forces are unknowns beside the velocities, so that one graph serves every mode: what sticks
-holds its rate, what slides along a line has the sign of its mode, and in a plane r y = a w; what
-holds keeps its gap, what does not has no force.
+holds its rate, and what slides along a line has the sign of its mode; what holds keeps its gap,
+what does not has no force. In a plane the rate is along the force, w = ρ y, and the force is as
+large as it can be, |y| = a: with ρ as one more unknown nothing has a corner where w comes to rest,
+and beyond, where ρ is below zero, the mode has ended.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from scipy.linalg.lapack import dgesv
 
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
-from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, terms_of
 from stationary.solve.sliding.reduced import ways_along
 
@@ -40,20 +42,17 @@ class Held:
     Attributes
     ----------
     z : ndarray
-        Velocities, forces of friction, of constraints and of all contacts, in this order.
+        Velocities, forces of friction, of constraints and of all contacts, and ρ, in this order.
     margin : float
         By how much the mode holds: below zero it has ended.
     taken, given : float
         The powers of friction and of what drives.
-    slowest : float
-        How fast the slowest sliding term in a plane is, relative to the speeds at work.
     """
 
     z: np.ndarray
     margin: float
     taken: float
     given: float
-    slowest: float
 
 
 class InMode:
@@ -65,7 +64,9 @@ class InMode:
         What sticks may be beyond its limit unless `rooms` count.
         """
         self.question, self.near, self.touching = question, near, place.touching
-        self._equations = _equations(question.sliding)
+        equations = _equations(question.sliding)
+        assert equations is not None
+        self._equations, wide = equations
         p, gaps = place.problem, len(place.gap)
         lines, signs = ways_along(p, near)
         sign, mu = np.zeros(p.terms), np.zeros(gaps)
@@ -73,42 +74,33 @@ class InMode:
         works, touches = np.zeros(gaps), np.zeros(gaps)
         mu[place.touching], touches[place.touching] = near.mu, 1.0
         works[place.touching] = near.working
-        self._masks = near.stuck.astype(float), sign, works, touches
-        self._start = np.concatenate([near.v, near.y, near.lam, mu])
+        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, [rooms]])
+        along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
+        self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         self._soft, total = _softness(place, near), len(self._start)
-        self._forces = slice(p.n * (total + 1), None, total + 1)
-        self._more = place.digits, float(rooms)
+        self._forces = slice(p.n * (total + 1), (total - len(wide)) * (total + 1), total + 1)
 
     @classmethod
     def of(cls, question: Question, place: Place, near: Answer, rooms: bool) -> InMode | None:
         """Return the mode of an answer where its equations are few enough to be compiled."""
         return None if _equations(question.sliding) is None else cls(question, place, near, rooms)
 
-    def at(self, t: float, q: np.ndarray, z: np.ndarray | None = None) -> Held | None:
-        """Find velocities and forces at a place, or None where that fails; `z` is a guess."""
-        z = self._start if z is None else z
-        u = self.question.inputs(t, q)
-        # Multiplied by the speed the law has a false solution at rest, which it has not by itself.
-        return self._newton(t, q, u, z, 0.0) or self._newton(t, q, u, z, 1.0)
-
-    def _newton(
-        self, t: float, q: np.ndarray, u: np.ndarray, z: np.ndarray, plain: float
-    ) -> Held | None:
-        assert self._equations is not None
-        best, told = np.inf, None
+    def at(self, t: float, q: np.ndarray, guess: np.ndarray | None = None) -> Held | None:
+        """Find velocities and forces at a place, or None where that fails."""
+        z: np.ndarray = self._start if guess is None else guess
+        u, best = self.question.inputs(t, q), np.inf
         for _ in range(_MOST_STEPS):
-            left, slope, told = self._equations(
-                t, q, u, self.question.params, z, *self._masks, *self._more, plain
-            )
+            left, slope, told = self._equations(t, q, u, self.question.params, z, self._mode)
             error = told[0]
             # The largest of numbers passes over what is none.
-            if not (error < _FAR and isfinite(left.sum() + told[2] + told[3])):
+            if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
-                return None if told[4] < STILL else Held(z, *told[1:])
+                return Held(z, *told[1:])
             best = min(best, error)
-            slope.ravel(order="F")[self._forces] -= self._soft
-            *_, move, singular = dgesv(slope, -left, True, True)
+            slope[self._forces] -= self._soft
+            square = slope.reshape(len(z), len(z)).T
+            *_, move, singular = dgesv(square, -left, True, True)
             if singular:
                 return None
             z = z + move
@@ -117,7 +109,7 @@ class InMode:
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""
         p, near = place.problem, self.near
-        v, y, lam, mu = np.split(held.z, np.cumsum([p.n, len(p.c), len(p.b)]))
+        v, y, lam, mu, _ = np.split(held.z, np.cumsum([p.n, len(p.c), len(p.b), len(place.gap)]))
         mu = mu[self.touching]
         problem = p if p.pressed is None else _limits(p, mu)
         made = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
@@ -146,12 +138,13 @@ def _softness(place: Place, near: Answer) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _equations(sliding: Sliding) -> Any:
+def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
     """Compile what is left over, its slope, and what velocities and forces say; None if too many.
 
-    The arguments are t, q, u, p, unknowns, what sticks, signs along lines, what holds, what
-    touches, by how much gaps may be off, whether limits of what sticks count, and whether the law
-    in a plane is plain, or multiplied by the speed.
+    Returns the terms of dry friction in a plane as well.
+
+    The arguments are t, q, u, p, unknowns and the mode: what sticks, signs along lines, what holds,
+    what touches, by how much gaps may be off, and whether limits of what sticks count.
     """
     graph = sliding.graph
     n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
@@ -171,7 +164,6 @@ def _equations(sliding: Sliding) -> Any:
     stuck, sign = ca.SX.sym("stuck", terms), ca.SX.sym("sign", terms)
     works, touches = ca.SX.sym("works", gaps), ca.SX.sym("touches", gaps)
     digits, rooms = ca.SX.sym("digits", gaps), ca.SX.sym("rooms")
-    plain = ca.SX.sym("plain")
     w, opening = B @ v + c, G @ v + g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
@@ -182,30 +174,27 @@ def _equations(sliding: Sliding) -> Any:
     speed = _largest(w, 1e-5 * (ca.dot(arms, ca.fabs(v)) + _largest(c)))
     speed = ca.if_else(speed > 0, speed, _largest(v, b))
     speed = ca.if_else(speed > 0, speed, 1)
-    law, off, slow, margin = [], [], [ca.SX(1)], [ca.SX(_FAR)]
+    law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
     taken = ca.dot(slope, v)
     for k in range(terms):
         part = slice(int(starts[k]), int(ends[k + 1]))
-        first, wide = int(starts[k]), int(ends[k + 1] - starts[k]) > 1
+        first, plane = int(starts[k]), int(ends[k + 1] - starts[k]) > 1
         size, power = sizes[first], powers[first]
         contact = int(pressed[k])
         if contact >= 0:
             size = size * mu[contact]
-        r = ca.norm_2(w[part]) if wide else ca.fabs(w[part])
-        dry = power.is_constant() and float(power) == 0
-        if dry:
-            # In a plane the force is along the rate; multiplied by the speed corners mislead less.
-            left = y[part] - size * sign[k]
-            if wide:
-                left = ca.if_else(
-                    plain, speed * (y[part] - size * w[part] / r), r * y[part] - size * w[part]
-                )
-            unit = (speed if wide else 1) * force
+        r = ca.norm_2(w[part]) if plane else ca.fabs(w[part])
+        if power.is_constant() and float(power) == 0:
             moves = ca.logic_and(stuck[k] == 0, size != 0)
-            if wide:
-                slow.append(ca.if_else(moves, r / speed, 1))
-            else:
-                margin.append(ca.if_else(moves, w[part] * sign[k] / speed + 1e-11, _FAR))
+            left, unit, ahead = y[part] - size * sign[k], force, w[part] * sign[k]
+            if plane:
+                rho = ca.SX.sym("rho")
+                turn = ca.if_else(moves, ca.sumsqr(y[part]) / size - size, rho)
+                left = ca.if_else(size != 0, w[part] - rho * y[part], y[part])
+                unit, ahead = ca.if_else(size != 0, speed, force), rho * size
+                off.append(ca.if_else(moves, ca.fabs(turn) / force, 0))
+                along, turns, wide = [*along, rho], [*turns, turn], [*wide, k]
+            margin.append(ca.if_else(moves, ahead / speed + 1e-11, _FAR))
             room = size * (1 + 1e-9) + 1e-13 * force - ca.norm_2(y[part])
             margin.append(ca.if_else(stuck[k] * rooms != 0, room / force, _FAR))
         else:
@@ -227,13 +216,13 @@ def _equations(sliding: Sliding) -> Any:
     if graph.fed:
         supplied = sliding.power(*here, v)
         given += ca.sum1(supplied[1:]) + sliding.pumped(*here)
-    z = ca.vertcat(v, y, lam, mu)
-    residual = ca.vertcat(balance, *law, held, contacts)
-    told = ca.vertcat(_largest(*off), _smallest(margin), taken, given, _smallest(slow))
-    arguments = [*here, z, stuck, sign, works, touches, digits, rooms, plain]
-    outputs = [ca.densify(residual), ca.jacobian(residual, z), ca.densify(told)]
-    function = ca.Function("in_mode", arguments, outputs, {"cse": True})
-    return Numeric(function, frozenset({1}), dense=True)
+    z = ca.vertcat(v, y, lam, mu, *along)
+    residual = ca.vertcat(balance, *law, held, contacts, *turns)
+    told = ca.vertcat(_largest(*off), _smallest(margin), taken, given)
+    mode = ca.vertcat(stuck, sign, works, touches, digits, rooms)
+    outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
+    function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
+    return Numeric(function), wide
 
 
 def _largest(*parts: Any) -> Any:

@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 
 from stationary.solve.sliding.cones import End
 from stationary.solve.sliding.judge import Balance, Verdict, balanced, strength
-from stationary.solve.sliding.modes import motions, same_mode
+from stationary.solve.sliding.modes import motions, only, same_mode
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.reduced import refined
@@ -43,7 +43,11 @@ def pressed(
         if found is not None:
             return found
     else:
-        near = _near(place, cone, guess)
+        # What has moved goes on in its mode, nearly always.
+        moved = guess is not None and bool(guess.v.any())
+        near = _near(place, cone, guess) if moved else only(problem, cone)
+        if near is None:
+            near = only(problem, cone) if moved else _near(place, cone, guess)
         if near is not None:
             return Outcome("moves", near), replace(place, problem=near.problem)
         if guess is not None and thorough:
@@ -239,7 +243,7 @@ def _standing(place: Place, cone: np.ndarray) -> tuple[Outcome, Place] | None:
     share = 1 / rest.static if np.isfinite(rest.static) else 1.0
     y, lam, mu = rest.y * share, rest.lam * share, np.where(opening, 0.0, rest.mu * share)
     held = limited(problem, cone, mu)
-    every = np.ones(problem.terms, dtype=bool)
+    every = problem.speeds(problem.c) == 0
     pressing = mu > 1e-12 * problem.force
     answer = Answer(held, nothing, y, lam, mu, every, pressing, "Clarabel")
     return Outcome("sticks", answer, rest=rest), replace(place, problem=held)

@@ -16,7 +16,7 @@ from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question
-from stationary.solve.sliding.reduced import in_mode, margin
+from stationary.solve.sliding.reduced import in_mode, margin, overheld
 from stationary.solve.sliding.settle import Outcome
 from stationary.solve.sliding.stretch import State, Stretch, located, onto, supplied
 from stationary.solve.sliding.telling import status_of
@@ -168,7 +168,12 @@ class _Phase:
             return -np.inf
 
     def slow(self, answer: Answer, share: float) -> bool:
-        """Tell whether something that slides in a plane is slower than a share of the speeds."""
+        """Tell whether something that slides in a plane is slower than a share of the speeds.
+
+        Compiled equations have no corner there.
+        """
+        if self.compiled is not None:
+            return False
         p = answer.problem
         wide = (p.widths > 1) & (p.power == 0) & (p.size > 0) & ~answer.stuck
         return bool(np.any(answer.speeds[wide] < share * answer.speed))
@@ -179,6 +184,16 @@ class _Phase:
             return not self.slow(self.held(t, x[: self.n])[0], _BEGINS)
         except _Passed:
             return False
+
+    def lasts(self, t: float, x: np.ndarray) -> bool:
+        """Tell whether the mode is there a moment later, where it holds more than can move."""
+        if not overheld(self.near):
+            return True
+        try:
+            self.held(t, x[: self.n])
+        except _Passed:
+            return False
+        return True
 
     def closed(self, place: Place) -> np.ndarray:
         """Tell which of the touching contacts have not opened."""
@@ -315,7 +330,15 @@ class Flow:
             ahead = x + hair * rate
             phase = self._found(t + hair, ahead[: self.n], touching, near)
             changed, more = phase.mode != old.mode, 4 * hair
-            if changed:
+            later = max(more, _THICKEST * self.whole)
+            if (
+                changed
+                and later < _LATEST * self.whole
+                and not phase.lasts(t + later, x + later * rate)
+            ):
+                # What holds at an instant only is no mode: another shows later.
+                more = later
+            elif changed:
                 self.phase, self.stays = phase, 0
                 if phase.begins(t, x):
                     return
@@ -491,6 +514,8 @@ class Flow:
 
         What goes round a curve turns by and by: then halves of the way turn by less.
         """
+        if self.phase.compiled is not None:
+            return None
         near = self.phase.near
         wide = (near.problem.widths > 1) & (near.problem.power == 0) & ~near.stuck
         if not wide.any():

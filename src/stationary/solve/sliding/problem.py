@@ -182,7 +182,15 @@ class Problem:
     @cached_property
     def driven(self) -> bool:
         """Whether something imposes a motion."""
-        return bool(np.any(self.b) or np.any(self.c) or np.any(self.g < 0))
+        # What slips by under a contact that is open rubs against nothing.
+        return bool(
+            self.b.any() or (self.g < 0).any() or (self.c.any() and self.c[self.rubs].any())
+        )
+
+    @property
+    def rubs(self) -> np.ndarray:
+        """Which rates rub at all."""
+        return (self.size > 0)[self.term]
 
     @cached_property
     def drags(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -55,42 +55,53 @@ def evaluated(sliding: Sliding, name: str) -> Numeric | _Dense:
     """Return a function of the graph, by name, as one of arrays."""
     function, matrices = getattr(sliding, name), frozenset(_MATRICES.get(name, ()))
     if name in ("slips", "holds") and sliding.graph.system.size <= DENSE_UP_TO:
-        return _Dense(function, matrices)
+        return _Dense([function], [matrices])
     return Numeric(function, matrices)
 
 
+@lru_cache(maxsize=64)
+def _all_of(sliding: Sliding) -> Callable[..., list[Any]]:
+    """Return the outputs of slips, holds and pushes as one function of arrays."""
+    names = ("slips", "holds", "pushes")
+    if sliding.graph.system.size <= DENSE_UP_TO:
+        matrices = [frozenset(_MATRICES.get(name, ())) for name in names]
+        return _Dense([getattr(sliding, name) for name in names], matrices)
+    every = [evaluated(sliding, name) for name in names]
+    return lambda *given: [x for function in every for x in function(*given)]
+
+
 class _Dense:
-    """A function of a small system, whose matrices are full: faster than sparse ones.
+    """Functions of a small system as one, whose matrices are full: faster than sparse ones.
 
     Entries that are the same everywhere, as most limits and rates are, are computed once.
     """
 
-    def __init__(self, function: ca.Function, matrices: frozenset[int]):
-        scalar = function.is_a("SXFunction")
-        arguments: Any = function.sx_in() if scalar else function.mx_in()
-        outputs = [ca.vec(ca.densify(x)) for x in function.call(arguments)]
-        self._fixed: list[tuple[np.ndarray, Any] | None] = [None] * len(outputs)
+    def __init__(self, functions: list[ca.Function], matrices: list[frozenset[int]]):
+        scalar = all(function.is_a("SXFunction") for function in functions)
+        arguments: Any = functions[0].sx_in() if scalar else functions[0].mx_in()
+        outputs = [x for function in functions for x in function.call(arguments)]
+        shapes = [
+            function.size_out(k) if k in some else -1
+            for function, some in zip(functions, matrices)
+            for k in range(function.n_out())
+        ]
+        ends = np.cumsum([0, *(x.numel() for x in outputs)]).tolist()
+        self._parts = [(slice(a, b), shape) for a, b, shape in zip(ends, ends[1:], shapes)]
+        whole = ca.vertcat(*(ca.vec(ca.densify(x)) for x in outputs))
+        self._values, self._places = np.zeros(ends[-1]), _range(np.arange(ends[-1]))
         if scalar:
-            for k, output in enumerate(outputs):
-                entries = output.elements()
-                varies = np.array([not e.is_constant() for e in entries], dtype=bool)
-                values = [0.0 if v else float(e) for e, v in zip(entries, varies)]
-                self._fixed[k] = np.array(values), _range(np.flatnonzero(varies))
-                outputs[k] = output[np.flatnonzero(varies).tolist()]
-        self._numeric = Numeric(ca.Function("dense", arguments, outputs, {"cse": scalar}))
-        self._shapes = {k: function.size_out(k) for k in matrices}
+            entries = whole.elements()
+            varies = np.array([not e.is_constant() for e in entries], dtype=bool)
+            self._values[~varies] = [float(e) for e, v in zip(entries, varies) if not v]
+            self._places = _range(np.flatnonzero(varies))
+            whole = whole[np.flatnonzero(varies).tolist()]
+        self._numeric = Numeric(ca.Function("dense", arguments, [whole], {"cse": scalar}))
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs."""
-        found = self._numeric(*arguments)
-        for k, fixed in enumerate(self._fixed):
-            if fixed is not None:
-                values, places = fixed[0].copy(), fixed[1]
-                values[places] = found[k]
-                found[k] = values
-        for k, shape in self._shapes.items():
-            found[k] = found[k].reshape(shape, order="F")
-        return found
+        values = self._values.copy()
+        values[self._places] = self._numeric(*arguments)[0]
+        return [values[part].reshape(shape, order="F") for part, shape in self._parts]
 
 
 def _range(places: np.ndarray) -> Any:
@@ -302,9 +313,7 @@ class Question:
         """
         u = self.inputs(t, q)
         given = (t, q, u, self.params)
-        along, c, B, size, power = evaluated(self.sliding, "slips")(*given)
-        R, b, A, gap, g, G = evaluated(self.sliding, "holds")(*given)
-        (f,) = evaluated(self.sliding, "pushes")(*given)
+        along, c, B, size, power, R, b, A, gap, g, G, f = _all_of(self.sliding)(*given)
         size, power = size[self.starts], power[self.starts]
         self._require(f, c, size, power, b, t)
         normals = sparse.csr_matrix(G) if sparse.issparse(G) else G
@@ -363,7 +372,7 @@ class Question:
         t: float,
     ) -> None:
         # One that is not finite makes the sum so.
-        if not all(isfinite(x.sum()) for x in (f, c, size, b)):
+        if not isfinite(sum(map(np.add.reduce, (f, c, size, b)))):
             raise StatementError(
                 say(
                     "a force, a friction limit or a rate is not finite here.",

@@ -49,6 +49,13 @@ def refined(problem: Problem, near: Answer) -> Answer | None:
     return None
 
 
+def overheld(near: Answer) -> bool:
+    """Tell whether more rates are held than there are velocities: that may be so by chance."""
+    p = near.problem
+    rubs = (near.stuck & (p.size > 0))[p.term]
+    return bool(len(p.b) + np.count_nonzero(near.working) + np.count_nonzero(rubs) > p.n)
+
+
 def _lines(near: Answer) -> np.ndarray:
     """Return the rates of what slides along a line under friction that follows pressure."""
     p = near.problem
@@ -325,7 +332,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
                 here.bend(problem, y), error, kept.pushes(problem, C, here) if follows else None
             )
         dv, dnu = step.solve(left, -off)
-        if error < 1e-6 and largest(dv) <= 4e-16 * largest(here.v):
+        if error < 1e-6 and astray <= 1e-11 * size and largest(dv) <= 4e-16 * largest(here.v):
             # What hardly moves turns with the last digit of velocities: its force is known better.
             nu = nu + dnu
             turned = here.within(problem, here.forced(problem, y, dv))

@@ -164,7 +164,8 @@ def _at_rest(problem: Problem) -> Outcome:
         # All forces in proportion: what holds the largest push holds a smaller one with room left.
         share = 1 / rest.static if np.isfinite(rest.static) else 1.0
         y, lam, mu = rest.y * share, rest.lam * share, np.maximum(rest.mu * share, 0.0)
-    every = problem.power == 0
+    # What slips by where nothing presses does not stick.
+    every = (problem.power == 0) & (problem.speeds(problem.c) == 0)
     pressing = mu > 1e-12 * problem.force
     answer = Answer(problem, np.zeros(problem.n), y, lam, mu, every, pressing, "Clarabel")
     return Outcome("sticks", answer, rest=rest)
