@@ -39,6 +39,7 @@ MENU = {
         "continua",
     ],
     "Many": ["many", "clusters"],
+    "Show": ["live"],
     "Know": ["evidence", "signs", "limits", "reference"],
 }
 _BLOCK = re.compile(r"^```(\w+)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

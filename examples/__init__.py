@@ -1,7 +1,9 @@
 """Worked examples: what the documents publish or mathematics knows, beside what we compute.
 
 Every module of this folder is an example; ``python -m examples`` runs them all. An example has a
-function ``results()``, which returns rows, and a function ``pictures(folder)``, which draws.
+function ``results()``, which returns rows, and a function ``pictures(folder)``, which draws; one
+that moves has a function ``live()``, which returns the arguments of its live page. ``QUESTION`` is
+the heading under which the gallery shows it.
 """
 
 import pkgutil

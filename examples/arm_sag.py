@@ -14,6 +14,8 @@ from scipy.optimize import fsolve
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "Where does it rest?"
+
 LINK, STIFF, DRY, LOAD = 0.4, (60.0, 40.0), (1.2, 0.8), 12.0
 REST = np.radians([35.0, -50.0])  # of the first link, and of the second against it
 

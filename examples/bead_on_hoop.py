@@ -10,6 +10,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 SLIDES = "Lee, bead on a hoop"
 
 theta, phi = st.coordinates("theta phi")

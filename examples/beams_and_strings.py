@@ -12,6 +12,8 @@ from scipy.optimize import brentq
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How do beams and strings bend?"
+
 X = st.positions("X")
 u, w = (st.field(name, over=(X, 0, 1)) for name in "uw")
 m, q, g, Omega = st.parameters(m=1.0, q=0.0, g=9.81, Omega=3.0)

@@ -10,6 +10,8 @@ import numpy as np
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "Where does it rest?"
+
 SLIDES = "Lee, linearization"
 
 x, theta = st.coordinates("x theta")
@@ -81,3 +83,7 @@ def pictures(folder):
         plane.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1)
         legend(motions)
     save(figure, folder / "cart_equilibria.png")
+
+
+def live():
+    return {"system": system(), "start": {theta: 3.0}, "inputs": {F: 0.0}, "span": (0, 10)}

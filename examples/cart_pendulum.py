@@ -10,6 +10,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 SLIDES = "Lee, cart with pendulum"
 
 x, theta = st.coordinates("x theta")
@@ -74,3 +76,7 @@ def pictures(folder):
     driven = motion(2 * st.sin(4 * st.t), theta=1.0)
     save(driven.plot(), folder / "cart_pendulum.png")
     film(driven, folder / "cart_pendulum.gif")
+
+
+def live():
+    return {"system": system(), "start": {theta: 1.0}, "inputs": {F: 0.0}, "span": (0, 10)}

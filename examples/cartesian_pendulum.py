@@ -12,6 +12,8 @@ import stationary as st
 from examples import Row, film, pendulum, save
 from examples.pendulum import g, l, m, theta
 
+QUESTION = "How does it move?"
+
 SLIDES = "Hirai, Cartesian pendulum"
 ALPHA = 100.0  # 1/s, fast beside the swing
 
@@ -86,3 +88,7 @@ def pictures(folder):
                 axes.set(xlabel="t (s)", ylabel=label, title=motion.system.name)
             save(figure, folder / f"{name}_{panel}.png")
         film(motion, folder / f"{name}.gif")
+
+
+def live():
+    return {"system": system(), "start": {x: 2 * np.sin(1.0), y: 2 * (1 - np.cos(1.0))}}

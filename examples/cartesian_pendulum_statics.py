@@ -11,6 +11,8 @@ import sympy as sp
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "Where does it rest?"
+
 SLIDES = "Hirai, fmincon"
 
 x, y = st.coordinates("x y")

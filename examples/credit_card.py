@@ -14,6 +14,8 @@ from scipy.optimize import minimize_scalar
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it slide?"
+
 LONG, WIDE = 0.0856, 0.0540  # ISO/IEC 7810 ID-1
 WEIGHT, ROUGH, GRIP, WAY = 0.005 * 9.81, 0.3, 0.8, 0.045
 OFF = 0.02  # of the finger from the middle of the long edge

@@ -10,6 +10,8 @@ import stationary as st
 from examples import Row, pendulum, save
 from examples.pendulum import theta
 
+QUESTION = "How does it move?"
+
 SLIDES = "Hirai, viscous friction"
 
 b = st.parameters(b=0.01)
@@ -59,3 +61,7 @@ def pictures(folder):
     motion = swing(2.5)
     save(motion.plot(), folder / "damped_pendulum.png")
     save(motion.show("phase"), folder / "damped_pendulum_phase.png")
+
+
+def live():
+    return {"system": system(), "start": {theta: 2.0}, "inputs": {pendulum.tau: 0.0}}

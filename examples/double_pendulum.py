@@ -12,6 +12,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, legend, save
 
+QUESTION = "How does it move?"
+
 # How much a change of the start has grown by then, and the state.
 PRECISE = {
     5.0: (13, (-0.62718670506653073, -1.3013155502098117)),
@@ -86,3 +88,7 @@ def pictures(folder):
         legend(axes)
     save(figure, folder / "double_pendulum.png")
     film(motion(8, start), folder / "double_pendulum.gif")
+
+
+def live():
+    return {"system": system(), "start": {theta1: 2.5, theta2: 1.5}, "span": (0, 20)}

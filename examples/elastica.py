@@ -11,6 +11,8 @@ import numpy as np
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "How do beams and strings bend?"
+
 # Load QL²/EI: slope of the tip, its deflection, its approach.
 TRANSVERSE = {
     1.0: (0.461351949711879, 0.3017207737998135, 0.05643323628337688),

@@ -12,6 +12,8 @@ import sympy as sp
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How do beams and strings bend?"
+
 SOURCE, DALEMBERT = "slides: extension of beam", "d'Alembert"
 
 
@@ -80,3 +82,8 @@ def pictures(folder):
     film(motion, folder / "extension_of_a_beam.gif")
     text = st.equations(beam).explain()
     (folder / "extension_of_a_beam.md").write_text(text, encoding="utf-8")
+
+
+def live():
+    *_, f, beam = system()
+    return {"system": st.discretize(beam, elements=12), "inputs": {f: 1.0}, "span": (0, 5)}

@@ -14,6 +14,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it slide?"
+
 COUNT, BEND, ACROSS, ALONG, OMEGA, PER_CYCLE = 14, 0.03, 2.0, 1.0, 2 * np.pi, 30
 h = 1.0 / (COUNT - 1)
 

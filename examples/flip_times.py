@@ -13,6 +13,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "What of a million of them?"
+
 SIDE, LONGEST, SHORTEST = 1000, 30.0, 0.2
 
 theta1, theta2 = st.coordinates("theta1 theta2")

@@ -13,6 +13,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "Where does it rest?"
+
 CLEAR, STIFF, DRY, SWING = 0.2, 4.0, 0.6, 1.0
 HALF = CLEAR / 2 + DRY / STIFF  # half of the lost motion
 

@@ -11,6 +11,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "Where does it rest?"
+
 INNER, OUTER, MU = 0.9, 1.1, 0.7
 STONE = np.radians(10.0)  # opening of one stone
 

@@ -14,6 +14,8 @@ from scipy.optimize import brentq
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "Where does it rest?"
+
 SPAN, LENGTH = 2.0, 3.0
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "Where does it rest?"
+
 SLIDES = "Lee, bead on a hoop"
 
 theta = st.coordinates("theta")

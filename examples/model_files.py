@@ -12,6 +12,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 FOLDER = Path(__file__).parent / "models"
 FILES = ("hoop", "rod", "tractrix", "string")
 

@@ -12,6 +12,8 @@ from scipy.special import ellipk
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 SLIDES = "Hirai, simple pendulum"
 
 theta = st.coordinates("theta")
@@ -83,3 +85,7 @@ def results():
 def pictures(folder):
     save(pushed(0.1 * st.sin(st.t)).plot(), folder / "pendulum_torque.png")
     film(swing(np.radians(150), (0, 6)), folder / "pendulum.gif")
+
+
+def live():
+    return {"system": system(), "start": {theta: 2.5}, "inputs": {tau: 0.0}}

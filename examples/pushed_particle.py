@@ -12,6 +12,8 @@ from scipy.optimize import brentq
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it slide?"
+
 x, y = st.coordinates("x y")
 mg, eta, v_x = st.parameters(mg=1.0, eta=2.0, v_x=1.0)
 

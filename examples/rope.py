@@ -9,6 +9,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 COUNT, LENGTH = 50, 1.0
 
 r = st.coordinates("r", shape=(COUNT, 2))
@@ -66,3 +68,12 @@ def pictures(folder):
     moved = swing(4.0)
     save(moved.plot(), folder / "rope.png")
     film(moved, folder / "rope.gif")
+
+
+def live():
+    along = np.arange(1, COUNT + 1) * LENGTH / COUNT
+    return {
+        "system": system(),
+        "start": {r: np.stack([along * np.cos(0.3), along * np.sin(0.3)], axis=1)},
+        "span": (0, 5),
+    }

@@ -13,6 +13,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it slide?"
+
 LENGTH, FRICTION = 1.0, 1.0
 
 

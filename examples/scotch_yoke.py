@@ -9,6 +9,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it move?"
+
 NOTE = "Hogan, scalar example"
 
 theta = st.coordinates("theta")
@@ -51,3 +53,7 @@ def pictures(folder):
     motion = coasting()
     figure = motion.plot(theta, r * st.sin(theta), h.momenta[0])
     save(figure, folder / "scotch_yoke.png")
+
+
+def live():
+    return {"system": system(), "start": {theta: -1.0, theta.dot: 1.0}, "span": (0, 5)}

@@ -12,6 +12,8 @@ from scipy.stats import sobol_indices, uniform
 import stationary as st
 from examples import Row, save
 
+QUESTION = "What of a million of them?"
+
 COUNT = 4096
 
 x = st.coordinates("x")

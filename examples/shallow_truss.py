@@ -10,6 +10,8 @@ import numpy as np
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "Where does it rest?"
+
 SOURCE = "closed form (EQ-VONMISES)"
 ALPHA = np.pi / 6
 

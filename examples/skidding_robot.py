@@ -12,6 +12,8 @@ from scipy.optimize import minimize
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it slide?"
+
 A, B, LIMIT = 0.20, 0.15, 5.0  # half wheelbase and half track (m), friction limit of a wheel (N)
 
 x, y, phi, left, right = st.coordinates("x y phi left right")  # way of the rims on each side

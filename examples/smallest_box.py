@@ -10,6 +10,8 @@ import numpy as np
 import stationary as st
 from examples import Row, legend, save
 
+QUESTION = "Where does it rest?"
+
 SLIDES = "Hirai, appendix"
 
 x, y, z = st.coordinates("x y z")

@@ -10,6 +10,8 @@ import sympy as sp
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 SLIDES = "Lee, spring/damper"
 
 theta = st.coordinates("theta")
@@ -73,3 +75,7 @@ def pictures(folder):
     motion = swing(1.2)
     save(motion.plot(), folder / "spring_damper_pendulum.png")
     film(motion, folder / "spring_damper_pendulum.gif")
+
+
+def live():
+    return {"system": system(), "start": {theta: 0.8}, "inputs": {tau: 0.0}, "span": (0, 5)}

@@ -11,6 +11,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it slide?"
+
 MU, PRESS, HALF = 0.4, 10.0, 0.03
 
 x, y, phi, X = st.coordinates("x y phi X")  # the part, and the finger that presses

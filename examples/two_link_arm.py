@@ -10,6 +10,8 @@ import sympy as sp
 import stationary as st
 from examples import Row, film, save
 
+QUESTION = "How does it move?"
+
 NOTE = "Hogan, I = JᵀMJ"
 
 theta1, theta2 = st.coordinates("theta1 theta2")  # of the shoulder, and of the elbow against it
@@ -81,3 +83,11 @@ def pictures(folder):
     (folder / "two_link_arm.md").write_text(table + "\n", encoding="utf-8")
     save(motion().plot(), folder / "two_link_arm.png")
     film(motion(), folder / "two_link_arm.gif")
+
+
+def live():
+    return {
+        "system": system(),
+        "start": {theta1: 0.3, theta2: 0.8},
+        "inputs": {tau1: 0.4 * st.cos(st.t), tau2: -0.2 * st.cos(2 * st.t)},
+    }

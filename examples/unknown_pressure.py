@@ -12,6 +12,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it slide?"
+
 BOX = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
 FINGER = st.Pusher(point=(0.02, st.t - 0.03), edge=(BOX[0], BOX[1]))
 C = 0.5

@@ -11,6 +11,8 @@ from scipy.integrate import solve_ivp
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it move?"
+
 SLIDES = "Hirai, ode45"
 
 PUBLISHED = {
@@ -69,3 +71,7 @@ def pictures(folder):
     moved = motion((0, 30))
     save(moved.plot(), folder / "van_der_pol.png")
     save(moved.show("phase"), folder / "van_der_pol_phase.png")
+
+
+def live():
+    return {"system": system(), "start": {x: 0.1}, "span": (0, 20)}

@@ -12,6 +12,8 @@ import numpy as np
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it slide?"
+
 FEET = [(0.04, 0.02), (-0.04, 0.02), (-0.04, -0.02), (0.04, -0.02)]
 LOADS = np.array([0.1, 0.2, 0.3, 0.4])
 NOISE = (1e-4, np.radians(0.1))

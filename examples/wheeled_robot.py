@@ -11,6 +11,8 @@ from scipy.special import fresnel
 import stationary as st
 from examples import Row, save
 
+QUESTION = "How does it move?"
+
 SLIDES = "Lee, wheeled robot"
 m_, J_, f_, tau_ = 2.0, 0.5, 0.6, 0.25
 
@@ -90,3 +92,7 @@ def pictures(folder):
         force.set(xlabel="t (s)", ylabel="λ (N)", title="what keeps it from slipping")
     save(figure, folder / "wheeled_robot.png")
     save(motion.plot(x, y, theta, forward), folder / "wheeled_robot_motion.png")
+
+
+def live():
+    return {"system": system(), "inputs": {f: 0.3, tau: 0.02}}

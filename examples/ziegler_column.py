@@ -11,6 +11,8 @@ import numpy as np
 import stationary as st
 from examples import Row, film, legend, save
 
+QUESTION = "Where does it rest?"
+
 SOURCE = "Ziegler 1952, Herrmann and Jong 1965"
 
 a, b = st.coordinates("alpha beta")
@@ -84,3 +86,7 @@ def pictures(folder):
     save(figure, folder / "ziegler_column.png")
     moved = st.simulate(system(), span=(0, 60), start={a: 0.01}, params={P: 2.12}, points=900)
     film(moved, folder / "ziegler_column.gif")
+
+
+def live():
+    return {"system": system(), "start": {a: 0.01}, "params": {P: 2.12}, "span": (0, 60)}

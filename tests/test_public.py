@@ -175,6 +175,9 @@ GLOSSARY = {
     "outputs": "expressions that are observed",
     "seconds": "bound on the time that a search may take",
     "path": "file to read or write",
+    "show": "more to watch, by name",
+    "sliders": "ranges of parameters and inputs that a reader may move",
+    "paused": "whether a page waits for its reader",
     "fps": "frames per second",
     "vector": "components of a vector",
     "mechanism": "displacements and inertias of a mechanism",
@@ -226,7 +229,7 @@ RETURNED = {
 }
 
 # A second argument that needs no name.
-PLAIN = {("consistent", "start"), ("save", "path")}
+PLAIN = {("consistent", "start"), ("save", "path"), ("live", "path")}
 
 # The names themselves are the user's here, so they cannot be listed.
 OPEN_ENDED = {("parameters", "defaults"), ("Model.ask", "given"), ("sweep", "given")}

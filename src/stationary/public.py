@@ -72,6 +72,7 @@ from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.stabilize import Baumgarte, Projection
 
 if TYPE_CHECKING:
+    from stationary.browser.page import live
     from stationary.derive.check import check
     from stationary.derive.discretize import discretize, ritz
     from stationary.derive.hamilton import hamilton
@@ -151,6 +152,7 @@ LATE = {
         "stationary.solve.sliding.speed": "SpeedLimit quasistatic_error",
         "stationary.solve.linearize": "linearize",
         "stationary.solve.statics": "statics",
+        "stationary.browser.page": "live",
         "stationary.many.design": "Design normal samples",
         "stationary.many.fixed": "RK4",
         "stationary.many.keep": "first least mean most values",
@@ -261,6 +263,7 @@ __all__ = [
     "limit_load",
     "limit_surface",
     "linearize",
+    "live",
     "load",
     "log",
     "look",

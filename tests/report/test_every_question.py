@@ -11,8 +11,9 @@ import examples
 import stationary as st
 from examples import beams_and_strings
 from stationary.derive.readable import Explanation
+from stationary.pages.mathml import math
 from stationary.report.build import build
-from stationary.report.page import html_of_markdown, math
+from stationary.report.page import html_of_markdown
 
 FILES = sorted(Path(examples.__file__).parent.glob("models/*.toml"))
 

@@ -113,6 +113,17 @@ COMMANDS: dict[str, Command] = {
         (_argument("--count", type=int, metavar="N", help="how many, the slowest first"),),
         ("json", "csv", "png", "svg", "pdf"),
     ),
+    "live": Command(
+        "write a page in which it moves, and can be steered, in any browser",
+        (
+            _SPAN,
+            _argument("--show", metavar="EXPRESSION", action="append", default=[],
+                      help="a quantity to watch besides all coordinates"),
+            _argument("--paused", action="store_true", help="wait for the reader to begin"),
+            _argument("--open", action="store_true", help="open the page in a browser"),
+        ),
+        ("html",),
+    ),
     "report": Command(
         "write a page with the statement, the derivation, the answers and their evidence",
         (_argument("--no-film", action="store_true", help="leave the animation out"),),

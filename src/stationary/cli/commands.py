@@ -433,6 +433,28 @@ def modes(model: st.Model, options: Any) -> Answer:
     return Answer([shown], known, files)
 
 
+@command("live")
+def live(model: st.Model, options: Any) -> Answer:
+    """Write a page in which the system moves."""
+    span = _range(options.span, "--span") if options.span else None
+    target = Path((options.output or [f"{Path(options.model).stem}.html"])[0])
+    options.output = options.output or [str(target)]
+    show = {text: model.read(text) for text in options.show}
+    page = st.live(model, span=span, show=show, paused=options.paused)
+
+    def write(path: Path) -> None:
+        path.write_text(page, encoding="utf-8")
+        if options.open:
+            import webbrowser
+
+            webbrowser.open(path.resolve().as_uri())
+
+    size = f"{len(page.encode()) / 1000:.0f} kB, one file, no network"
+    shown = [facts(f"{_name(model)}, live", [("page", size), ("begin", "open it in a browser")])]
+    return Answer(shown, {"system": model.system.name, "bytes": len(page.encode())},
+                  {"html": write})  # fmt: skip
+
+
 @command("report")
 def report(model: st.Model, options: Any) -> Answer:
     """Write the report."""

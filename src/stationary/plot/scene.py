@@ -14,6 +14,7 @@ from stationary.errors import StatementError, say
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
 from stationary.model.symbols import Coordinate, t
+from stationary.model.system import System
 from stationary.plot.solids import Solid, solids_of
 from stationary.plot.style import COLORS
 from stationary.result.trajectory import AbstractMotion
@@ -76,31 +77,37 @@ class Scene:
         return len(self.low)
 
 
-def scene(motion: AbstractMotion) -> Scene:
-    """Find where the parts of a system are and what they look like."""
-    stated = [replace(p, points=tuple(map(_exact, p.points))) for p in motion.system.parts]
+def parts_of(system: System) -> list[Part]:
+    """Return what can be drawn of a system: parts that are somewhere."""
+    stated = [replace(p, points=tuple(map(_exact, p.points))) for p in system.parts]
     parts = [part for part in stated if part.points and _is_placed(part, stated)]
     # Rows of coordinates in a plane or in space are points by themselves.
     if not parts:
-        arrays = [c for c in motion.system.coordinates if isinstance(c, Array)]
+        arrays = [c for c in system.coordinates if isinstance(c, Array)]
         rows = [c for c in arrays if len(c.shape) == 2 and c.shape[1] in (2, 3)]
         parts = [Part("particle", (c,)) for c in rows]
     # So is what friction rubs in a plane or in space.
     if not parts:
-        rubbed = [f for f in motion.system.friction if f.table is None]
+        rubbed = [f for f in system.friction if f.table is None]
         where = [f.on for f in rubbed if len(f.on) in (2, 3) and not any(e.has(t) for e in f.on)]
         parts = [Part("particle", (on,)) for on in where]
     if not parts:
         raise StatementError(
             say(
-                f"there is nothing to draw of {motion.system.name or 'the system'}.",
+                f"there is nothing to draw of {system.name or 'the system'}.",
                 "Found no part with a position; energies alone do not say where things are.",
                 "Build it from st.particle, st.body, st.spring and st.damper, or add what is to "
                 "be seen: st.System(…, parts=[st.Part('particle', [(X, Y)])]), or [[drawing]] in "
                 "a model file.",
             )
         )
-    dimension = max(2, *(_width(point) for part in parts for point in part.points))
+    return parts
+
+
+def scene(motion: AbstractMotion) -> Scene:
+    """Find where the parts of a system are and what they look like."""
+    parts = parts_of(motion.system)
+    dimension = max(2, *(width(point) for part in parts for point in part.points))
     solids = solids_of(motion, parts)
     parts = [part for part in parts if part.kind != "solid"]
     where = [[_positions(motion, point, dimension) for point in part.points] for part in parts]
@@ -118,7 +125,7 @@ def scene(motion: AbstractMotion) -> Scene:
     ]
     if dimension == 3:
         strokes += _compass(len(motion.t), low, size)
-    flat = bool(parts) and all(_width(point) == 1 for part in parts for point in part.points)
+    flat = bool(parts) and all(width(point) == 1 for part in parts for point in part.points)
     margin = 0.08 * size
     return Scene(motion.t, tuple(strokes), low - margin, high + margin, flat, tuple(solids))
 
@@ -130,14 +137,15 @@ def _exact(point: Any) -> Any:
     return point if isinstance(point, Array) else tuple(map(sp.S, point))
 
 
-def _width(point: Any) -> int:
+def width(point: Any) -> int:
+    """Return how many entries a point has."""
     return point.shape[-1] if isinstance(point, Array) else len(point)
 
 
 def _positions(motion: AbstractMotion, point: Any, dimension: int) -> np.ndarray:
     """Return shape (times, points, dimension); the rows of an array are points."""
     found = motion[point] if isinstance(point, Array) else motion[tuple(point)]
-    found = np.asarray(found, dtype=float).reshape(len(motion.t), -1, _width(point))
+    found = np.asarray(found, dtype=float).reshape(len(motion.t), -1, width(point))
     return np.pad(found, ((0, 0), (0, 0), (0, dimension - found.shape[-1])))
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import stationary as st
-from stationary.report.page import html_of_markdown, math, page, picture, table
+from stationary.pages.mathml import math
+from stationary.report.page import html_of_markdown, live_panel, page, picture, table
 
 # A derivation of more coordinates than this fills pages that nobody reads.
 _READABLE = 8
@@ -86,6 +87,7 @@ def build(model: st.Model, *, film: bool = True) -> Made:
     body = [f"<h1>{escape(name[0].upper() + name[1:])}</h1>"]
     if model.about:
         body.append(html_of_markdown(model.about))
+    body.append(_panel(report))
     tiles = "".join(
         f"<li><b>{escape(v)}</b><span>{escape(k)}</span></li>" for k, v in report.summary
     )
@@ -97,6 +99,21 @@ def build(model: st.Model, *, film: bool = True) -> Made:
         "force along ∂R/∂q. SI units, angles in radians.</p>"
     )
     return Made(page(name, "\n".join(body)), report.summary, report.facts)
+
+
+def _panel(report: _Report) -> str:
+    """Return the system moving at the top of the page, where it has positions and can."""
+    system = report.system
+    if not report.film or "simulate" not in report.model.questions:
+        return ""
+    if not system.parts and not system.fields:
+        return ""
+    try:
+        inside = st.live(report.model, paused=True)
+    except st.StationaryError:
+        return ""  # What moves otherwise, as over dry friction, is shown as a film below.
+    report.facts["live"] = True
+    return live_panel(inside, system.name or "the system")
 
 
 # -- the statement --------------------------------------------------------------------------------

@@ -11,10 +11,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import stationary as st
 from stationary.errors import MissingExtra, StatementError, did_you_mean, say
 from stationary.report.page import html_of_markdown, page, table
 
 _SMALL = ".still.png"
+#: The headings of the gallery, in order; examples name theirs.
+_QUESTIONS = (
+    "How does it move?",
+    "Where does it rest?",
+    "How does it slide?",
+    "How do beams and strings bend?",
+    "What of a million of them?",
+)
+_OTHERWISE = "And more"
+
 _HEAD = ["example", "quantity", "published or exact", "computed", "difference"]
 
 
@@ -120,11 +131,8 @@ def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
         The page.
     """
     package = examples()
-    body = [
-        "<h1>Gallery</h1>",
-        "<p>What the documents publish or mathematics knows, beside what stationary computes.</p>",
-    ]
-    listed, cards = [], []
+    listed: list[list[str]] = []
+    cards: dict[str, list[str]] = {}
     for name, several in rows.items():
         example = package.load(name)
         for number, row in enumerate(several):
@@ -132,11 +140,9 @@ def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
             first = f'<a href="{name}.html">{_words(name)}</a>' if number == 0 else ""
             listed.append([first, *entries[1:4], _marked(entries[4], row.agrees)])
         drawn = pictures(folder, name)
-        small = thumbnail(folder, name, drawn)
-        image = f'<img src="{small.name}" alt="" loading="lazy">' if small else ""
-        cards.append(
-            f'<a class="card" href="{name}.html">{image}<div><b>{_words(name)}</b>'
-            f"<p>{escape(title(example))}</p></div></a>"
+        cards.setdefault(getattr(example, "QUESTION", _OTHERWISE), []).append(
+            f'<a class="card" href="{name}.html">{_moving(folder, name, drawn)}<div>'
+            f"<b>{_words(name)}</b><p>{escape(title(example))}</p></div></a>"
         )
         _example_page(folder, name, example, several, drawn, cells)
     outside = sum(not row.agrees for several in rows.values() for row in several)
@@ -144,15 +150,38 @@ def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
     verdict = '<span class="good">all agree</span>'
     if outside:
         verdict = f'<span class="bad">{outside} outside their tolerance</span>'
-    body.append(
-        f"<p>{len(rows)} examples, {total} numbers: {verdict}. "
-        '<a href="#examples">To the pictures</a></p>'
+    told = f"{len(rows)} examples, {total} numbers that are published or known: {verdict}."
+    body = ["<h1>Gallery</h1>", f'<p>{told} <a href="numbers.html">All numbers</a></p>']
+    for question in sorted(cards, key=lambda q: (*_QUESTIONS, q).index(q)):
+        body.append(f"<h2>{escape(question)}</h2>")
+        body.append(f'<div class="cards">{"".join(cards[question])}</div>')
+    numbers = [
+        '<nav class="top"><a href="index.html">Gallery</a></nav><h1>Numbers</h1>',
+        "<p>What the documents publish or mathematics knows, beside what stationary computes.</p>",
+        f"<p>{told}</p>",
+        table(_HEAD, listed),
+    ]
+    for file, name, content in (
+        ("numbers.html", "Numbers of the gallery", numbers),
+        ("index.html", "Gallery of stationary", body),
+    ):
+        text = page(name, "\n".join(content), wide=True)
+        (folder / file).write_text(text, encoding="utf-8")
+    return folder / "index.html"
+
+
+def _moving(folder: Path, name: str, drawn: list[Path]) -> str:
+    """Return the picture of a card; it moves, unless its reader would rather it did not."""
+    small = thumbnail(folder, name, drawn)
+    if small is None:
+        return ""
+    films = [path for path in drawn if path.suffix == ".gif"]
+    if not films:
+        return f'<img src="{small.name}" alt="" loading="lazy">'
+    return (
+        f'<picture><source srcset="{small.name}" media="(prefers-reduced-motion: reduce)">'
+        f'<img src="{films[0].name}" alt="" loading="lazy"></picture>'
     )
-    body.append(table(_HEAD, listed))
-    body.append(f'<h2 id="examples">Examples</h2><div class="cards">{"".join(cards)}</div>')
-    target = folder / "index.html"
-    target.write_text(page("Gallery of stationary", "\n".join(body), wide=True), encoding="utf-8")
-    return target
 
 
 def pictures(folder: Path, name: str) -> list[Path]:
@@ -205,10 +234,16 @@ def _example_page(
         for path in drawn
     )
     code = Path(inspect.getfile(example)).read_text(encoding="utf-8")
+    moving = ""
+    if hasattr(example, "live"):
+        file = f"{name}-live.html"
+        st.live(**example.live(), path=folder / file, name=name.replace("_", " "), paused=True)
+        moving = f'<iframe class="live" title="{_words(name)}, live" src="{file}"></iframe>'
     body = [
         '<nav class="top"><a href="index.html">Gallery</a></nav>',
         f"<h1>{_words(name).capitalize()}</h1>",
         f"<p><b>{escape(first)}</b></p>",
+        moving,
         *(f"<p>{escape(part)}</p>" for part in rest.strip().split("\n\n") if part),
         shown,
         "<h2>Numbers</h2>",

@@ -10,61 +10,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stationary.errors import MissingExtra, say
+from stationary.pages.mathml import math
 
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^\s$](?:(?:[^$\n]|\n(?!\n))*?[^\s$\\])?)\$(?![\w$])")
 # A figure of more inches than this scrolls on a phone: shrunk, nobody could read it.
 _WIDE = 8.0
-# Brackets of a matrix are drawn by the style sheet, and dots are full stops set above the letter:
-# not every machine has a font that stretches the ones and places the others.
-_DOT, _DOTS = "<mo>&#x002D9;</mo></mover>", "<mo>&#x000A8;</mo></mover>"
-_MATRIX = re.compile(
-    r'<mo stretchy="true" fence="true" form="prefix">\[</mo><mtable>((?:(?!<mtable>).)*?)</mtable>'
-    r'<mo stretchy="true" fence="true" form="postfix">\]</mo>',
-    re.DOTALL,
-)
-# Primes before an exponent, u''^{2}: TeX makes one superscript of both, the converter refuses two.
-_RAISED = re.compile(r"('+)\^(?:\{|(\w))")
-# Names of several letters beside each other, and functions behind a factor, want a thin space.
-_FUNCTION = r"\\(?:a?(?:sin|cos|tan|cot)h?|arc\w+|log|exp|sign|mathrm|operatorname)\b"
-_FACTORS = re.compile(rf"(?<=[\w)}}|]) (?={_FUNCTION})|(?<=[a-zA-Z]}}) (?=[a-zA-Z\\](?!right|end))")
 _CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
-
-
-def math(latex: str, display: bool = False) -> str:
-    r"""Turn LaTeX into MathML, which browsers draw by themselves.
-
-    Examples
-    --------
-    >>> from stationary.report.page import math
-    >>> math(r"\dot{x}")[:5]
-    '<math'
-    """
-    try:
-        from latex2mathml.converter import convert
-    except ImportError:
-        raise MissingExtra(
-            say(
-                "pages need latex2mathml.",
-                "It is not installed.",
-                "Run: pip install latex2mathml",
-            )
-        ) from None
-    # The converter knows the same arrangements under other names.
-    latex = latex.strip().replace("{aligned}", "{split}").replace(r"\operatorname{", r"\mathrm{")
-    latex = _RAISED.sub(_one_exponent, latex)
-    latex = _FACTORS.sub(r" \\, ", latex)
-    made = convert(latex, display="block" if display else "inline")
-    made = made.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
-    made = made.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')
-    made = _MATRIX.sub(r'<mtable class="matrix">\1</mtable>', made)
-    return f'<div class="math">{made}</div>' if display else made
-
-
-def _one_exponent(match: re.Match[str]) -> str:
-    primes = r"\prime" * len(match[1])
-    return f"^{{{primes} {match[2]}}}" if match[2] else f"^{{{primes} "
 
 
 def html_of_markdown(text: str) -> str:
@@ -180,6 +132,13 @@ def picture(figure: Any, words: str, kind: str = "svg") -> str:
     wide = " wide" if figure.get_figwidth() > _WIDE else ""
     words = escape(words, quote=True)
     return f'<figure class="picture{wide}"><img src="{source}" alt="{words}"></figure>'
+
+
+def live_panel(inside: str, name: str) -> str:
+    """Put a live page into a page: in a frame of its own, so that neither touches the other."""
+    title = escape(f"{name}, live", quote=True)
+    inside = escape(inside, quote=True)
+    return f'<iframe class="live" title="{title}" loading="lazy" srcdoc="{inside}"></iframe>'
 
 
 def table(head: list[str], rows: list[list[str]], numbers: bool = True) -> str:

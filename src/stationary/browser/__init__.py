@@ -1,0 +1,1 @@
+"""Pages in which a system moves: the mechanics as JavaScript, drawn and steered by the reader."""

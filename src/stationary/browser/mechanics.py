@@ -1,0 +1,219 @@
+"""What a page is told of a system: its functions as code, and where their numbers belong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+import sympy as sp
+from scipy.integrate._ivp import dop853_coefficients as dop853
+
+from stationary.browser.javascript import code
+from stationary.browser.picture import Picture
+from stationary.derive.graph import Graph
+from stationary.derive.order import saddle_order
+from stationary.errors import StatementError, say
+from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
+from stationary.lower.kernel import graph_of, kernel_of
+from stationary.model.interpolation import values_by_name
+from stationary.model.system import System
+from stationary.solve.arguments import refuse_unsmooth, touches
+from stationary.solve.consistent import repaired
+from stationary.solve.inertia import check_inertia
+from stationary.solve.ode import Ode
+from stationary.solve.stabilize import natural_rate
+
+# Digits that steps keep: enough for ten seconds of a motion that doubles its errors each second.
+_RTOL, _ATOL = 1e-12, 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanics:
+    """A system as functions of (t, q, v, u, p), and a start."""
+
+    system: System
+    values: np.ndarray
+    driven: Drives
+    start: np.ndarray
+    span: tuple[float, float]
+    sizes: tuple[int, ...]
+    alpha: float
+    picture: Picture
+    shown: tuple[tuple[str, sp.Expr], ...]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the system."""
+        return graph_of(self.system)
+
+    @cached_property
+    def functions(self) -> dict[str, ca.Function]:
+        """Everything that is evaluated in the page."""
+        graph, layout = self.graph, self.graph.layout
+        n, values = self.system.size, len(self.values)
+        t, q, v = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)  # pyright: ignore[reportArgumentType]
+        u, p = ca.SX.sym("u", len(self.system.inputs)), ca.SX.sym("p", values)  # pyright: ignore[reportArgumentType]
+        given = ca.SX.sym("g", sum(SLOTS[kind] for kind, _ in self.driven.signature))  # pyright: ignore[reportArgumentType]
+        laws = lowered(self.driven.signature, layout, t, q, v, p, given)
+        made = {
+            "dynamics": _scalar(graph.dynamics),
+            "energies": _scalar(graph.energies),
+            "inputs": ca.Function("inputs", [t, q, v, given, p], [ca.densify(laws)], {"cse": True}),
+        }
+        if layout.multipliers:
+            made["constraints"] = _scalar(graph.constraints)
+        places, angles = self.picture.lowered(layout, t, q, v, p)
+        slopes = ca.jacobian(places, q)
+        speeds = ca.mtimes(slopes, v) + ca.jacobian(places, t)
+        told = [translate(e, layout, t, q, v, p) for _, e in self.shown]
+        made["picture"] = ca.Function(
+            "picture",
+            [t, q, v, u, p],
+            [
+                ca.densify(places),
+                ca.densify(speeds),
+                slopes,
+                ca.densify(angles),
+                ca.densify(ca.vertcat(*told)) if told else ca.SX(0, 1),
+            ],
+            {"cse": True},
+        )
+        return made
+
+    @cached_property
+    def code(self) -> str:
+        """The functions as JavaScript."""
+        return code(self.functions)
+
+    def facts(self) -> dict[str, Any]:
+        """Return everything else that the page's engine has to know, as plain numbers and lists."""
+        layout, functions = self.graph.layout, self.functions
+        mass = functions["dynamics"].sparsity_out(0)
+        slope = functions["constraints"].sparsity_out(2) if layout.multipliers else None
+        n, m = self.system.size, layout.multipliers
+        A = _pattern(slope) if slope is not None else sparse.csc_matrix((0, n))
+        H = _pattern(mass) + (A.T @ A if self.sizes else 0 * sparse.eye(n))
+        weights = (10.0 ** (2 * np.array(self.sizes))).tolist() if self.sizes else None
+        rows = functions["constraints"] if m else None
+        return {
+            "n": n,
+            "m": m,
+            "p": self.values.tolist(),
+            "given": self.driven.slots(self.span[0]).tolist(),
+            "inputs": [u.name for u in self.system.inputs],
+            "mass": _entries(mass),
+            "slope": _entries(slope) if slope is not None else {"row": [], "col": []},
+            "holonomic": _holonomic(rows, n) if rows is not None else [],
+            "order": saddle_order(H, A).tolist(),
+            "weights": weights,
+            "alpha": self.alpha,
+            "fed": bool(self.graph.fed),
+            "rtol": _RTOL,
+            "atol": _ATOL,
+            "start": self.start.tolist(),
+            "begin": self.span[0],
+            "span": self.span[1] - self.span[0],
+            "points": self.picture.count,
+            "dimension": self.picture.dimension,
+            "places": _entries(functions["picture"].sparsity_out(2)),
+            "angles": functions["picture"].numel_out(3),
+            "shown": [name for name, _ in self.shown],
+            "tableau": _tableau(),
+        }
+
+
+def mechanics(
+    system: System,
+    start: Mapping[Any, Any] | None,
+    params: Mapping[Any, float] | None,
+    inputs: Mapping[Any, Any] | None,
+    span: tuple[float, float],
+    shown: Mapping[str, sp.Expr],
+) -> Mechanics:
+    """Prepare a system for a page; what a page cannot move is refused."""
+    if touches(system):
+        raise StatementError(
+            say(
+                "a live page knows neither dry friction nor contacts.",
+                "Found " + _touching(system) + ".",
+                "Make a film of it: st.simulate(…).animate('film.html').",
+            )
+        )
+    graph = graph_of(system)
+    layout = graph.layout
+    values = layout.values(params)
+    refuse_unsmooth(system, values)
+    driven = drives(layout, inputs, span)
+    if any(kind == "samples" for kind, _ in driven.signature):
+        raise StatementError(
+            say(
+                "a live page knows no sampled inputs.",
+                "Found samples, which end with their span; a page goes on.",
+                "Give the input as a number, which becomes a slider, or as an expression of st.t.",
+            )
+        )
+    state = repaired(graph, values, span[0], *layout.state(start, values), repair=True)
+    sizes = check_inertia(graph, values, span[0], state.q, state.v)
+    picture = Picture.of(system, values_by_name(system, values))
+    y = np.concatenate([state.q, state.v, [0.0]])
+    alpha = 0.0
+    if layout.multipliers:
+        kernel = kernel_of(system, driven.signature, state.rows, bool(state.redundant), sizes)
+        p = np.concatenate([values, driven.slots(span[0]), [0.0]])
+        full = y[: kernel.states]
+        alpha = natural_rate(Ode(kernel, p, _RTOL, _ATOL), span[0], full, span[1] - span[0])
+    told = tuple((str(name), sp.S(e)) for name, e in shown.items())
+    return Mechanics(system, values, driven, y, span, sizes, alpha, picture, told)
+
+
+def _touching(system: System) -> str:
+    named = [term.name or type(term).__name__ for term in (*system.contacts, *system.friction)]
+    return ", ".join(map(str, named[:3]))
+
+
+def _scalar(function: ca.Function) -> ca.Function:
+    return function if function.is_a("SXFunction") else function.expand()
+
+
+def _entries(pattern: ca.Sparsity) -> dict[str, list[int]]:
+    columns = np.repeat(np.arange(pattern.size2()), np.diff(pattern.colind()))
+    return {"row": list(pattern.row()), "col": columns.tolist()}
+
+
+def _pattern(pattern: ca.Sparsity) -> sparse.csc_matrix:
+    ones = np.ones(pattern.nnz())
+    return sparse.csc_matrix((ones, pattern.row(), pattern.colind()), shape=pattern.shape)
+
+
+def _holonomic(constraints: ca.Function, n: int) -> list[bool]:
+    """Tell rows that hold places from those that hold velocities alone."""
+    arguments = constraints.sx_in()
+    R = ca.densify(constraints.call(arguments)[0])
+    return [not R[r].is_zero() for r in range(R.numel())]
+
+
+def _tableau() -> dict[str, Any]:
+    """Return the method of order 8 by Dormand and Prince, in the notation of Hairer.
+
+    E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, section II.10.
+    """
+    d, n = dop853, dop853.N_STAGES
+
+    def line(row: np.ndarray) -> list[tuple[int, float]]:
+        return [(int(k), float(row[k])) for k in np.flatnonzero(row)]
+
+    return {
+        "nodes": d.C[:n].tolist(),
+        "lines": [line(d.A[k, :n]) for k in range(n)],
+        "last": line(d.B),
+        "third": d.E3[:n].tolist(),
+        "fifth": d.E5[:n].tolist(),
+        "more": [line(row) for row in d.A[n + 1 :]],
+        "moreNodes": d.C[n + 1 :].tolist(),
+        "inner": d.D.tolist(),
+    }

@@ -1,0 +1,248 @@
+"""One file in which a system moves: statement in, page out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from stationary.browser.mechanics import Mechanics, mechanics
+from stationary.browser.words import equations_of, knobs, label, rests
+from stationary.derive.principle import equations
+from stationary.errors import StatementError, StationaryError, say
+from stationary.io.model_file import Model
+from stationary.model.system import System
+from stationary.plot.scene import scene
+from stationary.plot.style import COLORS
+from stationary.solve.arguments import times
+from stationary.solve.dynamics import simulate
+
+_FOLDER = Path(__file__).with_name("page")
+
+# Equations of more coordinates than this fill pages that nobody reads.
+_READABLE = 6
+
+# So are equations of more characters than this, as they are written in LaTeX.
+_LONGEST = 4000
+
+# So many quantities are drawn over time until the reader chooses others.
+_CHOSEN = 2
+
+
+def live(
+    system: System | Model,
+    path: Any = None,
+    *,
+    start: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    span: tuple[float, float] | None = None,
+    show: Mapping[str, Any] | None = None,
+    sliders: Mapping[Any, tuple[float, float]] | None = None,
+    name: str | None = None,
+    paused: bool = False,
+) -> str:
+    """Make a page in which a system moves, and which its reader can steer.
+
+    The page is one file that needs no other and no network: the equations of motion are written
+    into it as code, and integrated there by steps of order 8 to twelve digits. Its reader plays,
+    steps and scrubs, drags masses, moves parameters and inputs by sliders, compares two starts,
+    watches energies and portraits, and takes the motion away as a link or as a table.
+
+    Parameters
+    ----------
+    system : System or Model
+        A model brings its start, its values, its inputs and its units.
+    path : str or Path, optional
+        Where to write the page: a name that ends in ``.html``.
+    start, params, inputs : dict, optional
+        As in `simulate`. Inputs that are numbers become sliders.
+    span : pair of float
+        The first seconds, by which the picture is framed; the page goes on after them.
+    show : dict, optional
+        More to watch: a name, and an expression of coordinates, velocities and parameters.
+    sliders : dict, optional
+        Ranges of parameters and inputs, by symbol or name.
+    name : str, optional
+        The title; the system's own if not given.
+    paused : bool
+        Whether the page waits for its reader.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    StatementError
+        For dry friction, contacts and sampled inputs, which pages do not know.
+
+    Examples
+    --------
+    >>> theta, (l, g) = st.coordinates("theta"), st.parameters(l=1.0, g=9.81)
+    >>> bob = st.particle(1.0, at=(l * st.sin(theta), -l * st.cos(theta)), gravity=g)
+    >>> page = st.live(bob, start={theta: 2})
+    >>> page[:15]
+    '<!doctype html>'
+    """
+    units: Mapping[str, str] = {}
+    if isinstance(system, Model):
+        model, system, units = system, system.system, system.units
+        start = {**model.start, **(start or {})}
+        params = {**model.params, **_named(params)}
+        inputs = {**model.inputs, **_named(inputs)}
+        if span is None and "simulate" in model.questions:
+            span = model.questions["simulate"].get("span")
+    if path is not None and Path(path).suffix.lower() not in (".html", ".htm"):
+        raise StatementError(
+            say(
+                f"a live page cannot be written to '{Path(path).name}'.",
+                f"Found the ending '{Path(path).suffix}', expected '.html'.",
+                "Rename the file.",
+            )
+        )
+    first, last = times(span if span is not None else (0.0, 10.0))
+    watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
+    moved = mechanics(system, start, params, inputs, (first, last), watched)
+    made = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
+    if path is not None:
+        Path(path).write_text(made, encoding="utf-8")
+    return made
+
+
+def _named(given: Mapping[Any, Any] | None) -> dict[str, Any]:
+    return {getattr(key, "name", str(key)): value for key, value in (given or {}).items()}
+
+
+def _page(
+    moved: Mechanics, name: str, units: Mapping[str, str], sliders: Mapping, paused: bool
+) -> str:
+    system, layout = moved.system, moved.graph.layout
+    n = system.size
+    motion = simulate(
+        system,
+        span=moved.span,
+        start={c: _shaped(c, moved.start[:n], layout) for c in system.coordinates}
+        | {c.dot: _shaped(c, moved.start[n:], layout) for c in system.coordinates},
+        params=dict(zip(system.parameters, moved.values.tolist())),
+        inputs=_courses(moved),
+        points=201,
+        # It frames the picture, and is not shown.
+        rtol=1e-6,
+        throw=False,
+    )
+    names = [label(layout.name(k)) for k in range(n)]
+    rows = [layout.row_name(k) for k in range(layout.multipliers)]
+    quantities = [*names, *(f"{x}′" for x in names), *(f"λ {x}" for x in rows)]
+    quantities += [label for label, _ in moved.shown]
+    length = moved.span[1] - moved.span[0]
+    facts = {
+        "picture": _frame(moved, motion),
+        "names": names,
+        "rows": rows,
+        "quantities": quantities[:60],
+        "chosen": np.argsort(-np.ptp(motion.q, axis=0))[:_CHOSEN].tolist(),
+        "knobs": knobs(moved, units, sliders),
+        "rests": rests(moved, motion),
+        "colors": list(COLORS),
+        # A motion of seconds runs as it is; a shorter or longer one so that it can be watched.
+        "speed": 1.0 if 1 <= length <= 60 else length / 10,
+        "size_time": min(1.0, length / 10) if length < 1 else max(1.0, length / 60),
+        "window": length,
+        "nudge": 1e-3 * (float(np.abs(moved.start[:n]).max(initial=0.0)) or 1.0),
+        "paused": paused,
+    }
+    pieces = {
+        "TITLE": escape(name, quote=True),
+        "STYLE": asset("style.css"),
+        "ENERGIES": _key(["T", "U", "T + U", "work"]),
+        "EQUATIONS": _equations(moved),
+        "ENGINE": asset("engine.js"),
+        "CODE": moved.code,
+        "MODEL": _json(moved.facts()),
+        "WORKER": asset("worker.js"),
+        "PAGE": _json(facts),
+        "SCRIPT": _script(),
+    }
+    return re.sub("|".join(pieces), lambda word: pieces[word[0]], asset("page.html"))
+
+
+def _shaped(coordinate: Any, values: np.ndarray, layout: Any) -> Any:
+    found = values[np.asarray(layout.place(coordinate))]
+    return float(found) if np.ndim(found) == 0 else found
+
+
+def _courses(moved: Mechanics) -> dict[str, Any]:
+    given = zip(moved.system.inputs, moved.driven.signature, moved.driven.numbers)
+    return {u.name: number if kind == "number" else e for u, (kind, e), number in given}
+
+
+def _frame(moved: Mechanics, motion: Any) -> dict[str, Any]:
+    """Return what is drawn, and the box that holds the first seconds of it."""
+    picture = moved.picture
+    if not picture.dimension:
+        return {"items": [], "low": [0, 0], "high": [1, 1], "equal": True}
+    items = picture.items(motion)
+    if picture.curve is not None:
+        f = motion.field(moved.system.fields[0].field)
+        first, last = f.ends
+        x = np.linspace(first, last, 101)
+        values = np.asarray(f(x))
+        spread = float(np.abs(values).max()) or 1.0
+        low, high = [first, -spread], [last, spread]
+        return {"items": items, "low": low, "high": high, "equal": False}
+    drawn = scene(motion)
+    return {
+        "items": items,
+        "low": np.asarray(drawn.low, dtype=float).tolist(),
+        "high": np.asarray(drawn.high, dtype=float).tolist(),
+        "equal": True,
+    }
+
+
+def _equations(moved: Mechanics) -> str:
+    if moved.system.size > _READABLE:
+        return ""
+    try:
+        found = equations(moved.system)
+        if len(found.latex()) > _LONGEST:
+            return ""
+        body = equations_of(found, moved.system)
+    except StationaryError:
+        return ""
+    return (
+        '<section class="equations" id="equations"><h2>Equations of motion '
+        '<button type="button" id="numbers" aria-pressed="false">with the present numbers</button>'
+        f"</h2>{body}</section>"
+    )
+
+
+def _key(words: list[str]) -> str:
+    return "".join(
+        f'<span><span class="key" style="background:{color}"></span>{escape(word)}</span> '
+        for word, color in zip(words, COLORS)
+    )
+
+
+def asset(name: str) -> str:
+    """Return a file of which pages are made."""
+    return (_FOLDER / name).read_text(encoding="utf-8").strip()
+
+
+def _script() -> str:
+    tools = [asset(name) for name in ("view.js", "plots.js")]
+    steps = [asset(name) for name in ("clock.js", "knobs.js", "hands.js")]
+    return "\n".join([*tools, "(function () {", *steps, "})();"])
+
+
+def _json(value: Any) -> str:
+    """Write data that nothing in it can end: it stands inside a script."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

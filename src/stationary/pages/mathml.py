@@ -1,0 +1,56 @@
+"""Mathematics as browsers draw it by themselves."""
+
+from __future__ import annotations
+
+import re
+
+from stationary.errors import MissingExtra, say
+
+# Brackets of a matrix are drawn by the style sheet, and dots are full stops set above the letter:
+# not every machine has a font that stretches the ones and places the others.
+_DOT, _DOTS = "<mo>&#x002D9;</mo></mover>", "<mo>&#x000A8;</mo></mover>"
+_MATRIX = re.compile(
+    r'<mo stretchy="true" fence="true" form="prefix">\[</mo><mtable>((?:(?!<mtable>).)*?)</mtable>'
+    r'<mo stretchy="true" fence="true" form="postfix">\]</mo>',
+    re.DOTALL,
+)
+# Primes before an exponent, u''^{2}: TeX makes one superscript of both, the converter refuses two.
+_RAISED = re.compile(r"('+)\^(?:\{|(\w))")
+# Names of several letters beside each other, and functions behind a factor, want a thin space.
+_FUNCTION = r"\\(?:a?(?:sin|cos|tan|cot)h?|arc\w+|log|exp|sign|mathrm|operatorname)\b"
+_FACTORS = re.compile(rf"(?<=[\w)}}|]) (?={_FUNCTION})|(?<=[a-zA-Z]}}) (?=[a-zA-Z\\](?!right|end))")
+
+
+def math(latex: str, display: bool = False) -> str:
+    r"""Turn LaTeX into MathML, which browsers draw by themselves.
+
+    Examples
+    --------
+    >>> from stationary.pages.mathml import math
+    >>> math(r"\dot{x}")[:5]
+    '<math'
+    """
+    try:
+        from latex2mathml.converter import convert
+    except ImportError:
+        raise MissingExtra(
+            say(
+                "pages need latex2mathml.",
+                "It is not installed.",
+                "Run: pip install latex2mathml",
+            )
+        ) from None
+    # The converter knows the same arrangements under other names.
+    latex = latex.strip().replace("{aligned}", "{split}").replace(r"\operatorname{", r"\mathrm{")
+    latex = _RAISED.sub(_one_exponent, latex)
+    latex = _FACTORS.sub(r" \\, ", latex)
+    made = convert(latex, display="block" if display else "inline")
+    made = made.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
+    made = made.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')
+    made = _MATRIX.sub(r'<mtable class="matrix">\1</mtable>', made)
+    return f'<div class="math">{made}</div>' if display else made
+
+
+def _one_exponent(match: re.Match[str]) -> str:
+    primes = r"\prime" * len(match[1])
+    return f"^{{{primes} {match[2]}}}" if match[2] else f"^{{{primes} "

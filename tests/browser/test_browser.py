@@ -1,0 +1,212 @@
+"""Live pages in a real browser: true, steered by hands and keys, asking for nothing."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import stationary as st
+from tests.browser.systems import CASES
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium here"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page in a browser, and all that it asked for or complained about."""
+
+    def __init__(self, chromium, path, **settings):
+        given = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | settings
+        self.context = chromium.new_context(**given)
+        self.page = self.context.new_page()
+        self.said, self.asked = [], []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path if "://" in str(path) else path.as_uri())
+        self.page.evaluate("live.ready")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.context.close()
+        if not any(error):
+            assert self.said == []
+            assert [url for url in self.asked if not re.match("file:|blob:", url)] == []
+
+    def seen(self, point=-1):
+        """Return where on the screen a point of the system is now."""
+        box = self.page.locator("#stage").bounding_box()
+        x, y = self.page.evaluate(
+            """point => {
+                const rows = live.rows(), row = rows[rows.length - 1], view = live.view;
+                const engine = new Engine(model, code);
+                engine.look(row[0], row.slice(1, 1 + engine.size));
+                return view.see(view.point(engine.P, view.grips.at(point)));
+            }""",
+            point,
+        )[:2]
+        return box["x"] + x, box["y"] + y
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    made = {}
+
+    def write(name):
+        if name not in made:
+            system, given = CASES[name]()
+            made[name] = folder / f"{name}.html"
+            st.live(system, made[name], **given)
+        return made[name]
+
+    return write
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_is_true(chromium, written, name):
+    system, given = CASES[name]()
+    span = given.pop("span", (0.0, 10.0))
+    with Opened(chromium, written(name)) as opened:
+        found = np.array(opened.page.evaluate("seconds => live.run(seconds)", span[1]))
+        assert abs(opened.page.evaluate("live.error()")) < 1e-9
+    motion = st.simulate(system, span=span, rtol=1e-12, **given)
+    end = np.concatenate([motion.q[-1], motion.v[-1]])
+    size = max(np.abs(motion.q).max(), np.abs(motion.v).max())
+    assert np.abs(found[: 2 * system.size] - end).max() <= 1e-9 * size
+
+
+def test_dragging_sets_the_start_and_pulls_what_runs(chromium, written):
+    with Opened(chromium, written("double_pendulum")) as opened:
+        page, mouse = opened.page, opened.page.mouse
+        assert not page.evaluate("live.playing()"), "reduced motion is not respected"
+        x, y = opened.seen()
+        mouse.move(x, y)
+        mouse.down()
+        mouse.move(x + 50, y - 40, steps=4)
+        page.wait_for_timeout(400)
+        mouse.up()
+        assert opened.seen() == pytest.approx((x + 50, y - 40), abs=3)
+        page.click("#play")
+        x, y = opened.seen(0)
+        mouse.move(x, y)
+        mouse.down()
+        mouse.move(x + 20, y, steps=2)
+        page.wait_for_timeout(400)
+        mouse.up()
+        page.click("#play")
+        rows = page.evaluate("live.rows().map(r => r[1 + 4])")
+        assert np.ptp(rows) > 0, "the hand did no work"
+        assert abs(page.evaluate("live.error()")) < 1e-9
+
+
+def test_sliders_change_the_motion_and_links_carry_everything(chromium, written):
+    with Opened(chromium, written("pendulum")) as opened:
+        page = opened.page
+        box = page.get_by_label("L, exact")
+        box.fill("2.5")
+        box.press("Enter")
+        page.click("#velocities")
+        end = page.evaluate("live.run(2)")
+        link = page.evaluate("live.link()")
+    theta, (m, L, g) = st.coordinates("theta"), st.parameters(m=1.0, L=2.5, g=9.81)
+    bob = (L * st.sin(theta), -L * st.cos(theta))
+    motion = st.simulate(st.particle(m, at=bob, gravity=g), span=(0, 2), start={theta: 2.0})
+    assert end[0] == pytest.approx(motion.q[-1, 0], abs=1e-9)
+    with Opened(chromium, link) as again:
+        assert again.page.evaluate("live.run(2)") == end
+        assert again.page.get_attribute("#velocities", "aria-pressed") == "true"
+    with Opened(chromium, link.partition("#")[0] + "#nonsense") as other:
+        assert "another page" in other.page.inner_text("#evidence")
+
+
+def test_keys_scrub_and_table(chromium, written):
+    with Opened(chromium, written("cart_and_pendulum")) as opened:
+        page = opened.page
+        page.locator("#stage").focus()
+        page.keyboard.press(" ")
+        page.wait_for_timeout(600)
+        page.keyboard.press(" ")
+        count = page.evaluate("live.rows().length")
+        assert count > 3 and not page.evaluate("live.playing()")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(200)
+        assert page.evaluate("live.rows().length") >= count + 1
+        page.locator("#scrub").fill("1")
+        page.click("#play")
+        page.wait_for_timeout(300)
+        page.click("#play")
+        lines = page.evaluate("live.csv()").splitlines()
+        assert lines[0] == "t,x,θ,x',θ',work,T,U,E"
+        table = np.array([[float(x) for x in line.split(",")] for line in lines[1:]])
+        assert np.all(np.diff(table[:, 0]) > 0)
+        page.keyboard.press("r")
+        page.wait_for_timeout(200)
+        assert page.evaluate("live.rows().length") < len(table)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_phones_and_the_night(chromium, written, width, scheme, tmp_path):
+    settings = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
+    with Opened(chromium, written("two_rods"), **settings, has_touch=width < 500) as opened:
+        page = opened.page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        light = sum(map(int, re.findall(r"\d+", paper)[:3])) > 380
+        assert light == (scheme == "light")
+        small = page.evaluate(
+            "[...document.querySelectorAll('.bar button')].filter(b => b.offsetParent"
+            " && b.getBoundingClientRect().height < 32).length"
+        )
+        assert small == 0, "buttons too small for fingers"
+        page.click("#compare")
+        page.click("#forces")
+        page.click("#numbers") if page.locator("#numbers").count() else None
+        page.click("#section")
+        page.click("#play")
+        page.wait_for_timeout(500)
+        page.click("#play")
+
+
+def test_frames_are_counted(chromium, written, tmp_path):
+    """How many frames a second there are is written down, not judged: a clock is no fact."""
+    import sys
+
+    r = st.coordinates("r", shape=(101, 2))
+    links = st.each(lambda a, b: (b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1e-4, r[:-1], r[1:])
+    rope = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda z: 9.81 * z[1], r),
+        constraints=[st.Constraint(r[0, 0]), st.Constraint(r[0, 1]), links],
+    )
+    start = np.column_stack([0.01 * np.arange(101), np.zeros(101)])
+    st.live(rope, tmp_path / "rope.html", start={r: start}, span=(0, 0.2))
+    pages = {"double pendulum": written("double_pendulum"), "rope of 100": tmp_path / "rope.html"}
+    for name, path in pages.items():
+        with Opened(chromium, path, reduced_motion="no-preference") as opened:
+            rate = 0.0
+            while not rate:
+                opened.page.wait_for_timeout(200)
+                rate = opened.page.evaluate("live.rate()")
+            print(f"{name}: {rate:.0f} frames a second", file=sys.stderr)
+            assert opened.page.evaluate("live.rows().length") > 2

@@ -1,0 +1,105 @@
+"""The page as a file: whole, small, safe, and refused where it would not be true."""
+
+import json
+import re
+
+import pytest
+
+import stationary as st
+from tests.browser.systems import CASES
+
+
+def inside(page, name):
+    """Return the data that a page holds under a name."""
+    return json.loads(re.search(rf"^const {name} = (.*);$", page, re.MULTILINE)[1])  # pyright: ignore[reportOptionalSubscript]
+
+
+@pytest.fixture(scope="module")
+def page():
+    system, given = CASES["double_pendulum"]()
+    return st.live(system, **given)
+
+
+def test_it_is_one_small_file_that_asks_for_nothing(page):
+    assert len(page.encode()) < 300_000
+    outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
+    assert not re.search(r"https?://|<link|@import|<script src|<img", outside)
+    assert "default-src 'none'" in page
+
+
+def test_it_offers_knobs_rests_and_quantities(page):
+    told = inside(page, "page")
+    assert [knob["name"] for knob in told["knobs"]] == ["L", "g"]
+    # A double pendulum hangs, stands, and is folded in two ways.
+    assert len(told["rests"]) == 4 and sum(rest["stable"] for rest in told["rests"]) == 1
+    assert told["quantities"] == ["a", "b", "a′", "b′"]
+    assert page.count('data-of="p"') > 4 and page.count('data-of="v"') >= 2
+
+
+def test_a_rope_of_a_hundred_links_fits():
+    import numpy as np
+
+    r = st.coordinates("r", shape=(101, 2))
+    links = st.each(lambda a, b: (b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1e-4, r[:-1], r[1:])
+    rope = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda z: 9.81 * z[1], r),
+        constraints=[st.Constraint(r[0, 0]), st.Constraint(r[0, 1]), links],
+    )
+    start = np.zeros((101, 2))
+    start[:, 0] = 0.01 * np.arange(101)
+    made = st.live(rope, start={r: start}, span=(0, 0.1))
+    assert len(made.encode()) < 300_000
+
+
+def test_markup_in_names_stays_text():
+    x = st.coordinates("x")
+    k = st.parameters("k")
+    bad = "</script><script>alert(1)</script>&\"'"
+    system = st.particle(1.0, at=(x, 0)) + st.spring(k, between=((0, 0), (x, 0)))
+    made = st.live(system, start={x: 1}, params={k: 2}, name=bad, show={bad: x**2})
+    assert made.count("<script") == 2 and made.count("</script>") == 2
+    assert inside(made, "model")["shown"] == [bad]
+
+
+def test_inputs_that_are_numbers_become_sliders_and_units_stay():
+    model = st.load('''
+        coordinates = ["x"]
+        inputs = ["F"]
+        [parameters]
+        m = "200 g"
+        [energies]
+        kinetic = "m*x'^2/2"
+        potential = "x^2"
+        [[loads]]
+        force = "F"
+        on = "x"
+        [inputs_course]
+    '''.replace("[inputs_course]", ""))  # fmt: skip
+    made = inside(st.live(model, inputs={"F": 1.5}, sliders={"m": (0.1, 5)}), "page")
+    assert {k["name"]: (k["kind"], k["unit"]) for k in made["knobs"]} == {
+        "m": ("p", "g"), "F": ("given", ""),
+    }  # fmt: skip
+    assert (made["knobs"][0]["low"], made["knobs"][0]["high"]) == (0.1, 5)
+
+
+REFUSED = {
+    "dry friction": lambda x: dict(
+        system=st.System(kinetic=x.dot**2 / 2, friction=[st.Friction(0.3, on=x)])
+    ),
+    "contacts": lambda x: dict(
+        system=st.particle(1, at=(0, x)) + st.System(contacts=[st.Contact(x)])
+    ),
+    "ending": lambda x: dict(system=st.System(kinetic=x.dot**2 / 2), path="page.pdf"),
+    "slider": lambda x: dict(system=st.System(kinetic=x.dot**2 / 2), sliders={"q": (0, 1)}),
+    "span": lambda x: dict(system=st.System(kinetic=x.dot**2 / 2), span=(1, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_page_cannot_be_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(st.StatementError) as error:
+        st.live(**REFUSED[name](st.coordinates("x")))
+    assert len(str(error.value).splitlines()) >= 2 or str(error.value).count(".") >= 3
+    assert not list(tmp_path.iterdir())
