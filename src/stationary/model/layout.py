@@ -71,6 +71,24 @@ class Layout:
         """The arrays of coordinates, by name."""
         return {c.name: c for c in self.system.coordinates if isinstance(c, Array)}
 
+    @cached_property
+    def alike(self) -> list[np.ndarray]:
+        """Groups of entries of q that have one unit: those of an array; values, slopes of a field.
+
+        Of functions of a user's own nobody knows the units.
+        """
+        fields = {f.array.name: f for f in self.system.fields if f.array is not None}
+        groups = []
+        for name, array in self.arrays.items():
+            entries = self.offsets[name] + np.arange(array.size)
+            if (f := fields.get(name)) is None:
+                groups.append(entries)
+            elif f.basis is not None:
+                powers = np.zeros(f.size, dtype=int)
+                powers[f.table] = f.basis.powers
+                groups += [entries[powers[f.free] == k] for k in set(f.basis.powers)]
+        return groups
+
     def place(self, coordinate: Coordinate | Array) -> np.ndarray:
         """Return the entries of q that a coordinate, an entry of an array or a view stands for."""
         if isinstance(coordinate, Array):

@@ -38,6 +38,18 @@ class AbstractAtRest(ABC):
     signature: tuple
     slots: np.ndarray
     t: float
+    #: Moves of the coordinates that count alike; see `moves`.
+    metric: Any = None
+
+    @abstractmethod
+    def prepare(self, q: np.ndarray) -> None:
+        """Find out at a place by what moves are measured."""
+
+    def moves(self, q: np.ndarray) -> np.ndarray:
+        """Return moves of the coordinates that count alike: metres beside radians."""
+        if self.metric is None:
+            self.prepare(q)
+        return self.metric
 
     @cached_property
     def balance(self) -> Balance:
@@ -141,23 +153,25 @@ class AbstractAtRest(ABC):
                 self.t, point, self.inputs(point), self.params
             )
             g, _ = self.forces(point)
-            size = max(np.abs(g).max(initial=0.0), 1e-300)
-            if np.all(np.isfinite(g)) and np.abs(g - slope).max(initial=0.0) > 1e-9 * size:
+            work, off = np.abs(g) * self.moves(q), np.abs(g - slope) * self.moves(q)
+            if np.all(np.isfinite(g)) and np.any(off > 1e-9 * work.max(initial=0.0)):
                 return False
         return True
 
     def conservative(self, q: np.ndarray) -> bool:
         """Tell whether the loads have a potential, by the symmetry of the tangent."""
         for point in self._around(q):
-            K = self.tangent(point)
+            D = sparse.diags(self.moves(q))
+            K = D @ self.tangent(point) @ D
             size = abs(K).max() if K.nnz else 0.0
             if np.isfinite(size) and size and abs(K - K.T).max() > 1e-9 * size:
                 return False
         return True
 
-    @abstractmethod
     def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a place and another one nearby, at which the same must hold."""
+        chance = np.random.default_rng(1).standard_normal(len(q))
+        return q, q + 0.1 * self.moves(q) * chance
 
     def rise(self, q: np.ndarray, to: np.ndarray, stated: bool) -> float:
         """Return how the energy changes on the way to another configuration.
@@ -177,17 +191,22 @@ class AbstractAtRest(ABC):
         """Return the configuration nearby that satisfies the active rows, or None."""
         if not len(active):
             return q
-        identity = sparse.eye(len(q), format="csc")
+        weights = sparse.diags(1 / self._even(q) ** 2, format="csc")
         for _ in range(_MOST_CORRECTIONS):
             c, A = self.limits(q, active)
             if not np.all(np.isfinite(c)):
                 return None
-            move, _ = Saddle(identity, A).solve(np.zeros(len(q)), -c)
+            move, _ = Saddle(weights, A).solve(np.zeros(len(q)), -c)
             q = self.moved(q, move)
-            if np.abs(move).max(initial=0.0) <= 1e-14 * np.abs(q).max(initial=1e-300):
+            if np.all(np.abs(move) <= 64 * np.spacing(np.abs(q)) + 1e-14 * self.moves(q)):
                 return q
         c, A = self.limits(q, active)
         return q if np.all(np.abs(c) <= self.small(q, A, 1e-10)) else None
+
+    def _even(self, q: np.ndarray) -> np.ndarray:
+        """Return moves that count alike, of about one: their squares are numbers in every unit."""
+        moves = self.moves(q)
+        return moves / np.median(moves) if len(moves) else moves
 
     @abstractmethod
     def small(self, q: np.ndarray, A: Any, rtol: float = 1e-9, digits: float = 64) -> np.ndarray:
@@ -206,14 +225,16 @@ class AbstractAtRest(ABC):
         """
         damping, steepest = 1e-3, 0.0
         every = np.arange(self.balance.rows + self.balance.gaps)
-        sizes = np.asarray(abs(self.limits(q, every)[1]).max(axis=1).todense()).ravel()
+        moves = self._even(q)
+        D = sparse.diags(moves)
+        sizes = np.asarray(abs(self.limits(q, every)[1] @ D).max(axis=1).todense()).ravel()
         usual = np.median(sizes[sizes > 0]) if np.any(sizes > 0) else 1.0
         weights = 1 / np.where(sizes > 0, sizes, usual)
         missed = weights * self.violations(q)
         for _ in range(100):
             violated = np.flatnonzero(missed)
             r, A = self.limits(q, violated)
-            r, A = weights[violated] * r, sparse.diags(weights[violated]) @ A
+            r, A = weights[violated] * r, sparse.diags(weights[violated]) @ A @ D
             slope = A.T @ r
             size = float(abs(A).max()) ** 2 if A.nnz else 1.0
             steepest = max(steepest, np.sqrt(size))
@@ -224,7 +245,7 @@ class AbstractAtRest(ABC):
                 return q, True
             K = Saddle(damping * size * sparse.eye(len(q), format="csc"), A, corner=1.0)
             move, _ = K.solve(np.zeros(len(q)), -r)
-            there = self.moved(q, move)
+            there = self.moved(q, moves * move)
             trial = weights * self.violations(there)
             share = np.linalg.norm(trial) / np.linalg.norm(missed)
             if share < 1:

@@ -20,8 +20,9 @@ from stationary.solve.growth import inertia_and_damping_graph, rates_of
 from stationary.solve.linear import tangent_basis
 from stationary.solve.search import Search, search_of
 
-# Moves between which a scale is looked for, in powers of ten.
-_DECADES = 18
+# Moves between which a scale is looked for, in powers of ten: around what the search goes by, and
+# where at the start nothing bends, so that nothing is known of units.
+_DECADES, _ALL_DECADES = 4, 30
 
 
 class AbstractCurve(ABC):
@@ -167,39 +168,61 @@ class EquilibriumCurve(AbstractCurve):
         z, n = self.start, self.n
         units = np.ones(len(z))
         units[-1] = self.span[1] - self.span[0]
-        _, J = self.raw(z)
         # The stiffness at both ends of the span as well: at the start itself it may vanish.
         ends = [np.append(z[:-1], edge) for edge in self.span]
-        typical = [x for x in (J, *(self.raw(e)[1] for e in ends)) if np.all(np.isfinite(x))]
-        rows = np.max(np.abs(typical), axis=0)[:n, :n].max(axis=1, keepdims=True, initial=0.0)
-        rows = np.where(rows > 0, rows, 1.0)
-        size = max(np.linalg.norm(x[:n, :n] / rows) for x in typical) or 1.0
-
-        def change(i: int, move: float) -> float:
-            """Return how much the stiffness changes, beside its size, when a coordinate moves."""
-            changes = []
-            for side in (move, -move):
-                there = z.copy()
-                there[i] += side
-                with np.errstate(all="ignore"):
-                    changes.append(np.linalg.norm((self.raw(there)[1] - J)[:n, :n] / rows) / size)
-            return max((x for x in changes if np.isfinite(x)), default=np.inf)
-
-        bent = np.array([_where(lambda move, i=i: change(i, move)) for i in range(n)])
+        typical = [x for x in (self.raw(e)[1] for e in (z, *ends)) if np.all(np.isfinite(x))]
+        sizes, J = np.max(np.abs(typical), axis=0), self.raw(z)[1]
+        units[:n] = self.search.moves(z[:n])
+        bent = np.full(n, np.inf)
+        for decades in (_DECADES, _ALL_DECADES):
+            some = np.random.default_rng(6).choice([-1.0, 1.0], n)
+            far = _where(lambda s: self._change([z, *ends], sizes, units, s * some), decades)
+            if np.isfinite(far):
+                units[:n] *= far
+                bent = np.array([
+                    _where(lambda s, e=e: self._change([z, *ends], sizes, units, s * e), _DECADES)
+                    for e in np.eye(n)
+                ])  # fmt: skip
+                break
         # Where nothing bends, by how far the parameter moves it over the span.
+        units[n:-1] = self._pulls(sizes, units)
+        rows = self._sizes(sizes, units)
         with np.errstate(all="ignore"):
-            away = np.linalg.lstsq(J[:, :-1], J[:, -1] * units[-1], rcond=1e-10)[0]
-        away = np.abs(np.where(np.isfinite(away), away, 0.0))[:n]
-        known = bent[np.isfinite(bent)]
-        other = known.max() if len(known) else away.max(initial=0.0) or 1.0
-        units[:n] = np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
+            K, known = J[:, :-1] * units[:-1] / rows[:, None], J[:, -1] * units[-1] / rows
+            away = np.abs(np.linalg.lstsq(K, known, rcond=1e-10)[0])[:n]
+        away = np.where(np.isfinite(away) & (away > 1e-9 * away.max(initial=0.0)), away, 0.0)
+        other = np.max([x for x in (*bent, *away) if np.isfinite(x)], initial=0.0) or 1.0
+        units[:n] *= np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
         for places in self.kinematics.quaternions:
             units[places] = units[places].max()
-        for i in range(self.n, len(z) - 1):
-            column = np.abs(J[: self.n, i])
-            forces = np.abs(J[: self.n, : self.n]) @ units[: self.n]
-            units[i] = max(forces.max() / max(column.max(), 1e-300), abs(z[i]), 1e-300)
+        units[n:-1] = np.maximum(self._pulls(sizes, units), np.abs(z[n:-1]))
         return units
+
+    def _pulls(self, sizes: np.ndarray, units: np.ndarray) -> np.ndarray:
+        """Return multipliers that do as much as the stiffness, in these units of coordinates."""
+        D = units[: self.n]
+        work = np.max(D * (sizes[: self.n, : self.n] @ D), initial=0.0)
+        work = work or np.max(D * sizes[: self.n, -1], initial=0.0) * units[-1]
+        return work / np.maximum(np.max(sizes[self.n :, : self.n] * D, axis=1, initial=0.0), 1e-300)
+
+    def _sizes(self, sizes: np.ndarray, units: np.ndarray) -> np.ndarray:
+        """Return how large the rows of F are when the unknowns change by their units."""
+        rows = np.max(sizes * units, axis=1, initial=0.0)
+        return np.where(rows > 0, rows, 1.0)
+
+    def _change(self, places: list, sizes, units, way: np.ndarray) -> float:
+        """Return how much stiffness or rows change, beside their size, by a move either way."""
+        n, D, change = self.n, units[: self.n], 0.0
+        whole = np.linalg.norm(sizes[:, :n] * D, axis=1)
+        for place in places:
+            for move in (way * D, -way * D):
+                there = place + np.append(move, np.zeros(len(place) - n))
+                with np.errstate(all="ignore"):
+                    new = self.raw(there)[1] - self.raw(place)[1]
+                    part = np.linalg.norm(new[:, :n] * D, axis=1)
+                known = (whole > 0) & np.isfinite(part)
+                change = np.max(part[known] / whole[known], initial=change)
+        return change
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -286,17 +309,16 @@ class EquilibriumCurve(AbstractCurve):
         return np.linalg.eigvalsh((K + K.T) / 2)
 
 
-def _where(change: Callable[[float], float]) -> float:
-    """Return the move at which something has changed by its own size; infinite where nothing does.
+def _where(change: Callable[[float], float], decades: int) -> float:
+    """Return the least move at which something has changed by its own size; infinite if none.
 
-    It is looked for over all decades, for nothing is known of units.
+    What swings passes that within a third of a decade, or comes back to it.
     """
-    decades = range(-_DECADES, _DECADES + 1)
-    first = next((k for k in decades if change(10.0**k) >= 1.0), None)
+    first = next((k for k in range(-3 * decades, 3 * decades + 1) if change(10 ** (k / 3)) >= 1), None)
     if first is None:
         return np.inf
-    low, high = first - 1.0, float(first)
-    for _ in range(8):
+    low, high = (first - 1) / 3, first / 3
+    for _ in range(6):
         middle = (low + high) / 2
-        low, high = (low, middle) if change(10.0**middle) >= 1.0 else (middle, high)
+        low, high = (low, middle) if change(10.0**middle) >= 1 else (middle, high)
     return 10.0**high

@@ -15,7 +15,14 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.solve.growth import changes_with_time, judged
-from stationary.solve.linear import Saddle, independent_rows, shared_multipliers
+from stationary.solve.linear import (
+    Saddle,
+    graded_eigenvalues,
+    independent_rows,
+    orthonormal,
+    shared_multipliers,
+    tangent_basis,
+)
 from stationary.solve.newton import Ending, Place
 
 # A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
@@ -72,12 +79,47 @@ class Examination:
         return self.search.hessian(self.q, self.lam, self.active)
 
     @cached_property
-    def saddle(self) -> Saddle:
+    def _moves(self) -> np.ndarray:
+        """Moves of the coordinates that count alike, of the size of one."""
+        metric = self.search.metric
+        return metric / float(np.median(metric)) if len(metric) else metric
+
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether all coordinates count alike as they are."""
+        return bool(np.all(self._moves == 1.0))
+
+    @cached_property
+    def stated(self) -> Saddle:
         """The conditions of balance, linearized: without rows that say nothing new."""
         H = self.hessian
         rows = self.limits[1]
         some = rows if len(self.kept) == len(self.active) else rows.tocsr()[self.kept]
         return Saddle((H + H.T) / 2, some, lengths=self.search.metric)
+
+    @cached_property
+    def saddle(self) -> Saddle:
+        """The same in moves that count alike: metres beside radians cost its signs no digits."""
+        if self._alike:
+            return self.stated
+        D = sparse.diags(self._moves)
+        return Saddle((D @ self.stated.H @ D).tocsc(), self.stated.A @ D)
+
+    @cached_property
+    def smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest stiffnesses in moves that count alike, and the ways that have them."""
+        values, vectors = self.saddle.smallest
+        return values, self._moves[:, None] * vectors
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """The smallest eigenvalues of the Hessian on the tangent, in the units of the statement."""
+        values = self.stated.smallest[0]
+        if self._alike or not self.saddle.dense or self.inertia[1:] != (0, 0):
+            return values
+        # Of a minimum in metres and radians: one by one as exact as the stiffnesses it is made of.
+        H, Z = self.stated.H, tangent_basis(self.stated.A, self.search.metric)
+        return graded_eigenvalues(Z.T @ (H @ Z), values)
 
     @cached_property
     def rounding(self) -> np.ndarray:
@@ -86,7 +128,7 @@ class Examination:
         The stiffness is evaluated again with last digits of the coordinates and of the multipliers
         changed: what that changes is not known.
         """
-        search, (values, vectors) = self.search, self.saddle.smallest
+        search, (values, vectors) = self.search, self.smallest
         rng, changes = np.random.default_rng(4), [np.zeros(len(values))]
         digit = _DIGITS * np.spacing(np.abs(self.q)) + 1e-14 * search.neighbourhood(self.q)
         for _ in range(3):
@@ -94,7 +136,7 @@ class Examination:
             lam = self.lam * (1 + _DIGITS * np.finfo(float).eps * rng.uniform(-1, 1, len(self.lam)))
             change = search.hessian(q, lam, self.active) - self.hessian
             changes.append(np.abs(np.sum(vectors * (change @ vectors), axis=0)))
-        return self.saddle.rounding(vectors) + 8 * np.max(changes, axis=0)
+        return self.saddle.rounding(self.saddle.smallest[1]) + 8 * np.max(changes, axis=0)
 
     @cached_property
     def inertia(self) -> tuple[int, int, int]:
@@ -149,12 +191,12 @@ class Examination:
     @cached_property
     def weak(self) -> list[tuple[np.ndarray, float]]:
         """Directions in which the stiffness does not tell, and how far off the balance may be."""
-        values, vectors = self.saddle.smallest
+        values, vectors = self.smallest
         reach = self.search.neighbourhood(self.q)
         # Lengths beside the largest of them: their squares are numbers in every unit.
         unit = float(np.max(reach, initial=0.0)) or 1.0
         reach = reach / unit
-        stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness)
+        stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness / self._moves**2)
         stiffest = float(np.max(stiffest * reach**2, initial=0.0))
         # Per square of the largest move: a slow mode of many coordinates is no weak one.
         values = values / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300) ** 2
@@ -228,8 +270,9 @@ class Examination:
     @cached_property
     def free(self) -> np.ndarray:
         """Directions in which the system can be moved and still rests, one per row."""
-        values, vectors = self.saddle.smallest
+        values, vectors = self.smallest
         flat = vectors[:, np.abs(values) <= self.rounding]
+        flat = flat if self._alike else orthonormal(flat)
         slides = [self._slides(way, flat) for way in flat.T]
         return flat.T[slides] if len(slides) else np.empty((0, self.saddle.n))
 

@@ -342,7 +342,7 @@ class Follower:
             known = np.concatenate([F, J.T @ psi, [psi @ psi - 1]])
             move = -np.linalg.lstsq(K, known, rcond=1e-10)[0]
             z, psi = z + move[: len(z)], psi + move[len(z) :]
-            if np.abs(move).max() <= 1e-13 * max(1.0, np.abs(z).max()):
+            if _ended(z, move[: len(z)]):
                 break
         near = np.abs(z - best).max() < _LONGEST and np.abs(self.curve.values(z)[0]).max() < 1e-9
         return z if near else best
@@ -446,10 +446,10 @@ class Follower:
             if move is None:
                 return None
             z = z + move
-            if np.abs(move).max() <= 1e-13 * max(1.0, np.abs(z).max()):
+            if _ended(z, move[: len(z)]):
                 return z, count + 1
         F, _ = self.curve.values(z)
-        good = np.abs(F).max() <= 1e-10 * max(1.0, np.abs(z).max())
+        good = np.abs(F).max() <= 1e-10 + 64 * np.spacing(np.abs(z).max())
         return (z, _MOST_CORRECTIONS) if good else None
 
     def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
@@ -475,6 +475,11 @@ class Follower:
         sign, size = np.linalg.slogdet(self.bordered(J, tangent))
         # The root keeps the zero and the sign, and tames the size.
         return float(sign * np.exp(np.clip(size / len(tangent), -200, 200)))
+
+
+def _ended(z: np.ndarray, move: np.ndarray) -> bool:
+    """Tell whether a step is one of last digits: of the scaled variables, or of where they are."""
+    return bool(np.all(np.abs(move) <= 1e-13 + 4 * np.spacing(np.abs(z))))
 
 
 def without(plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:
@@ -505,7 +510,7 @@ def _root(f: Callable[[float], float], length: float) -> float | None:
     # Imported where it is used: SciPy's optimizers take longer to load than this package.
     from scipy.optimize import brentq
 
-    return float(brentq(f, 0.0, length, xtol=1e-14 * max(1.0, length), rtol=8.9e-16))
+    return float(brentq(f, 0.0, length, xtol=1e-14, rtol=8.9e-16))
 
 
 def _joined(one: Trail, other: Trail) -> Trail:

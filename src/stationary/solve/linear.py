@@ -54,6 +54,9 @@ _DENSE_EIGENVALUES_UP_TO = 3000
 # Patterns whose order is remembered.
 _MOST_ORDERS = 8
 
+# Rounds in which the rows of a matrix are brought to one size.
+_MOST_SCALINGS = 12
+
 # Unknowns eliminated together where signs are counted, and how much smaller than what they are
 # coupled to pivots may be before they wait.
 _BLOCK, _WAITS = 24, 0.05
@@ -189,6 +192,21 @@ def shared_multipliers(A: Any, lam: np.ndarray, kept: np.ndarray) -> np.ndarray:
     return lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0]
 
 
+def graded_eigenvalues(K: np.ndarray, plain: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of a positive matrix whose entries differ by many powers of ten.
+
+    Each has its own digits: the squares of the singular values, by Jacobi's rotations, of Cholesky
+    factors, which lose none. What `plain` has found stands where nothing is lost.
+    """
+    if not len(plain) or plain[0] > 1e-8 * plain[-1]:
+        return plain
+    factor, broken = lapack.dpotrf(K, lower=True)
+    if broken:
+        return plain
+    sizes, _, _, work, _, failed = lapack.dgejsv(factor.T, joba=0, jobu=3, jobv=3)
+    return plain if failed else np.sort((sizes * work[1] / work[0]) ** 2)
+
+
 # -- factors ---------------------------------------------------------------------------------------
 
 
@@ -214,12 +232,25 @@ def _in_order(K: Any) -> Any:
 
 def _diagonal_scale(K: Any) -> np.ndarray:
     """Return factors that bring the largest entry of every row of a symmetric matrix near one."""
-    d, sizes = np.ones(K.shape[0]), sparse.coo_matrix(abs(K))
-    for _ in range(3):
+    diagonal, sizes = np.abs(K.diagonal()), sparse.coo_matrix(abs(K))
+    good = np.isfinite(sizes.data)
+    row, column, sizes = sizes.row[good], sizes.col[good], sizes.data[good]
+    known = (diagonal > 0) & np.isfinite(diagonal)
+    d = np.divide(1.0, np.sqrt(diagonal), out=np.ones(K.shape[0]), where=known)
+    for _ in range(_MOST_SCALINGS):
         most = np.zeros(len(d))
-        np.maximum.at(most, sizes.row, sizes.data * d[sizes.row] * d[sizes.col])
-        d = d / np.sqrt(np.where(most > 0, most, 1.0))
+        np.maximum.at(most, row, sizes * d[row] * d[column])
+        most = np.where(most > 0, most, 1.0)
+        d = d / np.sqrt(most)
+        if most.max(initial=1.0) < 2 and most.min(initial=1.0) > 0.5:
+            break
     return d
+
+
+def stiffnesses(K: Any) -> np.ndarray:
+    """Return how stiff every coordinate is, the others moved as far as costs the same energy."""
+    d = _diagonal_scale(K)
+    return abs(K) @ d / d
 
 
 class _Sparse:
@@ -489,9 +520,7 @@ class _Dense:
         self.finite = bool(np.all(np.isfinite(K)))
         if not self.finite:
             return
-        for _ in range(3):
-            size = np.abs(K * np.outer(self.d, self.d)).max(axis=1, initial=0.0)
-            self.d /= np.sqrt(np.where(size > 0, size, 1.0))
+        self.d = _diagonal_scale(K)
         self.scaled = K * np.outer(self.d, self.d)
         factors, pivots, broken = lapack.dgetrf(self.scaled)
         if not broken:

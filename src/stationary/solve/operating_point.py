@@ -296,6 +296,9 @@ class OperatingPoint:
         small = _STEADY * (by_q @ np.maximum(reach, shared) + by_v @ np.abs(self.speeds))
         # What constraints share out rounds off with the largest of it.
         small += _ROUNDING * np.max(self.weights * small, initial=0.0) / (_STEADY * self.weights)
+        # Forces that constraints take up leave their rounding.
+        forces = np.abs(self.rates).T @ scales.force if self.turns else scales.force
+        small += _ROUNDING * np.max(forces / self.weights, initial=0.0) / self.weights
         if self.turns:
             # The entries of a quaternion that turns accelerate, and cancel in what its body does.
             entries = np.abs(self.kinematics.rates(self.v) @ self.speeds)

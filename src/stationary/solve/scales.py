@@ -18,6 +18,7 @@ import scipy.sparse as sparse
 from stationary.derive.balance import Balance
 from stationary.derive.graph import Graph
 from stationary.lower.kernel import numeric
+from stationary.solve.linear import stiffnesses
 
 # Up to this many rows the bend of each is measured by itself; beyond, that of all together.
 _ONE_BY_ONE = 40
@@ -111,7 +112,7 @@ def scales_of(
     with np.errstate(all="ignore"):
         g, _ = numeric(balance, "forces")(*at)
         K = abs(_finite(numeric(balance, "tangent")(*at)[0]))
-        stiff = np.asarray(K.max(axis=1).todense()).ravel() if n else np.zeros(0)
+        stiff = stiffnesses(K)
         force = np.where(np.isfinite(g), np.abs(g), 0.0)
         deflected = np.divide(force, stiff, out=np.zeros(n), where=stiff > 0)
         ways = [deflected, np.abs(v) * span]
@@ -130,7 +131,7 @@ def scales_of(
     # What bends is known to bend however little it moves; what hardly moves has no less digits.
     curved = np.isfinite(bent)
     length = np.where(curved, np.where(way > 0, np.clip(way, _LEAST * bent, bent), bent), way)
-    force = np.maximum(force, stiff * length)
+    force = np.maximum(force, K @ length)
     return Scales(
         length=length,
         bend=bent,

@@ -17,7 +17,7 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.solve.at_rest import AbstractAtRest
 from stationary.solve.examine import Examination
 from stationary.solve.ipopt import by_ipopt
-from stationary.solve.linear import Saddle
+from stationary.solve.linear import Saddle, stiffnesses
 from stationary.solve.newton import Balancing, Descent, Ending, Place
 from stationary.solve.progress import Progress
 from stationary.solve.scales import scales_of
@@ -64,7 +64,7 @@ def search_of(
     given |= {name_of(key): value for key, value in (inputs or {}).items()}
     driven = drives(layout, given, (t, t))
     # Of equal statements one holds the order of parameters in p.
-    return Search(layout.system, layout.values(params), driven.signature, driven.slots(t), t, kind)
+    return Search(layout.system, layout.values(params), driven.signature, driven.slots(t), t, kind=kind)
 
 
 @dataclass
@@ -79,8 +79,7 @@ class Search(AbstractAtRest):
     #: Where it starts, and the radius of what bends, zero where all is straight.
     start: Any = None
     bend: Any = None
-    #: Moves of the coordinates that count alike, and the largest stiffness of each on the way.
-    metric: Any = None
+    #: The largest stiffness of each coordinate on the way.
     stiffest: Any = None
 
     def run(self, q: np.ndarray) -> Equilibrium:
@@ -128,14 +127,13 @@ class Search(AbstractAtRest):
         self.descends = self.kind == "minimum" and (self.stated or self.conservative(q))
 
     def _alike(self, lengths: np.ndarray, uneven: float = _UNEVEN) -> np.ndarray:
-        """Return lengths that differ little within an array of coordinates, which has one unit.
+        """Return lengths that differ little within coordinates of one array and unit.
 
         A rod along an axis does not tell its length across it.
         """
         made = lengths.copy()
-        for name, array in self.layout.arrays.items():
-            first = self.layout.offsets[name]
-            some = first + np.flatnonzero(lengths[first : first + array.size] > 0)
+        for entries in self.layout.alike:
+            some = entries[lengths[entries] > 0]
             if len(some) > 1:
                 typical = float(np.median(lengths[some]))
                 made[some] = np.clip(lengths[some], uneven * typical, typical / uneven)
@@ -148,7 +146,7 @@ class Search(AbstractAtRest):
         energy.
         """
         K = abs(self.tangent(q))
-        stiff = np.asarray(K.sum(axis=1)).ravel()
+        stiff = stiffnesses(K)
         # At rest nothing but last digits is left of the forces: they tell no length.
         force = np.abs(self.forces(q)[0])
         force = np.where(force > 64 * (K @ np.spacing(np.abs(q))), force, 0.0)
@@ -402,7 +400,7 @@ class Search(AbstractAtRest):
         What is accepted comes from the forces at that place and from lengths of the statement.
         """
         A, H = abs(place.A), abs(place.H)
-        self.stiffest = np.maximum(self.stiffest, np.asarray(H.sum(axis=1)).ravel())
+        self.stiffest = np.maximum(self.stiffest, H @ self.metric / self.metric)
         at_work = np.abs(place.force) + A.T @ np.abs(place.lam) + H @ self.lengths(place.q)
         force = _ACCEPTED * at_work + 64 * (H @ np.spacing(np.abs(place.q)))
         # What one force loses by rounding reaches the others through the constraints.
@@ -425,16 +423,9 @@ class Search(AbstractAtRest):
         share = np.max(np.maximum(self.bend, np.abs(q - self.start)) / self.metric, initial=0.0)
         return self.metric * max(float(share), 1.0)
 
-    def _around(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.metric is None:
-            self.prepare(q)
-        moves: Any = self.metric
-        return q, q + 0.1 * moves * np.random.default_rng(1).standard_normal(len(q))
-
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""
-        if self.metric is None:
-            self.prepare(q)
+        self.moves(q)
         lam = Place(self, q, np.zeros(len(active)), active).with_multipliers().lam
         return lam if np.all(np.isfinite(lam)) else np.zeros(len(active))
 

@@ -93,12 +93,18 @@ def limit_load(
         question, place = asked(factor)
         return (t, place.q, place.u), question.params
 
-    questions, places = zip(*map(asked, (0.0, 1.0, 2.0)))
-    question, place = questions[0], places[0]
+    question, place = asked(0.0)
+    dead = place.problem.f
+    # Beside large forces a small load is lost: it is looked at where it is as large as they are.
+    for factor in 10.0 ** np.arange(0, _DECADES, 3):
+        places = [place, asked(factor)[1], asked(2 * factor)[1]]
+        live = places[1].problem.f - dead
+        if np.any((live != 0) & (np.abs(live) >= 1e-3 * np.abs(dead))):
+            break
     require_place(question, places[1])
     _require_rest(place)
-    dead, live = place.problem.f, places[1].problem.f - place.problem.f
     _require_linear(name, places, live)
+    live = live / factor
     cone = question.pressed(place)
     # Open contacts have no friction, and drag holds nothing.
     place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
@@ -114,6 +120,9 @@ def limit_load(
     limit = LimitLoad(question.system, question.sliding.graph, low, high, status)
     return passed(limit, "limit_load", throw=True, at=there)
 
+
+# Powers of ten by which a load may be smaller than what else acts.
+_DECADES = 150
 
 # Up to so many modes of contacts all are tried.
 _FEW_MODES = 256

@@ -1,0 +1,478 @@
+"""Every question has the same answer in every unit of length, mass and time, and at every origin.
+
+An answer is written in its own units, where it is a list of plain numbers; one in nanometres and
+tonnes differs from one in metres and kilogrammes by rounding, or by what the question asks for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+x, y, phi, a, b = st.coordinates("x y phi a b")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Units of length, mass and time in SI, and where the origin lies, in this length."""
+
+    L: float = 1.0
+    M: float = 1.0
+    T: float = 1.0
+    o: float = 0.0
+
+    @property
+    def g(self):  # acceleration
+        return self.L / self.T**2
+
+    @property
+    def F(self):  # force
+        return self.M * self.g
+
+    @property
+    def E(self):  # energy
+        return self.F * self.L
+
+    @property
+    def k(self):  # stiffness
+        return self.F / self.L
+
+    def at(self, *place):
+        """Return coordinates of a place."""
+        return [(p + self.o) * self.L for p in place]
+
+    def of(self, value):
+        """Return a coordinate in these units, from this origin."""
+        return np.asarray(value) / self.L - self.o
+
+
+QUESTIONS = {}
+
+
+def question(tolerance):
+    def keep(function):
+        QUESTIONS[function.__name__] = function, tolerance
+        return function
+
+    return keep
+
+
+# -- rest -----------------------------------------------------------------------------------------
+
+
+def hung(u):
+    """A mass on two springs above a floor, beside a lever."""
+    P, Q = u.at(0.0, 0.0), u.at(2.0, 0.0)
+    lever = st.System(potential=u.E * (0.5 * a**2 + 0.1 * st.cos(a)) + 0.3 * u.F * a * (x - P[0]))
+    return (
+        st.particle(1.3 * u.M, at=(x, y), gravity=9.81 * u.g)
+        + st.spring(20 * u.k, between=(P, (x, y)), rest=0.8 * u.L)
+        + st.spring(30 * u.k, between=(Q, (x, y)), rest=0.9 * u.L)
+        + lever + st.System(kinetic=0.1 * u.M * u.L**2 * a.dot**2)
+    )  # fmt: skip
+
+
+@question(1e-9)
+def statics(u):
+    start = dict(zip((x, y), u.at(0.7, -0.3)))
+    rest = st.statics(hung(u), start=start)
+    return [rest.stable, rest.inertia, u.of(rest[x]), u.of(rest[y]), rest[a]]
+
+
+@question(1e-9)
+def statics_held(u):
+    """On a rod, and on a floor that pushes."""
+    rod = hung(u) + st.rod(u.at(0.0, -0.5), (x, y), 1.1 * u.L)
+    floor = hung(u) + st.System(contacts=[st.Contact(y - u.at(-0.4)[0], name="floor")])
+    start = dict(zip((x, y), u.at(0.9, -0.1)))
+    one, other = (st.statics(s, start=start) for s in (rod, floor))
+    return [
+        u.of(one[x]), u.of(one[y]), one[a], one.lam[0] / u.F,
+        u.of(other[x]), u.of(other[y]), other.lam["floor"] / u.F, one.stable, other.stable,
+    ]  # fmt: skip
+
+
+@question(1e-8)
+def equilibria(u):
+    X, Y = (x / u.L - u.o), (y / u.L - u.o)
+    wells = st.System(potential=u.E * ((X**2 - 1) ** 2 + 0.3 * X * Y + Y**2 + 0.2 * X))
+    box = tuple(u.at(-2.0, 2.0))
+    return [
+        [u.of(e[x]), u.of(e[y]), e.energy / u.E, e.stable]
+        for e in st.equilibria(wells, within={x: box, y: box})
+    ]
+
+
+@question(1e-8)
+def equilibria_held(u):
+    """A pendulum in Cartesian coordinates between springs: all rests on its circle."""
+    bob = st.particle(u.M, at=(x, y), gravity=u.g) + st.rod(u.at(0.0, 0.0), (x, y), u.L)
+    bob = bob + st.spring(3 * u.k, between=(u.at(1.5, 0.5), (x, y)), rest=0.2 * u.L)
+    box = tuple(u.at(-1.5, 1.5))
+    return [
+        [u.of(e[x]), u.of(e[y]), e.lam[0] / u.F, e.stable]
+        for e in st.equilibria(bob, within={x: box, y: box})
+    ]
+
+
+@question(1e-7)
+def continuation(u):
+    """The shallow truss of von Mises snaps through, at two folds."""
+    P = st.parameters(P=0.0)
+    foot, top = u.at(0.0)[0], u.at(0.0)[0]
+    length = st.sqrt((u.L + 0 * foot) ** 2 + (y - top) ** 2)
+    truss = st.System(
+        kinetic=u.M * y.dot**2 / 2,
+        potential=40 * u.k * (length - 1.1 * u.L) ** 2,
+        loads=[st.Load(-P, on=y)],
+    )
+    rest = st.statics(truss, start={y: u.at(0.5)[0]})
+    d = st.continuation(truss, parameter=P, span=(-3 * u.F, 3 * u.F), start=rest)
+    return [
+        [[s.kind, s.parameter / u.F, u.of(s[y])] for s in d.special],
+        [[bool(br.stable[0]), bool(br.stable[-1])] for br in d.branches],
+        [u.of(br[y][[0, -1]]) for br in d.branches],
+    ]
+
+
+@question(1e-7)
+def continuation_held(u):
+    """A rod that stands on a spring falls over at a pitchfork."""
+    P = st.parameters(P=0.1 * u.F)
+    foot = u.at(0.0, 0.0)
+    column = (
+        st.particle(u.M, at=(x, y))
+        + st.rod(foot, (x, y), u.L)
+        + st.System(
+            potential=u.k * (x - foot[0]) ** 2 / 2, loads=[st.Load(-P, on=y)]
+        )
+    )
+    rest = st.statics(column, start={x: foot[0], y: foot[1] + u.L})
+    d = st.continuation(column, parameter=P, span=(0, 2 * u.F), start=rest)
+    return [[[s.kind, s.parameter / u.F] for s in d.special], len(d.branches)]
+
+
+# -- small motions --------------------------------------------------------------------------------
+
+
+@question(1e-8)
+def linearize(u):
+    F = st.inputs("F")
+    place = u.at(0.3)[0]
+    cart = (
+        st.particle(u.M, at=(x, 0))
+        + st.particle(0.2 * u.M, at=(x + 0.5 * u.L * st.sin(a), -0.5 * u.L * st.cos(a)),
+                      gravity=9.81 * u.g)
+        + st.System(potential=3 * u.k * (x - place) ** 2, loads=[st.Load(F, on=x)],
+                    dissipation=0.1 * u.F * u.T / u.L * x.dot**2)
+    )  # fmt: skip
+    lin = st.linearize(cart, at={x: place, a: np.pi})
+    order = np.argsort(lin.eigenvalues.real)
+    return [lin.stability, lin.eigenvalues[order] * u.T, np.array(lin.B)[-1, 0] * u.F * u.T**2]
+
+
+@question(1e-8)
+def linearize_held(u):
+    bob = st.particle(u.M, at=(x, y), gravity=u.g) + st.rod(u.at(0.0, 0.0), (x, y), u.L)
+    lin = st.linearize(bob, at=dict(zip((x, y), u.at(0.0, -1.0))))
+    return [lin.stability, np.sort(lin.eigenvalues.imag) * u.T]
+
+
+@question(1e-8)
+def modes(u):
+    start = dict(zip((x, y), u.at(0.7, -0.3)))
+    found = st.modes(hung(u), at=st.statics(hung(u), start=start))
+    return [found.frequencies * u.T]
+
+
+@question(1e-8)
+def modes_free(u):
+    """Two masses on a spring: a rigid mode is one in every unit."""
+    two = st.System(kinetic=u.M * (x.dot**2 + 2 * y.dot**2) / 2,
+                    potential=u.k * (y - x - u.L) ** 2 / 2)  # fmt: skip
+    found = st.modes(two, at=dict(zip((x, y), u.at(0.0, 1.0))))
+    return [found.frequencies * u.T]
+
+
+# -- motion ---------------------------------------------------------------------------------------
+
+
+def moved(motion, u, *, angles=()):
+    names = [c for c in motion.system.coordinates if c not in angles]
+    return [
+        *(u.of(motion[c]) for c in names),
+        *(motion[c.dot] * u.T / u.L for c in names),
+        *(motion[c] for c in angles),
+    ]
+
+
+METHODS = {
+    "taylor": "auto", "bdf": st.BDF(), "runge": st.Runge(),
+}  # fmt: skip
+
+
+def simulated(method):
+    def simulate(u):
+        start = dict(zip((x, y), u.at(0.7, -0.3))) | {a: 0.4, x.dot: 0.5 * u.L / u.T}
+        motion = st.simulate(hung(u), span=(0, 2 * u.T), start=start, points=5, method=method)
+        return [motion.status, *moved(motion, u, angles=[a])]
+
+    def held(u):
+        foot = u.at(0.0, 0.0)
+        bob = (
+            st.particle(1.3 * u.M, at=(x, y), gravity=9.81 * u.g)
+            + st.rod(foot, (x, y), u.L)
+            + st.spring(20 * u.k, between=(u.at(2.0, 0.0), (x, y)), rest=0.8 * u.L)
+        )
+        start = dict(zip((x, y), u.at(0.6, -0.8)))
+        motion = st.simulate(bob, span=(0, 2 * u.T), start=start, points=5, method=method)
+        return [motion.status, *moved(motion, u), np.array(motion.lam)[:, 0] / u.F]
+
+    return simulate, held
+
+
+for name, method in METHODS.items():
+    for kind, function in zip(("simulate", "simulate_held"), simulated(method)):
+        QUESTIONS[f"{kind}_{name}"] = function, (1e-7 if name != "taylor" else 1e-8)
+
+
+@question(1e-9)
+def simulate_variational(u):
+    start = dict(zip((x, y), u.at(0.7, -0.3))) | {a: 0.4}
+    method = st.Variational(step=0.02 * u.T)
+    motion = st.simulate(hung(u), span=(0, 1 * u.T), start=start, points=5, method=method)
+    return moved(motion, u, angles=[a])
+
+
+@question(1e-8)
+def events(u):
+    place = u.at(0.0)[0]
+    mass = st.System(kinetic=u.M * x.dot**2 / 2, potential=u.k * (x - place) ** 2 / 2)
+    turn = st.Event(x - place - 0.5 * u.L, name="half", stop=True, direction=-1)
+    motion = st.simulate(mass, span=(0, 9 * u.T), start={x: place, x.dot: u.L / u.T}, events=[turn])
+    return [motion.status, motion.t[-1] / u.T]
+
+
+@question(1e-8)
+def consistent(u):
+    rod = st.particle(u.M, at=(x, y)) + st.rod(u.at(0.0, 0.0), (x, y), u.L)
+    start = dict(zip((x, y), u.at(0.7, -0.8))) | {x.dot: u.L / u.T}
+    state = st.consistent(rod, start)
+    return [u.of(state[x]), u.of(state[y]), state[x.dot] * u.T / u.L, state.moved / u.L]
+
+
+# -- touch ----------------------------------------------------------------------------------------
+
+
+@question(1e-7)
+def touch_ball(u):
+    ball = st.particle(u.M, at=(x, y), gravity=u.g) + st.System(
+        contacts=[st.Contact(y - u.at(0.0)[0], restitution=0.6, friction=0.3, slip=x, name="floor")]
+    )
+    start = dict(zip((x, y), u.at(0.0, 1.0))) | {x.dot: 0.5 * u.L / u.T}
+    motion = st.simulate(ball, span=(0, 4 * u.T), start=start, points=5)
+    kinds = [(c.kind, c.t / u.T) for c in motion.changes]
+    return [kinds, *moved(motion, u)]
+
+
+@question(1e-7)
+def touch_dry(u):
+    place = u.at(0.0)[0]
+    block = st.System(
+        kinetic=u.M * x.dot**2 / 2, potential=u.k * (x - place) ** 2 / 2,
+        friction=[st.Friction(0.12 * u.F, on=x, name="dry")],
+    )  # fmt: skip
+    motion = st.simulate(block, span=(0, 20 * u.T), start={x: u.at(1.0)[0]}, points=5)
+    kinds = [(c.kind, c.t / u.T) for c in motion.changes]
+    return [kinds, *moved(motion, u)]
+
+
+@question(1e-7)
+def touch_moreau(u):
+    ball = st.particle(u.M, at=(x, y), gravity=u.g) + st.System(
+        contacts=[st.Contact(y - u.at(0.0)[0], restitution=0.6, friction=0.3, slip=x, name="floor")]
+    )
+    start = dict(zip((x, y), u.at(0.0, 1.0))) | {x.dot: 0.5 * u.L / u.T}
+    method = st.Moreau(step=0.02 * u.T)
+    motion = st.simulate(ball, span=(0, 4 * u.T), start=start, points=5, method=method)
+    return moved(motion, u)
+
+
+# -- bodies that turn -----------------------------------------------------------------------------
+
+
+@question(1e-8)
+def turning(u):
+    R = st.rotation("R")
+    I = 0.1 * u.M * u.L**2
+    top = st.body(u.M, inertia=(I, 1.2 * I, 0.6 * I), at=(0, 0, 0.5 * u.L),
+                  frame=st.Frame().turn(R), gravity=9.81 * u.g)  # fmt: skip
+    start = {R: (0.9, 0.1, 0.3, 0.2), R.omega: np.array([0.3, -0.2, 20.0]) / u.T}
+    motion = st.simulate(top, span=(0, 0.5 * u.T), start=start, points=4)
+    turned = motion[R].as_matrix()
+    hang = st.statics(top, start={R: (0.1, 0.99, 0.05, 0.0)})
+    return [turned, motion[R.omega] * u.T, hang.stable, hang.energy / u.E]
+
+
+# -- sliding --------------------------------------------------------------------------------------
+
+FEET = np.array([(-0.9, -0.4), (0.9, -0.4), (0.9, 0.4), (-0.9, 0.4), (0.0, 0.1)])
+WEIGHTS = np.array([0.2, 0.3, 0.1, 0.25, 0.15])
+
+
+def pushed(u, ahead=0.0, friction=0.3):
+    finger = st.Pusher(
+        point=((0.5 + u.o) * u.L, (st.t / u.T - 0.5 - ahead + u.o) * u.L),
+        edge=((-u.L, -0.5 * u.L), (u.L, -0.5 * u.L)),
+        friction=friction,
+    )
+    return st.slider(points=FEET * u.L, weights=WEIGHTS * u.F, pusher=finger)
+
+
+@question(1e-8)
+def sliding(u):
+    part = pushed(u)
+    px, py, p = part.coordinates
+    at = dict(zip((px, py), u.at(0.0, 0.0)))
+    out = []
+    for verb in (st.minimum_power, st.newton, st.minimum_dissipation):
+        try:
+            step = verb(part, at=at)
+        except st.StationaryError as error:
+            out.append(type(error).__name__)
+            continue
+        v = step.v * u.T / np.array([u.L, u.L, 1.0])
+        out.append([v, step.power * u.T / u.E, step.lam["pusher"] / u.F, step.unique, step.modes])
+    return out
+
+
+@question(1e-6)
+def quasistatics(u):
+    part = pushed(u, ahead=0.009)
+    px, py, p = part.coordinates
+    slide = st.quasistatics(part, span=(0, 0.2 * u.T), start=dict(zip((px, py), u.at(0, 0))),
+                            points=5)  # fmt: skip
+    return [u.of(slide[px]), u.of(slide[py]), slide[p], slide.lost / u.E,
+            np.array(slide.events[0]) / u.T]  # fmt: skip
+
+
+@question(1e-8)
+def limit_load(u):
+    P = st.inputs("P")
+    part = st.slider(points=FEET * u.L, weights=WEIGHTS * u.F)
+    px, py, p = part.coordinates
+    arm = px + 0.3 * u.L * st.cos(p), py + 0.3 * u.L * st.sin(p)
+    load = part + st.System(loads=[st.Load((0.3 * P, P), on=arm)])
+    found = st.limit_load(load, load=P, at=dict(zip((px, py), u.at(0, 0))))
+    return [found.factor / u.F, str(found.status)]
+
+
+@question(1e-8)
+def ladder(u):
+    """A block on a slope, held by a load: an interval with two ends."""
+    P = st.inputs("P")
+    c, s = np.cos(0.7), np.sin(0.7)
+    block = st.System(
+        potential=9.81 * u.F * (s * x + c * y), loads=[st.Load(P, on=x)],
+        contacts=[st.Contact(y - u.at(0.0)[0], friction=0.3, slip=x, name="slope")],
+    )  # fmt: skip
+    found = st.limit_load(block, load=P, at=dict(zip((x, y), u.at(0, 0))))
+    return [np.array(found.interval) / u.F]
+
+
+@question(1e-8)
+def limit_surface(u):
+    part = st.slider(points=FEET * u.L, weights=WEIGHTS * u.F)
+    surface = st.limit_surface(part)
+    w = surface.wrench((0.3 * u.L, -0.2 * u.L, 1.0))
+    return [np.array(w) / np.array([u.F, u.F, u.E])]
+
+
+@question(1e-6)
+def pressure_bounds(u):
+    card = np.array([(-1, -0.6), (1, -0.6), (1, 0.6), (-1, 0.6)]) * u.L
+    finger = st.Pusher(point=(0.4 * u.L, (st.t / u.T - 0.6) * u.L),
+                       edge=((-u.L, -0.6 * u.L), (u.L, -0.6 * u.L)))  # fmt: skip
+    part = st.slider(outline=card, weight=0.2 * u.F, centre=(0, 0), pusher=finger)
+    turn = st.pressure_bounds(part, of=part.coordinates[2].dot)
+    power = st.pressure_bounds(part, of="power")
+    return [np.array([turn.low, turn.high]) * u.T, np.array([power.low, power.high]) * u.T / u.E]
+
+
+@question(1e-6)
+def fit_pressure(u):
+    pushes = []
+    for k, angle in enumerate(np.linspace(0, 5, 9)):
+        normal = np.array([np.cos(angle), np.sin(angle)])
+        point = -1.2 * normal + 0.3 * (-1) ** k * np.array([normal[1], -normal[0]])
+        line = np.array([normal[1], -normal[0]])
+        finger = st.Pusher(
+            point=tuple((point[i] + normal[i] * st.t / u.T) * u.L for i in range(2)),
+            edge=tuple(tuple((point + side * line) * u.L) for side in (-3, 3)),
+        )
+        part = st.slider(points=FEET * u.L, weights=WEIGHTS * u.F, pusher=finger)
+        v = st.minimum_power(part).v
+        pushes.append(st.Push(point=point * u.L, normal=normal, motion=v))
+    fit = st.fit_pressure(st.slider(points=FEET * u.L, weight=u.F), pushes=pushes)
+    return [str(fit.status), fit.weights / u.F, fit.weights / u.F - WEIGHTS]
+
+
+# -- continua -------------------------------------------------------------------------------------
+
+
+@question(1e-8)
+def continua(u):
+    X = st.positions("X")
+    w = st.field("w", over=(X, 0, u.L))
+    beam = st.Continuum(
+        kinetic=u.M / u.L * w.dot**2 / 2, potential=u.E * u.L * w.diff(X, 2) ** 2 / 2,
+        loads=[st.Load(-0.01 * u.F, on=w.at(u.L))], fixed={w.at(0): 0, w.diff(X).at(0): 0},
+    )  # fmt: skip
+    mesh = st.discretize(beam, elements=6, degree=3)
+    rest, tones = st.statics(mesh), st.modes(mesh, count=3)
+    motion = st.simulate(mesh, span=(0, 0.1 * u.T), points=3)
+    there = np.array([0.3, 1.0]) * u.L
+    return [rest.field(w)(there) / u.L, tones.frequencies * u.T, rest.stable,
+            motion.field(w)(there, motion.t) / u.L]  # fmt: skip
+
+
+@question(1e-7)
+def quasistatic_error(u):
+    m, V = st.parameters(m=u.M, V=u.L / u.T)
+    wave = st.System(
+        kinetic=m * x.dot**2 / 2, friction=[st.Friction(u.F, on=x)],
+        constraints=[x - u.L * st.sin(V * st.t / u.L) - u.at(0.0)[0]],
+    )  # fmt: skip
+    found = st.quasistatic_error(wave, speed=V, travel=1.5 * u.L,
+                                 within=(0.1 * u.L / u.T, u.L / u.T), count=20,
+                                 start={x: u.at(0.0)[0]})  # fmt: skip
+    return [found.speed * u.T / u.L]
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+UNITS = {
+    "nanometres": Unit(L=1e-9, M=1e-12),
+    "light": Unit(L=1e9, M=1e30, T=1e4),
+    "fast": Unit(L=1e-3, M=1e6, T=1e-9),
+    "grammes": Unit(M=1e-3, L=1e-2),
+    "far": Unit(o=1e4),
+    "far nanometres": Unit(L=1e-9, o=-1e4),
+}
+
+
+def plain(answer):
+    """Return the words and the numbers of an answer, each as one flat list."""
+    words, numbers = [], []
+    for part in answer:
+        if isinstance(part, (list, tuple)):
+            deeper = plain(part)
+            words += deeper[0]
+            numbers += deeper[1]
+        elif isinstance(part, (str, bool, np.bool_, dict, int)) or part is None:
+            words.append(str(part))
+        else:
+            numbers += np.ravel(np.asarray(part)).tolist()
+    return words, numbers
