@@ -30,7 +30,7 @@ from stationary.model.system import System, require
 _MATRICES = {
     "dynamics": frozenset({0}), "constraints": frozenset({2}), "stiffness": frozenset({0}),
     "tangent": frozenset({0}), "limits": frozenset({1}), "curvature": frozenset({0}),
-    "damping": frozenset({0}), "mass": frozenset({0}),
+    "damping": frozenset({0}), "mass": frozenset({0}), "slips": frozenset({2}),
 }  # fmt: skip
 
 # Up to this many operations several evaluations are one list of operations.

@@ -314,7 +314,9 @@ def _where(change: Callable[[float], float], decades: int) -> float:
 
     What swings passes that within a third of a decade, or comes back to it.
     """
-    first = next((k for k in range(-3 * decades, 3 * decades + 1) if change(10 ** (k / 3)) >= 1), None)
+    first = next(
+        (k for k in range(-3 * decades, 3 * decades + 1) if change(10 ** (k / 3)) >= 1), None
+    )
     if first is None:
         return np.inf
     low, high = (first - 1) / 3, first / 3

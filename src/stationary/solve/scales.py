@@ -17,6 +17,7 @@ import scipy.sparse as sparse
 
 from stationary.derive.balance import Balance
 from stationary.derive.graph import Graph
+from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
 from stationary.solve.linear import stiffnesses
 
@@ -176,7 +177,8 @@ def _ways(values: np.ndarray, A: Any, n: int) -> np.ndarray:
 def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -> np.ndarray:
     """Return weights that make metres and radians one measure.
 
-    The roots of inertia or of stiffness do, or how strongly the rows depend on each coordinate.
+    The roots of inertia or of stiffness do, or how far what rubs moves with each coordinate, or
+    how strongly the rows depend on it.
     """
     t, q, u, p = at
     M = numeric(graph, "mass")(t, q, v, u, p)[0]
@@ -184,7 +186,7 @@ def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -
     for places in graph.layout.kinematics.quaternions:
         # Along itself a quaternion has no inertia: its entries count alike.
         inertia[places] = inertia[places].max()
-    for weights in (inertia, np.sqrt(stiff)):
+    for weights in (inertia, np.sqrt(stiff), _rubs(graph, at)):
         if np.all(weights > 0) and np.all(np.isfinite(weights)):
             return weights
     columns = np.asarray(abs(A).max(axis=0).todense()).ravel()
@@ -195,6 +197,14 @@ def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -
     np.maximum.at(beside, entries.col, most[entries.row])
     columns = np.where(columns > _ACROSS * beside, columns, beside)
     return np.where(columns > 0, columns, typical)
+
+
+def _rubs(graph: Graph, at: tuple) -> np.ndarray:
+    """Return how far what rubs moves with each coordinate, at most."""
+    if not graph.layout.slips:
+        return np.zeros(graph.system.size)
+    B = _finite(numeric(Sliding(graph), "slips")(*at)[2])
+    return np.asarray(abs(B).max(axis=0).todense()).ravel()
 
 
 def _bends(balance: Balance, at: tuple, A: Any, weights: np.ndarray) -> np.ndarray:

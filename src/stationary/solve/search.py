@@ -64,7 +64,9 @@ def search_of(
     given |= {name_of(key): value for key, value in (inputs or {}).items()}
     driven = drives(layout, given, (t, t))
     # Of equal statements one holds the order of parameters in p.
-    return Search(layout.system, layout.values(params), driven.signature, driven.slots(t), t, kind=kind)
+    return Search(
+        layout.system, layout.values(params), driven.signature, driven.slots(t), t, kind=kind
+    )
 
 
 @dataclass

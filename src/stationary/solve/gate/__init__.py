@@ -145,8 +145,10 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
             y[rows.places] = -np.asarray(end.forces[rows.name])
         zero, lam = np.zeros_like(q), end.lam.every
         state = State(limit.graph, t, q, zero, u, params, lam, y, moves=False)
-        (_, _, more), others = at(end.factor + 1.0)
-        once = replace(state, u=more, params=others).forces(q) - state.forces(q)
+        # At twice the load its share of the forces is as clear as that of the others.
+        further = end.factor or 1.0
+        (_, _, more), others = at(end.factor + further)
+        once = (replace(state, u=more, params=others).forces(q) - state.forces(q)) / further
         found += collapse(end, state, once, _SLIDING)
     return found
 

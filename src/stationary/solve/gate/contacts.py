@@ -42,6 +42,8 @@ def contacts(state: State, rtol: float) -> list[Finding]:
 
 def _weakest(state: State) -> float:
     """Return a force that is small beside those at work, as a multiplier of the contacts."""
-    G = state.holds[2][state.rows :]
-    steepest = abs(G).max() if G.shape[0] else 0.0
-    return float(state.pulls.max(initial=0.0) / steepest) if steepest else 0.0
+    length = state.scales.length
+    # By the work done over the lengths at work, for moments are no forces.
+    moves = length if np.any(length > 0) else np.ones_like(length)
+    steepest = (abs(state.holds[2][state.rows :]) @ moves).max(initial=0.0)
+    return float((state.pulls * moves).max(initial=0.0) / steepest) if steepest else 0.0

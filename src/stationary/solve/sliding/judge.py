@@ -42,6 +42,8 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     Forces and velocities are scaled to one, so that tolerances mean the same in any units. Drag
     is expected to move with what is imposed; or, if `slow`, as other forces drive it.
     """
+    if not problem.even:
+        return _in_units_of(problem, judged(problem.in_own_units(), slow=slow))
     K, n = problem.terms, problem.n
     force = problem.force
     speed = max(np.abs(x).max(initial=0.0) for x in (problem.b, problem.c, problem.g)) or 1.0
@@ -118,6 +120,17 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     rate = problem.matrices[2] @ v + problem.g
     working = (rate / scale < mu / problem.force) if gaps else np.zeros(0, dtype=bool)
     return Verdict(solution.told, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
+
+
+def _in_units_of(problem: Problem, verdict: Verdict) -> Verdict:
+    """Return what was found in own units as it was asked for."""
+    answer, ray, rows = verdict.answer, verdict.ray, verdict.rows
+    return replace(
+        verdict,
+        answer=answer and answer.back(problem),
+        ray=None if ray is None else ray / problem.levers,
+        rows=None if rows is None else rows / problem.row_sizes,
+    )
 
 
 def _runs(problem: Problem, ray: np.ndarray) -> bool:

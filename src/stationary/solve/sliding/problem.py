@@ -26,6 +26,12 @@ STILL = 1e-10
 # What rubs slower than this part of the motions that add up in it is known to fewer digits.
 _ROLLS = 1e-5
 
+# Levers that differ by less than this leave the digits of forces alone.
+_EVEN = 1e3
+
+# Through so many constraints a velocity may hang on what rubs.
+_TIED = 8
+
 # So many stretches of terms of one width are added up one by one.
 _FEW_RUNS = 4
 
@@ -173,11 +179,63 @@ class Problem:
         return np.abs(self.B).max(axis=0, initial=0.0)
 
     @cached_property
+    def levers(self) -> np.ndarray:
+        """How fast what rubs moves with each velocity, or what shares rows with what does.
+
+        Metres beside radians: a moment over its lever is a force, a turn times it a velocity.
+        """
+        levers = self.arms.astype(float)
+        missing = levers == 0
+        if missing.any():
+            rows = abs(sparse.vstack([sparse.csr_matrix(x) for x in (self.A, self.G)], "csr"))
+            for _ in range(_TIED):
+                over = np.divide(1.0, levers, out=np.zeros(self.n), where=levers > 0)
+                sizes = _most(rows @ sparse.diags(over), 1)
+                each = sparse.diags(
+                    np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+                )
+                levers = np.where(missing, _most(each @ rows, 0), levers)
+        return np.where(levers > 0, levers, 1.0)
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether levers are of one size, so that forces can be compared as they are."""
+        return bool(
+            self.levers.max(initial=1.0) < _EVEN and self.levers.min(initial=1.0) > 1 / _EVEN
+        )
+
+    def in_own_units(self) -> Problem:
+        """Return the same problem over velocities of what rubs, its constraints of the size one."""
+        over = 1 / self.levers
+        rows = 1 / self.row_sizes
+        scale = sparse.diags(over)
+        B, A, G = (x @ scale if sparse.issparse(x) else x * over for x in (self.B, self.A, self.G))
+        A = sparse.diags(rows) @ A if sparse.issparse(A) else A * rows[:, None]
+        viscous = None
+        if (damping := self.viscous) is not None:
+
+            def viscous(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
+                lost, slope, second = damping(v * over)
+                return lost, slope * over, scale @ sparse.csc_matrix(second) @ scale
+
+        return replace(self, f=self.f * over, B=B, A=A, b=self.b * rows, G=G, viscous=viscous)
+
+    @cached_property
+    def row_sizes(self) -> np.ndarray:
+        """How fast each constraint changes with velocities of what rubs."""
+        A = self.matrices[1]
+        if self.dense:
+            sizes = np.abs(A / self.levers).max(axis=1, initial=0.0)
+        else:
+            sizes = _most(abs(A) @ sparse.diags(1 / self.levers), 1)
+        return np.where(sizes > 0, sizes, 1.0)
+
+    @cached_property
     def force(self) -> float:
         """The size of the forces at work."""
         # A coefficient is no force: beside small forces it would hide them.
         size = self.size if self.follows is None else self.size[~self.follows]
-        return max(size.max(initial=0.0), np.abs(self.f).max(initial=0.0)) or 1.0
+        return max(size.max(initial=0.0), np.abs(self.f / self.levers).max(initial=0.0)) or 1.0
 
     @cached_property
     def driven(self) -> bool:
@@ -249,6 +307,19 @@ class Answer:
     stuck: np.ndarray
     working: np.ndarray
     source: str = field(default="", compare=False)
+
+    def over(self, problem: Problem) -> Answer:
+        """Return the same answer to the same problem, stated in its own units."""
+        p = self.problem
+        v, lam = self.v * p.levers, self.lam * p.row_sizes
+        return replace(self, problem=problem, v=v, lam=lam)
+
+    def back(self, problem: Problem) -> Answer:
+        """Return an answer in own units as one to the problem as it was stated."""
+        mine = self.problem
+        problem = replace(problem, size=mine.size, follows=mine.follows, pressed=mine.pressed)
+        v, lam = self.v / problem.levers, self.lam / problem.row_sizes
+        return replace(self, problem=problem, v=v, lam=lam)
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -335,7 +406,7 @@ class Answer:
             enters = float(_share(np.minimum(self.opening, 0.0), G, self.moves, p.g).max())
             pulls = (0.0 - float(self.mu.min(initial=0.0))) / self.strength
         return {
-            "force": largest(self.unbalanced) / self.strength,
+            "force": largest(self.unbalanced / p.levers) / self.strength,
             "rate": rate,
             "contact": enters,
             "friction": float(excess.max(initial=0.0)) / p.force,
@@ -345,9 +416,9 @@ class Answer:
     @cached_property
     def strength(self) -> float:
         """The size of all forces, those that hold and those of damping included."""
-        held = [largest(self.lam), largest(self.mu)]
+        held = [largest(self.lam * self.problem.row_sizes), largest(self.mu)]
         if self.damping:
-            held.append(largest(self.damping[1]))
+            held.append(largest(self.damping[1] / self.problem.levers))
         return max(self.problem.force, *held)
 
     @cached_property
@@ -377,6 +448,13 @@ class Answer:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
         # What is not finite fails every comparison.
         return all(x <= tolerance for x in self.residual.values()) and self.gap <= tolerance
+
+
+def _most(matrix: Any, axis: int) -> np.ndarray:
+    """Return the largest entries along an axis of a sparse matrix, zero where it is empty."""
+    if not min(matrix.shape):
+        return np.zeros(matrix.shape[1 - axis])
+    return np.asarray(matrix.max(axis=axis).todense()).ravel()
 
 
 def _share(off: np.ndarray, rows: Any, moves: np.ndarray, rate: np.ndarray) -> np.ndarray:

@@ -277,6 +277,10 @@ def in_mode(problem: Problem, near: Answer, *, lines: bool = False) -> Answer | 
 
 def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None, Answer | None]:
     """Return the motion in a mode; or, where it leads to one in which a term sticks, that."""
+    if not problem.even:
+        own = problem.in_own_units()
+        answers = _newton(own, near.over(own), lines)
+        return answers[0] and answers[0].back(problem), answers[1] and answers[1].back(problem)
     stuck, working = near.stuck, near.working
     B, A, G = problem.matrices
     kept = _Kept.of(problem, near, lines)

@@ -222,9 +222,22 @@ class _Problem:
         slack = sparse.csc_matrix(
             (np.ones(extra), (starts[free], np.arange(extra))), shape=(A.shape[0], extra)
         )
-        P = sparse.block_diag([self.M, sparse.csc_matrix((extra, extra))]).tocsc()
-        linear = np.concatenate([-self.M @ self.free, self.costs])
-        whole = -sparse.hstack([A, slack]).tocsc()
+        # In units of its own, for tolerances are numbers: momenta of the size of the largest, rows
+        # of the size one, those of one cone alike.
+        D = 1 / np.sqrt(self.M.diagonal())
+        rows_of = np.repeat(np.arange(len(self.blocks)), np.diff(starts))
+        sizes = np.zeros(len(self.blocks))
+        np.maximum.at(
+            sizes, rows_of, np.asarray(abs(A @ sparse.diags(D)).max(axis=1).todense()).ravel()
+        )
+        each = (1 / np.where(sizes > 0, sizes, 1.0))[rows_of]
+        unit = max(np.abs(self.free / D).max(initial=0.0), np.abs(each * ahead).max()) or 1.0
+        P = sparse.block_diag(
+            [sparse.diags(D) @ self.M @ sparse.diags(D), sparse.csc_matrix((extra, extra))]
+        ).tocsc()
+        costs = np.asarray(self.costs) / (unit * each[starts[free]])
+        linear = np.concatenate([-D * (self.M @ self.free) / unit, costs])
+        whole = -sparse.hstack([sparse.diags(each) @ A @ sparse.diags(D), slack]).tocsc()
         cones = [b[2] for b in self.blocks]
         settings = self.package.DefaultSettings()
         settings.verbose = False
@@ -236,11 +249,11 @@ class _Problem:
             for k, B, c, mu in self.speeds:
                 ahead[starts[k]] = self.blocks[k][1][0] + mu * float(np.linalg.norm(B @ v + c))
             found = self.package.DefaultSolver(
-                sparse.triu(P).tocsc(), linear, whole, ahead, cones, settings
+                sparse.triu(P).tocsc(), linear, whole, each * ahead / unit, cones, settings
             ).solve()
-            v, z = np.array(found.x)[:n], np.array(found.z)
-            moved = np.inf if before is None else np.abs(v - before).max()
-            size = np.abs(v).max(initial=0.0) + np.abs(self.free).max(initial=0.0)
+            v, z = unit * D * np.array(found.x)[:n], unit * each * np.array(found.z)
+            moved = np.inf if before is None else np.abs((v - before) / D).max()
+            size = np.abs(v / D).max(initial=0.0) + np.abs(self.free / D).max(initial=0.0)
             if not self.speeds or moved <= _AGREE * size:
                 break
             before = v
