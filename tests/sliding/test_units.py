@@ -6,44 +6,6 @@ import pytest
 import stationary as st
 
 x, y, phi = st.coordinates("x y phi")
-FEET = np.array([(-0.9, -0.4), (0.9, -0.4), (0.9, 0.4), (-0.9, 0.4), (0.0, 0.1)])
-WEIGHTS = np.array([0.2, 0.3, 0.1, 0.25, 0.15])
-UNITS = [(1e-9, 1.0, 0.0), (1e-6, 1e9, 0.0), (1e9, 1e-9, 0.0), (1.0, 1e-9, 1e4)]
-
-
-def pushed(length, force, origin, ahead=0.0):
-    """A part on five feet that a rough finger pushes at its lower edge, `ahead` of it at first."""
-    finger = st.Pusher(
-        point=(0.5 * length + origin, (st.t - 0.5 - ahead) * length),
-        edge=((-length, -0.5 * length), (length, -0.5 * length)),
-        friction=0.3,
-    )
-    return st.slider(points=FEET * length, weights=WEIGHTS * force, pusher=finger)
-
-
-@pytest.mark.parametrize("length, force, origin", UNITS)
-@pytest.mark.parametrize("find", [st.minimum_power, st.newton])
-def test_a_rough_push_is_the_same_in_all_units(find, length, force, origin):
-    known = find(pushed(1.0, 1.0, 0.0))
-    step = find(pushed(length, force, origin), at={x: origin})
-    assert step.modes == known.modes and step.unique == known.unique
-    scale = np.array([length, length, 1.0])
-    np.testing.assert_allclose(step.v / scale, known.v, rtol=1e-9, atol=1e-9)
-    assert step.power / (force * length) == pytest.approx(known.power, rel=1e-9)
-    assert step.lam["pusher"] / force == pytest.approx(known.lam["pusher"], rel=1e-8)
-
-
-@pytest.mark.parametrize("length, force, origin", UNITS)
-def test_a_push_over_time_is_the_same_in_all_units(length, force, origin):
-    runs = [
-        st.quasistatics(pushed(*scale, 0.009), span=(0, 0.2), start={x: scale[2]}, points=5)
-        for scale in ((1.0, 1.0, 0.0), (length, force, origin))
-    ]
-    known, slide = runs
-    np.testing.assert_allclose(slide.events[0], known.events[0], rtol=1e-6)
-    for part, size, shift in ((x, length, origin), (y, length, 0.0), (phi, 1.0, 0.0)):
-        np.testing.assert_allclose((slide[part] - shift) / size, known[part], atol=1e-7)
-    assert slide.lost[-1] / (force * length) == pytest.approx(known.lost[-1], rel=1e-6)
 
 
 @pytest.mark.parametrize("length", [1e-9, 1.0, 1e9])

@@ -24,6 +24,9 @@ from stationary.solve.search import Search, search_of
 # where at the start nothing bends, so that nothing is known of units.
 _DECADES, _ALL_DECADES = 4, 30
 
+# What changes by less than this part of itself is straight.
+_STRAIGHT = 1e-6
+
 
 class AbstractCurve(ABC):
     """A curve F(z) = 0 over z = (unknowns, parameter), one equation less than entries of z.
@@ -312,15 +315,17 @@ class EquilibriumCurve(AbstractCurve):
 def _where(change: Callable[[float], float], decades: int) -> float:
     """Return the least move at which something has changed by its own size; infinite if none.
 
-    What swings passes that within a third of a decade, or comes back to it.
+    It is twice the one at which it has changed by half of that, or by half of what it ever changes:
+    a cosine beside a larger constant never makes that another one, but bends all the same.
     """
-    first = next(
-        (k for k in range(-3 * decades, 3 * decades + 1) if change(10 ** (k / 3)) >= 1), None
-    )
-    if first is None:
+    moves = 10.0 ** (np.arange(-3 * decades, 3 * decades + 1) / 3)
+    changes = np.array([change(move) for move in moves])
+    half = min(float(changes.max()), 1.0) / 2
+    if half < _STRAIGHT:
         return np.inf
-    low, high = (first - 1) / 3, first / 3
+    high = float(moves[np.argmax(changes >= half)])
+    low = high / 10 ** (1 / 3)
     for _ in range(6):
-        middle = (low + high) / 2
-        low, high = (low, middle) if change(10.0**middle) >= 1 else (middle, high)
-    return 10.0**high
+        middle = np.sqrt(low * high)
+        low, high = (low, middle) if change(middle) >= half else (middle, high)
+    return 2 * high

@@ -112,16 +112,6 @@ class Examination:
         return values, self._moves[:, None] * vectors
 
     @cached_property
-    def eigenvalues(self) -> np.ndarray:
-        """The smallest eigenvalues of the Hessian on the tangent, in the units of the statement."""
-        values = self.stated.smallest[0]
-        if self._alike or not self.saddle.dense or self.inertia[1:] != (0, 0):
-            return values
-        # Of a minimum in metres and radians: one by one as exact as the stiffnesses it is made of.
-        H, Z = self.stated.H, tangent_basis(self.stated.A, self.search.metric)
-        return graded_eigenvalues(Z.T @ (H @ Z), values)
-
-    @cached_property
     def rounding(self) -> np.ndarray:
         """Below which size each of the smallest eigenvalues is rounding.
 
@@ -151,16 +141,21 @@ class Examination:
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of the stiffness on the tangent; where bodies turn, by the angle."""
-        entries = self.search.layout.kinematics.quaternions
-        if not len(entries):
-            return self.saddle.smallest[0]
-        # A turn by a small angle moves a quaternion on its sphere by half of it.
-        unit = np.ones(self.saddle.n)
-        unit[entries] = 0.5
-        S, lengths = sparse.diags(unit), self.search.metric
-        H, A = (S @ self.saddle.H @ S).tocsc(), (self.saddle.A @ S).tocsc()
-        return Saddle(H, A, lengths=lengths / unit).smallest[0]
+        """Eigenvalues of the Hessian on the tangent, as stated; where bodies turn, by the angle."""
+        saddle, entries = self.stated, self.search.layout.kinematics.quaternions
+        if len(entries):
+            # A turn by a small angle moves a quaternion on its sphere by half of it.
+            unit = np.ones(saddle.n)
+            unit[entries] = 0.5
+            S = sparse.diags(unit)
+            H, A = (S @ saddle.H @ S).tocsc(), (saddle.A @ S).tocsc()
+            saddle = Saddle(H, A, lengths=self.search.metric / unit)
+        values = saddle.smallest[0]
+        if self._alike or not saddle.dense or self.inertia[1:] != (0, 0):
+            return values
+        # Of a minimum in metres and radians: one by one as exact as the stiffnesses it is made of.
+        Z = tangent_basis(saddle.A, saddle.lengths)
+        return graded_eigenvalues(Z.T @ (saddle.H @ Z), values)
 
     # -- the energy nearby ------------------------------------------------------------------------
 

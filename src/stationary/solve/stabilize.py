@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stationary.errors import StatementError, say
+from stationary.lower.kernel import numeric
 from stationary.solve.ode import Ode
 
 # States and forces below this are rounding of zero, or have lost digits.
@@ -75,6 +76,16 @@ def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
     return float(max(speed / size, np.sqrt(push / size), 10 / span))
 
 
+def _weights(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
+    """Return roots of the masses of the coordinates, which make metres and radians one measure."""
+    graph, n = ode.kernel.graph, ode.kernel.size
+    u = np.zeros(len(graph.system.inputs))
+    p = ode.p[: len(graph.system.parameters)]
+    roots = np.sqrt(np.abs(numeric(graph, "mass")(t, y[:n], y[n : 2 * n], u, p)[0].diagonal()))
+    typical = np.median(roots[roots > 0]) if np.any(roots > 0) else 1.0
+    return np.where(roots > 0, roots, typical)
+
+
 def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     """Return how large states are or become in the time in which the motion changes."""
     n, f = ode.kernel.size, np.abs(ode.f(t, y))
@@ -88,7 +99,9 @@ def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     made = np.maximum(np.abs(y), time * f)
     made[:n] = np.maximum(made[:n], time * made[n : 2 * n])
     if ode.kernel.damped:
-        # Rows that depend on each other leave noise in the accelerations, larger than small sizes.
-        return np.maximum(made, 1.0)
+        # Rows that depend on each other leave noise in the accelerations: all share the largest.
+        weights = _weights(ode, t, y)
+        for part in (slice(0, n), slice(n, 2 * n)):
+            made[part] = np.max(weights * made[part], initial=0.0) / weights
     # What is hardly a number has no size.
     return np.where((made > _NOTHING) & np.isfinite(made), made, 1.0)

@@ -164,7 +164,9 @@ class Measured:
         """Return how motions of minimum power change with the loads."""
         J = jacobians(self.x, free)
         v = jacobians(self.x, twist[:, :, None])[..., 0]
-        size = np.maximum(np.hypot(v[..., 0], v[..., 1]), 1e-300)
+        size = np.hypot(v[..., 0], v[..., 1])
+        # A foot at rest turns with nothing: what is as good as zero beside the fastest.
+        size = np.maximum(size, 1e-100 * size.max(initial=1e-200))
         e = v / size[..., None]
         pulls = np.einsum("bki,bkin->bkn", e, J)
         share = weights / size
