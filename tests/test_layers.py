@@ -235,3 +235,62 @@ def test_classes_are_abstract_or_final():
         if base in bases and not base.startswith("Abstract") and not stems(base) & kinds
     ]
     assert wrong == []
+
+
+# -- sizes ------------------------------------------------------------------------------------
+
+#: Where a number is held against one, or against a small number, though no unit makes it large.
+IN_NUMBERS = {
+    "solve/ipopt.py": "forces in units of those at the start",
+    "solve/pressure": "lengths in units of the part, loads in units of its weight",
+    "solve/follow.py": "variables in units of the curve's own scale, and directions of length one",
+    "solve/swarm.py": "directions of length one",
+    "solve/inertia.py": "directions of length one",
+    "solve/subdivision.py": "rows that a preconditioner makes one",
+    "solve/statics.py": "shares of what is accepted",
+    "solve/touch/crossings.py": "roots of polynomials on the interval from 0 to 1",
+    "solve/sliding": "velocities as shares of the largest, forces of those at work, and increments",
+    "derive/potential.py": "work as a share of what the force does on the way",
+    "plot/scene.py": "directions of length one",
+}
+SIZES = {"abs", "fabs", "norm", "hypot", "largest", "ptp"}
+
+
+def called(node: ast.AST) -> str:
+    return (
+        getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if isinstance(node, ast.Call)
+        else ""
+    )
+
+
+def test_nothing_is_judged_against_one_unit():
+    """Sizes are judged beside sizes: neither max(1, |x|) nor |x| < 1e-9 knows a unit."""
+
+    def size(node: ast.AST) -> bool:
+        return any(called(part) in SIZES for part in ast.walk(node))
+
+    def number(node: ast.AST, low: float, high: float) -> bool:
+        value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+        return type(value) in (int, float) and low <= value <= high
+
+    wrong = []
+    for path in modules(PACKAGE).values():
+        short = path.relative_to(PACKAGE).as_posix()
+        if any(short.startswith(known) for known in IN_NUMBERS):
+            continue
+        for node in nodes(path.read_text("utf-8")):
+            pairs: list[tuple[ast.AST, ast.AST]] = []
+            least = (1, 1)
+            if called(node) in ("max", "maximum") and len(node.args) == 2:
+                pairs = [tuple(node.args), tuple(node.args[::-1])]
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+                pairs = [(node.left, node.right), (node.right, node.left)]
+            elif isinstance(node, ast.Compare):
+                pairs = [(node.comparators[0], node.left), (node.left, node.comparators[0])]
+                least = (1e-200, 1e-4)
+            if any(number(a, *least) and size(b) for a, b in pairs):
+                wrong.append(f"{short}:{node.lineno} {ast.unparse(node)}")
+    assert wrong == []
+    # What needs no exception has none.
+    assert all((PACKAGE / known).exists() for known in IN_NUMBERS)

@@ -225,8 +225,9 @@ def linearize(model: st.Model, options: Any) -> Answer:
              "inputs": lin.inputs, "outputs": lin.outputs, "eigenvalues": lin.eigenvalues,
              "frequencies": lin.frequencies, "A": lin.A, "B": lin.B, "C": lin.C,
              "D": lin.D}  # fmt: skip
+    least = 1e-12 * np.abs(lin.eigenvalues).max(initial=0.0)
     rows = [
-        [k + 1, z, *((number(abs(z) / (2 * np.pi)), number(-z.real / abs(z))) if abs(z.imag) > 1e-12
+        [k + 1, z, *((number(abs(z) / (2 * np.pi)), number(-z.real / abs(z))) if abs(z.imag) > least
                      else ("", ""))]
         for k, z in enumerate(lin.eigenvalues)
     ]  # fmt: skip

@@ -166,7 +166,7 @@ def _consistent(f: Any, q: np.ndarray, values: list[float], held: int) -> np.nda
             R, A = np.array(R, dtype=float), np.array(A, dtype=float)[:held]
             if not (np.all(np.isfinite(R)) and np.all(np.isfinite(A))):
                 return None
-            if np.abs(R).max(initial=0.0) < 1e-12:
+            if np.all(np.abs(R) <= 1e-12 * (np.abs(A) @ np.abs(q))):
                 return q
             q = q - np.linalg.lstsq(A, R, rcond=1e-10)[0]
     return None

@@ -379,7 +379,7 @@ class _Points:
             elif place == first:
                 total = -_there(e, place)
             else:
-                total = _there(e, place, "-") - _there(e, place, "+")
+                total = _there(e, place, "-", f.ends) - _there(e, place, "+", f.ends)
             self.inner[Field(f.stem, f.over, order).at(place)] = total
 
     def _coordinates(self) -> None:
@@ -467,8 +467,8 @@ def jumps(continuum: Continuum, over: Interval) -> list[sp.Expr]:
     return list(found)
 
 
-def _there(e: sp.Expr, place: sp.Expr, side: str = "") -> sp.Expr:
-    """Return an expression of fields at a point."""
+def _there(e: sp.Expr, place: sp.Expr, side: str = "", ends: tuple = ()) -> sp.Expr:
+    """Return an expression of fields at a point; or beside it, between the ends of an interval."""
     swap: dict[sp.Basic, sp.Basic] = {}
     for f in fields_in(e):
         value = PointValue(f.stem, f.over, place, f.order, side)
@@ -476,16 +476,18 @@ def _there(e: sp.Expr, place: sp.Expr, side: str = "") -> sp.Expr:
         swap[f.position] = place
     swap |= {s: place for s in e.atoms(sp.Symbol) if type(s).__name__ == "Position"}
     if side and e.has(sp.Piecewise):
-        e = e.replace(sp.Piecewise, lambda *args: _branch(sp.Piecewise(*args), place, side))
+        e = e.replace(sp.Piecewise, lambda *args: _branch(sp.Piecewise(*args), place, side, ends))
     return e.xreplace(swap)
 
 
-def _branch(piece: sp.Basic, place: sp.Expr, side: str) -> sp.Expr:
+def _branch(piece: sp.Basic, place: sp.Expr, side: str, ends: tuple) -> sp.Expr:
     """Return the branch of a piecewise expression on one side of a point."""
     at = default_of(place)
     if at is None or not isinstance(piece, sp.Piecewise):
         return piece  # pyright: ignore[reportReturnType]
-    near = at + (1 if side == "+" else -1) * 1e-9 * max(1.0, abs(at))
+    low, high = (default_of(end) for end in ends)
+    length = abs(at) or 1.0 if low is None or high is None else high - low
+    near = at + (1 if side == "+" else -1) * 1e-9 * length
     for value, condition in piece.args:
         known = {s: s.default for s in condition.free_symbols if isinstance(s, Parameter)}
         known |= {s: near for s in condition.free_symbols if s not in known}

@@ -23,7 +23,7 @@ def plane(lin: StateSpace, name: str = "") -> Any:
 
     values = np.asarray(lin.eigenvalues)
     growth, swing = np.real(values), np.imag(values)
-    grows = growth > 1e-8 * max(1.0, float(np.abs(values).max(initial=0.0)))
+    grows = growth > 1e-8 * np.abs(values).max(initial=0.0)
     with look():
         figure, axes = plt.subplots(figsize=(5.2, 4.2))
         axes.margins(0.15)

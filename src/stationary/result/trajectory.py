@@ -185,7 +185,7 @@ class AbstractMotion(AbstractShown):
         for k in range(len(self.t)):
             forces_there[k], *_ = np.linalg.lstsq(slopes[k].T, forces[k], rcond=1e-12)
             left = np.abs(slopes[k].T @ forces_there[k] - forces[k]).max()
-            if left > 1e-9 * max(1.0, np.abs(forces[k]).max()):
+            if left > 1e-9 * np.abs(forces[k]).max():
                 raise StatementError(
                     say(
                         f"the force of '{name}' does not act on that point alone.",

@@ -142,7 +142,7 @@ def _swing(shift: float) -> Callable:
         low, high = x
         ends = (np.cos(low), np.cos(high)) if shift else (np.sin(low), np.sin(high))
         below, above = _wide(np.minimum(*ends), np.maximum(*ends), 8.0)
-        slack = 8 * _EPS * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+        slack = 8 * _EPS * (np.maximum(np.abs(low), np.abs(high)) + 2 * np.pi)
 
         def holds(place: float) -> np.ndarray:
             """Tell whether the interval holds a place modulo a turn."""

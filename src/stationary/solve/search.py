@@ -423,7 +423,7 @@ class Search(AbstractAtRest):
     def neighbourhood(self, q: np.ndarray) -> np.ndarray:
         """Return moves of the coordinates that count alike, as long as the lengths at a place."""
         share = np.max(np.maximum(self.bend, np.abs(q - self.start)) / self.metric, initial=0.0)
-        return self.metric * max(float(share), 1.0)
+        return self.metric if share < 1 else self.metric * float(share)
 
     def first_multipliers(self, q: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the multipliers that balance the forces best, in least squares."""
