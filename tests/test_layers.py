@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -271,7 +272,7 @@ def test_nothing_is_judged_against_one_unit():
         return any(called(part) in SIZES for part in ast.walk(node))
 
     def number(node: ast.AST, low: float, high: float) -> bool:
-        value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+        value: Any = getattr(node, "value", None)
         return type(value) in (int, float) and low <= value <= high
 
     wrong = []
@@ -279,9 +280,9 @@ def test_nothing_is_judged_against_one_unit():
         short = path.relative_to(PACKAGE).as_posix()
         if any(short.startswith(known) for known in IN_NUMBERS):
             continue
-        for node in nodes(path.read_text("utf-8")):
-            pairs: list[tuple[ast.AST, ast.AST]] = []
-            least = (1, 1)
+        some: Any
+        for some in nodes(path.read_text("utf-8")):
+            node, pairs, least = some, [], (1, 1)
             if called(node) in ("max", "maximum") and len(node.args) == 2:
                 pairs = [tuple(node.args), tuple(node.args[::-1])]
             elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

@@ -180,7 +180,7 @@ def linearize(u):
                     dissipation=0.1 * u.F * u.T / u.L * x.dot**2)
     )  # fmt: skip
     lin = st.linearize(cart, at={x: place, a: np.pi})
-    order = np.argsort(lin.eigenvalues.real)
+    order = np.argsort(np.real(lin.eigenvalues))
     return [lin.stability, lin.eigenvalues[order] * u.T, np.array(lin.B)[-1, 0] * u.F * u.T**2]
 
 
@@ -188,7 +188,7 @@ def linearize(u):
 def linearize_held(u):
     bob = st.particle(u.M, at=(x, y), gravity=u.g) + st.rod(u.at(0.0, 0.0), (x, y), u.L)
     lin = st.linearize(bob, at=dict(zip((x, y), u.at(0.0, -1.0))))
-    return [lin.stability, np.sort(lin.eigenvalues.imag) * u.T]
+    return [lin.stability, np.sort(np.imag(lin.eigenvalues)) * u.T]
 
 
 @question(1e-8)
@@ -297,6 +297,7 @@ def touch_ball(u):
     )
     start = dict(zip((x, y), u.at(0.0, 1.0))) | {x.dot: 0.5 * u.L / u.T}
     motion = st.simulate(ball, span=(0, 4 * u.T), start=start, points=5)
+    assert isinstance(motion, st.Touched)
     kinds = [(c.kind, c.t / u.T) for c in motion.changes]
     return [kinds, *moved(motion, u)]
 
@@ -309,6 +310,7 @@ def touch_dry(u):
         friction=[st.Friction(0.12 * u.F, on=x, name="dry")],
     )  # fmt: skip
     motion = st.simulate(block, span=(0, 20 * u.T), start={x: u.at(1.0)[0]}, points=5)
+    assert isinstance(motion, st.Touched)
     kinds = [(c.kind, c.t / u.T) for c in motion.changes]
     return [kinds, *moved(motion, u)]
 

@@ -49,7 +49,7 @@ class AbstractAtRest(ABC):
         """Return moves of the coordinates that count alike: metres beside radians."""
         if self.metric is None:
             self.prepare(q)
-        return self.metric
+        return np.asarray(self.metric)
 
     @cached_property
     def balance(self) -> Balance:

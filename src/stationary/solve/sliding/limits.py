@@ -96,11 +96,14 @@ def limit_load(
     question, place = asked(0.0)
     dead = place.problem.f
     # Beside large forces a small load is lost: it is looked at where it is as large as they are.
-    for factor in 10.0 ** np.arange(0, _DECADES, 3):
+    factor = 1.0
+    while True:
         places = [place, asked(factor)[1], asked(2 * factor)[1]]
         live = places[1].problem.f - dead
-        if np.any((live != 0) & (np.abs(live) >= 1e-3 * np.abs(dead))):
+        clear = (live != 0) & (np.abs(live) >= 1e-3 * np.abs(dead))
+        if clear.any() or not dead.any() or factor > _LARGEST:
             break
+        factor *= 1e3
     require_place(question, places[1])
     _require_rest(place)
     _require_linear(name, places, live)
@@ -121,8 +124,8 @@ def limit_load(
     return passed(limit, "limit_load", throw=True, at=there)
 
 
-# Powers of ten by which a load may be smaller than what else acts.
-_DECADES = 150
+# So many times a load may be smaller than what else acts.
+_LARGEST = 1e150
 
 # Up to so many modes of contacts all are tried.
 _FEW_MODES = 256

@@ -211,14 +211,17 @@ class Problem:
         scale = sparse.diags(over)
         B, A, G = (x @ scale if sparse.issparse(x) else x * over for x in (self.B, self.A, self.G))
         A = sparse.diags(rows) @ A if sparse.issparse(A) else A * rows[:, None]
-        viscous = None
-        if (damping := self.viscous) is not None:
+        damping = self.viscous
 
-            def viscous(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
-                lost, slope, second = damping(v * over)
-                return lost, slope * over, scale @ sparse.csc_matrix(second) @ scale
+        def viscous(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
+            assert damping is not None
+            lost, slope, second = damping(v * over)
+            return lost, slope * over, scale @ sparse.csc_matrix(second) @ scale
 
-        return replace(self, f=self.f * over, B=B, A=A, b=self.b * rows, G=G, viscous=viscous)
+        return replace(
+            self, f=self.f * over, B=B, A=A, b=self.b * rows, G=G,
+            viscous=None if damping is None else viscous,
+        )  # fmt: skip
 
     @cached_property
     def row_sizes(self) -> np.ndarray:
