@@ -357,7 +357,7 @@ class _Run:
         return np.concatenate([state.q, state.v, self._fed, energies, y, lam, mu])
 
     def _witness(self, answer: Answer, state: State) -> None:
-        self.evidence["force"] = max(self.evidence["force"], answer.residual["force"])
+        self.evidence["force"] = max(self.evidence["force"], answer.imbalance)
         # The way of an increment may be none, to rounding: then there is no power to compare.
         if self.method == "events" or largest(answer.rates) > _ROUNDING * max(
             1.0, largest(state.q)

@@ -389,6 +389,11 @@ class Answer:
             left = left + G.T @ self.mu
         return left - self.damping[1] if self.damping else left
 
+    @property
+    def imbalance(self) -> float:
+        """What is left over of the forces, relative to their size."""
+        return largest(self.unbalanced / self.problem.levers) / self.strength
+
     @cached_property
     def opening(self) -> np.ndarray:
         """The rates of the gaps that touch."""
@@ -409,7 +414,7 @@ class Answer:
             enters = float(_share(np.minimum(self.opening, 0.0), G, self.moves, p.g).max())
             pulls = (0.0 - float(self.mu.min(initial=0.0))) / self.strength
         return {
-            "force": largest(self.unbalanced / p.levers) / self.strength,
+            "force": self.imbalance,
             "rate": rate,
             "contact": enters,
             "friction": float(excess.max(initial=0.0)) / p.force,

@@ -265,12 +265,12 @@ class Question:
 
     # -- which term is which ----------------------------------------------------------------------
 
-    @property
+    @cached_property
     def starts(self) -> np.ndarray:
         """Where the rates of each friction term begin."""
         return terms_of(self.sliding)[0]
 
-    @property
+    @cached_property
     def rubs(self) -> np.ndarray:
         """For each friction term the contact that presses it, or −1."""
         return terms_of(self.sliding)[1]
@@ -323,44 +323,22 @@ class Question:
             value, slope, second = evaluated(self.sliding, "viscous")(*given, v)
             return float(value[0]), slope, second
 
-        damped = viscous and not self.system.dissipation.is_zero
-        every = touching is None
-        if touching is None:
-            touching = np.flatnonzero(gap <= digits)
-        place = self._place(
-            t, q, u, (f, B, c, size, power, A, b, g), damping if damped else None,
-            (along, R, gap, normals, digits), touching,
-        )  # fmt: skip
-        if every and len(touching) < len(gap):
-            # Whether others are as good as closed the lengths at work tell.
-            closed = np.flatnonzero(gap <= self.closed(place))
-            return (
-                place
-                if len(closed) == len(touching)
-                else self.at(t, q, viscous=viscous, touching=closed)
-            )
-        return place
-
-    def _place(
-        self,
-        t: float,
-        q: np.ndarray,
-        u: np.ndarray,
-        numbers: tuple,
-        damping: Any,
-        more: tuple,
-        touching: np.ndarray,
-    ) -> Place:
-        f, B, c, size, power, A, b, g = numbers
-        along, R, gap, normals, digits = more
-        G, pressed = normals[touching], None
+        damped = damping if viscous and not self.system.dissipation.is_zero else None
+        close, pressed = np.flatnonzero(gap <= digits) if touching is None else touching, None
         if self._follows is not None:
-            pressed = self._pressing(touching, len(gap))
+            pressed = self._pressing(close, len(gap))
             size = np.where(pressed == -2, 0.0, size)
         problem = Problem(
-            f, B, c, self.starts, size, power, A, b, G, g[touching], damping, self._follows, pressed
-        )
-        return Place(t, q, u, problem, along, R, gap, touching, normals, digits)
+            f, B, c, self.starts, size, power, A, b, normals[close], g[close], damped,
+            self._follows, pressed,
+        )  # fmt: skip
+        place = Place(t, q, u, problem, along, R, gap, close, normals, digits)
+        if touching is None and len(close) < len(gap):
+            # Whether others are as good as closed the lengths at work tell.
+            closed = np.flatnonzero(gap <= self.closed(place))
+            if len(closed) > len(close):
+                return self.at(t, q, viscous=viscous, touching=closed)
+        return place
 
     def _require(
         self,
@@ -380,7 +358,7 @@ class Question:
                     "Ask elsewhere, or check the parameters.",
                 )
             )
-        if power.min(initial=0.0) < 0:
+        if (power < 0).any():
             worst = int(np.argmin(power))
             raise StatementError(
                 say(
@@ -389,7 +367,7 @@ class Question:
                     "A force that falls with the speed has no least dissipation: use st.simulate.",
                 )
             )
-        if size.min(initial=0.0) < 0:
+        if (size < 0).any():
             worst = int(np.argmin(size))
             raise StatementError(
                 say(

@@ -15,7 +15,7 @@ from stationary.derive.order import saddle_order
 from stationary.solve.sliding.problem import STILL, Answer, Problem, largest
 
 _MOST_STEPS = 40
-_ROUNDING = 1e-12
+_ROUNDING, _ACCEPTED = 1e-12, 1e-10
 # Terms let go or caught at once, and how often that is tried.
 _ROUNDS = 12
 _NONE = np.zeros(0, dtype=int)
@@ -303,7 +303,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         v = near.v * (driven / largest(here.w))
         here = _Look(problem, v, kept, here.size)
     y = here.within(problem, near.y)
-    follows, stops, began = bool(len(kept.follow)), 0, max(largest(here.w), driven)
+    follows, stops, stays, began = bool(len(kept.follow)), 0, 0, max(largest(here.w), driven)
 
     def caught() -> Answer:
         """Return the mode in which the slowest term sticks."""
@@ -329,7 +329,11 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
             return None, None
         if error <= 1e-15 or (error < _ROUNDING and error >= 0.1 * best):
             break
+        # Rows that hold more than can move may leave a rest, which steps do not take away.
+        stays = stays + 1 if error >= 0.5 * best else 0
         best = min(best, error)
+        if stays > 2 and best <= _ACCEPTED:
+            break
         # Close to the end the last slope is good enough: what it leaves is below rounding.
         if error * step.error > 1e-16:
             step.take(
@@ -365,7 +369,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         if largest(here.v) > 1e9 * max(size, driven) or largest(here.w) < STILL * began - driven:
             return None, None
     else:
-        if best > 1e-10:
+        if best > _ACCEPTED:
             return None, None
     forces = here.forces
     forces[held] = rest.spread(-nu[rows + gaps :])
