@@ -22,22 +22,27 @@ def contacts(state: State, rtol: float) -> list[Finding]:
     def name(i: int) -> str:
         return state.row_name(state.rows + i)
 
-    strength = np.full(len(push), max(np.abs(state.lam).max(initial=0.0), _weakest(state)))
+    strongest = np.abs(state.lam).max(initial=0.0)
 
-    def told(small: np.ndarray) -> list[Finding]:
-        across = np.where(gap > small, np.abs(push), 0.0)
+    def told(small: np.ndarray, strength: float) -> list[Finding]:
+        across, allowed = (
+            np.where(gap > small, np.abs(push), 0.0),
+            np.full(len(gap), rtol * strength),
+        )
         return [
             *measured("contact stays outside:", np.maximum(-gap, 0.0), small, name),
-            *measured("contact only pushes:", np.maximum(-push, 0.0), rtol * strength, name),
-            *measured("an open contact is free of force:", across, rtol * strength, name),
+            *measured("contact only pushes:", np.maximum(-push, 0.0), allowed, name),
+            *measured("an open contact is free of force:", across, allowed, name),
         ]
 
-    # The last digits of coordinates are the least that is allowed: lengths are dearer to find.
-    found = told(_ROUNDINGS * largest_terms(G, np.spacing(np.abs(state.q))) + 1e-300)
+    # Last digits of coordinates and what pushes are the least that is allowed: lengths are dearer.
+    digits = _ROUNDINGS * largest_terms(G, np.spacing(np.abs(state.q))) + 1e-300
+    found = told(digits, strongest)
     if all(finding.holds for finding in found):
         return found
     scales = state.scales
-    return told(rtol * scales.rows(G) + _ROUNDINGS * scales.rows_rounding(G) + 1e-300)
+    small = rtol * scales.rows(G) + _ROUNDINGS * scales.rows_rounding(G) + 1e-300
+    return told(small, max(strongest, _weakest(state)))
 
 
 def _weakest(state: State) -> float:
