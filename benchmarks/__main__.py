@@ -11,18 +11,29 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from benchmarks import answer, continua, goals, pendulum, profile, race, repetition, rest, sliding
+from benchmarks import (
+    answer,
+    continua,
+    goals,
+    pendulum,
+    profile,
+    race,
+    repetition,
+    rest,
+    sliding,
+    space,
+)
 from benchmarks.peers import Peer, every
 from benchmarks.table import Table
 from benchmarks.worker import CLOCK
 
-SECTIONS = ("pendulum", "each", "continua", "answer", "rest", "sliding", "profile")
+SECTIONS = ("pendulum", "each", "continua", "answer", "rest", "sliding", "space", "profile")
 RESULTS = Path(__file__).with_name("results.md")
 
 # Packages that stationary needs itself: a quick run needs no others.
 OWN = {"stationary", "sympy", "casadi", "scipy", "heyoka"}
 SHOWN = ("stationary", "sympy", "casadi", "heyoka", "scipy", "numpy", "jax", "diffrax", "mujoco",
-         "scikit-fem")  # fmt: skip
+         "scikit-fem", "pin")  # fmt: skip
 
 
 def arguments() -> argparse.Namespace:
@@ -128,6 +139,11 @@ def tables(given: argparse.Namespace) -> Iterator[Table]:
         yield table
     if "sliding" in sections:
         several, more = sliding.sections((20,) if given.quick else sliding.SIZES)
+        reached += more
+        yield from several
+    if "space" in sections:
+        axes = (6,) if given.quick else space.SIZES
+        several, more = space.sections(axes, given.limit, given.quick)
         reached += more
         yield from several
     if "profile" in sections:
