@@ -129,6 +129,17 @@ COMMANDS: dict[str, Command] = {
         (_argument("--no-film", action="store_true", help="leave the animation out"),),
         ("html",),
     ),
+    "studio": Command(
+        "write a model in the browser and see it move, rest and answer",
+        (
+            _argument("model", nargs="?", metavar="MODEL", help="the model file; it may be new"),
+            _argument("--port", type=int, metavar="N", help="where the local server listens"),
+            _argument("--limit", type=float, default=60.0, metavar="SECONDS",
+                      help="longest time of a question (60)"),
+            _argument("--no-open", action="store_true", help="do not open the browser"),
+        ),
+        (), model=False,
+    ),
     "gallery": Command(
         "run the worked examples and build a page of them",
         (
@@ -193,7 +204,7 @@ def parser() -> argparse.ArgumentParser:
         elif command.endings:
             one.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
                              help=f"write a file: {endings}; may be repeated")  # fmt: skip
-        if name not in ("new", "completion"):
+        if name not in ("new", "studio", "completion"):
             one.add_argument("--json", action="store_true", help="print JSON for a program")
             one.add_argument("--quiet", action="store_true", help="print nothing but errors")
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,

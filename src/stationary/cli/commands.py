@@ -34,7 +34,7 @@ def command(name: str) -> Callable[[Command], Command]:
 
 def answer(options: Any) -> Answer:
     """Answer what was asked."""
-    if options.command in ("new", "gallery"):
+    if options.command in ("new", "studio", "gallery"):
         from stationary.cli import others
 
         return getattr(others, options.command)(options)

@@ -1,4 +1,4 @@
-"""Commands that need no model: a new one, and the gallery."""
+"""Commands that need no model: a new one, the studio, and the gallery."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ def gallery(options: Any) -> Answer:
     options.output = []
     told = run(folder, options)
     return Answer([told.words] if told.words else [], told.facts, code=told.code)
+
+
+def studio(options: Any) -> Answer:
+    """Serve the studio until the keyboard interrupts."""
+    from stationary.studio.server import run
+
+    def ready(address: str) -> None:
+        print(f"the studio is at {address}\nctrl-c ends it", flush=True)
+        if not options.no_open:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    path = Path(options.model) if options.model else None
+    run(path, port=options.port, limit=options.limit, ready=ready)
+    return Answer()

@@ -68,20 +68,9 @@ def build(model: st.Model, *, film: bool = True) -> Made:
         Whether to put an animation in.
     """
     report = _Report(model, film)
-    asked = model.questions
-    report.section("The statement", lambda: _statement(report))
-    report.section("The derivation", lambda: _derivation(report))
-    if not report.slides:
-        report.section("Checks", lambda: _checks(report))
-        report.section("Equilibria", lambda: _equilibria(report))
-    if "continue" in asked:
-        report.section("As a parameter moves", lambda: _diagram(report))
-    if "modes" in asked:
-        report.section("Modes", lambda: _modes(report))
-    if "simulate" in asked:
-        report.section("Motion", lambda: _motion(report))
-    if "slide" in asked:
-        report.section("How it slides", lambda: _slide(report))
+    for key in sections(model):
+        title, make = SECTIONS[key]
+        report.section(title, lambda: make(report))
     name = report.system.name or "A mechanical system"
     links = "".join(f'<a href="#s{k}">{t}</a> ' for k, (t, _) in enumerate(report.parts))
     body = [f"<h1>{escape(name[0].upper() + name[1:])}</h1>"]
@@ -378,3 +367,38 @@ def _evidence(motion: st.Motion, balance: float) -> str:
     if motion.redundant:
         rows.append(["redundant", escape(", ".join(motion.redundant))])
     return table(["evidence", "found"], rows)
+
+
+#: What a page can tell of a model, by name: a title, and what writes it.
+SECTIONS: dict[str, tuple[str, Callable[[_Report], str]]] = {
+    "statement": ("The statement", _statement),
+    "derivation": ("The derivation", _derivation),
+    "checks": ("Checks", _checks),
+    "equilibria": ("Equilibria", _equilibria),
+    "diagram": ("As a parameter moves", _diagram),
+    "modes": ("Modes", _modes),
+    "motion": ("Motion", _motion),
+    "slide": ("How it slides", _slide),
+}
+
+# Questions that are answered only if the file asks them.
+_ASKED = {"diagram": "continue", "modes": "modes", "motion": "simulate", "slide": "slide"}
+
+
+def sections(model: st.Model) -> list[str]:
+    """Return what there is to tell of a model, in order."""
+    slides = _Report(model, False).slides
+    dull = {"checks", "equilibria"} if slides else set()
+    return [
+        key
+        for key in SECTIONS
+        if key not in dull and (key not in _ASKED or _ASKED[key] in model.questions)
+    ]
+
+
+def section(model: st.Model, key: str) -> Made:
+    """Return one section by itself; what a live page cannot move has a film."""
+    report = _Report(model, film=key == "slide")
+    title, make = SECTIONS[key]
+    html = make(report)
+    return Made(f"<h1>{title}</h1>\n{html}", report.summary, report.facts)

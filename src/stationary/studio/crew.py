@@ -1,0 +1,99 @@
+"""Processes that answer, and are ended when they take too long or are no longer wanted."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from stationary.studio.work import serve
+
+# How often a waiting question looks whether it is still wanted, in seconds.
+_LOOK = 0.05
+
+
+class Worker:
+    """One process, started when it is first needed and again after it was ended.
+
+    Parameters
+    ----------
+    limit : float
+        Seconds that a question may take.
+    memory : int
+        Bytes that the process may use.
+    """
+
+    def __init__(self, limit: float, memory: int):
+        self.limit, self.memory = limit, memory
+        self._context = multiprocessing.get_context("spawn")
+        self._turn = threading.Lock()
+        self._process: Any = None
+        self._connection: Any = None
+
+    def begin(self) -> None:
+        """Start the process, so that the first question finds it ready."""
+        with self._turn:
+            self._started()
+
+    def ask(
+        self, question: str, text: str, wanted: Callable[[], bool] = lambda: True
+    ) -> dict[str, Any]:
+        """Return the answer; what takes too long or is no longer wanted ends with a word."""
+        with self._turn:
+            if not wanted():
+                return {"stopped": True}
+            for attempt in range(2):
+                connection = self._started()
+                try:
+                    connection.send((question, text))
+                    break
+                except (OSError, ValueError):
+                    self.end()
+                    if attempt:
+                        return _lost()
+            end = time.monotonic() + self.limit
+            try:
+                while not connection.poll(_LOOK):
+                    if not wanted():
+                        self.end()
+                        return {"stopped": True}
+                    if time.monotonic() > end:
+                        self.end()
+                        return {
+                            "error": f"the question took longer than {self.limit:g} s.\n  "
+                            "Found no answer in that time; it was ended.\n  "
+                            "Ask for less, or start the studio with a larger --limit."
+                        }
+                return connection.recv()
+            except (EOFError, OSError):
+                self.end()
+                return _lost()
+
+    def end(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join(5)
+            self._connection.close()
+        self._process = self._connection = None
+
+    def _started(self) -> Any:
+        if self._process is None or not self._process.is_alive():
+            self.end()
+            self._connection, other = self._context.Pipe()
+            self._process = self._context.Process(
+                target=serve, args=(other, self.memory), daemon=True
+            )
+            self._process.start()
+            other.close()
+        return self._connection
+
+
+def _lost() -> dict[str, Any]:
+    return {
+        "error": "the question ended the process that answered it.\n  "
+        "Found neither an answer nor an error: it may have needed too much memory.\n  "
+        "Ask for less: fewer coordinates, elements or points."
+    }
