@@ -10,8 +10,9 @@ from typing import Any
 
 from stationary.studio.work import serve
 
-# How often a waiting question looks whether it is still wanted, in seconds.
-_LOOK = 0.05
+# How often a waiting question looks whether it is still wanted, how long one that is not may go on
+# (most are done sooner than another process starts), and how long that may take, in seconds.
+_LOOK, _GRACE, _BEGIN = 0.05, 1.0, 120.0
 
 
 class Worker:
@@ -45,21 +46,24 @@ class Worker:
             if not wanted():
                 return {"stopped": True}
             for attempt in range(2):
-                connection = self._started()
                 try:
+                    connection = self._started()
                     connection.send((question, text))
                     break
-                except (OSError, ValueError):
+                except (EOFError, OSError, ValueError):
                     self.end()
                     if attempt:
                         return _lost()
-            end = time.monotonic() + self.limit
+            end, given_up = time.monotonic() + self.limit, None
             try:
                 while not connection.poll(_LOOK):
-                    if not wanted():
+                    now = time.monotonic()
+                    if given_up is None and not wanted():
+                        given_up = now + _GRACE
+                    if given_up is not None and now > given_up:
                         self.end()
                         return {"stopped": True}
-                    if time.monotonic() > end:
+                    if now > end:
                         self.end()
                         return {
                             "error": f"the question took longer than {self.limit:g} s.\n  "
@@ -88,6 +92,9 @@ class Worker:
             )
             self._process.start()
             other.close()
+            # What it takes to begin is not the question's time.
+            if self._connection.poll(_BEGIN):
+                self._connection.recv()
         return self._connection
 
 

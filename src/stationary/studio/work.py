@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 import stationary as st
+from stationary.errors import say
 from stationary.report.build import SECTIONS, section, sections
 from stationary.report.page import page
 
@@ -21,6 +22,11 @@ _MATHS = "sin cos tan exp log sqrt tanh abs norm min max pi if".split()
 def answer(question: str, text: str) -> dict[str, Any]:
     """Return what a question finds, as plain data; what is wrong is data, too."""
     try:
+        if text.lstrip().startswith("<"):
+            # Robots name other files; a studio reads none.
+            first = text.strip().splitlines()[0][:60]
+            words = say("this is no model file.", f"Found '{first}'.", "Begin with a starter.")
+            return {"error": words, "line": 1, "column": 1}
         # Two lines at least: one line might be the name of a file.
         model = st.load(text + "\n\n")
         if question == "read":
@@ -80,6 +86,7 @@ def serve(connection: Any, memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     except (ImportError, ValueError, OSError):
         pass  # Where memory cannot be bounded, time still is.
+    connection.send("ready")
     while True:
         try:
             question, text = connection.recv()
