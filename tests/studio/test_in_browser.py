@@ -40,6 +40,10 @@ class Window:
         except Exception:
             return False  # It is being replaced.
 
+    def formulas(self):
+        frame = self.shown()
+        return 0 if frame is None else frame.locator("math").count()
+
     def type(self, text):
         self.page.fill("#text", text)
 
@@ -64,7 +68,7 @@ def test_a_first_visit(chromium, studio):
     window.type(CART.replace('"1 kg"', '"2 kg"'))
     window.until(lambda: not window.page.inner_text("#message"))
     window.page.get_by_role("tab", name="The derivation").click()
-    window.until(lambda: window.shown() and window.shown().locator("math").count() > 3)
+    window.until(lambda: window.formulas() > 3)
     # Names are completed.
     window.page.locator("#text").click()
     window.page.keyboard.press("Control+End")

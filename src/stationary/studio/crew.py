@@ -45,15 +45,9 @@ class Worker:
         with self._turn:
             if not wanted():
                 return {"stopped": True}
-            for attempt in range(2):
-                try:
-                    connection = self._started()
-                    connection.send((question, text))
-                    break
-                except (EOFError, OSError, ValueError):
-                    self.end()
-                    if attempt:
-                        return _lost()
+            connection = self._sent(question, text) or self._sent(question, text)
+            if connection is None:
+                return _lost()
             end, given_up = time.monotonic() + self.limit, None
             try:
                 while not connection.poll(_LOOK):
@@ -74,6 +68,16 @@ class Worker:
             except (EOFError, OSError):
                 self.end()
                 return _lost()
+
+    def _sent(self, question: str, text: str) -> Any:
+        """Hand a question over; None where the process had ended, and is started again."""
+        try:
+            connection = self._started()
+            connection.send((question, text))
+        except (EOFError, OSError, ValueError):
+            self.end()
+            return None
+        return connection
 
     def end(self) -> None:
         """End the process at once."""

@@ -215,6 +215,7 @@ def token() -> str:
 
 def bound(port: int | None) -> socket.socket:
     """Return a socket on this machine alone: at the usual port, or at any that is free."""
+    taken: OSError | None = None
     for number in [port] if port is not None else [PORT, 0]:
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
