@@ -1,24 +1,40 @@
-"""Many motions and rests on this machine's cores: ``python -m benchmarks.many [runs]``.
+"""Many motions, rests and pushes on this machine's cores, beside other packages.
 
-Processor time per run of all threads together, since other work may share the machine.
+    python -m benchmarks.many                  10⁵ motions, 10⁶ rests, 10⁵ pushes
+    python -m benchmarks.many --smoke          whether it runs, in seconds
+    python -m benchmarks.many --out FILE       the tables as a file
+
+Times are wall-clock times of whole calls on all cores, for a quiet machine, and processor times of
+all threads and processes of a call. What would take hours runs fewer times: every row says how
+often.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import copy
+import os
+import platform
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import stationary as st
-from stationary.lower.engines.heyoka import equations
-from stationary.many.engines import batches, plain, rests
+from stationary.many.cores import cores
 
-from .gpu import PENDULUM, ask, square, theta1, theta2
+from .goals import Goal
+from .goals import table as goals_table
+from .gpu import PENDULUM, theta1, theta2
 
 x, y = st.coordinates("x y")
 F, k = st.parameters(F=0.1, k=1.0)
+h = st.parameters(h=0.3)
+G = 9.81
 
 
 def bar(a, b, length):
@@ -30,86 +46,288 @@ TRUSS = st.System(
 )
 
 
-def measured(work, count):
-    began = time.process_time()
+def slider(points=100):
+    """A part on a hundred points that a finger pushes at a height h."""
+    random = np.random.default_rng(0)
+    part = st.slider(
+        points=random.uniform(-1, 1, (points, 2)), weights=random.uniform(0.5, 1.5, points)
+    )
+    px, _, phi = part.coordinates
+    return part + st.System(constraints=[px - st.t - h * st.sin(phi)])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a call took for one run, and how many runs it had."""
+
+    runs: int
+    wall: float
+    processor: float
+
+
+def measured(work, runs):
+    began, busy = time.perf_counter(), os.times()
     work()
-    return (time.process_time() - began) / count
+    wall, after = time.perf_counter() - began, os.times()
+    used = sum(after[:4]) - sum(busy[:4])
+    return Measured(runs, wall / runs, used / runs)
+
+
+def starts(count):
+    """Return angles of double pendulums, spread over all that there are, the same for everyone."""
+    side = int(np.ceil(np.sqrt(count)))
+    line = np.linspace(-3, 3, side)
+    return np.stack(np.meshgrid(line, line, indexing="ij"), -1).reshape(-1, 2)[:count]
+
+
+def ours(angles, **keep):
+    keep = keep or {"end": (theta1, theta2)}
+    over = {(theta1, theta2): (angles[:, 0], angles[:, 1])}
+    return st.sweep(st.simulate, PENDULUM, over=over, span=(0, 10), keep=keep)
 
 
 def by_scipy(start):
     def rates(t, s):
         a, b, u, v = s
         d = a - b
-        den, g = 2 - np.cos(d) ** 2, 9.81
-        du = (-(u**2) * np.sin(d) * np.cos(d) + g * np.sin(b) * np.cos(d)
-              - v**2 * np.sin(d) - 2 * g * np.sin(a)) / den  # fmt: skip
-        dv = (v**2 * np.sin(d) * np.cos(d) + 2 * (g * np.sin(a) * np.cos(d)
-              + u**2 * np.sin(d) - g * np.sin(b))) / den  # fmt: skip
+        den = 2 - np.cos(d) ** 2
+        du = (-(u**2) * np.sin(d) * np.cos(d) + G * np.sin(b) * np.cos(d)
+              - v**2 * np.sin(d) - 2 * G * np.sin(a)) / den  # fmt: skip
+        dv = (v**2 * np.sin(d) * np.cos(d) + 2 * (G * np.sin(a) * np.cos(d)
+              + u**2 * np.sin(d) - G * np.sin(b))) / den  # fmt: skip
         return [u, v, du, dv]
 
     return solve_ivp(rates, (0, 10), [*start, 0, 0], method="DOP853", rtol=1e-12, atol=1e-12)
 
 
-def by_heyoka(starts):
-    """The same Taylor integrator in heyoka's own batch mode, without anything around it."""
+def heyoka_equations(how):
+    """The double pendulum for heyoka: by hand, or from the same energies by its own Lagrangian."""
     import heyoka as hy
 
-    motions = batches.motions_of(ask(PENDULUM, square(20), {"end": theta1}, span=(0, 10)))
-    assert not isinstance(motions, str)
-    pairs, coefficients = equations(motions.kernel.rhs)
+    a, b, u, v = hy.make_vars("a", "b", "u", "v")
+    if how == "energies":
+        va = (u * hy.cos(a), u * hy.sin(a))
+        vb = (va[0] + v * hy.cos(b), va[1] + v * hy.sin(b))
+        T = (va[0] ** 2 + va[1] ** 2 + vb[0] ** 2 + vb[1] ** 2) / 2.0
+        return hy.lagrangian(T + G * (2.0 * hy.cos(a) + hy.cos(b)), [a, b], [u, v])
+    d = a - b
+    den = 2.0 - hy.cos(d) ** 2
+    du = (-(u**2) * hy.sin(d) * hy.cos(d) + G * hy.sin(b) * hy.cos(d)
+          - v**2 * hy.sin(d) - 2.0 * G * hy.sin(a)) / den  # fmt: skip
+    dv = (v**2 * hy.sin(d) * hy.cos(d) + 2.0 * (G * hy.sin(a) * hy.cos(d)
+          + u**2 * hy.sin(d) - G * hy.sin(b))) / den  # fmt: skip
+    return [(a, u), (b, v), (u, du), (v, dv)]
+
+
+def heyoka_batches(how, angles):
+    """Return a loop of heyoka's batch mode on all cores, compiled before it is measured."""
+    import heyoka as hy
+
     width = hy.recommended_simd_size()
-    ta = hy.taylor_adaptive_batch(pairs, np.zeros((4, width)), opt_level=3)
-    given = np.concatenate([motions.values, np.ones(5)])
-    pars = np.asarray(coefficients(given)).ravel()[: len(ta.pars)]
+    ta = hy.taylor_adaptive_batch(heyoka_equations(how), np.zeros((4, width)))
+    ends = np.zeros((len(angles), 4))
+
+    def some(first):
+        mine = copy.copy(ta)
+        for i in range(first * width, len(angles), cores() * width):
+            lanes = np.arange(i, i + width).clip(max=len(angles) - 1)
+            mine.state[:] = 0.0
+            mine.state[:2] = angles[lanes].T
+            mine.set_time(0.0)
+            mine.propagate_until(10.0)
+            ends[lanes] = mine.state.T
 
     def run():
-        for i in range(0, len(starts), width):
-            ta.state[:] = 0.0
-            ta.state[:2, : len(starts[i : i + width])] = starts[i : i + width].T
-            if len(ta.pars):
-                ta.pars[:] = pars[:, None]
-            ta.set_time(0.0)
-            ta.propagate_until(10.0)
+        with ThreadPoolExecutor(cores()) as pool:
+            list(pool.map(some, range(cores())))
+        return ends
 
     return run
 
 
-def main(side=64):
-    line = np.linspace(-3, 3, side)
-    starts = np.stack(np.meshgrid(line, line, indexing="ij"), -1).reshape(-1, 2)
-    asked = ask(PENDULUM, square(side), {"end": (theta1, theta2)}, span=(0, 10))
-    batches.compute(asked, 0, 64)
-    rows = {"double pendulum, 10 s to rounding: st.sweep": measured(
-        lambda: batches.compute(asked, 0, side**2), side**2)}  # fmt: skip
-    run = by_heyoka(starts)
-    run()
-    rows["the same by heyoka's own batch mode"] = measured(run, side**2)
-    some = starts[:: len(starts) // 12][:12]
-    rows["the same by a loop of SciPy's DOP853 at 1e-12"] = measured(
-        lambda: [by_scipy(s) for s in some], len(some)
-    )
-    noted = {"flip": st.first(abs(theta2) - st.pi), "top": st.most(abs(theta2.dot))}
-    asked = ask(PENDULUM, square(side), noted, span=(0, 10))
-    rows["st.sweep with a crossing and an extreme"] = measured(
-        lambda: batches.compute(asked, 0, side**2), side**2
-    )
-    from stationary.many.design import as_design
-    from stationary.many.keep import as_keeps
-    from stationary.many.question import as_question
+def heyoka_ensemble(angles):
+    """Return a call of heyoka's ensembles, of batches."""
+    import heyoka as hy
 
-    over = st.samples({F: (0, 0.3), k: (1, 2)}, count=100_000, seed=1)
-    rested = as_question(st.statics, TRUSS, as_design(over), as_keeps(None, "statics", TRUSS), {})
-    rests.compute(rested, 0, 100)
-    rows["statics of a truss of three bars: st.sweep"] = measured(
-        lambda: rests.compute(rested, 0, 100_000), 100_000
+    width = hy.recommended_simd_size()
+    ta = hy.taylor_adaptive_batch(heyoka_equations("hand"), np.zeros((4, width)))
+
+    def generated(ta, i):
+        ta.state[:2] = angles[np.arange(i * width, (i + 1) * width).clip(max=len(angles) - 1)].T
+        return ta
+
+    return lambda: hy.ensemble_propagate_until_batch(ta, 10.0, -(-len(angles) // width), generated)
+
+
+def diffrax_vmap(angles):
+    """Return a call of Diffrax under vmap, of order 8, compiled before it is measured."""
+    import diffrax  # pyright: ignore[reportMissingImports]
+    import jax  # pyright: ignore[reportMissingImports]
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    jax.config.update("jax_enable_x64", True)
+
+    def rates(t, s, _):
+        a, b, u, v = s
+        d = a - b
+        den = 2 - jnp.cos(d) ** 2
+        du = (-(u**2) * jnp.sin(d) * jnp.cos(d) + G * jnp.sin(b) * jnp.cos(d)
+              - v**2 * jnp.sin(d) - 2 * G * jnp.sin(a)) / den  # fmt: skip
+        dv = (v**2 * jnp.sin(d) * jnp.cos(d) + 2 * (G * jnp.sin(a) * jnp.cos(d)
+              + u**2 * jnp.sin(d) - G * jnp.sin(b))) / den  # fmt: skip
+        return jnp.array([u, v, du, dv])
+
+    term, solver = diffrax.ODETerm(rates), diffrax.Dopri8()
+    control = diffrax.PIDController(rtol=1e-12, atol=1e-12)
+
+    def one(s):
+        found = diffrax.diffeqsolve(
+            term, solver, 0.0, 10.0, 1e-3, s, stepsize_controller=control, max_steps=None
+        )
+        return found.ys[-1]
+
+    run = jax.jit(jax.vmap(one))
+    start = jnp.array(np.hstack([angles, 0 * angles]))
+    run(start).block_until_ready()
+    return lambda: np.asarray(run(start).block_until_ready())
+
+
+def motions(count, rows, goals, smoke):
+    angles = starts(count)
+    rows["double pendulum, 10 s to rounding: st.sweep"] = first = measured(
+        lambda: ours(angles), len(angles)
     )
-    rows["the same by a plain loop of st.statics"] = measured(
-        lambda: plain.compute(rested, 0, 50), 50
+    for what, how in (("by hand", "hand"), ("from the energies, by its Lagrangian", "energies")):
+        some = angles if how == "hand" else angles[:: max(1, count // 10_000)]
+        run = heyoka_batches(how, some)
+        rows[f"heyoka's batches on all cores, equations {what}"] = measured(run, len(some))
+    batch = rows["heyoka's batches on all cores, equations by hand"]
+    some = angles[:: max(1, count // 10_000)]
+    rows["heyoka's ensemble of batches, equations by hand"] = measured(
+        heyoka_ensemble(some), len(some)
     )
-    print("| what | processor time per run |\n| --- | --- |")
-    for what, took in rows.items():
-        print(f"| {what} | {took * 1e3:.4g} ms |")
+    some = angles[:: max(1, count // (3 if smoke else 16))]
+    loop = measured(lambda: [by_scipy(s) for s in some], len(some))
+    rows["a loop of SciPy's DOP853 at 1e-12"] = loop
+    try:
+        some = angles[:: max(1, count // (8 if smoke else 1000))]
+        run = diffrax_vmap(some)
+        rows["Diffrax, vmap of Dopri8 at 1e-12, compiled"] = measured(run, len(some))
+    except ImportError:
+        print("Diffrax is not installed here")
+    noted = {"flip": st.first(abs(theta2) - st.pi), "top": st.most(abs(theta2.dot))}
+    some = angles[:: max(1, count // 20_000)]
+    rows["st.sweep with a crossing and an extreme"] = measured(
+        lambda: ours(some, **noted), len(some)
+    )
+    goals += [
+        at_least("a loop of SciPy, times", 300, loop.wall / first.wall),
+        at_least("heyoka's own batches by hand, times", 1.0, batch.wall / first.wall),
+    ]
+
+
+def at_least(what, wanted, found):
+    return Goal(what, f"≥ {wanted:g}", f"{found:.3g}", bool(found >= wanted))
+
+
+def rests(count, rows, goals, smoke):
+    over = st.samples({F: (0, 0.3), k: (1, 2)}, count=count, seed=1)
+    st.sweep(st.statics, TRUSS, over={F: np.linspace(0, 0.3, 100)})
+    many = measured(lambda: st.sweep(st.statics, TRUSS, over=over), count)
+    rows["statics of a truss of three bars: st.sweep"] = many
+    loads, springs = over["F"], over["k"]
+
+    def loop():
+        for i in range(20 if smoke else 200):
+            st.statics(TRUSS, params={F: loads[i], k: springs[i]})
+
+    loop()
+    plain = rows["a plain loop of st.statics"] = measured(loop, 20 if smoke else 200)
+    goals.append(at_least("a plain loop of st.statics, times", 20, plain.wall / many.wall))
+
+
+def pushes(count, rows, goals, smoke):
+    part = slider()
+    heights = np.linspace(-1.5, 1.5, count)
+    st.sweep(st.minimum_power, part, over={h: heights[:: max(1, count // 100)]})
+    many = measured(lambda: st.sweep(st.minimum_power, part, over={h: heights}), count)
+    rows["minimum_power of a slider on 100 points: st.sweep"] = many
+    some = heights[:: max(1, count // (20 if smoke else 200))]
+    plain = measured(lambda: [st.minimum_power(part, params={h: a}) for a in some], len(some))
+    rows["a plain loop of st.minimum_power"] = plain
+    found = f"{plain.wall / many.wall:.3g}"
+    goals.append(Goal("a plain loop of st.minimum_power, times", "", found, None))
+
+
+def scaling(count, rows, goals):
+    """Twice the work on two workers, beside the work on one; and what a chunk costs by itself."""
+    import distributed
+
+    took = {}
+    for workers in (1, 2):
+        angles = starts(count * workers)
+        over = {(theta1, theta2): (angles[:, 0], angles[:, 1])}
+        given: Any = dict(span=(0, 10), keep={"end": (theta1, theta2)}, chunk=max(1, count // 8))
+        with (
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            # Workers compile, or read, the code before anything is measured.
+            warm = {(theta1, theta2): (angles[: 256 * 8, 0], angles[: 256 * 8, 1])}
+            st.sweep(st.simulate, PENDULUM, over=warm, on=client, **(given | {"chunk": 256}))
+            began = time.perf_counter()
+            st.sweep(st.simulate, PENDULUM, over=over, on=client, **given)
+            took[workers] = time.perf_counter() - began
+            if workers == 2:
+                tiny = {F: np.zeros(200)}
+                st.sweep(st.statics, TRUSS, over={F: np.zeros(20)}, on=client, chunk=1)
+                overhead = measured(
+                    lambda: st.sweep(st.statics, TRUSS, over=tiny, on=client, chunk=1), 200
+                )
+                alone = measured(
+                    lambda: [st.statics(TRUSS, params={F: 0.0}) for _ in range(50)], 50
+                )
+                each = overhead.wall - alone.wall / 2
+                rows["a chunk of one rest on Dask, two workers"] = overhead
+                goals.append(Goal("overhead per chunk", "", f"{each * 1e3:.3g} ms", None))
+    rows[f"{count} motions on one Dask worker"] = Measured(count, took[1] / count, np.nan)
+    rows[f"{2 * count} motions on two"] = Measured(2 * count, took[2] / (2 * count), np.nan)
+    goals.append(at_least("weak scaling from one Dask worker to two", 0.85, took[1] / took[2]))
+
+
+def main():
+    words = argparse.ArgumentParser(description="Many motions, rests and pushes on all cores.")
+    words.add_argument("--smoke", action="store_true", help="few runs: numbers mean nothing")
+    words.add_argument("--out", type=Path, help="where the tables are written")
+    words.add_argument("--only", nargs="*", default=["motions", "rests", "pushes", "scaling"])
+    asked = words.parse_args()
+    rows: dict[str, Measured] = {}
+    goals: list[Goal] = []
+    ours(starts(512))
+    parts = {
+        "motions": lambda: motions(512 if asked.smoke else 100_000, rows, goals, asked.smoke),
+        "rests": lambda: rests(10_000 if asked.smoke else 1_000_000, rows, goals, asked.smoke),
+        "pushes": lambda: pushes(1000 if asked.smoke else 100_000, rows, goals, asked.smoke),
+        "scaling": lambda: scaling(2048 if asked.smoke else 40_000, rows, goals),
+    }
+    for name in asked.only:
+        parts[name]()
+        print(f"{name}: done", flush=True)
+    lines = [f"{platform.processor() or platform.machine()}, {cores()} cores, Python "
+             f"{platform.python_version()}", ""]  # fmt: skip
+    lines += ["| what | runs | time per run | runs per second | processor time per run |",
+              "| --- | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    for what, row in rows.items():
+        busy = "" if np.isnan(row.processor) else f"{row.processor * 1e3:.4g} ms"
+        lines.append(f"| {what} | {row.runs} | {row.wall * 1e3:.4g} ms | {1 / row.wall:,.0f} | "
+                     f"{busy} |")  # fmt: skip
+    text = "\n".join(lines) + "\n\n" + goals_table(goals).markdown() + "\n"
+    print(text)
+    if asked.out:
+        asked.out.write_text(f"# Many at once\n\n{text}", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    main()

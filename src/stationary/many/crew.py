@@ -16,7 +16,7 @@ from typing import Any
 from stationary.errors import MissingExtra, StatementError, say
 from stationary.many import worker
 from stationary.many.chunk import Chunk, gathered
-from stationary.many.cores import cores
+from stationary.many.cores import cores, using
 from stationary.many.engines import compute
 from stationary.many.question import Question
 from stationary.result.status import Status
@@ -244,4 +244,6 @@ def _task(packed: _Packed, engine: str, first: int, last: int) -> Chunk:
         import pickle
 
         question = packed.question = pickle.loads(packed.data)  # pyright: ignore[reportAttributeAccessIssue]
-    return compute(question, engine, first, last)
+    # A worker computes as many tasks at a time as it was given cores.
+    with using(1):
+        return compute(question, engine, first, last)

@@ -22,8 +22,10 @@ from stationary.many.store import Store, as_path, created, opened, require_stora
 from stationary.model.system import System, require
 from stationary.solve.progress import Progress
 
-# Chunks that a sweep is cut into, and runs of a chunk, at most.
+# Chunks that a sweep is cut into where several compute them; runs of one that are moved together,
+# at least, and runs of a chunk, at most.
 _CHUNKS = 64
+_FEWEST = 256
 _LARGEST = {
     "plain": 256,
     "batches": 2048,
@@ -103,7 +105,7 @@ def sweep(
     question = as_question(verb, system, design, keeps, given)
     refuse_unknown(keeps, names_of(system))
     engine, crowd = _placed(question, on)
-    size = _size(chunk, len(design), engine)
+    size = _size(chunk, len(design), engine, spread=crowd is not crew.here)
     kept = None if store is None else _stored(question, store, engine, size)
     try:
         return _answered(question, engine, crowd, size, kept, throw)
@@ -179,10 +181,11 @@ def _answered(
     return runs()
 
 
-def _size(chunk: Any, count: int, engine: str) -> int:
+def _size(chunk: Any, count: int, engine: str, *, spread: bool) -> int:
     if chunk is None:
         largest = _LARGEST.get(engine, _LARGEST["plain"])
-        return max(1, min(largest, -(-count // _CHUNKS) if engine == "plain" else count))
+        least = 1 if engine == "plain" else _FEWEST
+        return max(1, min(largest, max(least, -(-count // _CHUNKS)) if spread else count))
     if not isinstance(chunk, (int, np.integer)) or isinstance(chunk, bool) or chunk < 1:
         raise StatementError(
             say(
