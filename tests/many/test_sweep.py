@@ -1,16 +1,19 @@
 """One question asked many times gives what closed forms say, by name; failures are data."""
 
 import copy
+import multiprocessing
 import os
 import pickle
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import stationary as st
+from stationary.lower.engines import heyoka
 from stationary.many import crew
-from stationary.many.engines import plain
+from stationary.many.engines import batches, plain
 
 x, y = st.coordinates("x y")
 k, m, F = st.parameters(k=4.0, m=1.0, F=0.0)
@@ -150,6 +153,84 @@ def test_an_interrupted_sweep_returns_what_there_is(monkeypatch):
     assert np.isnan(runs["x"][2]) and runs["x"][1] == 0.5
 
 
+class Pressed:
+    """A function of a result that sends what Ctrl-C does, when it is called for the third time."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, rest):
+        self.calls += 1
+        if self.calls == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return rest[x]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as in POSIX")
+def test_ctrl_c_returns_what_there_is(monkeypatch):
+    runs = st.sweep(st.statics, SPRING, over={F: np.arange(6.0)}, chunk=1, keep={"x": Pressed()})
+    assert runs.status.tolist()[:2] == ["done"] * 2 and runs.status[-1] == "pending"
+    assert runs["x"][1] == 0.25 and np.isnan(runs["x"][-1])
+    if not heyoka.available():
+        return
+    # Threads finish the chunk that they have in hand.
+    real, calls = batches._moved, []
+
+    def pressed(*given):
+        calls.append(given)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(*given)
+
+    monkeypatch.setattr(batches, "_moved", pressed)
+    runs = st.sweep(st.simulate, OSCILLATOR, over={x: np.linspace(1, 2, 300)}, span=(0, 1),
+                    keep={"x": x}, chunk=100)  # fmt: skip
+    assert (runs.status[:100] == "done").all() and (runs.status[200:] == "pending").all()
+
+
+def asked(scale):
+    """Ask on three engines, in whatever thread or process."""
+    values = scale * np.linspace(0.5, 1, 300)
+    moved = st.sweep(st.simulate, OSCILLATOR, over={x: values}, span=(0, 1), keep={"x": x})
+    ended = st.sweep(st.simulate, OSCILLATOR, over={x: values}, span=(0, 9), keep={"t": st.t},
+                     events=[st.Event(x, terminal=True)])  # fmt: skip
+    rested = st.sweep(st.statics, SPRING, over={F: values})
+    alone = st.simulate(OSCILLATOR, span=(0, 1), start={x: scale})[x]
+    return [np.asarray(r) for r in (moved["x"], ended["t"], rested["x"], alone)]
+
+
+def test_threads_share_a_system():
+    alone = [asked(scale) for scale in (1.0, 2.0, 3.0)]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(asked, (1.0, 2.0, 3.0)))
+    for ours, theirs in zip(together, alone):
+        for a, b in zip(ours, theirs):
+            np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_processes_of_the_user_ask_and_send_back(how):
+    if how not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {how} here")
+    here = asked(1.0)
+    with multiprocessing.get_context(how).Pool(1) as pool:
+        there = pool.map_async(asked, [1.0]).get(120)[0]
+    for a, b in zip(here, there):
+        np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-15)
+
+
+def test_what_varies_and_what_is_kept_may_share_a_name():
+    runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0]}, keep={"F": x, "status": 2 * x})
+    table = runs.to_xarray()
+    np.testing.assert_allclose(table["F"], [0.25, 0.5])
+    np.testing.assert_allclose(table["F_given"], [1.0, 2.0])
+    np.testing.assert_allclose(table["status"], [0.5, 1.0])
+    points = st.sweep(st.simulate, OSCILLATOR, over={"points": [11, 21]}, span=(0, 1),
+                      start={x: 1.0}, keep={"n": lambda motion: len(motion.t)})  # fmt: skip
+    assert points["n"].tolist() == [11, 21]
+
+
 def test_runs_travel():
     runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0]})
     for other in (copy.deepcopy(runs), pickle.loads(pickle.dumps(runs))):
@@ -204,6 +285,15 @@ BAD = [
     (lambda: st.samples({F: (0, 1), k: (0, 1)}, count=8, kind="grid"), "4, 9 or 16"),
     (lambda: st.samples({}, count=8), "the samples have no ranges"),
     (lambda: st.first(x, direction=2), "the direction of a crossing"),
+    (lambda: st.samples({x: (0, 1), "x": (0, 1)}, count=8), "'x' has two ranges"),
+    (lambda: st.sweep(st.simulate, OSCILLATOR, over={x: [1]}, keep={"x": x}),
+     "simulate needs the argument 'span'"),
+    (lambda: st.sweep(st.simulate, OSCILLATOR, over={"x.ddot": [1]}, span=(0, 1), keep={"x": x}),
+     "the axis 'x.ddot' is not a name"),
+    (lambda: st.sweep(st.simulate, PUSHED, over={x: [1]}, span=(0, 1), keep={"x": x}),
+     "input 'u' has no value"),
+    (lambda: st.sweep(st.statics, SPRING, over=dict.fromkeys((F, k, "t"), np.ones(10**6))),
+     "do not fit into memory"),
 ]  # fmt: skip
 
 

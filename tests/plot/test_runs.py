@@ -35,6 +35,15 @@ def test_one_axis_gives_curves_two_give_maps_and_samples_pairs():
     assert len(pairs) == 3 * 2 and len(pairs[0].collections[0].get_offsets()) == 8
 
 
+def test_values_in_any_order_and_runs_without_an_answer_are_drawn():
+    many = drawn({F: [3.0, 1.0, 2.0], k: np.linspace(2, 1, 9)}, "x")
+    found = many[0].collections[0].get_array().reshape(9, 3)
+    np.testing.assert_allclose(found, np.array([1.0, 2.0, 3.0]) / np.linspace(1, 2, 9)[:, None])
+    curve = drawn({k: [1.0, -1.0, 2.0]}, "x")
+    # There is no minimum at k < 0: a cross below says so.
+    assert curve[0].lines[1].get_xdata().tolist() == [-1.0]
+
+
 def test_what_was_not_kept_cannot_be_drawn():
     with pytest.raises(st.StatementError, match="'y' cannot be drawn.\n  What can be: x, both"):
         drawn({F: [1.0]}, "y")

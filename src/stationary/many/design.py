@@ -318,6 +318,16 @@ def samples(
                 "Write count=1000.",
             )
         )
+    names = [name_of(key) for key in ranges]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise StatementError(
+            say(
+                f"'{twice[0]}' has two ranges.",
+                f"Found it among {', '.join(names)}, by name and by symbol.",
+                "Leave one of them out.",
+            )
+        )
     named = {name_of(key): _range(name_of(key), r) for key, r in ranges.items()}
     seed = _seed(seed) if kind != "grid" else None
     shares = _shares(kind, int(count), len(named), seed)

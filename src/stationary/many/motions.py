@@ -303,6 +303,15 @@ def _motions(question: Question) -> Motions:
     values = layout.values(arguments.get("params"))
     refuse_unsmooth(graph.system, values)
     span = times(arguments["span"]) if "span" in arguments else (0.0, 1.0)
+    for name, keep in question.keeps.items():
+        if isinstance(keep, Values) and (
+            "span" in question.roles or min(keep.at) < span[0] or max(keep.at) > span[1]
+        ):
+            raise Refused(f"keep '{name}' has times, and spans differ or do not contain them")
+    for event in events:
+        for s in event.expr.free_symbols - set(system.parameters):
+            if str(s) != "t" and str(s) not in {p.name for p in system.parameters}:
+                layout.resolve(s, "an event")
     driven = drives(layout, arguments.get("inputs"), span)
     _require_alike(question, layout, driven)
     state = repaired(graph, values, span[0], *layout.state(arguments.get("start"), values),

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.many.design import Design
 from stationary.many.keep import Keep
@@ -62,6 +64,12 @@ class Question:
         """The arguments of the verb."""
         return _arguments(self.ask)
 
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        """The arguments of the verb that are whole numbers."""
+        known = inspect.signature(self.ask).parameters.values()
+        return frozenset(p.name for p in known if type(p.default) is int)
+
     def with_given(self, given: dict[str, Any]) -> Question:
         """Return the same question with other arguments."""
         return replace(self, given=given)
@@ -72,12 +80,18 @@ class Question:
         for name, value in self.design.values(run):
             role = self.roles[name]
             if role == name:
-                made[role] = value
+                made[role] = _whole(value) if role in self.whole else value
             else:
                 made[role] = _merged(made.get(role), name, value)
         if "throw" in self.takes:
             made["throw"] = True
         return made
+
+
+def _whole(value: Any) -> Any:
+    """Return a number as a whole one, if it is: the values of an axis are floats."""
+    number = isinstance(value, (float, np.floating))
+    return int(value) if number and np.isfinite(value) and value == int(value) else value
 
 
 def _merged(given: Any, name: str, value: Any) -> dict[Any, Any]:
@@ -138,7 +152,36 @@ def as_question(
             )
     roles = {column: _role(column, name, system, takes, given) for column in design.names}
     _require_names(name, system, given)
+    _require_all(name, system, {*given, *roles.values()}, given, roles)
     return Question(name, system, design, keeps, dict(given), roles)
+
+
+def _require_all(
+    verb: str, system: System, there: set[str], given: Mapping[str, Any], roles: Mapping[str, str]
+) -> None:
+    """Refuse a question without an argument, or an input, that no run can do without."""
+    for p in inspect.signature(VERBS[verb]).parameters.values():
+        needed = p.default is inspect.Parameter.empty and p.kind is p.KEYWORD_ONLY
+        if needed and p.name not in there:
+            raise StatementError(
+                say(
+                    f"{verb} needs the argument '{p.name}'.",
+                    f"Found {', '.join(sorted(there)) or 'none'}.",
+                    f"Give {p.name}=… for all runs, or let it vary: over={{'{p.name}': […]}}.",
+                )
+            )
+    if "inputs" not in _arguments(VERBS[verb]) or not isinstance(given.get("inputs", {}), Mapping):
+        return
+    known = {name_of(key) for key, _ in pairs(given.get("inputs"), "inputs")} | roles.keys()
+    missing = [u.name for u in system.inputs if u.name not in known]
+    if missing:
+        raise StatementError(
+            say(
+                f"input '{missing[0]}' has no value.",
+                "Expected it among inputs, or among what varies.",
+                f"Pass inputs={{'{missing[0]}': …}}, or over={{'{missing[0]}': […]}}.",
+            )
+        )
 
 
 def _role(
@@ -186,10 +229,9 @@ def _role(
 def _is_state(system: System, name: str) -> bool:
     layout = Layout(system)
     try:
-        layout.resolve(name, "over")
+        return layout.resolve(name, "over")[1] < 2
     except StatementError:
         return bool(system.fields) and point_named(system, name) is not None
-    return True
 
 
 def _require_names(verb: str, system: System, given: Mapping[str, Any]) -> None:

@@ -157,10 +157,19 @@ def _answered(
     question: Question, engine: str, crowd: Any, size: int, store: Store | None, throw: bool
 ) -> Runs:
     design = question.design
-    into = Gathering(question.verb, question.system.name or "", design, engine)
-    for name, keep in question.keeps.items():
-        if keep.shape is not None:
-            into.kept[name] = np.full((len(design), *keep.shape), np.nan)
+    try:
+        into = Gathering(question.verb, question.system.name or "", design, engine)
+        for name, keep in question.keeps.items():
+            if keep.shape is not None:
+                into.kept[name] = np.full((len(design), *keep.shape), np.nan)
+    except (MemoryError, ValueError) as error:
+        raise StatementError(
+            say(
+                f"{len(design):,} runs do not fit into memory.",
+                f"Found {' × '.join(str(n) for n in design.shape)} runs; {str(error)[:80]}.",
+                "Vary less at a time, keep less, or spread fewer runs: st.samples(…, count=…).",
+            )
+        ) from None
     size = size if store is None else store.chunk
     there = set()
     if store is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -170,18 +171,20 @@ class Runs(AbstractShown):
                     "Run: pip install 'stationary[tables]'",
                 )
             ) from None
+        # What varies and what is kept may share a name, as x at the start and at the end.
+        names = {axis.name: _apart(axis.name, self.kept) for axis in self.design.axes}
         coords: dict[str, Any] = {}
         for axis in self.design.axes:
             for name, values in axis.columns:
                 if isinstance(values, np.ndarray) and values.ndim == 1:
-                    coords[name] = (axis.name, values)
+                    coords[_apart(name, self.kept)] = (names[axis.name], values)
         variables = {
-            name: (self.dims(name), np.asarray(self[name]))
+            name: ([names.get(d, d) for d in self.dims(name)], np.asarray(self[name]))
             for name in self.kept
             if self.kept[name].dtype != object
         }
-        axes = tuple(axis.name for axis in self.design.axes)
-        variables["status"] = (axes, np.asarray(self.status).astype(str))
+        words = np.asarray(self.status).astype(str)
+        variables[_apart("status", self.kept)] = (list(names.values()), words)
         facts = {"verb": self.verb, "system": self.name, "engine": self.engine, **self.facts}
         return xarray.Dataset(variables, coords=coords, attrs=facts)
 
@@ -219,6 +222,11 @@ class Runs(AbstractShown):
         if self.store:
             lines.append(f"  stored  {self.store}")
         return "\n".join(lines)
+
+
+def _apart(name: str, kept: Mapping[str, Any]) -> str:
+    """Return a name for what varies that nothing kept has."""
+    return name if name not in kept else f"{name}_given"
 
 
 def _counted(words: np.ndarray) -> list[tuple[int, int]]:

@@ -67,10 +67,14 @@ def _curves(runs: Any, column: tuple[str, Any], series: list[tuple[str, np.ndarr
         len(series), 1, sharex=True, squeeze=False, figsize=(7, 1.2 + 2.0 * len(series))
     )
     places = _places(column[1])
-    order = np.argsort(places, kind="stable")
+    order, failed = np.argsort(places, kind="stable"), ~runs.done.ravel()
     for axes, (title, rows) in zip(panels[:, 0], series):
         axes.plot(places[order], rows[order], ".-" if len(rows) < 60 else "-")
         axes.set_ylabel(title)
+        if failed.any():
+            # Below the curve, where a run has no answer.
+            axes.plot(places[failed], np.full(failed.sum(), 0.02), "x", color="0.6", ms=4,
+                      transform=axes.get_xaxis_transform())  # fmt: skip
     panels[-1, 0].set_xlabel(_label(column[0]))
     return figure
 
@@ -87,10 +91,14 @@ def _maps(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) -> Any
         down, across, squeeze=False, figsize=(1 + 4 * across, 0.6 + 3.2 * down)
     )
     x, y = (_places(runs.design.axes[k].columns[0][1]) for k in (wide, high))
+    right, up = (np.argsort(places, kind="stable") for places in (x, y))
     for axes, (title, rows) in zip(panels.ravel(), series):
         # Further axes are shown where they begin.
         grid = rows.reshape(runs.shape)[(slice(None), slice(None), *[0] * len(others))]
-        drawn = axes.pcolormesh(x, y, grid.T, shading="nearest", rasterized=True, cmap="viridis")
+        drawn = axes.pcolormesh(
+            x[right], y[up], grid[np.ix_(right, up)].T,
+            shading="nearest", rasterized=True, cmap="viridis",
+        )  # fmt: skip
         axes.set_facecolor("0.85")
         axes.grid(False)
         figure.colorbar(drawn, ax=axes, label=title)
@@ -114,10 +122,11 @@ def _families(runs: Any, columns: list, series: list[tuple[str, np.ndarray]]) ->
         len(series), 1, sharex=True, squeeze=False, figsize=(7, 1.4 + 2.0 * len(series))
     )
     x, lines = _places(columns[0][1]), runs.design.axes[1].columns[0]
+    order = np.argsort(x, kind="stable")
     for axes, (title, rows) in zip(panels[:, 0], series):
         for k, value in enumerate(lines[1]):
             name = f"{_label(lines[0])} = {value:g}" if isinstance(value, float) else f"{k}"
-            axes.plot(x, rows.reshape(runs.shape)[:, k], label=name)
+            axes.plot(x[order], rows.reshape(runs.shape)[order, k], label=name)
         axes.set_ylabel(title)
     panels[-1, 0].set_xlabel(_label(runs.design.axes[0].name))
     legend(panels[0, 0])

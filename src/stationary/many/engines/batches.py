@@ -60,10 +60,6 @@ def refuses(question: Question) -> str | None:
         return "an input is sampled"
     if motions.kernel.rhs.n_instructions() > min(_LONGEST, len(question.design)):
         return "the equations are too long to be compiled for so few runs"
-    several = "span" in question.roles
-    for name, keep in question.keeps.items():
-        if isinstance(keep, Values) and several:
-            return f"keep '{name}' has times, and spans differ"
     return rough_mean(motions)
 
 
