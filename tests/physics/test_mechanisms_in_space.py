@@ -111,6 +111,43 @@ def test_joints_leave_the_freedoms_that_they_should(kind, freedoms):
     assert 7 - len(state.rows) == freedoms
 
 
+# Of each kind the directions of force and the axes of moment that it carries, in the axes of a.
+CARRIED = {
+    "ball": ("xyz", ""), "hinge": ("xyz", "xy"), "slide": ("xy", "xyz"), "cylinder": ("xy", "xy"),
+    "universal": ("xyz", "z"), "planar": ("z", "xy"), "weld": ("xyz", "xyz"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CARRIED)
+def test_a_joint_carries_whatever_it_does_not_give_way_to(kind):
+    """Pushed and twisted along what it holds, a body rests, and the joint pushes back as much."""
+    unit, rng = 1e-3, np.random.default_rng(5)
+    place, R, frame = free("")
+    where, arm = unit * rng.normal(size=3), unit * rng.normal(size=3)
+    turned = Rotation.random(random_state=6)
+    a = st.Frame().move(tuple(where)).turn(turned)
+    pushes, twists = (["xyz".index(e) for e in word] for word in CARRIED[kind])
+    push, twist = np.zeros((2, 3))
+    push[pushes], twist[twists] = rng.normal(size=len(pushes)), unit * rng.normal(size=len(twists))
+    push, twist = turned.apply(push), turned.apply(twist)
+    # The push acts beside the joint: what it turns by itself is taken off.
+    lever = turned.apply(arm)
+    system = st.body(1.0, inertia=(unit**2, 2 * unit**2, 2.5 * unit**2), frame=frame)
+    system += st.System(loads=[st.Load(tuple(push), on=frame.point((0, 0, 0)))])
+    system += st.moment(tuple(twist - np.cross(lever, push)), on=frame)
+    system += st.joint(kind, a, frame.move(tuple(-arm)), name="it")
+    at = dict(zip(place, where + lever)) | {R: turned}
+    rest = st.statics(system, start=at, kind="any")
+    assert rest[R].approx_equal(turned, atol=1e-9)
+    seen = push if len(pushes) == 3 else turned.inv().apply(push)[pushes]
+    back = np.ravel(rest.lam["it.force"])
+    assert back == pytest.approx(-seen, abs=1e-9)
+    if twists:
+        moment = turned.inv().apply(twist)[twists]
+        back = np.ravel(rest.lam["it.moment"])
+        assert back == pytest.approx(-moment, abs=1e-9 * unit)
+
+
 def test_a_moment_turns_as_much_as_it_works():
     """About an axis of the body that stays where it is, a constant moment spins up linearly."""
     R = st.rotation("R")
@@ -146,6 +183,115 @@ def test_bricards_mechanism_in_angles_moves_as_by_its_corners():
     assert np.ptp(motion.energy) < 1e-11 * np.abs(motion.potential).max()
     by_corners = bricards_motion(range(19))
     assert motion[corners[1][2]] == pytest.approx(by_corners["py3"], abs=1e-8)
+
+
+def test_springs_and_dampers_resist_turning():
+    """Two bodies on a spring against turning: k(1/I + 1/J); angular momentum in space stays."""
+    unit = 1e-6
+    R, S, k, c = st.rotation("R"), st.rotation("S"), 5.0 * unit, 0.3 * unit
+    one, other = st.Frame().turn(R), st.Frame().turn(S)
+    pair = st.body(1.0, inertia=(unit, unit, unit), frame=one)
+    pair += st.body(1.0, inertia=(2 * unit, 2 * unit, 2 * unit), frame=other)
+    pair += st.spring(k, between=(one, other), about="all")
+    found = st.modes(pair, at={}).frequencies
+    assert found == pytest.approx([0, 0, 0, *[np.sqrt(7.5)] * 3], abs=1e-9)
+    pair += st.damper(c, between=(one, other), about="all")
+    assert np.min(np.real(st.linearize(pair, at={}).eigenvalues)) == pytest.approx(-0.225, rel=1e-6)
+    start = {R.omega: (1, 2, 3), S: Rotation.random(random_state=1)}
+    motion = st.simulate(pair, span=(0, 3), start=start, points=4)
+    whole = motion[R].apply(motion[R.omega]) + motion[S].apply(2 * motion[S.omega])
+    assert whole == pytest.approx(np.tile(whole[0], (4, 1)), abs=1e-12)
+    # About one axis: k per radian, from an angle of its own, beside a hinge.
+    hinge = st.body(1.0, inertia=(unit, unit, 2 * unit), frame=one)
+    hinge += st.joint("hinge", st.Frame(), one, axis="z")
+    hinge += st.spring(8 * unit, between=(st.Frame(), one), about="z", rest=2.5)
+    rest = st.statics(hinge)
+    assert rest[R].as_rotvec() == pytest.approx([0, 0, 2.5], abs=1e-9)
+    assert rest.eigenvalues == pytest.approx([8 * unit], rel=1e-9)
+    assert st.modes(hinge, at=rest).frequencies == pytest.approx([2.0], rel=1e-9)
+    hinge += st.damper(unit, between=(st.Frame(), one), about="z")
+    assert st.linearize(hinge, at=rest).eigenvalues.real == pytest.approx([-0.25] * 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "between, about, words",
+    [
+        ((st.Frame(), st.Frame()), "z", "has nothing to resist"),
+        (((0, 0, 0), st.Frame()), "z", "joins two frames"),
+        ((st.Frame(), st.Frame().turn(st.rotation("R"))), (0, 0, 0), "length zero"),
+    ],
+)
+def test_springs_that_resist_nothing_are_told(between, about, words):
+    for part in (st.spring, st.damper):
+        with pytest.raises(st.StatementError) as error:
+            part(1, between=between, about=about)
+        assert words in str(error.value) and len(str(error.value).splitlines()) == 3
+
+
+def test_a_bicycle_has_the_published_small_motions():
+    """Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) 1955: the benchmark."""
+    wheelbase, trail, tilt, rear_radius, front_radius = 1.02, 0.08, np.pi / 10, 0.3, 0.35
+    x, y, z, yaw, roll, pitch, steer, rear, front = st.coordinates(
+        "x y z yaw roll pitch steer rear front"
+    )
+    frame = st.Frame().move((x, y, z)).turn("z", yaw).turn("x", roll).turn("y", pitch)
+    body = [[9.2, 0, -2.4], [0, 11, 0], [-2.4, 0, 2.8]]
+    fork = [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]]
+    # Places are told from the point where the rear wheel touches, and from where the axis of the
+    # fork meets the ground.
+    foot = frame.move((0, 0, -rear_radius))
+    head = foot.move((wheelbase + trail, 0, 0)).turn((-np.sin(tilt), 0, np.cos(tilt)), steer)
+    ahead = head.move((-wheelbase - trail, 0, 0))
+    wheels = frame.turn("y", rear), ahead.move((wheelbase, 0, front_radius)).turn("y", front)
+    bicycle = st.body(85, inertia=body, at=(0.3, 0, 0.9), frame=foot, gravity=G)
+    bicycle += st.body(4, inertia=fork, at=(0.9, 0, 0.7), frame=ahead, gravity=G)
+    bicycle += st.body(2, inertia=(0.0603, 0.12, 0.0603), frame=wheels[0], gravity=G)
+    bicycle += st.body(3, inertia=(0.1405, 0.28, 0.1405), frame=wheels[1], gravity=G)
+    bicycle += st.rolling("disc", wheels[0], radius=rear_radius, axis="y", name="rear")
+    bicycle += st.rolling("disc", wheels[1], radius=front_radius, axis="y", name="front")
+    # M q̈ + v C₁ q̇ + (g K₀ + v² K₂) q = 0 of lean and steer, as printed there.
+    M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
+    K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
+    K2 = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
+    C1 = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
+    for speed, upright in ((1.0, False), (5.0, True), (7.0, False)):
+        rates = {x.dot: speed, rear.dot: speed / rear_radius, front.dot: speed / front_radius}
+        lin = st.linearize(bicycle, at={z: rear_radius, **rates})
+        pull, drag = -np.linalg.solve(M, G * K0 + speed**2 * K2), -np.linalg.solve(M, speed * C1)
+        A = np.block([[np.zeros((2, 2)), np.eye(2)], [pull, drag]])
+        found = lin.eigenvalues[np.abs(lin.eigenvalues) > 1e-3]
+        expected = np.sort_complex(np.linalg.eigvals(A))
+        assert np.sort_complex(found) == pytest.approx(expected, rel=1e-9)
+        # It cannot fall over by itself between 4.3 and 6.0 m/s.
+        assert bool(np.max(found.real) < 0) is upright
+
+
+def test_a_disc_rolls_on_curved_ground():
+    """On a plane as on a plane; in a trough it swings with ω² = 2 g/(3(ρ − r))."""
+    (x, y, z), R, frame = free("")
+    r, deep, touch = 0.3, 1.0, st.coordinates("touch")
+    disc = st.body(1.0, shape=st.Cylinder(r, 0, "y"), frame=frame, gravity=G)
+
+    def on(surface):
+        return disc + st.rolling(
+            "disc", frame, radius=r, axis="y", on=surface, touch=touch, name="edge"
+        )
+
+    flat = disc + st.rolling("disc", frame, radius=r, axis="y", name="edge")
+    start = {R: Rotation.from_euler("ZX", [0.3, 0.2]), R.omega: (0.3, 4.0, 0.5)}
+    start |= {z: r * np.cos(0.2)}
+    settings = {"span": (0, 1), "points": 6}
+    expected = st.simulate(flat, start=start, **settings)
+    found = st.simulate(on(lambda X, Y, Z: Z), start=start | {touch: np.pi / 2}, **settings)
+    for e in (x, y, z):
+        assert found[e] == pytest.approx(expected[e], abs=1e-10)
+    assert found.lam["edge.normal"] == pytest.approx(expected.lam["edge.normal"], abs=1e-8)
+    assert found.lam["edge.touch"] == pytest.approx(np.zeros(6), abs=1e-9)
+    trough = on(lambda X, Y, Z: deep - st.sqrt(X**2 + Z**2))
+    lin = st.linearize(trough, at={z: r - deep, touch: np.pi / 2})
+    assert lin.frequencies == pytest.approx([np.sqrt(2 * G / (3 * (deep - r)))], rel=1e-9)
+    with pytest.raises(st.StatementError, match="touches a curved surface at a point"):
+        st.rolling("disc", frame, radius=r, on=lambda X, Y, Z: Z)
 
 
 def test_springs_and_dampers_join_frames():

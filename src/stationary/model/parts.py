@@ -11,6 +11,7 @@ from stationary.errors import StatementError, say
 from stationary.model.drawing import Part
 from stationary.model.each import norm
 from stationary.model.space.frames import Frame
+from stationary.model.space.twist import rates, turned
 from stationary.model.symbols import rate
 from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Vector, expression, vector
@@ -79,8 +80,8 @@ def body(m: Any, *, inertia: Any, at: Any, angle: Any, gravity: Any = 0, name: s
     )
 
 
-def spring(k: Any, *, between: Any, rest: Any = 0, name: str = "") -> System:
-    """Return a linear spring between two points, or between two angles or displacements.
+def spring(k: Any, *, between: Any, rest: Any = 0, about: Any = None, name: str = "") -> System:
+    """Return a linear spring between two points, angles or displacements, or turned frames.
 
     Parameters
     ----------
@@ -90,7 +91,11 @@ def spring(k: Any, *, between: Any, rest: Any = 0, name: str = "") -> System:
         Two points (tuples, or frames, which stand for their origins), or two scalars: then the
         elongation is second − first − rest.
     rest : expression, optional
-        Length at which it carries no force.
+        Length, or angle, at which it carries no force.
+    about : "x", "y", "z", (ax, ay, az) or "all", optional
+        Of two frames: it resists that the second turns against the first. About an axis, which
+        both have in common, with k per radian for angles from −π to π; "all" resists every turn,
+        with the moment k sin φ about the axis of a turn by φ.
     name : str, optional
 
     Examples
@@ -98,7 +103,14 @@ def spring(k: Any, *, between: Any, rest: Any = 0, name: str = "") -> System:
     >>> x, y = st.coordinates("x y")
     >>> st.spring(100, between=((0, 0), (x, y)), rest=1).potential
     50*(sqrt(x**2 + y**2) - 1)**2
+    >>> a = st.coordinates("a")
+    >>> st.spring(3, between=(st.Frame(), st.Frame().turn("z", a)), about="all").potential
+    3 - 3*cos(a)
     """
+    if about is not None:
+        stiffness = expression(k, "the stiffness of a spring")
+        angle = expression(rest, "the angle of rest of a spring")
+        return System(potential=stiffness * turned(between, about, angle, "a spring") / 2)
     P, Q = _ends(between, "a spring")
     rest = expression(rest, "the rest length of a spring")
     if len(P) == 1:
@@ -113,15 +125,22 @@ def spring(k: Any, *, between: Any, rest: Any = 0, name: str = "") -> System:
     )
 
 
-def damper(c: Any, *, between: Any, name: str = "") -> System:
+def damper(c: Any, *, between: Any, about: Any = None, name: str = "") -> System:
     """Return a viscous damper along the line between two points, or between two scalars.
+
+    Of two frames, one about an axis, or "all", resists that the second turns against the first.
 
     Examples
     --------
     >>> x = st.coordinates("x")
     >>> st.damper(3, between=(0, x)).dissipation
     3*x.dot**2/2
+    >>> st.damper(3, between=(st.Frame(), st.Frame().turn("z", x)), about="z").dissipation
+    3*x.dot**2/2
     """
+    if about is not None:
+        speeds = sp.Add(*(w**2 for w in rates(between, about, "a damper")))
+        return System(dissipation=expression(c, "the coefficient of a damper") * speeds / 2)
     P, Q = _ends(between, "a damper")
     elongation = Q[0] - P[0] if len(P) == 1 else _distance(P, Q)
     return System(

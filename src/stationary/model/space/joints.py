@@ -81,7 +81,8 @@ def _cylinder(pair: _Pair, axis: Any) -> Rows:
 
 def _universal(pair: _Pair, axis: Any) -> Rows:
     first, second = axis
-    return list(pair.gap), [Shared(dot(first, pair.axis(second)))]
+    # Of this sign its force is the moment about first × second.
+    return list(pair.gap), [Shared(-dot(first, pair.axis(second)))]
 
 
 def _planar(pair: _Pair, axis: Any) -> Rows:
@@ -123,7 +124,7 @@ def joint(kind: str, a: Frame, b: Frame, *, axis: Any = None, name: str = "") ->
         are one, else along directions of a at right angles to the axis (for "planar" along it).
         ``lam[name + ".moment"]`` is the moment of a on b about the axes of a for "slide" and
         "weld", about two axes at a right angle to the axis for "hinge", "cylinder" and "planar",
-        and about the axis at a right angle to both for "universal".
+        and about the product of the first with the second axis for "universal".
 
     Examples
     --------

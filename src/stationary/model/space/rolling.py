@@ -39,6 +39,7 @@ def rolling(
     radius: Any,
     on: Any = None,
     axis: Any = "z",
+    touch: Any = None,
     name: str = "",
 ) -> System:
     """Return the constraints of a body that rolls without slip.
@@ -52,10 +53,13 @@ def rolling(
     radius : expression
     on : Frame or function, optional
         A frame: its plane z = 0, with the body above; the ground if left out. A function of
-        (X, Y, Z): the distance of a point from a surface, on the body's side, which a sphere rolls
-        on.
+        (X, Y, Z): the distance of a point from a surface, on the body's side, which a sphere or a
+        disc rolls on.
     axis : "x", "y", "z" or (ax, ay, az)
         Of a disc or a cylinder, in its frame.
+    touch : coordinate, optional
+        Of a disc on a surface: the angle on its edge at which it touches, from x towards y for the
+        axis z. It starts near where the disc is nearest to the surface.
     name : str, optional
         ``lam[name + ".normal"]`` is the force with which the surface pushes, and
         ``lam[name + ".roll"]`` are those along it; a cylinder's ``lam[name + ".flat"]`` is the
@@ -82,17 +86,23 @@ def rolling(
             )
         )
     held: list[Any] = []
-    if callable(on) and not isinstance(on, Frame):
+    if callable(on) and not isinstance(on, Frame) and shape == "disc":
+        place, arm, ahead = _edge(frame, r, axis, touch, label)
+        gap, normal, _, _ = _surface(on, place, label)
+        still = (sp.S.Zero,) * 3
+        first, second = ahead, cross(normal, ahead)
+        held.append(Constraint(Shared(dot(normal, ahead)), name=f"{name}.touch" if name else None))
+    elif callable(on) and not isinstance(on, Frame):
         if shape != "sphere":
             raise StatementError(
                 say(
                     f"{label} touches a curved surface at a point that is not known.",
-                    f"Found a {shape}, expected a sphere.",
+                    f"Found a {shape}, expected a sphere or a disc.",
                     "Give a frame for `on`: its plane z = 0.",
                 )
             )
         gap, normal, first, second = _surface(on, frame.origin, label)
-        still: Vector = (sp.S.Zero,) * 3
+        still = (sp.S.Zero,) * 3
         arm = scale(-r, normal)
         gap = gap - r
     else:
@@ -164,6 +174,23 @@ def _arm(shape: str, frame: Frame, normal: Vector, r: Any, axis: Any, label: str
     down = minus(normal, scale(tilt, along))
     size = Shared(sp.sqrt(1 - tilt**2))
     return tuple(Shared(-r * e / size) for e in down)
+
+
+def _edge(frame: Frame, r: Any, axis: Any, touch: Any, label: str) -> tuple[Vector, Vector, Vector]:
+    """Return a point of the edge of a disc, the way to it from the centre, and along the edge."""
+    if not isinstance(touch, Coordinate):
+        raise StatementError(
+            say(
+                f"{label} touches a curved surface at a point that is not known.",
+                f"Found touch={str(touch)[:40]}, expected a coordinate: where on its edge it does.",
+                "Give one, as in touch=st.coordinates('touch'), and start it near that angle.",
+            )
+        )
+    one, two = map(frame.axis, across(direction(axis, f"the axis of {label}")))
+    c, s = sp.cos(touch), sp.sin(touch)
+    arm = tuple(Shared(r * (c * x + s * y)) for x, y in zip(one, two))
+    ahead = tuple(Shared(c * y - s * x) for x, y in zip(one, two))
+    return tuple(Shared(e) for e in add(frame.origin, arm)), arm, ahead
 
 
 def _surface(
