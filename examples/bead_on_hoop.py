@@ -86,3 +86,7 @@ def pictures(folder):
     motion = turned(6 + 0 * st.t, {theta: 0.8, phi.dot: 4.5})
     save(motion.plot(theta, phi.dot, tau), folder / "bead_on_hoop.png")
     film(motion, folder / "bead_on_hoop.gif")
+
+
+def live():
+    return {"system": system(), "start": {theta: 0.8}, "inputs": {tau: 0.0}}

@@ -167,6 +167,7 @@ LATE = {
 
 # Pictures are drawn by what is imported when one is first asked for.
 views.drawn_by("stationary.plot")
+views.drawn_by("stationary.browser.page")
 
 __all__ = [
     "Abs",

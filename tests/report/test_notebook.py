@@ -34,3 +34,10 @@ def test_results_show_their_text_and_their_picture(make, drawn):
     assert shown.startswith("<pre>") and repr(result).splitlines()[0] in shown
     assert ("data:image/png;base64," in shown) == drawn
     assert plt.get_fignums() == before
+
+
+def test_a_motion_that_can_be_seen_is_live():
+    theta = st.coordinates("theta")
+    bob = st.particle(1.0, at=(st.sin(theta), -st.cos(theta)), gravity=9.81)
+    shown = st.simulate(bob, span=(0, 1), start={theta: 0.5})._repr_html_()
+    assert shown.count("<iframe") == 1 and "&lt;!doctype html&gt;" in shown

@@ -17,9 +17,13 @@ from stationary.browser.words import equations_of, knobs, label, rests
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, say
 from stationary.io.model_file import Model
+from stationary.lower.inputs import Drives
+from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.plot.scene import scene
 from stationary.plot.style import COLORS
+from stationary.result.motion import Motion
+from stationary.result.views import view
 from stationary.solve.arguments import times
 from stationary.solve.dynamics import simulate
 
@@ -36,7 +40,7 @@ _CHOSEN = 2
 
 
 def live(
-    system: System | Model,
+    system: System | Model | Motion,
     path: Any = None,
     *,
     start: Mapping[Any, Any] | None = None,
@@ -57,8 +61,8 @@ def live(
 
     Parameters
     ----------
-    system : System or Model
-        A model brings its start, its values, its inputs and its units.
+    system : System, Model or Motion
+        A model brings its start, its values, its inputs and its units; a motion all but units.
     path : str or Path, optional
         Where to write the page: a name that ends in ``.html``.
     start, params, inputs : dict, optional
@@ -100,6 +104,13 @@ def live(
         inputs = {**model.inputs, **_named(inputs)}
         if span is None and "simulate" in model.questions:
             span = model.questions["simulate"].get("span")
+    elif isinstance(system, Motion):
+        given, system = system, system.system
+        n = system.size
+        start = start or _state(system, given.kernel.layout, given.y[0, : 2 * n])
+        params = {**dict(zip((p.name for p in system.parameters), given.params)), **_named(params)}
+        inputs = {**_courses(system, given.drives), **_named(inputs)}
+        span = span or (float(given.t[0]), float(given.t[-1]))
     if path is not None and Path(path).suffix.lower() not in (".html", ".htm"):
         raise StatementError(
             say(
@@ -117,6 +128,22 @@ def live(
     return made
 
 
+@view("motion", "live")
+def panel(motion: Motion) -> str:
+    """Return the live page of a motion in a frame, for a notebook; nothing where none can be."""
+    system = motion.system
+    if not system.parts and not system.fields:
+        return ""
+    try:
+        inside = live(motion, paused=True)
+    except StationaryError:
+        return ""
+    return (
+        f'<iframe title="live" srcdoc="{escape(inside, quote=True)}" '
+        'style="border:0;width:100%;height:760px"></iframe>'
+    )
+
+
 def _named(given: Mapping[Any, Any] | None) -> dict[str, Any]:
     return {getattr(key, "name", str(key)): value for key, value in (given or {}).items()}
 
@@ -129,10 +156,9 @@ def _page(
     motion = simulate(
         system,
         span=moved.span,
-        start={c: _shaped(c, moved.start[:n], layout) for c in system.coordinates}
-        | {c.dot: _shaped(c, moved.start[n:], layout) for c in system.coordinates},
+        start=_state(system, layout, moved.start),
         params=dict(zip(system.parameters, moved.values.tolist())),
-        inputs=_courses(moved),
+        inputs=_courses(system, moved.driven),
         points=201,
         # It frames the picture, and is not shown.
         rtol=1e-6,
@@ -179,8 +205,14 @@ def _shaped(coordinate: Any, values: np.ndarray, layout: Any) -> Any:
     return float(found) if np.ndim(found) == 0 else found
 
 
-def _courses(moved: Mechanics) -> dict[str, Any]:
-    given = zip(moved.system.inputs, moved.driven.signature, moved.driven.numbers)
+def _state(system: System, layout: Layout, y: np.ndarray) -> dict[Any, Any]:
+    n = system.size
+    places = {c: _shaped(c, y[:n], layout) for c in system.coordinates}
+    return places | {c.dot: _shaped(c, y[n : 2 * n], layout) for c in system.coordinates}
+
+
+def _courses(system: System, driven: Drives) -> dict[str, Any]:
+    given = zip(system.inputs, driven.signature, driven.numbers)
     return {u.name: number if kind == "number" else e for u, (kind, e), number in given}
 
 

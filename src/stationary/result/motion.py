@@ -13,6 +13,7 @@ from stationary.errors import DidNotConverge, say
 from stationary.lower.kernel import numeric
 from stationary.result.multipliers import Multipliers
 from stationary.result.trajectory import AbstractInstant, AbstractMotion
+from stationary.result.views import show
 
 # Printing a motion of more steps, times entries of its state, does not integrate it again.
 _SECOND_RUN_UP_TO = 100_000
@@ -63,6 +64,9 @@ class Motion(AbstractMotion):
     >>> motion[x].round(12) + 0.0
     array([ 1.,  0., -1.])
     """
+
+    def _moving(self) -> str:
+        return show("motion", "live")(self)
 
     @cached_property
     def a(self) -> np.ndarray:

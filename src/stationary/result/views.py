@@ -19,12 +19,12 @@ import numpy as np
 from stationary.errors import StatementError, StationaryError, unknown
 
 _views: dict[tuple[str, str], Callable[..., Any]] = {}
-_drawers: set[str] = set()
+_drawers: list[str] = []
 
 
 def drawn_by(module: str) -> None:
     """Name a module that registers views; it is imported when one is first asked for."""
-    _drawers.add(module)
+    _drawers.append(module)
 
 
 def view(kind: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -41,8 +41,8 @@ def view(kind: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., A
 
 def show(kind: str, name: str) -> Callable[..., Any]:
     """Return a registered view."""
-    while _drawers:
-        import_module(_drawers.pop())
+    while (kind, name) not in _views and _drawers:
+        import_module(_drawers.pop(0))
     if (kind, name) not in _views:
         choices = [other for owner, other in _views if owner == kind]
         raise StatementError(unknown(f"the view of a {kind}", name, choices))
@@ -120,4 +120,9 @@ class AbstractShown:
         figure.savefig(data, format="png", dpi=100)
         # The notebook would show an open figure a second time.
         plt.close(figure)
-        return f'{text}<img src="data:image/png;base64,{b64encode(data.getvalue()).decode()}">'
+        drawn = f'<img src="data:image/png;base64,{b64encode(data.getvalue()).decode()}">'
+        return text + drawn + self._moving()
+
+    def _moving(self) -> str:
+        """Return what a notebook shows besides text and picture: nothing, unless it moves."""
+        return ""
