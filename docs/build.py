@@ -123,4 +123,8 @@ def build(folder: Path, only: set[str] | None = None) -> list[Path]:
 if __name__ == "__main__":
     where = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
     pages = build(where)
+    # Where there is a browser its pictures are of this version.
+    from screens import pictures
+
+    pictures(where)
     print(f"{len(pages)} pages; begin with {(where / 'index.html').resolve()}")

@@ -78,7 +78,7 @@ def test_inputs_that_are_numbers_become_sliders_and_units_stay():
     '''.replace("[inputs_course]", ""))  # fmt: skip
     made = inside(st.live(model, inputs={"F": 1.5}, sliders={"m": (0.1, 5)}), "page")
     assert {k["name"]: (k["kind"], k["unit"]) for k in made["knobs"]} == {
-        "m": ("p", "g"), "F": ("given", ""),
+        "m": ("p", "kg"), "F": ("given", ""),
     }  # fmt: skip
     assert (made["knobs"][0]["low"], made["knobs"][0]["high"]) == (0.1, 5)
 

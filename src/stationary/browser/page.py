@@ -98,7 +98,9 @@ def live(
     """
     units: Mapping[str, str] = {}
     if isinstance(system, Model):
-        model, system, units = system, system.system, system.units
+        model, system = system, system.system
+        # Numbers in the page are in SI units, whatever they were written in.
+        units = {p.name: model.unit(p.name) for p in (*system.parameters, *system.inputs)}
         start = {**model.start, **(start or {})}
         params = {**model.params, **_named(params)}
         inputs = {**model.inputs, **_named(inputs)}

@@ -239,7 +239,7 @@ function words() {
   const row = now();
   $("clock").textContent = `t = ${row[0].toFixed(2)} s`;
   energyError = balance(main());
-  const parts = [`energy error ${Math.abs(energyError).toExponential(1).replace("-", "−")}`,
+  const parts = [energyError ? `energy error ${Math.abs(energyError).toExponential(1).replace("-", "−")}` : "no energy error",
                  `steps to ${model.rtol.toExponential(0).replace("-", "−")}`];
   if (playing && slow < 0.9) parts.push(`${(slow * settings.speed).toFixed(2)} × real time`);
   if (playing && rate) parts.push(`${rate.toFixed(0)} frames a second`);
