@@ -1,4 +1,4 @@
-"""Photograph pages in a browser, for the documentation: a live page, the studio, gallery and report.
+"""Photograph pages in a browser for the documentation: live page, studio, gallery and report.
 
 ``make docs`` takes them anew where there are Chromium and playwright; the files kept here are shown
 where there are not.
