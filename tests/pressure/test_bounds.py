@@ -5,7 +5,12 @@ import pytest
 
 import stationary as st
 from stationary.result.least_power import motions
+from stationary.solve.pressure.cover import covered
+from stationary.solve.pressure.lines import Pencil
+from stationary.solve.pressure.lowest import lowest
+from stationary.solve.pressure.programs import Programs, fields
 from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.support import Rest
 from stationary.solve.pressure.vote import verdict, votes_of
 
 CARD = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
@@ -245,3 +250,43 @@ def test_bad_questions_are_refused_in_three_parts():
         with pytest.raises(st.StationaryError) as error:
             ask()
         assert str(error.value).count("\n") == 2
+
+
+def test_the_lowest_value_of_a_dual_is_bounded_and_not_sampled():
+    # Dense samples of the border are never below the bound, and come close to it.
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        corners = star(rng)
+        twists, witness, affine = rng.normal(size=(3, 8, 3)) * 10 ** rng.uniform(-3, 1, (3, 8, 3))
+        found = lowest(Rest(corners), twists, witness, affine)
+        share = np.linspace(0, 1, 2001)[:, None]
+        for k, (a, b) in enumerate(zip(corners, np.roll(corners, -1, axis=0))):
+            x = a + share * (b - a)
+            v = fields(twists, x)
+            f = (fields(witness, x) * v / np.linalg.norm(v, axis=2, keepdims=True)).sum(axis=2)
+            f = (f - affine[:, :1] - affine[:, 1:] @ x.T).min(axis=1)
+            size = np.abs(witness).max(axis=1) + np.abs(affine).max(axis=1)
+            assert np.all(f >= found[:, k] - 1e-12 * size)
+            assert np.median((f - found[:, k]) / size) < 1e-5
+
+
+@pytest.mark.parametrize(("seed", "unit"), [(1, 1.0), (4, 1e-6)])
+def test_a_proof_leaves_no_pressure_beyond_the_ends(seed, unit):
+    rng = np.random.default_rng(seed)
+    corners = star(rng)
+    _, place, normal = pushed(corners, rng)
+    point = tuple(unit * (place[i] + normal[i] * st.t) for i in range(2))
+    way = unit * np.array([normal[1], -normal[0]])
+    ends = unit * place - way, unit * place + way
+    finger = st.Pusher(point=point, edge=(tuple(ends[0]), tuple(ends[1])))
+    part = st.slider(outline=unit * corners, weight=1.5, centre=(0, 0), pusher=finger)
+    of = part.coordinates[2].dot
+    found = st.pressure_bounds(part, of=of, prove=1e-6)
+    assert found.status == "proven" and found.outer is not None
+    size = 1e-6 * max(abs(found.low), abs(found.high))
+    assert found.outer == pytest.approx((found.low - size, found.high + size), rel=1e-9)
+    # A value that some pressure goes beyond cannot be proven.
+    scene = Scene.of(part, None, None, 0.0)
+    functional, _ = scene.functional(of)
+    pencil = Pencil(Programs(scene.rest), scene.modes[0], functional)
+    assert not covered(pencil, found.high - 100 * size).proven

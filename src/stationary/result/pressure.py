@@ -70,6 +70,29 @@ class Dual:
 
 
 @dataclass(frozen=True, eq=False)
+class Cover:
+    """Duals along a line of motions that together prove a bound.
+
+    Attributes
+    ----------
+    value : float
+        No pressure goes beyond.
+    proven : bool
+    angles, affine, witness : ndarray
+        The motions of the line, and λ and W there.
+    margin : float
+        The least g that is left after everything that was subtracted.
+    """
+
+    value: float
+    proven: bool
+    angles: np.ndarray
+    affine: np.ndarray
+    witness: np.ndarray
+    margin: float
+
+
+@dataclass(frozen=True, eq=False)
 class Proof:
     """The duals of both ends, and Mason's vote on the sense of turning.
 
@@ -81,6 +104,8 @@ class Proof:
     turns : str
         "counterclockwise", "clockwise", "not at all" or "either way".
     text : str
+    covers : tuple of Cover
+        Where it was asked for: what proves that no pressure goes beyond either end.
     """
 
     low: Dual | None
@@ -88,6 +113,7 @@ class Proof:
     votes: dict[str, float]
     turns: str
     text: str
+    covers: tuple[Cover, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -115,7 +141,10 @@ class PressureBounds(AbstractShown):
         The dual of each end, and which way the part turns.
     status : Status
         "attained": both ends are, and no pressure beside theirs goes further; that none at all does
-        is searched for, not proven. "conservative" where the ends are not attained.
+        is searched for, not proven. "proven": none does, by more than `prove=` allows.
+        "conservative" where the ends are not attained.
+    outer : tuple of two numbers, optional
+        What no pressure goes beyond: proven, where that was asked for.
 
     Examples
     --------
@@ -141,6 +170,7 @@ class PressureBounds(AbstractShown):
     outline: np.ndarray
     centre: np.ndarray
     locus: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    outer: tuple[float, float] | None = None
 
     def plot(self):
         """Draw the part, the pressures that attain the ends, and where it can turn about.
@@ -158,6 +188,8 @@ class PressureBounds(AbstractShown):
             f"  status       {self.status}: {self.status.message}",
             f"  turns        {self.proof.turns}",
         ]
+        if self.outer is not None:
+            lines.append(f"  proven       {self.outer[0]:.8g} … {self.outer[1]:.8g}")
         if len(self.locus):
             lines.append(f"  locus        a polygon of {len(self.locus)} corners")
         for name, dual in (("low", self.proof.low), ("high", self.proof.high)):

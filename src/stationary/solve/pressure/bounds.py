@@ -12,12 +12,15 @@ from stationary.errors import NoMotion, StatementError, say
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
+from stationary.solve.pressure.cover import covered
 from stationary.solve.pressure.envelope import Pressures
 from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.lines import Pencil
 from stationary.solve.pressure.locus import locus_of
 from stationary.solve.pressure.over_time import advance_of
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.power import greatest_power, least_power, power_of
+from stationary.solve.pressure.programs import Programs
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode, spread
 from stationary.solve.pressure.vote import verdict, votes_of
@@ -36,6 +39,7 @@ def pressure_bounds(
     params: Mapping[Any, float] | None = None,
     t: float = 0.0,
     count: int = 200,
+    prove: float | None = None,
 ) -> PressureBounds:
     """Bound what a pushed part does, over all pressures with which it may rest on its table.
 
@@ -60,6 +64,10 @@ def pressure_bounds(
         Time, for pushers that move with it.
     count : int
         Directions in which the border of a locus is looked for.
+    prove : float, optional
+        Prove the interval of a velocity, and let the proven one be wider by this share, as in
+        ``prove=1e-6``: duals all along the lines of motions at both ends, with bounds of what is
+        between. For a smooth finger or a single constraint on an outline.
 
     Returns
     -------
@@ -99,7 +107,51 @@ def pressure_bounds(
     functional, rest = scene.functional(of)
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
-    return told(scene, str(of), ends, (low, high))
+    made = told(scene, str(of), ends, (low, high))
+    return made if prove is None else _proven(scene, made, functional, rest, prove)
+
+
+def _proven(
+    scene: Scene, made: PressureBounds, functional: np.ndarray, rest: float, share: float
+) -> PressureBounds:
+    """Prove that no pressure goes beyond the ends by more than a share of them."""
+    if not (isinstance(share, (int, float)) and 0 < share < 1):
+        raise StatementError(
+            say(
+                "how much wider the proven interval may be is no share.",
+                f"Found prove={share!r}.",
+                "Give a small number, as in prove=1e-6.",
+            )
+        )
+    (mode, *others) = scene.modes
+    if others or mode.force is None or mode.free.shape[1] != 2 or scene.rest.radius:
+        words = f"{made.status.message}; proofs are for smooth fingers at outlines"
+        return replace(made, status=Status(str(made.status), words))
+    if _through(scene) is not None:
+        words = "a push through the centre translates the part, however it rests"
+        return replace(made, outer=(made.low, made.high), status=Status("proven", words))
+    size = max(abs(made.low - rest), abs(made.high - rest))
+    outer, covers = [], []
+    for sign, end in ((-1.0, made.low), (1.0, made.high)):
+        pencil = Pencil(Programs(scene.rest), mode, sign * functional)
+        room, cover = float(share) * size, None
+        while room < size:
+            cover = covered(pencil, sign * (end - rest) + room)
+            if cover.proven:
+                break
+            room *= 10
+        outer.append(end + sign * room if cover is not None and cover.proven else sign * np.inf)
+        covers.append(cover)
+    kept = replace(made.proof, covers=tuple(covers))
+    wide = max(made.low - outer[0], outer[1] - made.high) / size
+    if wide <= share * (1 + 1e-6):
+        count = sum(len(c.angles) for c in covers)
+        words = f"duals at {count} motions leave no pressure that goes beyond by {wide:.0e}"
+        status = Status("proven", words)
+    else:
+        words = f"proven is the wider interval {outer[0]:.8g} … {outer[1]:.8g} only"
+        status = Status(str(made.status), words)
+    return replace(made, outer=(float(outer[0]), float(outer[1])), proof=kept, status=status)
 
 
 def extremes(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
+from stationary.solve.pressure.border import Border
 from stationary.solve.pressure.envelope import Pressures, centre_of
 from stationary.solve.pressure.extremes import Extremes
-
-# Rays that end this close to the border are long enough for a picture.
-_ROUNDS = 2
 
 
 def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
@@ -20,31 +19,25 @@ def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
     centres of rotation correspond line by line, so that the polygon is that of the centres.
     """
     found: list[np.ndarray] = []
+    single = len(scene.modes) == 1
     for mode in scene.modes:
         hunt = Extremes(Pressures(scene.rest), mode)
         if mode.free.shape[1] == 1:
-            for sign in (-1.0, 1.0):
-                edge = hunt.greatest(sign * mode.free[:, 0] @ np.diag([1.0, 1.0, 1.0]))
-                if edge is not None:
-                    q = centre_of(edge.twist)
-                    found += [] if q is None else [q]
-            continue
-        for k in range(count if len(scene.modes) == 1 else count // 2):
-            angle = 2 * np.pi * k / (count if len(scene.modes) == 1 else count // 2)
-            edge, _ = hunt.region.ray(hunt.start, angle, rounds=_ROUNDS)
-            if edge is None or not mode.allows(edge.twist):
-                continue
-            q = centre_of(edge.twist)
-            found += [] if q is None else [q]
-    for mode, summit in known:
+            edges = [hunt.greatest(sign * mode.free[:, 0]) for sign in (-1.0, 1.0)]
+            twists = [edge.twist for edge in edges if edge is not None]
+        else:
+            rays = count if single else max(count // 2, 8)
+            angles = np.arange(rays) * (2 * np.pi / rays)
+            border = Border(hunt.programs, mode, hunt.start)
+            twists = [t for t in border.motions(angles) if mode.allows(t)]
+        found += [q for q in map(centre_of, twists) if q is not None]
+    for _, summit in known:
         q = centre_of(summit.twist)
-        if q is not None and len(found) > 2 and len(scene.modes) == 1:
+        if q is not None and len(found) > 2 and single:
             # The extremes are exact: they take their place among their neighbours.
             near = int(np.argmin([np.hypot(*(p - q)) for p in found]))
             found.insert(near + 1, q)
     border = np.array(found)
-    if len(scene.modes) > 1 and len(border) > 2:
-        from scipy.spatial import ConvexHull
-
+    if not single and len(border) > 2:
         border = border[ConvexHull(border).vertices]
     return border

@@ -17,6 +17,7 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
+from stationary.lower.engines.casadi import Numeric
 from stationary.solve.pressure.envelope import Pressures, centre_of, field
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import Rest
@@ -66,7 +67,7 @@ class Atoms:
 
 
 @lru_cache(maxsize=128)
-def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> ca.Function:
+def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
     """Return the conditions of an extreme and their derivative, for atoms of these kinds."""
     count = len(kinds)
     sizes = (("z", ways), ("m", count), ("s", count), ("y", 5))
@@ -101,7 +102,8 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> ca.Function:
     every = ca.vertcat(unknown, y)
     residual = ca.vertcat(ca.gradient(lagrange, unknown), total)
     given = [z, m, place, y, base, moves, free, force, aim, A, D]
-    return ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
+    made = ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
+    return Numeric(made, frozenset({1}), dense=True)
 
 
 class Polisher:
@@ -243,6 +245,8 @@ class Polisher:
         aim, ways = self.functional @ moves, count
         A, D = self._geometry(atoms)
         force = mode.force if mode.force is not None else np.zeros(3)
+        # Matrices by columns, as the graph has them.
+        given = (base, moves.T.ravel(), mode.free.T.ravel(), force, aim, A.T.ravel(), D.T.ravel())
         m, place = (
             atoms.masses.copy(),
             np.where([k == "still" for k in atoms.kinds], atoms.angle, atoms.along),
@@ -252,8 +256,7 @@ class Polisher:
         still = np.array([k == "still" for k in atoms.kinds])
         worst = np.inf
         for turn in range(_STEPS):
-            F, J = function(z, m, place, y, base, moves, mode.free, force, aim, A, D)
-            F, J = np.array(F).ravel(), np.array(J)
+            F, J = function(z, m, place, y, *given)
             if not np.all(np.isfinite(F)) or not np.all(np.isfinite(J)):
                 return None
             if not known:

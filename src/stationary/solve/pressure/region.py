@@ -160,66 +160,13 @@ class Region:
             return None
         return Edge(twist + low * way, best, low)
 
-    def top(self, functional: np.ndarray, start: np.ndarray | None = None,
-            rounds: int = 1) -> Edge | None:  # fmt: skip
-        """Return the motion of this mode with the greatest ``functional @ twist``.
-
-        In a single round roughly, as a start for what finds it exactly.
-        """
+    def top(self, functional: np.ndarray, start: np.ndarray | None = None) -> Edge | None:
+        """Return the motion of a line of them with the greatest ``functional @ twist``."""
         slopes = functional @ self.mode.free
         start = self.even() if start is None else start
         if self.mode.free.shape[1] == 0 or np.abs(slopes).max() <= 1e-14 * np.abs(functional).max():
             return self.balanced(start)
-        if self.mode.free.shape[1] == 1:
-            return self._top_of_line(float(slopes[0]), start)
-        goal = float(np.arctan2(slopes[1], slopes[0]))
-        low, high, angle = -np.inf, np.inf, goal
-        best: Edge | None = None
-        for _ in range(8 if rounds == 1 else 50):
-            edge, normal = self.ray(start, angle, rounds, best)
-            if edge is None:
-                break
-            if best is None or functional @ edge.twist > functional @ best.twist:
-                best = edge
-            off = (normal - goal + np.pi) % (2 * np.pi) - np.pi
-            if np.isnan(off) or abs(off) < (0.1 if rounds == 1 else 1e-9):
-                break
-            low, high = (low, angle) if off > 0 else (angle, high)
-            if np.isfinite(low) and np.isfinite(high):
-                angle = (low + high) / 2
-            else:
-                angle -= np.clip(off, -0.6, 0.6)
-            if abs(angle - goal) > 1.5 or high - low < (0.05 if rounds == 1 else 1e-10):
-                break
-        return best
-
-    def ray(self, start: np.ndarray, angle: float, rounds: int = FINE,
-            near: Edge | None = None) -> tuple[Edge | None, float]:  # fmt: skip
-        """Return where the set ends in a direction of its plane, and its normal there."""
-        c, s = np.cos(angle), np.sin(angle)
-        way, other = self.mode.free @ np.array([c, s]), self.mode.free @ np.array([-s, c])
-        edge = self.edge(start, way, other, rounds=rounds, near=near and near.claim)
-        if edge is None:
-            return None, np.nan
-        up = self.slope(edge.claim, edge.twist, way, other, way)
-        aside = self.slope(edge.claim, edge.twist, way, other, other)
-        if not up > 0 or abs(edge.claim.value) > 0.05:
-            return edge, np.nan
-        return edge, float(angle + np.arctan2(aside, up))
-
-    def about_corners(self) -> list[Edge]:
-        """Return the motions about a corner or a foot: the set has kinks or points there."""
-        found = []
-        plane = np.linalg.svd(self.mode.free.T)[2][2]
-        for x, y in self.pressures.rest.corners:
-            twist = np.array([y, -x, 1.0])
-            if abs(plane @ twist) < 1e-9:
-                continue
-            twist = twist * ((plane @ self.mode.base) / (plane @ twist))
-            edge = self.balanced(twist) if self.mode.allows(twist) else None
-            if edge is not None:
-                found.append(edge)
-        return found
+        return self._top_of_line(float(slopes[0]), start)
 
     def balanced(self, twist: np.ndarray, rounds: int = FINE) -> Edge | None:
         """Return a pressure that balances a motion, if there is one."""

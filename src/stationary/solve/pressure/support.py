@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 # Columns that a border is sampled by at first; the atoms of an answer then move along it.
-_COLUMNS = 96
+_COLUMNS = 48
 # Directions from a point to an edge beside it, evenly spread.
 _TANGENTS = np.tan(np.radians([-86, -75, -60, -45, -30, -15, 0, 15, 30, 45, 60, 75, 86]))
 
@@ -75,27 +75,31 @@ class Rest:
         """How far it is from each of them to the next."""
         if self.feet:
             return np.ones(len(self.corners))
-        return self._spacing[self.grid[0]]
+        return self.spacing[self.grid[0]]
 
     def contains(self, q: np.ndarray) -> bool:
         """Tell whether a point can carry load: inside, on the rod, or at a foot."""
+        return bool(self.contain(q[None])[0])
+
+    def contain(self, q: np.ndarray) -> np.ndarray:
+        """Tell of points (B, 2) which can carry load."""
         near = 1e-12
-        if self.radius:
-            return bool(np.hypot(*(q - self.middle)) <= self.radius * (1 + near))
-        if self.feet:
-            return bool(np.any(np.abs(self.corners - q).max(axis=1) <= near))
-        a, way = self.corners, self._ways
-        arm = q - a
-        across = way[:, 0] * arm[:, 1] - way[:, 1] * arm[:, 0]
-        square = (way**2).sum(axis=1)
-        share = (arm * way).sum(axis=1)
-        on = (np.abs(across) <= near * np.sqrt(square)) & (share >= 0) & (share <= square)
-        if np.any(on):
-            return True
-        if len(a) == 2:
-            return False
-        over = (a[:, 1] > q[1]) != (np.roll(a[:, 1], -1) > q[1])
-        return bool(np.count_nonzero(over & ((across > 0) == (way[:, 1] > 0))) % 2)
+        with np.errstate(invalid="ignore"):
+            if self.radius:
+                return np.hypot(*(q - self.middle).T) <= self.radius * (1 + near)
+            if self.feet:
+                return np.any(np.abs(self.corners - q[:, None]).max(axis=2) <= near, axis=1)
+            a, way = self.corners, self._ways
+            arm = q[:, None] - a
+            across = way[:, 0] * arm[..., 1] - way[:, 1] * arm[..., 0]
+            square = (way**2).sum(axis=1)
+            share = (arm * way).sum(axis=2)
+            on = (np.abs(across) <= near * np.sqrt(square)) & (share >= 0) & (share <= square)
+            if len(a) == 2:
+                return on.any(axis=1)
+            over = (a[:, 1] > q[:, 1:]) != (np.roll(a[:, 1], -1) > q[:, 1:])
+            crossed = np.count_nonzero(over & ((across > 0) == (way[:, 1] > 0)), axis=1)
+        return on.any(axis=1) | (crossed % 2 == 1)
 
     def beside(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return places on edges that pass close by a point, and how far apart they are.
@@ -118,7 +122,7 @@ class Rest:
         arm = q - self.corners[: self.pieces]
         share = (arm * way).sum(axis=1) / square
         far = np.abs(way[:, 0] * arm[:, 1] - way[:, 1] * arm[:, 0]) / square
-        close = np.flatnonzero((far < self._spacing) & (share > -far) & (share < 1 + far))
+        close = np.flatnonzero((far < self.spacing) & (share > -far) & (share < 1 + far))
         if not len(close):
             return none
         step = np.maximum(far[close], 1e-15)
@@ -128,7 +132,7 @@ class Rest:
         return np.broadcast_to(close[:, None], along.shape)[on], along[on], wide[on]
 
     @cached_property
-    def _spacing(self) -> np.ndarray:
+    def spacing(self) -> np.ndarray:
         """How far apart the columns of each edge are, as a share of it."""
         return 1.5 / np.bincount(self.grid[0], minlength=self.pieces)
 

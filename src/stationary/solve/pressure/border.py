@@ -1,0 +1,78 @@
+"""The border of what pressures allow: rays from one motion, all at once.
+
+Along a ray in the plane of motions the program min ⟨way·v̂⟩ with ⟨other·v̂⟩ = 0 is negative while
+some pressure goes further, and positive beyond the end of the set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.pressure.programs import Answers, Programs
+from stationary.solve.pressure.region import Mode
+
+_HALVES = 18
+_FAR = 1e6
+
+
+class Border:
+    """Where the motions of a mode end, seen from one of them."""
+
+    def __init__(self, programs: Programs, mode: Mode, start: np.ndarray):
+        self.programs, self.mode, self.start = programs, mode, start
+
+    def _ask(self, angles: np.ndarray, reach: np.ndarray, near=None, exact=False) -> Answers:
+        c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
+        first, last = self.mode.free.T
+        way, other = c * first + s * last, c * last - s * first
+        twists = self.start + reach[:, None] * way
+        force = self.mode.force
+        assert force is not None
+        drive = twists @ force
+        # A finger that would have to pull does not push: as good as far outside.
+        drive = np.where(drive > 0, drive, np.inf)
+        way, other = (w - (w @ force / drive)[:, None] * twists for w in (way, other))
+        if exact:
+            return self.programs.refined(twists, way, other, rounds=4)
+        return self.programs.least(twists, way, other, near)
+
+    def reach(self, angles: np.ndarray) -> np.ndarray:
+        """Return how far the set goes along rays."""
+        low, high = np.zeros(len(angles)), np.full(len(angles), 0.5)
+        near = None
+        for _ in range(40):
+            found = self._ask(angles, high, near)
+            near = found.basis
+            inside = (found.value < 0) & (high < _FAR)
+            if not inside.any():
+                break
+            low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
+        for _ in range(_HALVES):
+            middle = (low + high) / 2
+            found = self._ask(angles, middle, near)
+            near, inside = found.basis, found.value < 0
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        # Columns that move reach a little further.
+        a, b = low, high + 2e-2 * (high + 1e-3)
+        good, root = np.zeros(len(angles), dtype=bool), low
+        for _ in range(2):
+            tried = a + (b - a) * np.array([[0.0], [0.33], [0.67], [1.0]])
+            count = len(tried)
+            found = self._ask(np.tile(angles, count), tried.ravel(), exact=True)
+            h = found.value.reshape(count, -1)
+            last = np.where(h < 0, np.arange(count)[:, None], -1).max(axis=0)
+            last = np.clip(last, 0, count - 2)
+            each = np.arange(len(angles))
+            x, y = tried[last, each], tried[last + 1, each]
+            f, g = h[last, each], h[last + 1, each]
+            good = (f < 0) & (g > 0) & (g < 10)
+            share = np.where(good, -f / np.where(good, g - f, 1.0), 0.0)
+            root, wide = x + share * (y - x), (y - x) / 8
+            a, b = np.where(good, np.maximum(root - wide, x), x), np.where(good, root + wide, y)
+        return np.where(good, root, a)
+
+    def motions(self, angles: np.ndarray) -> np.ndarray:
+        """Return the motions at the ends of rays."""
+        way = np.cos(angles)[:, None] * self.mode.free[:, 0]
+        way = way + np.sin(angles)[:, None] * self.mode.free[:, 1]
+        return self.start + self.reach(angles)[:, None] * way

@@ -1,0 +1,137 @@
+"""The least value of a dual function on the whole border: not sampled, bounded.
+
+Along an edge a point moves with v = D τ + c N, where τ is the edge, N its normal and c is linear in
+the place. With ρ² = D² + c² the dual function is
+
+    f = A + B c + G ρ + (C + E c)/ρ,    f″ ρ⁵ = (G D² − C) D² − 3 E D² c + (G D² + 2 C) c² ,
+
+so that at most two places divide an edge into pieces on which f is convex or concave: its least
+value is at ends of pieces, or between two tangents of a convex one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.pressure.support import Rest
+
+_CELLS = 256
+
+
+def lowest(
+    rest: Rest, twists: np.ndarray, witness: np.ndarray, affine: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """Return lower bounds (B, pieces) of witness·v̂ − λ0 − λ·x on the pieces of the border."""
+    if rest.feet:
+        return _at(rest.corners, twists, witness, affine)
+    if rest.radius:
+        return _on_circle(rest, twists, witness, affine)
+    return _on_edges(rest, twists, witness, affine)
+
+
+def at_rest(q: np.ndarray, witness: np.ndarray, affine: np.ndarray) -> np.ndarray:
+    """Return f at the centre of rotation, friction being along whatever is worst."""
+    u = witness[:, 0] - witness[:, 2] * q[:, 1]
+    v = witness[:, 1] + witness[:, 2] * q[:, 0]
+    return -np.hypot(u, v) - affine[:, 0] - (affine[:, 1:] * q).sum(axis=1)
+
+
+def _at(points, twists, witness, affine) -> np.ndarray:
+    """Return f at points, the least possible at those that rest."""
+    x, y = points.T
+    u, v = twists[:, :1] - twists[:, 2:] * y, twists[:, 1:2] + twists[:, 2:] * x
+    a, b = witness[:, :1] - witness[:, 2:] * y, witness[:, 1:2] + witness[:, 2:] * x
+    speed, most = np.hypot(u, v), np.hypot(a, b)
+    moving = speed > 1e-13 * np.abs(twists).max(axis=1, keepdims=True)
+    along = np.where(moving, (a * u + b * v) / np.where(moving, speed, 1.0), -most)
+    return along - affine[:, :1] - affine[:, 1:] @ points.T
+
+
+def _on_edges(rest: Rest, twists, witness, affine) -> np.ndarray:
+    start, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
+    long = np.hypot(*way.T)
+    tx, ty = way.T / long
+    x, y = start.T
+    turn, swing = twists[:, 2:], witness[:, 2:]
+    u, v = twists[:, :1] - turn * y, twists[:, 1:2] + turn * x
+    a, b = witness[:, :1] - swing * y, witness[:, 1:2] + swing * x
+    D, first = u * tx + v * ty, -u * ty + v * tx
+    w_along, w_across = a * tx + b * ty, -a * ty + b * tx
+    plain = -affine[:, :1] - affine[:, 1:] @ start.T
+    rise = -(affine[:, 1:2] * tx + affine[:, 2:] * ty)
+    last = first + turn * long
+    size = np.hypot(D, np.maximum(np.abs(first), np.abs(last))) + 1e-300
+    # Where all of an edge moves alike f is linear there, but for what is quadratic in the change.
+    alike = np.abs(turn) * long <= 1e-7 * np.minimum(np.hypot(D, first), np.hypot(D, last))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        safe = np.where(alike, 1.0, turn)
+        B = rise / safe
+        A = plain - B * first
+        G = swing / safe
+        E = w_across - G * first
+        C = w_along * D - G * D**2
+    low, high = np.minimum(first, last), np.maximum(first, last)
+    quad = (G * D**2 - C) * D**2, -3 * E * D**2, G * D**2 + 2 * C
+    bend = np.sqrt(np.maximum(quad[1] ** 2 - 4 * quad[0] * quad[2], 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        stable = -0.5 * (quad[1] + np.where(quad[1] < 0, -bend, bend))
+        roots = np.stack([stable / quad[2], quad[0] / stable], axis=-1)
+    roots = np.where(np.isfinite(roots), roots, low[..., None])
+    roots = np.sort(np.clip(roots, low[..., None], high[..., None]), axis=-1)
+    ends = np.concatenate([low[..., None], roots, high[..., None]], axis=-1)
+    terms = tuple(k[..., None] for k in (A, B, G, C, E, D))
+    value, slope = _shape(ends, *terms)
+    least = value.min(axis=-1)
+    left, right = ends[..., :-1], ends[..., 1:]
+    dip = (slope[..., :-1] < 0) & (slope[..., 1:] > 0) & (right > left)
+    if dip.any():
+        at = np.nonzero(dip)
+        given = tuple(np.broadcast_to(k, dip.shape)[at] for k in terms)
+        bound = _between(left[at], right[at], given)
+        np.minimum.at(least, at[:-1], bound)
+    # A point at rest within the edge itself.
+    on = (np.abs(D) <= 1e-13 * size) & (low <= 0) & (high >= 0) & ~alike
+    rest_ = A - np.abs(E)
+    least = np.where(on, np.minimum(least, rest_), least)
+    # Rounding of f, and what is quadratic in the change along an edge that moves alike.
+    ends_ = np.minimum(
+        plain + (w_along * D + w_across * first) / np.maximum(np.hypot(D, first), 1e-300),
+        plain + rise * long
+        + (w_along * D + (w_across + swing * long) * last)
+        / np.maximum(np.hypot(D, last), 1e-300),
+    )  # fmt: skip
+    scale = np.abs(witness).max(axis=1, keepdims=True) + np.abs(affine).max(axis=1, keepdims=True)
+    rounds = 4e-16 * (np.abs(A) + (np.abs(B) + np.abs(G)) * size + np.abs(E) + np.abs(w_along))
+    return np.where(alike, ends_ - 1e-13 * scale, least - rounds)
+
+
+def _shape(c, A, B, G, C, E, D):
+    """Return f and its slope at places of edges."""
+    rho = np.maximum(np.hypot(D, c), 1e-300)
+    value = A + B * c + G * rho + (C + E * c) / rho
+    return value, B + G * c / rho + (E * D**2 - C * c) / rho**3
+
+
+def _between(low, high, terms) -> np.ndarray:
+    """Return lower bounds of convex pieces whose slope changes its sign: where tangents meet."""
+    for turn in range(60):
+        value, slope = _shape(np.stack([low, high]), *terms)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Where the tangents at both ends meet: below f, and next to its least value.
+            meet = (value[1] - value[0] + slope[0] * low - slope[1] * high) / (slope[0] - slope[1])
+        meet = np.where((meet > low) & (meet < high), meet, (low + high) / 2)
+        if turn % 3 == 2:
+            meet = (low + high) / 2
+        middle = _shape(meet, *terms)[1]
+        low, high = np.where(middle < 0, meet, low), np.where(middle < 0, high, meet)
+        if np.all(high - low <= 1e-9 * (np.abs(low) + np.abs(high)) + 1e-18):
+            break
+    value, slope = _shape(np.stack([low, high]), *terms)
+    wide = high - low
+    falls, rises = np.minimum(slope[0], 0.0), np.maximum(slope[1], 0.0)
+    return np.maximum(value[0] + falls * wide, value[1] - rises * wide)
+
+
+def _on_circle(rest: Rest, twists, witness, affine) -> np.ndarray:
+    """Return a lower bound on a circle, from cells and how much f can bend within them."""
+    raise NotImplementedError
