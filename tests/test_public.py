@@ -91,6 +91,7 @@ GLOSSARY = {
     "of": "what is bounded",
     "pushes": "measured pushes of a part",
     "noise": "standard errors of measured displacements and angles",
+    "prove": "how much wider than what is attained a proven interval may be",
     "motion": "how a pushed part moved",
     "before": "pose of a part before a push",
     "after": "pose of a part after a push",
