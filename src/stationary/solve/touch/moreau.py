@@ -82,7 +82,7 @@ def _look(touch: TouchGraph, signature: Any) -> Numeric:
     u = lowered(signature, graph.layout, t, q, v, p, slots)
     inner = (t, q, v, u, p)
     sense = kind.ones(sizes[5]) if sizes[5] else kind(0, 1)
-    M, force = graph.dynamics(*inner)
+    M, force = graph.inertial(*inner)
     R, _, A, _, ahead = graph.constraints(*inner)
     value, rate, _, slope, drive = touch.rows(*inner, sense)
     _, now, _, back = touch.limits(*inner, sense)
