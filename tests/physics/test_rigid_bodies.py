@@ -81,6 +81,7 @@ def test_a_box_that_falls_on_a_corner_is_struck_by_newtons_law():
     box += st.System(contacts=[st.Contact(gap, restitution=0, name="floor")])
     start = {z: 1.0, turned.omega: (1.0, 0.0, 0.0)}
     motion = st.simulate(box, span=(0, 0.5), start=start, points=6)
+    assert isinstance(motion, st.Touched)
     first = motion.changes[0]
     # It turns about an axis of its own until then.
     now = Rotation.from_euler("x", first.t)
