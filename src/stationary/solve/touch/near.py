@@ -56,6 +56,10 @@ class _Mapped:
         return [np.hstack(x) for x in zip(*parts)]
 
 
+def _nonzeros(matrix: Any) -> Any:
+    return ca.vertcat(*matrix.nonzeros())
+
+
 class _Looked:
     """What touches or rubs in the rows of one element."""
 
@@ -74,12 +78,12 @@ class _Looked:
         self.entries = slope.sparsity().get_triplet()
         self.gaps = gap.numel()
         self.far = _Mapped(
-            element, [gap, ca.vertcat(*ca.jacobian(gap, element.z).nonzeros()), element.rate(gap)]
+            element, [gap, _nonzeros(ca.jacobian(gap, element.z)), element.rate(gap)]
         )
         self.far_entries = ca.jacobian(gap, element.z).sparsity().get_triplet()
         self.value = _Mapped(element, [gap])
         self.near = _Mapped(element, [
-            both, element.rate(both), ca.vertcat(*slope.nonzeros()), ca.jacobian(both, element.t),
+            both, element.rate(both), _nonzeros(slope), ca.jacobian(both, element.t),
             element.slip_size[slips], element.restitution,
         ])  # fmt: skip
 
