@@ -24,7 +24,8 @@ class Push:
         (vx, vy, ω) of the part's origin: velocities, or a short displacement.
     before, after : tuples of three numbers, optional
         Instead of `motion`: the poses (x, y, φ) on the table at both ends of a short push. The
-        motion is taken in the middle between them, so that the way it curves does not count.
+        motion is taken in the middle between them, so that the way it curves does not count;
+        angles may jump by whole turns.
     finger : tuple of two numbers, optional
         Motion of the finger, like `motion`: with it the friction of the finger is known to stick or
         to slide.
@@ -76,9 +77,11 @@ class Push:
         if self.motion is not None:
             return np.array(self.motion)
         way = np.array(self.after) - np.array(self.before)
-        middle = (self.after[2] + self.before[2]) / 2
-        c, s = np.cos(middle), np.sin(middle)
+        # A short push turns by less than half a turn: angles may be read modulo a whole one.
+        way[2] = (way[2] + np.pi) % (2 * np.pi) - np.pi
         half = way[2] / 2
+        middle = self.before[2] + half
+        c, s = np.cos(middle), np.sin(middle)
         # A chord is shorter than its arc.
         longer = half / np.sin(half) if half else 1.0
         return np.array([longer * (c * way[0] + s * way[1]), longer * (c * way[1] - s * way[0]),

@@ -106,16 +106,24 @@ def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") ->
             )
         )
     F, V = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (wrenches, twists))
-    if F.shape != V.shape or F.shape[1:] != (3,) or len(F) < 6 or not np.all(np.isfinite(F + V)):
+    usable = np.zeros(0, dtype=bool)
+    if F.shape == V.shape and F.shape[1:] == (3,):
+        usable = _sliding(F, V)
+    if np.count_nonzero(usable) < 6:
         raise StatementError(
             say(
                 "wrenches and twists do not go together.",
-                f"Found arrays of shapes {F.shape} and {V.shape}.",
-                "Give six pairs or more, rows (fx, fy, moment) and (vx, vy, omega).",
+                f"Found arrays of shapes {F.shape} and {V.shape}, with "
+                f"{np.count_nonzero(usable)} pairs of a part that is pushed and slides.",
+                "Give six pairs or more, rows (fx, fy, moment) of what pushes and (vx, vy, omega).",
             )
         )
+    F, V = F[usable], V[usable]
     # Moments count with the length at which they are as large as the forces.
-    force, moment = np.abs(F[:, :2]).max(), np.abs(F[:, 2]).max()
+    force, moment = (
+        np.quantile(np.abs(F[:, :2]).max(axis=1), 0.9),
+        np.quantile(np.abs(F[:, 2]), 0.9),
+    )
     unit = np.array([force, force, moment or force])
     f, v = F / unit, V * unit
     v = v / np.linalg.norm(v, axis=1)[:, None]
@@ -136,10 +144,26 @@ def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") ->
     rng = np.random.default_rng(0)
     start = np.tile(np.eye(3)[_LOWER], count) / count ** (1 / degree)
     start = start + (0.1 * rng.normal(size=start.size) if count > 1 else 0.0)
-    forms = made(least_squares(left, start).x)
+    first = least_squares(left, start, loss="soft_l1", f_scale=0.1)
+    # Pairs that are far from what most of them say are mistakes, not noise.
+    rows = left(first.x)
+    each = np.hypot(rows[: len(f)], np.linalg.norm(rows[len(f) :].reshape(-1, 3), axis=1))
+    near = each <= 6 * max(float(np.median(each)), 1e-3)
+    if np.count_nonzero(near) >= max(6, 0.75 * len(f)):
+        f, v = f[near], v[near]
+    forms = made(least_squares(left, first.x).x)
     scaled = FittedSurface(kind, forms, 0.0, 0.0)
     normal = scaled.twist(f)
     cosine = (normal * v).sum(axis=1) / np.linalg.norm(normal, axis=1)
     misfit = float(np.sqrt(np.mean((scaled.value(f) - 1) ** 2)))
     angle = float(np.sqrt(np.mean(np.arccos(np.clip(cosine, -1, 1)) ** 2)))
     return FittedSurface(kind, forms / np.outer(unit, unit), misfit, angle)
+
+
+def _sliding(F: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Tell which pairs are of a part that moves, and moves with what pushes it."""
+    whole = np.all(np.isfinite(F), axis=1) & np.all(np.isfinite(V), axis=1)
+    with np.errstate(invalid="ignore"):
+        pushed = np.linalg.norm(F, axis=1) > 0
+        moves, works = np.linalg.norm(V, axis=1) > 0, (F * V).sum(axis=1) > 0
+    return whole & pushed & moves & works

@@ -67,12 +67,14 @@ class FittedPressure(AbstractShown):
     scatter : float
         Root mean square of what is left of the motions, in standard errors of the noise.
     residuals : ndarray
-        One for each push.
+        One for each push; nan for those that were left out.
     next : Push
         The push that would tell most about what is least known, with the motion expected of it.
     status : Status
         "fitted", "undetermined" where some loads are not told, or "scatters" where the motions miss
         the fit by more than the stated noise.
+    left_out : tuple of int
+        Pushes that tell nothing or contradict all others: at most a quarter of them.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class FittedPressure(AbstractShown):
     residuals: np.ndarray
     next: Push | None
     status: Status
+    left_out: tuple[int, ...] = ()
 
     def plot(self):
         """Draw the loads on the part, with their intervals.

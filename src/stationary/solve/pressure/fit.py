@@ -26,6 +26,8 @@ _STEPS = 60
 _ASIDE, _ROUNDS = (0.001, 0.005, 0.02), 5
 # Smooth shapes over an outline, and the points that sample it.
 _SHAPES, _SAMPLES = 7, 160
+# The share of pushes that may be left out, and how often those that miss the fit are looked for.
+_SHARE, _PASSES = 0.25, 4
 
 
 def fit_pressure(
@@ -51,9 +53,10 @@ def fit_pressure(
     pushes : list of Push
         Or of dictionaries with the same words.
     noise : tuple of two numbers, optional
-        Standard errors of displacements and of angles (or of velocities and rates). Left out, they
-        are estimated from what the fit leaves over, displacements and turns of the size of the
-        part alike.
+        Standard errors of displacements and of angles (or of velocities and rates), and of forces,
+        where they were measured: without a third number one in a hundred. Left out, they are
+        estimated from what the fit leaves over, displacements and turns of the size of the part
+        alike.
     friction : float, optional
         Of the finger. Left out, it is found where pushes have `finger=`, and zero otherwise.
     params : dict, optional
@@ -79,10 +82,44 @@ def fit_pressure(
         raise StatementError(
             say("there is no push.", "Found an empty list.", "Give what was measured: st.Push(…).")
         )
-    measured = Measured(points, shapes, taken, noise, friction)
     forced = any(p.force is not None for p in taken)
-    load, mu, J, r = _fitted(measured, weight, forced)
-    return _told(part, measured, load, mu, J, r, weight, forced, noise is not None)
+
+    def fitted(names: list[int]):
+        chosen = Measured(points, shapes, [taken[k] for k in names], noise, friction)
+        return chosen, _fitted(chosen, weight, forced)
+
+    usable, out = _usable(Measured(points, shapes, taken, noise, friction))
+    every, (load, mu, J, r) = fitted(usable)
+    measured, names, odd = every, usable, set()
+    for _ in range(_PASSES):
+        # A mistake pulls the fit, and others seem to be mistakes: each is judged anew.
+        each = every.per_push(every.residuals(load, mu)[0])
+        now = {usable[k] for k in every.odd(each)}
+        if now == odd or len(out) + len(now) > _SHARE * len(taken):
+            break
+        odd, names = now, [k for k in usable if k not in now]
+        measured, (load, mu, J, r) = fitted(names)
+    out |= dict.fromkeys(odd, "misses the fit")
+    return _told(part, measured, load, mu, J, r, weight, forced, noise is not None, names, out)
+
+
+def _usable(measured: Measured) -> tuple[list[int], dict[int, str]]:
+    """Return the pushes that tell something, and why the others do not."""
+    count = len(measured.pushes)
+    out = {int(k): "did not move" for k in measured.idle}
+    back = [int(k) for k in measured.backing if int(k) not in out]
+    if len(out) == count:
+        raise StatementError(
+            say(
+                "no push moved the part.",
+                f"Found {count} motion{'s' * (count != 1)} of zero, or of less than the noise.",
+                "Give pushes under which it slides.",
+            )
+        )
+    if len(back) > _SHARE * count:
+        measured.require_pushes(range(count))
+    out |= {k: "goes away from its finger" for k in back}
+    return [k for k in range(count) if k not in out], out
 
 
 def _fitted(measured: Measured, weight: float, forced: bool):
@@ -166,7 +203,9 @@ def _descended(measured: Measured, load: np.ndarray, mu: float, weight: float, f
     return load, mu, J, r
 
 
-def _told(part, measured: Measured, load, mu, J, r, weight, forced, stated) -> FittedPressure:
+def _told(
+    part, measured: Measured, load, mu, J, r, weight, forced, stated, kept, out
+) -> FittedPressure:  # fmt: skip
     count = len(load)
     total = float(load.sum())
     scale = np.append(np.full(count, total / count), 1.0)[: J.shape[1]]
@@ -220,13 +259,18 @@ def _told(part, measured: Measured, load, mu, J, r, weight, forced, stated) -> F
         status = Status("scatters", f"{missed}; intervals are widened by that")
     else:
         status = Status("fitted", f"{measured.equations} equations for {basis.shape[1]} unknowns")
-    each = measured.per_push(r)
-    measured.require_agreement(load, mu, each)
+    each = np.full(len(kept) + len(out), np.nan)
+    each[kept] = measured.per_push(r)
+    measured.require_agreement(each[kept], kept)
+    if out:
+        words = ", ".join(f"{k} ({why})" for k, why in sorted(out.items())[:6])
+        more = " …" if len(out) > 6 else ""
+        status = Status(str(status), f"{status.message}; left out: push {words}{more}")
     return FittedPressure(
         part, measured.points, weights, np.stack([low, high], axis=1),
         Identifiable(seen, directions),
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
-        measured.next_push(load, mu, V, s, basis, scale), status,
+        measured.next_push(load, mu, V, s, basis, scale), status, tuple(sorted(out)),
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
@@ -39,17 +41,17 @@ class Measured:
         y[:, 1] += y[:, 2] * self.origin[0]
         self.y = np.stack([y[:, 0] / self.size, y[:, 1] / self.size, y[:, 2]], axis=1)
         self.scatter = np.diag([self.size, self.size, 1.0])
+        self.force_error: float | None = None
         if noise is None:
             # The same share of each motion.
             self.sigma = np.linalg.norm(self.y, axis=1)[:, None] * np.ones(3)
             self.roots = self.sigma[:, :, None] * np.eye(3)
         else:
             # Errors of the origin and of the angle are independent; those of the middle are not.
-            (a, b), (x, y) = _noise(noise), self.origin
+            (a, b, self.force_error), (x, y) = _noise(noise), self.origin
             root = np.array([[a, 0, -b * y], [0, a, b * x], [0, 0, b * self.size]]) / self.size
             self.roots = np.tile(root, (len(pushes), 1, 1))
             self.sigma = np.linalg.norm(self.roots, axis=2)
-        self._require_pushes()
         self.mu = 0.0 if friction is None else float(friction)
         slips = np.full(len(pushes), np.nan)
         for k, p in enumerate(pushes):
@@ -83,19 +85,37 @@ class Measured:
         return np.stack([y[..., 0] - y[..., 2] * place[..., 1],
                          y[..., 1] + y[..., 2] * place[..., 0]], axis=-1)  # fmt: skip
 
-    def _require_pushes(self) -> None:
-        speed = (self._carried(self.y, self.place) * self.normal).sum(axis=1)
-        size = np.linalg.norm(self.y, axis=1)
-        back = np.flatnonzero((speed <= 0) & (speed < -3 * self.sigma[:, 0]) | (size == 0))
+    @property
+    def speeds(self) -> np.ndarray:
+        """How far each contact goes along its normal."""
+        return (self._carried(self.y, self.place) * self.normal).sum(axis=1)
+
+    @property
+    def backing(self) -> np.ndarray:
+        """Pushes whose contact moves away from the finger, which cannot pull."""
+        speed, size = self.speeds, np.linalg.norm(self.y, axis=1)
         if np.all(self.sigma == size[:, None]):
-            back = np.flatnonzero(speed <= 0)
+            return np.flatnonzero(speed <= 0)
+        return np.flatnonzero(speed < -3 * self.sigma[:, 0])
+
+    @property
+    def idle(self) -> np.ndarray:
+        """Pushes under which the part did not move, or by less than its errors."""
+        size = np.linalg.norm(self.y, axis=1)
+        if np.all(self.sigma == size[:, None]):
+            return np.flatnonzero(size <= 1e-9 * size.max(initial=0.0))
+        return np.flatnonzero(np.all(np.abs(self.y) <= 2 * self.sigma, axis=1))
+
+    def require_pushes(self, names: Sequence[int]) -> None:
+        """Refuse a contact that goes away from its finger."""
+        back = self.backing
         if len(back):
             k = int(back[0])
             raise StatementError(
                 say(
-                    f"push {k} contradicts its finger.",
-                    f"Found a contact that moves by {speed[k] * self.size:.3g} along the normal: "
-                    "away from the finger, which cannot pull.",
+                    f"push {names[k]} contradicts its finger.",
+                    f"Found a contact that moves by {self.speeds[k] * self.size:.3g} along the "
+                    "normal: away from the finger, which cannot pull.",
                     "Check the sign of its normal, and the frame of its motion: both in the part's "
                     "own frame.",
                 )
@@ -231,6 +251,7 @@ class Measured:
         J[0, : len(load)] = (speed @ self.shapes) / drive
         error = 0.01 * abs(measured) if np.any(self.sigma[k] != np.linalg.norm(self.y[k])) else (
             abs(measured))  # fmt: skip
+        error = max(error, 1e-300) if self.force_error is None else self.force_error
         return np.array([(measured - made) / error]), -J / error
 
     def first_scale(self, load: np.ndarray, mu: float) -> float:
@@ -255,17 +276,24 @@ class Measured:
             first += rows
         return found
 
-    def require_agreement(self, load: np.ndarray, mu: float, each: np.ndarray) -> None:
+    def odd(self, each: np.ndarray) -> np.ndarray:
+        """Return pushes that are far from a fit which most of the others are close to."""
+        relative = bool(np.allclose(self.sigma[:, 0], np.linalg.norm(self.y, axis=1)))
+        middle = float(np.median(each))
+        floor = 0.02 if relative else 1.0
+        return np.flatnonzero(each > 6 * max(middle, floor))
+
+    def require_agreement(self, each: np.ndarray, names: Sequence[int]) -> None:
         """Refuse pushes that no loads explain, not even roughly."""
         share = each * np.linalg.norm(self.sigma, axis=1) / np.sqrt(3)
         share = share / np.linalg.norm(self.y, axis=1)
         bad = np.flatnonzero((share > 0.5) & (each > 8 if not np.allclose(
             self.sigma[:, 0], np.linalg.norm(self.y, axis=1)) else True))  # fmt: skip
         if len(bad):
-            names = ", ".join(str(int(k)) for k in bad[np.argsort(-share[bad])][:5])
+            told = ", ".join(str(names[int(k)]) for k in bad[np.argsort(-share[bad])][:5])
             raise StatementError(
                 say(
-                    f"the pushes contradict each other: no loads explain push {names}.",
+                    f"the pushes contradict each other: no loads explain push {told}.",
                     f"Found motions that miss the best fit by {100 * share.max():.0f} % of "
                     "themselves.",
                     "Check contact, normal and motion of these pushes, in the part's own frame, or "
@@ -318,17 +346,19 @@ class Measured:
                     motion=(float(v[0]), float(v[1]), float(moved[2])))  # fmt: skip
 
 
-def _noise(noise) -> tuple[float, float]:
+def _noise(noise) -> tuple[float, float, float | None]:
     try:
-        a, b = (float(x) for x in noise)
+        a, b, *force = (float(x) for x in noise)
     except (TypeError, ValueError):
-        a, b = np.nan, np.nan
-    if not (a > 0 and b > 0 and np.isfinite(a + b)):
+        a, b, force = np.nan, np.nan, []
+    given = [a, b, *force]
+    if len(given) > 3 or not all(x > 0 and np.isfinite(x) for x in given):
         raise StatementError(
             say(
-                "the noise of the motions is not two positive numbers.",
+                "the noise of the motions is not two positive numbers, or three with the force.",
                 f"Found {str(noise)[:40]}.",
-                "Give standard errors of displacements and of angles, as in noise=(1e-4, 2e-3).",
+                "Give standard errors of displacements and of angles, as in noise=(1e-4, 2e-3), "
+                "and of forces, if they were measured.",
             )
         )
-    return a, b
+    return a, b, force[0] if force else None
