@@ -42,8 +42,13 @@ def test_angles_that_jump_by_a_turn_do_not_count():
     np.testing.assert_allclose(push.twist, plain.twist, atol=1e-12)
 
 
-@pytest.mark.parametrize(("seed", "unit"), [(0, 1.0), pytest.param(1, 1e3, marks=pytest.mark.slow),
-                                            pytest.param(2, 1e-3, marks=pytest.mark.slow)])  # fmt: skip
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("seed", "unit"),
+    [(0, 1.0), pytest.param(1, 1e3, marks=SLOW), pytest.param(2, 1e-3, marks=SLOW)],
+)
 def test_mistakes_and_pushes_without_motion_are_left_out_by_name(seed, unit):
     rng = np.random.default_rng(seed)
     pushes = recorded(rng, 20, unit)

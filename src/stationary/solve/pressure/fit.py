@@ -34,7 +34,7 @@ def fit_pressure(
     part: System,
     *,
     pushes: Sequence[Push | Mapping[str, Any]],
-    noise: tuple[float, float] | None = None,
+    noise: tuple[float, ...] | None = None,
     friction: float | None = None,
     params: Mapping[Any, float] | None = None,
 ) -> FittedPressure:
