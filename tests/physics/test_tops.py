@@ -172,3 +172,28 @@ def test_small_motions_of_a_precessing_top_nod(precession):
     lin = st.linearize(TOP, at={R: turned, R.omega: omega})
     assert lin.stability == "marginally stable"
     assert lin.frequencies == pytest.approx([np.sqrt(bend / A)], rel=1e-7)
+
+
+def test_a_rotor_in_a_frame_holds_it_upright_above_its_limit():
+    """Two rotations on one axle: (C ω)² = 4 I m g l, I of the frame and of the rotor across it."""
+    S = st.rotation("S")
+    frame, rotor = st.Frame().turn(R), st.Frame().turn(S)
+    gyroscope = st.body(0.5, inertia=(0.1, 0.1, 0.1), at=(0, 0, 0.1), frame=frame, gravity=G)
+    gyroscope += st.body(1.0, inertia=(0.2, 0.2, 0.3), frame=rotor)
+    gyroscope += st.joint("hinge", frame, rotor, axis="z", name="axle")
+    limit = np.sqrt(4 * (0.1 + 0.5 * 0.1**2 + 0.2) * 0.5 * G * 0.1) / 0.3
+    for factor, word in ((0.99, "unstable (flutter)"), (1.01, "marginally stable")):
+        lin = st.linearize(gyroscope, at={S.omega: (0, 0, factor * limit)})
+        assert lin.stability == word
+
+
+@pytest.mark.parametrize("shape", [st.Sphere(0.2), st.Cylinder(0.2, 1.0, "y")])
+def test_a_round_body_rolls_on_as_it_did(shape):
+    x, y, z = st.coordinates("x y z")
+    frame = st.Frame().move((x, y, z)).turn(R)
+    kind = type(shape).__name__.lower()
+    body = st.body(1.0, shape=shape, frame=frame, gravity=G)
+    body += st.rolling(kind, frame, radius=0.2, axis="y", name="it")
+    lin = st.linearize(body, at={z: 0.2, x.dot: 1.0, R.omega: (0, 5.0, 0)})
+    assert lin.stability == "marginally stable"
+    assert np.abs(np.real(lin.eigenvalues)).max() < 1e-6

@@ -150,7 +150,9 @@ class Equilibrium(AbstractShown):
     @property
     def known_to(self) -> float:
         """How far the forces that are left unbalanced may push a coordinate."""
-        stiffness = np.abs(self.eigenvalues[self.eigenvalues != 0])
+        # Along a family nothing pushes.
+        stiffness = np.sort(np.abs(self.eigenvalues))[self.inertia[2] :]
+        stiffness = stiffness[stiffness > 0]
         pushed = float(self.residual["force"] / stiffness.min()) if stiffness.size else 0.0
         # Below the smallest normal number there are no digits.
         return max(pushed, float(np.finfo(float).tiny))

@@ -104,7 +104,7 @@ class OperatingPoint:
         measure = np.outer(units, 1 / units)
         self.spin[axes] = spin
         try:
-            J = self.matrices(self.y)[1]
+            J, free = self.matrices(self.y)[1], self._free(self._normal(self.q, self.speeds))
             for turn, carries in ((omega - spin, False), (spin, True)):
                 size = float(np.linalg.norm(turn))
                 for far in (1.0, 3.0) if size > _DRIFT * np.linalg.norm(omega) else ():
@@ -120,6 +120,9 @@ class OperatingPoint:
                     both = np.kron(np.eye(2), back)
                     change = np.abs(both @ J_there @ both.T - J) * measure
                     if change.max() > 1e-9 * np.abs(J * measure).max():
+                        return False
+                    free_there = self._free(self._normal(there, speeds) @ both.T)
+                    if np.abs(free_there - free).max() > 1e-9:
                         return False
             return True
         finally:
@@ -295,14 +298,17 @@ class OperatingPoint:
         shared = np.max(self.weights * reach, initial=0.0) / self.weights
         small = _STEADY * (by_q @ np.maximum(reach, shared) + by_v @ np.abs(self.speeds))
         # What constraints share out rounds off with the largest of it.
-        small += _ROUNDING * np.max(self.weights * small, initial=0.0) / (_STEADY * self.weights)
+        rounds = _ROUNDING * np.max(self.weights * small, initial=0.0) / (_STEADY * self.weights)
         # Forces that constraints take up leave their rounding.
         forces = np.abs(self.rates).T @ scales.force if self.turns else scales.force
-        small += _ROUNDING * np.max(forces / self.weights, initial=0.0) / self.weights
+        rounds += _ROUNDING * np.max(forces / self.weights, initial=0.0) / self.weights
         if self.turns:
             # The entries of a quaternion that turns accelerate, and cancel in what its body does.
             entries = np.abs(self.kinematics.rates(self.v) @ self.speeds)
-            small += _ROUNDING * np.abs(self.rates.T) @ entries
+            rounds += _ROUNDING * np.abs(self.rates.T) @ entries
+            if (np.abs(a) <= rounds).all():
+                return
+        small += rounds
         if (np.abs(a) <= small).all() and self._same(J, a, 1.0, 1e-6):
             return
         # The matrices of the equilibrium next to it are the same to the last digits.
@@ -349,22 +355,32 @@ class OperatingPoint:
 
     def _tangent(self) -> np.ndarray:
         """Return a basis of the small motions that the constraints allow, in units of mass."""
-        n, rows = self.n, list(self.kernel.rows)
+        normal = self._normal(self.q, self.speeds)
+        if not len(normal):
+            return np.eye(2 * self.f)[:, np.setdiff1d(np.arange(2 * self.f), self.drifting)]
+        return tangent_basis(normal / np.concatenate([self.weights] * 2))
+
+    def _free(self, normal: np.ndarray) -> np.ndarray:
+        """Return the projection onto the motions that rows leave free, in units of mass."""
+        Z = tangent_basis(normal / np.concatenate([self.weights] * 2))
+        return Z @ Z.T
+
+    def _normal(self, q: np.ndarray, speeds: np.ndarray) -> np.ndarray:
+        """Return what small motions of freedoms and speeds are held by, at a place."""
+        rows, kinematics = list(self.kernel.rows), self.kinematics
         if not rows:
-            return np.eye(2 * n)[:, np.setdiff1d(np.arange(2 * n), self.drifting)]
-        slopes = _row_slopes(self.kernel)(self.t, self.q, self.v, self.u, self.params)
+            return np.zeros((0, 2 * self.f))
+        G = kinematics.rates(q) if self.turns else np.eye(self.n)
+        slopes = _row_slopes(self.kernel)(self.t, q, G @ speeds, self.u, self.params)
         A, of_rate = (np.asarray(x)[rows] for x in slopes)
         held = self._holonomic()
         if self.turns:
             # The freedoms stay on the unit spheres by themselves.
             named = [self.kernel.layout.row_name(row) for row in rows]
-            other = np.array([name not in self.kinematics.names for name in named])
+            other = np.array([name not in kinematics.names for name in named])
             A, of_rate, held = A[other], of_rate[other], held[other]
-            A, of_rate = A @ self.rates, of_rate @ self.rates + A @ self._turning
-            if not len(A):
-                return np.eye(2 * self.f)[:, np.setdiff1d(np.arange(2 * self.f), self.drifting)]
-        normal = np.block([[A[held], np.zeros((held.sum(), A.shape[1]))], [of_rate, A]])
-        return tangent_basis(normal / np.concatenate([self.weights] * 2))
+            A, of_rate = A @ G, of_rate @ G + A @ kinematics.bend(G, speeds)
+        return np.block([[A[held], np.zeros((held.sum(), A.shape[1]))], [of_rate, A]])
 
     @property
     def _turning(self) -> np.ndarray:
