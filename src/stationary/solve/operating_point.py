@@ -122,7 +122,7 @@ class OperatingPoint:
                     if change.max() > 1e-9 * np.abs(J * measure).max():
                         return False
                     free_there = self._free(self._normal(there, speeds) @ both.T)
-                    if np.abs(free_there - free).max() > 1e-9:
+                    if np.abs(free_there - free).max() > 1e-9 * np.abs(free).max():
                         return False
             return True
         finally:
