@@ -42,3 +42,60 @@ def test_what_rolls_loses_nothing(seed, unit):
     assert step[x.dot] == pytest.approx(speed, rel=1e-12)
     assert abs(step[phi.dot]) * length < 1e-12 * speed
     assert abs(step.power) < 1e-11 * limit * speed
+
+
+def behind_a_spring(length, force, origin):
+    """A particle in a plane behind a spring whose end goes round."""
+    hand = [(origin + f) * length for f in (1.3 * st.sin(st.t), st.cos(st.t) - 1)]
+    energy = force / length * ((x - hand[0]) ** 2 + (y - hand[1]) ** 2)
+    system = st.System(potential=energy, friction=[st.Friction(force, on=(x, y))])
+    return system, {x: (0.0, length), y: (0.0, length)}, 0.6
+
+
+def in_oil(length, force, origin):
+    """A spring that relaxes in oil, with dry friction."""
+    rubs = [st.Drag(4 * force / length, 1, on=x), st.Friction(0.5 * force, on=x)]
+    energy = force / length * (x - origin * length) ** 2
+    return st.System(potential=energy, friction=rubs), {x: (1.0, length)}, 1.0
+
+
+def towed(length, force, origin):
+    """A bead behind a link, which begins across it."""
+    link = st.norm((x - (st.t + origin) * length, y - origin * length)) - length
+    bead = st.System(friction=[st.Friction(force, on=(x, y))], constraints=[st.Constraint(link)])
+    return bead, {x: (0.0, length), y: (1.0, length)}, 0.4
+
+
+def raised(length, force, origin):
+    """A rod whose top is raised along a line, on a rough floor: metres and radians."""
+    c, s = st.cos(phi), st.sin(phi)
+    foot = (x - s * length / 2, y - origin * length - c * length / 2)
+    top = (x + s * length / 2, y - origin * length + c * length / 2)
+    rod = st.System(
+        potential=force * y,
+        contacts=[st.Contact(foot[1], friction=0.4, slip=foot[0], name="floor")],
+        constraints=[top[1] - (0.5 + st.t) * length, top[0] - origin * length],
+    )
+    lean = np.arccos(0.5)
+    return rod, {x: (-np.sin(lean) / 2, length), y: (0.25, length), phi: (lean, 1.0)}, 0.2
+
+
+@pytest.mark.parametrize(
+    "make, method",
+    [(behind_a_spring, "auto"), (in_oil, "auto"), (in_oil, "increments"), (towed, "auto"),
+     (towed, "increments"), (raised, "increments")],
+)  # fmt: skip
+def test_every_way_of_following_is_the_same_in_all_units(make, method):
+    runs = []
+    for length, force, origin in [(1.0, 1.0, 0.0), (1e-9, 1e3, 0.0), (1e6, 1e-9, 1e3)]:
+        system, start, end = make(length, force, origin)
+        moved = {k: origin * length if size == length else 0.0 for k, (_, size) in start.items()}
+        at = {k: value * size + moved[k] for k, (value, size) in start.items()}
+        slide = st.quasistatics(system, span=(0, end), start=at, points=4, method=method)
+        places = [(slide[k] - moved[k]) / size for k, (_, size) in start.items()]
+        runs.append((np.array(places), slide.lost / (force * length), slide.steps))
+    (known, lost, steps), *others = runs
+    for places, taken, count in others:
+        np.testing.assert_allclose(places, known, atol=1e-7)
+        np.testing.assert_allclose(taken, lost, atol=1e-7)
+        assert abs(count - steps) <= 2

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.lower.kernel import graph_of
 from stationary.result.multipliers import Multipliers
 from stationary.solve.gate import findings, judged
+from stationary.solve.gate.reason import Reason, reason
+from stationary.solve.gate.state import State
 
 UNITS = [1e-6, 1.0, 1e6]
 
@@ -105,29 +108,59 @@ def towed(unit, shift):
     return row, {a: shift * unit, b: shift * unit}
 
 
+def trailing(unit, shift):
+    """A bead behind a link: all coordinates move, in a curve."""
+    x, y = st.coordinates("x y")
+    link = st.norm((x - (shift + st.t) * unit, y)) - unit
+    bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[st.Constraint(link)])
+    return bead, {x: shift * unit, y: unit}
+
+
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("make, tolerance", [(pushed, 1e-6), (towed, 1e-4)])
-def test_a_slide_is_believed_and_a_wrong_one_is_not(make, tolerance, unit):
+@pytest.mark.parametrize("make, points", [(pushed, 5), (trailing, 41), (towed, 5)])
+def test_a_slide_is_believed_and_a_wrong_one_is_not(make, points, unit):
     system, start = make(unit, 3.0)
-    slide = st.quasistatics(system, span=(0, 2), start=start, points=5)
+    slide = st.quasistatics(system, span=(0, 2), start=start, points=points)
     assert slide.status == "done" and all(f.holds for f in findings(slide))
-    n, much = system.size, 10 * tolerance
-    # Where nothing holds it, it may be anywhere along the edge of the table.
-    places = [0, 1] if make is towed else [1, 2]
-    sizes = {i: unit if make is towed or i < 2 else 1.0 for i in range(n)}
-    for k in (1, 4):
-        for i in places:
+    n, much = system.size, 10 * (1e-4 if make is towed else 1e-6)
+    sizes = np.array([1.0 if c.name == "phi" else unit for c in system.coordinates])
+    speeds = sizes * np.abs(slide.v / sizes).max()
+    for k in (1, points - 1):
+        # An increment has no velocity of its own.
+        for i in range(n if make is towed else 2 * n):
             y = slide.y.copy()
-            y[k, i] += 3 * much * sizes[i]
-            assert judged(replace(slide, y=y)).status == "refuted", (k, i)
-        for i in () if make is towed else range(n):
-            y = slide.y.copy()
-            y[k, n + i] += 3 * much * 0.2 * sizes[i]
+            y[k, i] += much * (np.ptp(y[:, i]) if i < n else speeds[i - n])
             assert judged(replace(slide, y=y)).status == "refuted", (k, i)
         for i in range(3, slide.more.shape[1]):
             more = slide.more.copy()
-            more[k, i] += 3 * much * np.abs(more[:, 3:]).max()
+            more[k, i] += much * np.abs(more[:, 3:]).max()
             assert judged(replace(slide, more=more)).status == "refuted", (k, i)
+        t = slide.t.copy()
+        t[k] += much * 2
+        assert judged(replace(slide, t=t)).status == "refuted", k
+
+
+def test_a_slide_that_ends_early_ends_for_its_reason():
+    # Two links from a wall pulled beyond their reach; and a rod that runs away along a slope.
+    x, y, s = st.coordinates("x y s")
+    tie, hand = st.Constraint(st.norm((x, y)) - 1), st.Constraint(x - st.t, name="hand")
+    bar = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[tie, hand])
+    slide = st.quasistatics(bar, span=(0, 2), start={x: 0, y: 1}, throw=False)
+    assert slide.status == "jammed"
+    state = State(slide.kernel.graph, 1.0, np.array([1.0, 0.0]), np.zeros(2), np.zeros(0),
+                  np.zeros(0), np.zeros(2), span=2.0, travel=np.ones(2))  # fmt: skip
+    at = (1.0, np.array([1.0, 0.0]), np.zeros(0))
+    jams = Reason(*at, rows=np.array([1.0, -1.0]), gaps=np.zeros(0))
+    assert all(f.holds for f in reason(jams, state))
+    for weights in ([1.0, 1.0], [1.0, -0.5], [0.0, 1.0]):
+        assert any(not f.holds for f in reason(replace(jams, rows=np.array(weights)), state))
+    block = st.System(friction=[st.Friction(1.0, on=s)], loads=[st.Load(2.0 * st.t, on=s)])
+    slope = State(graph_of(block), 0.6, np.zeros(1), np.zeros(1), np.zeros(0), np.zeros(0),
+                  np.zeros(0), np.zeros(1), span=1.0, travel=np.ones(1))  # fmt: skip
+    runs = Reason(0.6, np.zeros(1), np.zeros(0), ray=np.ones(1))
+    assert all(f.holds for f in reason(runs, slope))
+    for wrong in (replace(runs, ray=-np.ones(1)), replace(runs, t=0.4)):
+        assert any(not f.holds for f in reason(wrong, slope))
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -31,8 +31,10 @@ from stationary.solve.gate.contacts import contacts
 from stationary.solve.gate.equation import energy, equation
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.friction import friction
+from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State
+from stationary.solve.gate.way import way
 
 # How far from true a claim may be, relative to what is at work: of rest, of sliding, where forces
 # of different size share one tolerance, of sliding increment by increment, where places are
@@ -115,22 +117,27 @@ def _(motion: Motion) -> list[Finding]:
 
 
 @findings.register
-def _(slide: Slide) -> list[Finding]:
+def _(slide: Slide, *, ended: Reason | None = None) -> list[Finding]:
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
     u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
     found: list[Finding] = []
-    moves, first = "increments" not in slide.method, None
+    moves, first, state = "increments" not in slide.method, None, None
     rtol = _SLIDING if moves else _INCREMENTS
     for k in range(len(slide.t)):
         y, lam = slide.more[k, 3 : 3 + count], slide.more[k, 3 + count :]
         state = State(
             slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
-            np.asarray(u[k]), slide.params, lam, y, moves, float(slide.t[-1] - slide.t[0]), travel,
-            first,
+            np.asarray(u[k]), slide.params, lam, y, moves, float(slide.t[-1] - slide.t[0]),
+            travel, first,
         )  # fmt: skip
         first = first or state
-        found += [*_slides(state, rtol), *constraints(state, rtol)]
-    return found
+        # A start from which nothing moves tells of no forces.
+        if slide.success or len(slide.t) > 1:
+            found += [*_slides(state, rtol), *constraints(state, rtol)]
+    assert state is not None
+    if moves and len(slide.t) > 1:
+        found += way(slide, rtol, state.scales.length)
+    return found if ended is None else found + reason(ended, state)
 
 
 @findings.register

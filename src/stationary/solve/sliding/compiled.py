@@ -167,10 +167,17 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
     w, opening = B @ v + c, G @ v + g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
-    force = _largest(f, *(sizes[int(starts[k])] for k in range(terms) if pressed[k] < 0))
-    force = ca.if_else(force > 0, force, 1)
-    strength = _largest(force, lam, mu, slope)
     arms = ca.vertcat(*(_largest(B[:, j]) for j in range(n)))
+    slopes = ca.vertcat(*(_largest(A[:, j], G[:, j]) for j in range(n)))
+    levers = ca.if_else(arms > 0, arms, ca.if_else(slopes > 0, slopes, 1))
+    drags = [k for k in range(terms) if not _is_zero(powers[int(starts[k])])]
+    limits = [k for k in range(terms) if pressed[k] < 0 and k not in drags]
+    force = _largest(f / levers, *(sizes[int(starts[k])] for k in limits))
+    # A coefficient of drag is no force, but where there is no other.
+    force = ca.if_else(force > 0, force, _largest(*(sizes[int(starts[k])] for k in drags)))
+    force = ca.if_else(force > 0, force, 1)
+    dragged = (y[int(starts[k])] for k in drags)
+    strength = _largest(force, lam, mu, slope / levers, *dragged)
     speed = _largest(w, 1e-5 * (ca.dot(arms, ca.fabs(v)) + _largest(c)))
     speed = ca.if_else(speed > 0, speed, _largest(v, b))
     speed = ca.if_else(speed > 0, speed, 1)
@@ -207,7 +214,7 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
     held = A @ v + b
     contacts = ca.if_else(works != 0, opening, mu)
     moves = ca.fabs(v) + ca.if_else(arms > 0, speed / arms, 0)
-    off.append(_largest(balance) / strength)
+    off.append(_largest(balance / levers) / strength)
     off.append(_shares(held, A, moves, b))
     off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, g))
     margin.append(_least(ca.if_else(works != 0, mu / strength, opening / speed) + 1e-11, touches))
@@ -223,6 +230,10 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
     return Numeric(function), wide
+
+
+def _is_zero(x: Any) -> bool:
+    return bool(x.is_constant() and float(x) == 0)
 
 
 def _largest(*parts: Any) -> Any:

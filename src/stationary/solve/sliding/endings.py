@@ -141,7 +141,9 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     if not ways.shape[1] or ways.shape != turned.shape:
         return None
     least, ray = _least(np.linalg.pinv(turned.T @ ways) @ (turned.T @ K @ ways))
-    scale = max(np.abs(K).max(initial=0.0), answer.strength / max(1.0, np.abs(q).max(initial=0.0)))
+    # Beside all stiffness there is, and beside forces over the lengths at work.
+    far = float(np.max(np.abs(ways @ ray) / question.lengths(place), initial=0.0))
+    scale = max(np.abs(K).max(initial=0.0), answer.strength * far)
     if not least < -_NEUTRAL * scale:
         return None
     ray = ways @ ray

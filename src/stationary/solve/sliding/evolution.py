@@ -17,9 +17,11 @@ from stationary.result.status import Status
 from stationary.solve.arguments import count, times
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
+from stationary.solve.gate.reason import Reason
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.endings import Ended, Pace
 from stationary.solve.sliding.flow import Flow
+from stationary.solve.sliding.measure import Measure, rests
 from stationary.solve.sliding.places import Places
 from stationary.solve.sliding.principle import (
     require_outside,
@@ -27,7 +29,7 @@ from stationary.solve.sliding.principle import (
     require_resistance,
     solved,
 )
-from stationary.solve.sliding.problem import Answer, largest
+from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.stretch import State, Stepper, Stretch
 from stationary.solve.sliding.strides import Strides
@@ -37,7 +39,6 @@ from stationary.solve.sliding.telling import failure, step_of
 _MANY = 50
 # After some changes their number over the whole span is foreseen: how many times too many end it.
 _SOME, _FAR_TOO_MANY = 10, 5
-_ROUNDING = 1e-12
 
 
 def quasistatics(
@@ -144,9 +145,8 @@ def quasistatics(
     if not run.rows:
         run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
     slide = run.wrapped(status, moved)
-    if slide.success:
-        return passed(slide, "quasistatics", throw=throw)
-    if throw:
+    slide = passed(slide, "quasistatics", throw=throw, ended=run.reason())
+    if throw and not slide.success:
         raise run.error(slide)
     return slide
 
@@ -191,8 +191,7 @@ class _Run:
         for t in (first, first + 1e-9 * (last - first)):
             near = self._first(self.question.at(t, q, viscous=True))
             if near is not None and np.any(near.v):
-                # What is rigid starts at once, however many points it rests on.
-                return min(int(near.stuck.sum()), near.problem.n) > _MANY
+                return int(near.stuck.sum()) > _MANY
         return False
 
     def bends(self, q: np.ndarray) -> bool:
@@ -360,9 +359,8 @@ class _Run:
     def _witness(self, answer: Answer, state: State) -> None:
         self.evidence["force"] = max(self.evidence["force"], answer.imbalance)
         # The way of an increment may be none, to rounding: then there is no power to compare.
-        if self.method == "events" or largest(answer.rates) > _ROUNDING * max(
-            1.0, largest(state.q)
-        ):
+        none = rests(state.place, Measure.of(self.question, state.place))
+        if self.method == "events" or np.any(answer.speeds > 100 * none):
             self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
 
     def wrapped(self, status: Status, moved: float) -> Slide:
@@ -401,6 +399,21 @@ class _Run:
             return made
 
         return between
+
+    def reason(self) -> Reason | None:
+        """Return what proves that it ends where it does, if something does."""
+        outcome, place = (self.failed.outcome, self.failed.place) if self.failed else (None, None)
+        verdict = outcome.verdict if outcome else None
+        if verdict is None or place is None or not self.stepper:
+            return None
+        gaps = None
+        if verdict.gaps is not None and not verdict.locked:
+            gaps = np.zeros(len(place.gap))
+            gaps[place.touching] = verdict.gaps
+        return Reason(
+            place.t, place.q, place.u, verdict.rows, gaps, verdict.ray, verdict.rubs,
+            verdict.stiffness,
+        )  # fmt: skip
 
     def error(self, slide: Slide) -> DidNotConverge:
         """Return the error of a motion that ended early, with the motion in it."""

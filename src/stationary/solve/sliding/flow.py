@@ -347,7 +347,8 @@ class Flow:
                 if late or (phase.near.right() and phase.begins(t + hair, ahead)):
                     self.t, self.x = t + hair, phase.onto(t + hair, ahead)
                     return
-            elif more > _THICKEST * self.whole:
+            elif more > (_THICKEST if phase.holds(t + hair, ahead) >= 0 else _LATEST) * self.whole:
+                # What has clearly ended, though that does not show yet, shows a little later.
                 break
             hair = more
         # What seemed to end may go on: rounding ends nothing, nor do forces that may be others.
@@ -460,11 +461,11 @@ class Flow:
     ) -> tuple[float, Dense, float]:
         """Take one step in the present mode; return its end, the states along it and the next h."""
         # Energies have kinks where something turns round, which say nothing about the motion.
-        atol = np.append(1e-2 * self.rtol * self.lengths, [1e300, 1e300])
+        # Errors of places are judged beside lengths, not beside how far the origin is.
+        atol = np.append(self.rtol * self.lengths + np.spacing(np.abs(x[: self.n])), [1e300] * 2)
         solver = DOP853(
-            self.phase.rate, t, x, self.last, rtol=self.rtol, atol=atol, first_step=h,
-            max_step=longest,
-        )  # fmt: skip
+            self.phase.rate, t, x, self.last, rtol=1e-13, atol=atol, first_step=h, max_step=longest
+        )
         if solver.step():
             raise _Passed
         return float(solver.t), solver.dense_output(), float(solver.h_abs)

@@ -20,21 +20,21 @@ from stationary.errors import StatementError
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.increment_newton import end_of_increment
+from stationary.solve.sliding.measure import Measure, Units, rests
 from stationary.solve.sliding.principle import solved
-from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.problem import Answer, Problem, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import refined
 from stationary.solve.sliding.stretch import onto
 
 _MOST_STEPS = 40
-_ROUNDING = 1e-12
+# What is off by this share of ways and energies is not right.
+_RIGHT = 1e-9
 # How short a part of an increment of a large system is tried to find a way to its end.
 _LEAST_PART = 1 / 8**4
 # Up to this many coordinates eigenvalues that are not convex are taken out one by one.
 _ALL_EIGENVALUES = 100
-# A way this short is none.
-_STILL = 1e-14
-# How far another rest may be, relative to the size of the coordinates, to be one next to it.
+# How far another rest may be, relative to the lengths at work, to be one next to it.
 _BESIDE = 0.03
 
 
@@ -85,7 +85,7 @@ def increment(
     if quick or same or np.any(np.isin(rough, start.touching)):
         # A convex problem may lead closer, but friction that follows pressure is not part of one.
         raise Failed("too many steps")
-    size, before = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
+    measure, before = Measure.of(question, start), np.inf
     outcome: Any = None
     settled_place: Any = None
     for count in range(_MOST_STEPS):
@@ -111,14 +111,14 @@ def increment(
                 raise Failed(outcome.word, outcome, settled_place)
             answer = outcome.answer
         move = answer.v
-        reach = float(np.abs(move).max(initial=0.0))
-        if not np.isfinite(reach) or reach > 1e3 * size * (1 + count):
+        reach = measure.far(move)
+        if not np.isfinite(reach) or reach > 1e3 * (1 + count):
             raise Failed("too far", outcome, settled_place)
         share = 0.5 if bends and count > 3 and reach > 0.7 * before else 1.0
         before = reach
         x = x + share * move
         bent = (answer.y, answer.lam, answer.mu)
-        if reach <= _ROUNDING * size:
+        if reach <= measure.rounding:
             return Increment(t + h, x, settled_place, answer, h)
         # The next problem is about what is left of the way.
         guess = replace(answer, v=(1 - share) * move)
@@ -136,15 +136,16 @@ def stable(
     loose = runaway(question, made.t, made.q, made.answer)
     if loose is None:
         return made
-    verdict, size = loose[0].verdict, max(1.0, float(np.abs(q).max(initial=0.0)))
+    verdict, measure = loose[0].verdict, Measure.of(question, made.place)
     assert verdict is not None and verdict.ray is not None
+    ray = verdict.ray / measure.far(verdict.ray)
     for kick in (_BESIDE, -_BESIDE, 1e-2 * _BESIDE, -1e-2 * _BESIDE):
         try:
-            aside = made.q + kick * size * verdict.ray
+            aside = made.q + kick * ray
             other = increment(question, t, h, q, (aside - q) / h, made.answer, quick=True)
         except Failed:
             continue
-        near_by = np.abs(other.q - made.q).max() <= _BESIDE * size
+        near_by = measure.far(other.q - made.q) <= _BESIDE
         if near_by and runaway(question, other.t, other.q, other.answer) is None:
             return other
     raise Failed("accelerates", *loose)
@@ -161,9 +162,9 @@ def everywhere(question: Question, place: Place, answer: Answer) -> Answer:
     return replace(answer, problem=problem, mu=mu, working=working)
 
 
-def at_rest(answer: Answer) -> np.ndarray:
+def at_rest(question: Question, place: Place, answer: Answer) -> np.ndarray:
     """Return the friction terms that do not slide over an increment, but by rounding's worth."""
-    return answer.stuck | (answer.speeds <= _STILL)
+    return answer.stuck | (answer.speeds <= rests(place, Measure.of(question, place)))
 
 
 def extrapolated(
@@ -173,16 +174,18 @@ def extrapolated(
 
     None where something starts or stops to slide or to touch: there is no order to speak of.
     """
-    stuck, working = at_rest(rest.answer), rest.answer.working
-    for other in (whole.answer, half.answer):
-        if np.any(at_rest(other) != stuck) or np.any(other.working != working):
+    stuck, working = at_rest(question, rest.place, rest.answer), rest.answer.working
+    for other in (whole, half):
+        sticks = at_rest(question, other.place, other.answer)
+        if np.any(sticks != stuck) or np.any(other.answer.working != working):
             return None
     start, every = question.at(rest.t - whole.step, q).along, np.arange(len(rest.place.gap))
     x = onto(question, rest.t, 2 * rest.q - whole.q, every, working, stuck, start)
     if x is None:
         return None
-    far = np.abs(whole.q - rest.q).max(initial=0.0)
-    return x if np.abs(x - rest.q).max(initial=0.0) <= 2 * far else None
+    measure = Measure.of(question, rest.place)
+    near = measure.far(x - rest.q) <= 2 * measure.far(whole.q - rest.q) + measure.rounding
+    return x if near else None
 
 
 def _at_once(
@@ -199,8 +202,8 @@ def _at_once(
     Where the end is too far to be found from the start, a shorter increment leads closer.
     """
     # Velocities that grow without bound say little about where it will be.
-    far = h * float(np.abs(v).max(initial=0.0))
-    v = v * min(1.0, max(1.0, float(np.abs(start.q).max(initial=0.0))) / max(far, 1e-300))
+    measure = Measure.of(question, start)
+    v = v * min(1.0, 1.0 / max(measure.far(h * v), 1e-300))
     # What touches is expected to push.
     touches = np.zeros(len(start.gap))
     touches[start.touching] = start.problem.force
@@ -219,19 +222,32 @@ def _at_once(
     exact, _ = _over(question, place, start, moved, h, held, found.forces)
     y, lam, mu = found.forces
     answer = Answer(exact, found.move, y, lam, mu, found.stuck, found.working, "Newton")
-    if not (answer.right() or _rests(answer, start.q)):
+    if not _proves(question, answer, start):
         return None
     return Increment(start.t + h, found.x, replace(place, problem=exact), answer, h)
 
 
-def _rests(answer: Answer, q: np.ndarray) -> bool:
-    """Tell whether nothing moves, to rounding, and all forces are allowed: no power to compare."""
-    p, found = answer.problem, answer.residual
-    ways = [p.rates(answer.v), answer.v, p.matrices[1] @ answer.v + p.b]
-    if max(np.abs(z).max(initial=0.0) for z in ways) > _ROUNDING * max(1.0, np.abs(q).max()):
-        return False
-    inside = float((p.matrices[2] @ answer.v + p.g).min(initial=0.0)) >= -_ROUNDING
-    return inside and max(found[k] for k in ("force", "friction", "pull")) <= 1e-9
+def _proves(question: Question, answer: Answer, start: Place) -> bool:
+    """Tell whether forces at the end of an increment balance, are allowed, and fit its way.
+
+    All is told in ways that matter and in the energies at work.
+    """
+    p, measure = answer.problem, Measure.of(question, start)
+    units = Units.of(start, measure.lengths)
+    energy = units.energy(p, (answer.y, answer.lam, answer.mu))
+    excess = np.where(p.power == 0, answer.resists - p.size, 0.0)
+    forces = (
+        largest(answer.unbalanced * units.moves), float((excess * units.slips).max(initial=0.0)),
+        float((-answer.mu * units.gaps).max(initial=0.0)),
+    )  # fmt: skip
+    off = (p.matrices[1] @ answer.v + p.b) / units.rows, np.minimum(answer.opening / units.gaps, 0)
+    far = largest(answer.speeds / units.slips)
+    apart = abs(answer.value - answer.bound)
+    return bool(
+        max(forces) <= _RIGHT * energy
+        and max(map(largest, off)) <= _RIGHT * far + measure.rounding
+        and apart <= (_RIGHT * far + measure.rounding) * energy
+    )
 
 
 def _over(

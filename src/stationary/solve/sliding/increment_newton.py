@@ -26,19 +26,19 @@ from scipy.sparse.linalg import splu
 from stationary.derive.order import saddle_order
 from stationary.derive.sliding import Sliding
 from stationary.errors import StatementError
-from stationary.solve.sliding.problem import Problem
+from stationary.solve.sliding.measure import Measure, Units
+from stationary.solve.sliding.problem import Problem, largest
 from stationary.solve.sliding.question import Place, Question, evaluated, terms_of
 
 _MOST_STEPS, _SHARP_STEPS = 50, 5
 # Steps without progress after which it is given up.
 _PATIENCE = 12
-_ROUNDING = 1e-12
 # The rounding of the corner of friction at first, relative to the longest way, and at last,
-# relative to the size of the coordinates; and how fast it falls.
+# relative to the lengths at work; and how fast it falls.
 _FIRST, _LAST, _FALL = 0.1, 1e-13, 0.1
 # What holds twice is shared by forces that change least: so soft are rows, relative to the rest.
 _SOFT = 1e-7
-# The longest step, relative to the size of coordinates, unless the way itself is longer.
+# The longest step, relative to the lengths at work, unless the way itself is longer.
 _LONGEST = 0.3
 # A gap below zero by rounding's worth does not push by itself.
 _TOUCHES = 1e-14
@@ -52,7 +52,8 @@ _NARROW = 60
 class Found:
     """A state on the way to the end of an increment, and the step that led there.
 
-    `off` is by how much soft rows do not hold there.
+    `off` is by how much soft rows do not hold there, `far` how far the step went; both as shares of
+    the lengths at work.
     """
 
     x: np.ndarray
@@ -63,11 +64,7 @@ class Found:
     stuck: np.ndarray
     working: np.ndarray
     off: float
-
-    @property
-    def far(self) -> float:
-        """How far the step went."""
-        return float(np.abs(self.move).max(initial=0.0))
+    far: float
 
     @property
     def within(self) -> bool:
@@ -111,7 +108,7 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
 
     Contacts that seem to hold what cannot hold may be about to open: one of them, or all.
     """
-    way.damping, way.reach, (y, lam, mu) = _SOFT, 0.0, forces
+    way.damping, way.way, (y, lam, mu) = _SOFT, 0.0, forces
     pressing = np.flatnonzero(mu > 0)
     opened = [np.zeros(0, dtype=int), *([j] for j in pressing[:_FEW])]
     if 1 < len(pressing):
@@ -120,7 +117,7 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
         way.open[:] = False
         way.open[contacts] = True
         found = way.follow(way.start.q, (y, lam, np.where(way.open, 0.0, mu)), tame=False)
-        if found is not None and np.all(found.place.gap[contacts] >= -_TOUCHES * way.size):
+        if found is not None and np.all(found.place.gap[contacts] >= -way.touches[contacts]):
             # The search may have wandered along what is free: with these forces it need not.
             way.open[:] = False
             return way.follow(way.start.q, found.forces, tame=False) or found
@@ -133,14 +130,18 @@ class _Way:
     def __init__(self, question: Question, start: Place, h: float, held: np.ndarray):
         self.question, self.start, self.h, self.held = question, start, h, held
         self.saddle = _saddle(question.sliding)
-        self.size = max(1.0, float(np.abs(start.q).max(initial=0.0)))
-        self.reach = self.damping = 0.0
+        self.measure = Measure.of(question, start)
+        self.rounding = self.measure.rounding
+        self.units = Units.of(start, self.measure.lengths)
+        self.touches = _TOUCHES * self.units.gaps + start.digits / 64
+        #: The longest way, as a share of the lengths at work.
+        self.way = self.damping = 0.0
         self.open = np.zeros(len(start.gap), dtype=bool)
 
     def follow(self, x: np.ndarray, forces: tuple[np.ndarray, ...], tame: bool) -> Found | None:
         """Take steps with a corner that gets sharper; `tame` ones bend as links in tension do."""
         blur, best, tried, progress = _FIRST, np.inf, 1e-2, 0
-        far, rounding = np.inf, _ROUNDING * self.size
+        far, rounding = np.inf, self.rounding
         if not tame and self.start.problem.dense:
             # Where nothing changes the sets are those of the latest forces; among many something
             # does.
@@ -149,10 +150,10 @@ class _Way:
                 return end
         for k in range(_MOST_STEPS):
             found = self.step(x, forces, blur, tame and far > 1e-2)
-            if found is None or found.far > 1e3 * self.size:
+            if found is None or found.far > 1e3:
                 return None
-            share = min(1.0, max(_LONGEST * self.size, 3 * self.reach) / max(found.far, 1e-300))
-            x, far = x + share * found.move, found.far / self.reach
+            share = min(1.0, max(_LONGEST, 3 * self.way) / max(found.far, 1e-300))
+            x, far = x + share * found.move, found.far / self.way
             forces = (
                 found.forces
                 if share == 1.0
@@ -161,13 +162,13 @@ class _Way:
             if far < tried or found.far <= rounding:
                 # Close to the end the sets are clear, unless something moves by rounding's worth.
                 end = self.finished(found.x, found.forces, found.far)
-                if end is None and max(found.far, blur * self.reach) <= rounding and found.within:
+                if end is None and max(found.far, blur * self.way) <= rounding and found.within:
                     end = found
                 if end is not None:
                     return end
                 tried = 1e-2 * far
             if far < max(0.7 * best, blur):
-                blur, progress = max(_FALL * blur, _LAST * self.size / self.reach), k
+                blur, progress = max(_FALL * blur, _LAST / self.way), k
             elif far > 3 * best:
                 blur = min(3 * blur, _FIRST)
             if k > progress + _PATIENCE:
@@ -179,15 +180,15 @@ class _Way:
         """Take sharp steps as long as they lead to the end."""
         sets = None
         # Among few, what starts to slide makes a step longer than those before.
-        shortest = 0.1 * self.size if self.start.problem.dense else _ROUNDING * self.size
+        shortest = 0.1 if self.start.problem.dense else self.rounding
         for _ in range(_SHARP_STEPS):
             found = self.step(x, forces, 0.0, False)
             if found is None or found.far > max(10 * far, shortest):
                 return None
             before, sets = sets, (found.stuck.tobytes(), found.working.tobytes())
-            ends = found.far <= _ROUNDING * self.size and found.off <= 1e-16 * self.size
+            ends = found.far <= self.rounding and found.off <= 1e-4 * self.rounding
             # What is at its limit and does not move may stick or slide: that comes to the same.
-            if ends and (sets == before or far <= _ROUNDING * self.size) and found.within:
+            if ends and (sets == before or far <= self.rounding) and found.within:
                 return found
             x, forces, far = found.x, found.forces, found.far
         return None
@@ -207,29 +208,35 @@ class _Way:
             return None
         p, moved, w = place.problem, x - self.start.q, place.along - self.start.along
         off = np.where(self.held, place.R, p.A @ moved + h * p.b)
-        if not self.reach:
-            # One length for the whole increment, so that forces and ways can be compared.
-            way = float(max(np.abs(z).max(initial=0.0) for z in (w, moved, off)))
-            self.reach = way if way > 10 * _ROUNDING * self.size else 1e-3 * self.size
-        reach = self.reach
-        force = max(p.force, *(np.abs(z).max(initial=0.0) for z in (lam, mu)))
+        units, energy = self.units, self.units.energy(p, forces)
+        if not self.way:
+            # One share for the whole increment, so that forces and ways can be compared.
+            ways = ((moved, units.moves), (w, units.slips[p.term]), (off, units.rows))
+            self.way = max(largest(z / unit) for z, unit in ways)
+            self.way = self.way if self.way > 10 * self.rounding else 1e-3
+        # Lengths of ways and sizes of forces, so that all unknowns are of size one.
+        move, slip, row, gap = (self.way * unit for unit in units.all)
+        push, resist, hold, press = (energy / unit for unit in units.all)
         limit = p.size * h ** (-p.power)
         pressed = question.rubs >= 0
-        presses = np.maximum(mu, 0.0)[question.rubs[pressed]]
-        stiff = np.maximum(limit, 1e-300) / reach
+        contact = question.rubs[pressed]
+        presses = np.maximum(mu, 0.0)[contact]
+        stiff = np.maximum(limit, 1e-300) / slip
         limit[pressed] *= presses
-        stiff[pressed] *= force
-        law = _blurred(p, limit, w, y, blur * reach) if blur else _sharp(p, limit, w, y, stiff)
-        turn, give, target = law.rows(p, w, y, reach, force, sharp=not blur)
+        stiff[pressed] *= press[contact]
+        law = _blurred(p, limit, w, y, blur * slip) if blur else _sharp(p, limit, w, y, stiff)
+        turn, give, target = law.rows(p, w, y, slip, resist, sharp=not blur)
         # What presses a little more lets friction resist a little more.
         more = np.zeros(p.terms)
-        more[pressed] = np.where(presses > 0, p.size[pressed], 0.0)
+        more[pressed] = np.where(presses > 0, p.size[pressed], 0.0) * press[contact]
+        more /= resist
         if not blur:
             more[law.stuck] = 0.0
         # So does a limit that grows along the way.
         grown = np.where(law.stuck & (not blur), 0.0, p.speeds(w) ** p.power * h ** (-p.power))
         grown[pressed] *= presses
-        working = mu * reach > (place.gap + _TOUCHES * self.size) * force
+        grown /= resist
+        working = mu / press > (place.gap + self.touches) / gap
         working &= ~self.open
         given = (place.t, x, place.u, question.params)
         bent = (0 * y, np.minimum(lam, 0.0), 0 * mu) if tame else forces
@@ -246,16 +253,18 @@ class _Way:
             left = left - slope
             bends.append(self.saddle.values("viscous", second) / h)
         made = self.saddle.solve(
-            p, [z * (reach / force) for z in bends], turn, give, more[p.term] * law.unit, working,
-            (grip * (reach / force), grown[p.term] * law.unit), self.damping,
-            left / force, target, -off / reach, np.where(working, -place.gap / reach, -mu / force),
+            p, units, [(self.way / energy) * z for z in bends], turn, give,
+            more[p.term] * law.unit, working, (self.way * grip, grown[p.term] * law.unit),
+            self.damping,
+            left / push, target, -off / row, np.where(working, -place.gap / gap, -mu / press),
         )  # fmt: skip
         if made is None:
             return None
-        move = reach * made[0]
-        forces = tuple(z + force * dz for z, dz in zip(forces, made[1:]))
-        soft = reach * _SOFT * float(np.abs(made[2]).max(initial=0.0))
-        return Found(x + move, forces, move, place, limit, law.stuck, working, soft)
+        move = move * made[0]
+        sizes = (resist[p.term], hold, press)
+        forces = tuple(z + unit * dz for z, unit, dz in zip(forces, sizes, made[1:]))
+        soft, far = self.way * _SOFT * largest(made[2]), self.measure.far(move)
+        return Found(x + move, forces, move, place, limit, law.stuck, working, soft, far)
 
 
 # -- the law of friction ---------------------------------------------------------------------------
@@ -275,22 +284,31 @@ class _Law:
     stuck: np.ndarray
 
     def rows(
-        self, p: Problem, w: np.ndarray, y: np.ndarray, reach: float, force: float, sharp: bool
+        self,
+        p: Problem,
+        w: np.ndarray,
+        y: np.ndarray,
+        slip: np.ndarray,
+        resist: np.ndarray,
+        sharp: bool,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return turn · dw − give · dy = target, with ways and forces in units of one."""
-        across = self.across * (reach / force)
+        """Return turn · dw − give · dy = target, with ways and forces in units of each term."""
+        across = self.across * slip / resist
         # Where the slope is steep, the way is asked for instead of the force.
         share = 1 / (1 + across)
         eye = np.eye(int(p.widths.max(initial=1)))
-        outer = _wide(p, self.loss * (reach / force))[:, :, None] * _wide(p, self.unit)[:, None, :]
+        outer = (
+            _wide(p, self.loss * (slip / resist)[p.term])[:, :, None]
+            * _wide(p, self.unit)[:, None, :]
+        )
         turn = across[:, None, None] * eye - (outer + outer.transpose(0, 2, 1)) / 2
         turn *= share[:, None, None]
-        give, target = share[p.term], share[p.term] * (y - self.made) / force
+        give, target = share[p.term], share[p.term] * (y - self.made) / resist[p.term]
         if sharp:
             turn[self.stuck] = eye
             held = self.stuck[p.term]
             give[held] = _SOFT
-            target[held] = -w[held] / reach
+            target[held] = -(w / slip[p.term])[held]
         return turn, give, target
 
 
@@ -320,7 +338,7 @@ def _sharp(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, stiff: n
     return _Law(made, across, ((1 - p.power) * across)[p.term] * unit, unit, stuck)
 
 
-def _blurred(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, blur: float) -> _Law:
+def _blurred(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, blur: np.ndarray) -> _Law:
     """Dry friction with a rounded corner: y √(w² + δ²) = a w."""
     dry, r = p.power == 0, p.speeds(w)
     soft = np.where(dry, np.hypot(r, blur), r)
@@ -386,7 +404,8 @@ class _Saddle:
         row = np.arange(len(entry)) - first[entry]
         term = p.term[Bi[entry]]
         self._turned = term, row, Bi[entry] - p.starts[term], entry
-        bends = [self._places[k] for k in ("tangent", "curvature", "viscous") if k in self._places]
+        kinds = ("tangent", "curvature", "viscous")
+        self._bends = bends = [self._places[k] for k in kinds if k in self._places]
         # The rates whose friction follows what presses a contact.
         self._pressed = np.flatnonzero(self._rubs[p.term] >= 0)
         diagonal = np.arange(self.total)
@@ -415,6 +434,7 @@ class _Saddle:
     def solve(
         self,
         p: Problem,
+        units: Units,
         bends: list[np.ndarray],
         turn: np.ndarray,
         give: np.ndarray,
@@ -424,17 +444,24 @@ class _Saddle:
         damping: float,
         *known: np.ndarray,
     ) -> list[np.ndarray] | None:
-        """Return dx, dy, dλ and dμ in units of one, or None where the matrix is singular."""
+        """Return dx, dy, dλ and dμ in units of size one, or None where the matrix is singular."""
         if self._starts is not p.starts:
             self._prepare(p)
+        L, grip = units.moves, self._places["grip"]
+        kinds = (
+            ("slips", p.B, units.slips[p.term]), ("holds", p.A, units.rows),
+            ("contacts", p.G, units.gaps),
+        )  # fmt: skip
         B, A, G = (
-            self.values(k, x) for k, x in (("slips", p.B), ("holds", p.A), ("contacts", p.G))
+            self.values(k, x) * L[self._places[k][1]] / unit[self._places[k][0]]
+            for k, x, unit in kinds
         )
+        bends = [L[i] * z * L[j] for (i, j), z in zip(self._bends, bends)]
         term, row, column, entry = self._turned
         data = np.concatenate([
             *bends, B, -A, -G, turn[term, row, column] * B[entry], A,
             G * working[self._places["contacts"][0]], (give * more)[self._pressed],
-            grown[0] * (give * grown[1])[self._places["grip"][0]],
+            grown[0] * L[grip[1]] * (give * grown[1])[grip[0]],
             np.full(p.n, damping), -give, np.full(len(known[2]), _SOFT),
             np.where(working, _SOFT, 1.0),
         ])  # fmt: skip

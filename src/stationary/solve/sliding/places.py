@@ -103,7 +103,7 @@ class Places:
         z, best = near.z + (t - near.t) * near.rate, np.inf
         for _ in range(_MOST_STEPS):
             u = question.inputs(t, z[:n])
-            left, slope, by_time, told = self._equations(
+            left, slope, by_time, units, told = self._equations(
                 t, z, u, question.params, mode.stuck, mode.sign, mode.works, mode.along,
                 self._lengths, self.whole, near.rate,
             )  # fmt: skip
@@ -116,10 +116,10 @@ class Places:
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
                 break
             best = min(best, error)
-            z = z - dgetrs(factors, pivots, left)[0]
+            z = z - units * dgetrs(factors, pivots, left)[0]
         else:
             return None
-        rate = -dgetrs(factors, pivots, by_time)[0]
+        rate = -units * dgetrs(factors, pivots, by_time)[0]
         *_, told = self._equations(
             t, z, u, question.params, mode.stuck, mode.sign, mode.works, mode.along,
             self._lengths, self.whole, rate,
@@ -356,29 +356,38 @@ def _equations(sliding: Sliding) -> Any:
     law = ca.if_else(stuck != 0, along - at, y - size * sign)
     contacts = ca.if_else(works != 0, gap, mu)
     residual = ca.vertcat(balance, law, R, contacts)
-    force = _largest(f, y, lam, mu, *(sizes[k] for k in range(rates) if pressed[k] < 0))
-    force = ca.if_else(force > 0, force, 1)
-    ways, far, apart = (ca.fabs(rows) @ lengths for rows in (B, A, G))
-    off = _largest(
-        balance / force, ca.if_else(stuck != 0, (along - at) / ways, law / force),
-        R / far, ca.if_else(works != 0, gap / apart, mu / force),
+    ways, far, apart = (_some(ca.fabs(rows) @ lengths) for rows in (B, A, G))
+    # In units of ways that matter, and of forces that make one energy of them, all is of size one.
+    limits = [sizes[k] * ways[k] for k in range(rates) if pressed[k] < 0]
+    energy = _some(_largest(f * lengths, y * ways, lam * far, mu * apart, *limits))
+    units = ca.vertcat(lengths, energy / ways, energy / far, energy / apart)
+    each = ca.vertcat(
+        lengths / energy, ca.if_else(stuck != 0, 1 / ways, ways / energy), 1 / far,
+        ca.if_else(works != 0, 1 / apart, apart / energy),
     )  # fmt: skip
+    off = _largest(each * residual)
     w, speed = B @ v + c, ways / whole + ca.fabs(c)
     rooms = ca.if_else(size > 0, (size - ca.fabs(y)) / size, 0) + _CLEAR
     slides = ca.if_else(speed > 0, w * sign / speed, 0) + _CLEAR
     # Friction without a limit, as of what nothing presses, neither holds nor ends anything.
     ahead = ca.if_else(size > 0, ca.if_else(stuck != 0, rooms, slides), 1)
-    open_ = ca.if_else(works != 0, mu / force, gap / apart) + _CLEAR
+    open_ = ca.if_else(works != 0, mu * apart / energy, gap / apart) + _CLEAR
     taken = ca.dot(y, w)
     given = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
     if graph.fed:
         given += ca.sum1(sliding.power(*here, v)[1:]) + sliding.pumped(*here)
     told = ca.vertcat(off, taken, given, ahead, open_)
     arguments = [t, z, u, p, stuck, sign, works, at, lengths, whole, rate]
-    slopes = [ca.jacobian(residual, z), ca.densify(ca.jacobian(residual, t))]
-    outputs = [ca.densify(residual), *slopes, ca.densify(told)]
+    slope = ca.diag(each) @ ca.jacobian(residual, z) @ ca.diag(units)
+    by_time = ca.densify(each * ca.jacobian(residual, t))
+    outputs = [ca.densify(each * residual), slope, by_time, ca.densify(units), ca.densify(told)]
     function = ca.Function("places", arguments, outputs, {"cse": True})
     return Numeric(function, frozenset({1}), dense=True)
+
+
+def _some(sizes: Any) -> Any:
+    """Return sizes, or one where there is none."""
+    return ca.if_else(sizes > 0, sizes, 1)
 
 
 def _largest(*parts: Any) -> Any:

@@ -29,6 +29,9 @@ _ROLLS = 1e-5
 # Levers that differ by less than this leave the digits of forces alone.
 _EVEN = 1e3
 
+# A row that depends this many times less on what rubs than on others lies across it.
+_ACROSS = 1e-12
+
 # Through so many constraints a velocity may hang on what rubs.
 _TIED = 8
 
@@ -187,14 +190,22 @@ class Problem:
         levers = self.arms.astype(float)
         missing = levers == 0
         if missing.any():
-            rows = abs(sparse.vstack([sparse.csr_matrix(x) for x in (self.A, self.G)], "csr"))
+            rows = sparse.coo_matrix(
+                abs(sparse.vstack([sparse.coo_matrix(x) for x in (self.A, self.G)]))
+            )
+            i, j, slope = rows.row, rows.col, rows.data
+            most = np.zeros(rows.shape[0])
+            np.maximum.at(most, i, slope)
             for _ in range(_TIED):
-                over = np.divide(1.0, levers, out=np.zeros(self.n), where=levers > 0)
-                sizes = _most(rows @ sparse.diags(over), 1)
-                each = sparse.diags(
-                    np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-                )
-                levers = np.where(missing, _most(each @ rows, 0), levers)
+                over = np.divide(slope, levers[j], out=np.zeros(len(j)), where=levers[j] > 0)
+                sizes, tied = np.zeros(rows.shape[0]), np.zeros(self.n)
+                np.maximum.at(sizes, i, over)
+                # A row that hardly depends on what rubs ties nothing to it.
+                size = np.where(sizes[i] > _ACROSS * most[i], sizes[i], 0.0)
+                np.maximum.at(tied, j, np.divide(slope, size, out=0 * slope, where=size > 0))
+                before, levers = levers, np.where(missing, tied, levers)
+                if np.array_equal(before, levers):
+                    break
         return np.where(levers > 0, levers, 1.0)
 
     @cached_property
@@ -237,8 +248,9 @@ class Problem:
     def force(self) -> float:
         """The size of the forces at work."""
         # A coefficient is no force: beside small forces it would hide them.
-        size = self.size if self.follows is None else self.size[~self.follows]
-        return max(size.max(initial=0.0), np.abs(self.f / self.levers).max(initial=0.0)) or 1.0
+        limits = self.power == 0 if self.follows is None else (self.power == 0) & ~self.follows
+        force = max(self.size[limits].max(initial=0.0), largest(self.f / self.levers))
+        return force or float(self.size[self.power > 0].max(initial=0.0)) or 1.0
 
     @cached_property
     def driven(self) -> bool:
@@ -427,6 +439,8 @@ class Answer:
         held = [largest(self.lam * self.problem.row_sizes), largest(self.mu)]
         if self.damping:
             held.append(largest(self.damping[1] / self.problem.levers))
+        if self.problem.drags:
+            held.append(largest(self.y))
         return max(self.problem.force, *held)
 
     @cached_property
@@ -450,7 +464,7 @@ class Answer:
         scale = float(self.slipping.sum()) + abs(float(self.problem.f @ self.v))
         # Where everything rolls no power is at work: then what friction could take is the measure.
         scale += abs(self.value) + self.strength * self.speed
-        return abs(self.value - self.bound) / scale
+        return abs(self.value - self.bound) / scale if scale > 0 else 0.0
 
     def right(self, tolerance: float = 1e-9) -> bool:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""

@@ -24,6 +24,8 @@ from stationary.solve.inertia import require_system
 from stationary.solve.scales import Scales, scales_of
 from stationary.solve.sliding.problem import DENSE_UP_TO, Problem
 
+# A length this much shorter than what it is tied to is none of its own.
+_NEXT_TO_NONE = 1e-3
 # A gap smaller than this share of the lengths at work is closed.
 _TOUCHING = 1e-8
 # Positions are sums, rounded as such: so many last digits are granted.
@@ -168,6 +170,7 @@ class Question:
         self.drives: Drives = drives(self.layout, inputs, span)
         self.span = last - first
         self._scales: Scales | None = None
+        self._lengths: np.ndarray | None = None
 
     @property
     def layout(self) -> Layout:
@@ -220,7 +223,9 @@ class Question:
         stiff = np.asarray(K.max(axis=1).todense()).ravel() if K.shape[0] else np.zeros(0)
         if not stiff.any():
             return np.zeros(p.n)
-        limit = p.size if self._follows is None else np.where(self._follows, 0.0, p.size)
+        # Coefficients of drag and of contacts are no forces.
+        follows = False if self._follows is None else self._follows
+        limit = np.where((p.power > 0) | follows, 0.0, p.size)
         force = np.asarray(abs(p.B).T @ limit[p.term]).ravel()
         for share in np.linspace(0, 1, 9)[1:]:
             later = evaluated(self.sliding, "pushes")(place.t + share * self.span, *given)[0]
@@ -229,10 +234,27 @@ class Question:
 
     def lengths(self, place: Place) -> np.ndarray:
         """Return for each coordinate a move that matters."""
-        length = self.scales(place).length
-        longest = float(length.max(initial=0.0))
-        # What nothing moves has no length of its own; where nothing has one, any will do.
-        return np.where(length > 0, length, longest if longest > 0 else 1.0)
+        if self._lengths is None:
+            length = self._tied(place, self.scales(place))
+            longest = float(length.max(initial=0.0))
+            # What nothing moves has no length of its own; where nothing has one, any will do.
+            self._lengths = np.where(length > 0, length, longest if longest > 0 else 1.0)
+        return self._lengths
+
+    def _tied(self, place: Place, scales: Scales) -> np.ndarray:
+        """Return lengths in which what has next to none goes as far as what it is tied to."""
+        length, bend = scales.length, scales.bend
+        made, curved = length.copy(), np.isfinite(bend)
+        for matrix in (place.problem.A, place.normals):
+            rows = sparse.coo_matrix(abs(matrix))
+            moves, own = rows @ length, rows.data * length[rows.col]
+            short = (own <= _NEXT_TO_NONE * moves[rows.row]) & (rows.data > 0)
+            i, j = rows.row[short], rows.col[short]
+            np.maximum.at(made, j, np.minimum(moves[i] / rows.data[short], bend[j]))
+        # What a rod is pulled across turns with it: as a share of the radius all go as far.
+        shares = np.divide(made, bend, out=np.zeros(len(made)), where=curved)
+        short = curved & (shares <= _NEXT_TO_NONE * shares.max(initial=0.0))
+        return np.where(short, shares.max(initial=0.0) * np.where(curved, bend, 0.0), made)
 
     def digits(self, rows: Any, t: float, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return by how much rows with these gradients and rates may be off by rounding."""

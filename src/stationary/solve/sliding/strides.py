@@ -20,6 +20,7 @@ from stationary.solve.sliding.increment import (
     increment,
     stable,
 )
+from stationary.solve.sliding.measure import Measure
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, largest
@@ -27,19 +28,21 @@ from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.stretch import Forces, State, Stretch, located, supplied
 from stationary.solve.sliding.telling import status_of
 
-# Change of a coordinate that halving an increment may make, relative to their size.
+# Change of a coordinate that halving an increment may make, relative to the lengths at work.
 _COARSE = 1e-4
 # So short an increment, of the whole span, is not cut any more; changes are located as closely.
 _SHORTEST = 1e-9
 # How far a change is passed over, of the whole span.
 _HAIR = 1e-7
-# An increment that goes so far, relative to the size of coordinates, may be a jump.
+# An increment that goes so far, relative to the lengths at work, may be a jump.
 _LEAP = 1e-2
 # What is extrapolated balances but for this share of the forces.
 _BALANCED = 1e-5
 # How far ahead, of the whole span, one looks for a reason where it ends.
 _AHEAD = (1e-6, 1e-4)
-# A start this close to a rest, relative to the size of coordinates, is one.
+# So near, relative to the lengths at work, what is ahead tells about where it is.
+_NEAR = 1e-3
+# A start this close to a rest, relative to the lengths at work, is one.
 _CLOSE = 1e-6
 # Up to so many coordinates changes are located.
 _SMALL = 60
@@ -117,7 +120,7 @@ class Strides:
             made = increment(self.question, t, moment, q, np.zeros_like(q), None)
         except Failed:
             return True
-        return largest(made.q - q) > _CLOSE * max(1.0, largest(q))
+        return self._measure(made.place).far(made.q - q) > _CLOSE
 
     def enter(self, here: State) -> None:
         """Go on from a state."""
@@ -187,8 +190,7 @@ class Strides:
             return _Stride(made, (made,))
         half = stable(question, t, length / 2, q, (made.q - q) / length, made.answer)
         rest = stable(question, half.t, length / 2, half.q, (half.q - q) / half.step, half.answer)
-        size = max(1.0, largest(q))
-        error = largest(rest.q - made.q) / size
+        error = self._measure(made.place).far(rest.q - made.q)
         if error > self.coarse:
             if length < _SHORTEST * self.whole:
                 raise Failed("too far")
@@ -197,16 +199,17 @@ class Strides:
         if not self.fresh:
             growth = min(2.0, 0.8 * np.sqrt(self.coarse / max(error, 1e-300)))
             self.h = max(length * max(growth, 0.5), self.h if length < 0.5 * self.h else 0.0)
-        self.changed += size * error
+        self.changed += largest(rest.q - made.q)
         better = extrapolated(question, q, made, half, rest)
         return _Stride(made, (half, rest), better)
 
     def _leaps(self, here: State, made: Increment) -> bool:
         """Tell whether it goes as far in almost no time: a rest far away that inertia leads to."""
-        far, size = largest(made.q - here.q), max(1.0, largest(here.q))
+        measure = self._measure(made.place)
+        far = measure.far(made.q - here.q)
         p = made.answer.problem
         damped = np.any(p.power > 0) or not self.question.system.dissipation.is_zero
-        if damped or far <= max(_LEAP * size, 10 * made.step * largest(here.v)):
+        if damped or far <= max(_LEAP, 10 * made.step * measure.far(here.v)):
             return False
         if made.step <= _AHEAD[0] * self.whole:
             return True
@@ -216,7 +219,10 @@ class Strides:
         except Failed:
             # From where it is no way leads there.
             return True
-        return largest(short.q - here.q) > far / 2
+        return measure.far(short.q - here.q) > far / 2
+
+    def _measure(self, place: Place) -> Measure:
+        return Measure.of(self.question, place)
 
     def _after(self, here: State, found: _Stride) -> State:
         """Return the state at the end of a stride, with the energies that it took and was given."""
@@ -232,11 +238,13 @@ class Strides:
             place, answer = there, piece.answer
         forces, speed = None, v
         if found.better is not None and answer is not None:
-            # All that balances at the ends of a whole increment and of its halves is extrapolated.
+            # All that balances at the ends of a whole increment and of its halves is extrapolated;
+            # where several forces would hold what holds, these need not lead anywhere.
             speed = 2 * v - (found.whole.q - here.q) / found.whole.step
-            forces = _ahead(answer, found.whole.answer)
-            if not self._balances(replace(found.pieces[-1], q=found.better), speed, forces):
-                forces = None
+            sticks = at_rest(self.question, place, answer)
+            tried = _ahead(answer, found.whole.answer, sticks), (answer.y, answer.lam, answer.mu)
+            end = replace(found.pieces[-1], q=found.better)
+            forces = next((x for x in tried if self._balances(end, speed, x)), None)
         if found.better is not None and forces is not None:
             v, q = speed, found.better
             place, end = self._at(t, q), self._at(t, found.whole.q)
@@ -349,7 +357,7 @@ class Strides:
     def _mode(self, made: Increment | State) -> Mode:
         """Return what sticks, which way the rest slides along lines, and what touches."""
         assert made.answer is not None
-        return Mode.of(made.answer, sticks=at_rest(made.answer))
+        return Mode.of(made.answer, sticks=at_rest(self.question, made.place, made.answer))
 
     # -- endings ----------------------------------------------------------------------------------
 
@@ -360,7 +368,7 @@ class Strides:
         for share in _AHEAD:
             moment = share * self.whole
             ahead = q + moment * here.v
-            if largest(ahead - q) < _COARSE * max(1.0, largest(q)):
+            if self._measure(here.place).far(ahead - q) < _NEAR:
                 there = solved(question, question.at(t + moment, ahead, viscous=True))
                 if there[0].word in ("jammed", "accelerates"):
                     break
@@ -376,7 +384,7 @@ class Strides:
         outcome, place = told or ((found.outcome, found.place) if known else (None, None))
         if outcome is not None and place is not None:
             verdict = outcome.verdict
-            moved = largest(here.v) * self.whole > _CLOSE * max(1.0, largest(q))
+            moved = self._measure(here.place).far(here.v * self.whole) > _CLOSE
             if moved and verdict is not None and verdict.stiffness and verdict.ray is not None:
                 # It runs away the way it went.
                 ray = verdict.ray * (-1.0 if verdict.ray @ here.v < 0 else 1.0)
@@ -392,7 +400,7 @@ class Strides:
         return Ended(Status(word, words.get(word, f"the solver stopped: {word}")))
 
 
-def _ahead(halves: Answer, whole: Answer) -> Forces:
+def _ahead(halves: Answer, whole: Answer, sticks: np.ndarray) -> Forces:
     """Return the forces to which ever shorter increments lead; what slides has its limit."""
     y, lam, mu = (
         2 * a - b for a, b in ((halves.y, whole.y), (halves.lam, whole.lam), (halves.mu, whole.mu))
@@ -400,7 +408,7 @@ def _ahead(halves: Answer, whole: Answer) -> Forces:
     p, mu = halves.problem, np.where(halves.working, np.maximum(mu, 0.0), 0.0)
     size = 2 * halves.resists - whole.resists
     far = p.speeds(y)
-    slides = ~at_rest(halves) & (p.power == 0) & (far > 0)
+    slides = ~sticks & (p.power == 0) & (far > 0)
     share = np.divide(size, far, out=np.ones(len(far)), where=slides)
     # What sticks stays within its limit.
     full = ~slides & (p.power == 0) & (far > p.size)

@@ -1,0 +1,102 @@
+"""A slide that ends early ends for the reason that it gives: its proof is checked at its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stationary.solve.gate.finding import Finding
+from stationary.solve.gate.state import State
+
+# Speeds that would satisfy what contradicts itself are this many times those at work.
+_FAR = 30.0
+# What is off by this share is off.
+_OFF = 1e-6
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a slide ended, and where: what its solver offers as a proof.
+
+    Attributes
+    ----------
+    t, q, u : float, ndarray
+        The place at which it is so.
+    rows, gaps : ndarray or None
+        Weights of constraints and of contacts that contradict each other.
+    ray : ndarray or None
+        A direction along which nothing holds it.
+    rubs : float
+        What friction of pressed contacts takes along the ray.
+    stiffness : float or None
+        Where forces balance along the ray, how they change along it.
+    """
+
+    t: float
+    q: np.ndarray
+    u: np.ndarray
+    rows: np.ndarray | None = None
+    gaps: np.ndarray | None = None
+    ray: np.ndarray | None = None
+    rubs: float = 0.0
+    stiffness: float | None = None
+
+
+def reason(told: Reason, last: State) -> list[Finding]:
+    """Measure whether a slide ends for its reason; `last` is the last state that is told."""
+    zero = np.zeros_like(told.q)
+    state = replace(last, t=told.t, q=told.q, u=told.u, v=zero)
+    reach = last.scales.length if last.travel is None else last.scales.length + last.travel
+    far = np.abs(told.q - last.q) / np.maximum(reach, 1e-300)
+    found = [Finding("it ends", "where it is", float(far.max(initial=0.0)), 1.0)]
+    if told.rows is not None and told.gaps is not None:
+        found += jammed(state, told.rows, told.gaps)
+    if told.ray is not None:
+        found += accelerates(state, told.ray, told.rubs, told.stiffness)
+    return found
+
+
+def jammed(state: State, rows: np.ndarray, gaps: np.ndarray) -> list[Finding]:
+    """Measure how slowly constraints and contacts in conflict could be satisfied, by weights.
+
+    Any velocity that satisfies A v + b = 0 and G v + g ≥ 0 satisfies their weighted sum, in which
+    velocities cancel and what drives does not.
+    """
+    _, drive, both = state.holds
+    weights = np.concatenate([rows, gaps])
+    pulls = np.asarray(both.T @ weights).ravel()
+    asked = abs(float(weights @ drive)) * state.span
+    given = float(np.abs(pulls) @ state.scales.length)
+    pushed = float(np.max(-gaps, initial=0.0)) / (np.abs(weights).max(initial=0.0) or 1.0)
+    return [
+        Finding("no velocity satisfies", "what conflicts", _FAR * given, asked),
+        Finding("contacts in conflict", "only push", pushed, _OFF),
+    ]
+
+
+def accelerates(
+    state: State, ray: np.ndarray, rubs: float, stiffness: float | None
+) -> list[Finding]:
+    """Measure whether a direction is allowed, and whether loads give more along it than rubs."""
+    values, _, both = state.holds
+    away, terms = np.asarray(both @ ray).ravel(), np.asarray(abs(both) @ np.abs(ray)).ravel()
+    held, touching = np.arange(len(away)) < state.rows, values <= 1e-8 * state.scales.rows(both)
+    opens = np.where(held, np.abs(away), np.where(touching, np.maximum(-away, 0.0), 0.0))
+    still = replace(state, v=0 * ray)
+    _, B, size, power = still.slips
+    given = float(still.forces(state.q) @ ray)
+    free = (power == 0) & (state.terms[1][state.terms[2]] < 0)
+    slips = state.lengths(np.asarray(B @ ray).ravel())
+    starts = state.terms[0]
+    taken = float((size[starts] * slips)[free[starts]].sum()) + rubs
+    most = max(abs(given), taken)
+    found = [
+        Finding("what holds lets it go", "that way", float(opens.max(initial=0.0)),
+                1e-3 * float(terms.max(initial=0.0)) + 1e-300),
+    ]  # fmt: skip
+    if stiffness is None:
+        found.append(
+            Finding("loads give more than friction takes", "along it", taken, given + _OFF * most)
+        )
+    return found
