@@ -125,3 +125,25 @@ def test_systems_in_other_units_are_judged_alike():
 def test_the_models_of_the_examples_are_right():
     for path in (Path(__file__).parents[2] / "examples" / "models").glob("*.toml"):
         assert st.load(path).system.size > 0
+
+
+HOOP = Path(__file__).parents[2] / "examples" / "models" / "hoop.toml"
+STRING = HOOP.with_name("string.toml")
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "words"),
+    [
+        (HOOP, "within = { theta = [-1, 4] }", 'within = { theta = [-1, "4 kg"] }', "'4 kg', expected no unit"),
+        (HOOP, "span = [0, 10]\nstart", 'span = ["0 m", 10]\nstart', "'0 m', expected rad/s"),
+        (HOOP, "start = { theta = 0 }", 'start = { theta = "1 s" }', "'1 s', expected no unit"),
+        (STRING, '"100 N"', '"100 Pa"', "the densities give 'u' two units"),
+        (STRING, '"10 g/m"', '"10 g"', "the densities give 'u' two units"),
+    ],
+)  # fmt: skip
+def test_ranges_of_questions_and_densities_have_the_units_of_their_names(path, old, new, words):
+    text = path.read_text("utf-8")
+    assert old in text
+    st.load(text)
+    with pytest.raises(st.StatementError, match=words):
+        st.load(text.replace(old, new))

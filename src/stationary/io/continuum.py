@@ -9,6 +9,7 @@ import sympy as sp
 
 from stationary.derive.discretize import discretize
 from stationary.errors import DerivationError, StatementError
+from stationary.io import unit_checks
 from stationary.io.grammar import Token
 from stationary.io.names import AbstractNames
 from stationary.io.reader import Reader
@@ -109,14 +110,18 @@ def declare(reader: Reader) -> bool:
     return True
 
 
-def continuum(reader: Reader, part: System | None, loads: list[Load], name: str) -> Continuum:
-    """Put the continuum together."""
+def continuum(
+    reader: Reader, part: System | None, loads: list[Load], name: str, units: dict[str, str]
+) -> Continuum:
+    """Put the continuum together, after a look at the units in it."""
     reader.table(("densities",), DENSITIES)
     given: dict[str, Any] = {}
     for kind in DENSITIES:
         place = ("densities", kind)
         if reader.at(place) is not None:
             given[kind] = reader.expression(place, **_RULES[kind])
+    if units:
+        unit_checks.check_densities(reader, units, given)
     fixed = {}
     for key in reader.table(("fixed",)):
         place = ("fixed", key)

@@ -339,7 +339,7 @@ def _model(reader: Reader) -> Model:
     try:
         if spread:
             part, loads = statement.beside_fields(reader, coordinates)
-            continuum = continua.continuum(reader, part, loads, name)
+            continuum = continua.continuum(reader, part, loads, name, units)
             system = continua.discretized(reader, continuum)
         else:
             system = statement.system(reader, coordinates, name, units)
@@ -354,6 +354,8 @@ def _model(reader: Reader) -> Model:
         for kind in questions.QUESTIONS
         if reader.at((kind,)) is not None
     }
+    if units and not spread:
+        unit_checks.check_questions(reader, units, [system.kinetic, system.potential])
     laws = [s for c in courses.values() if isinstance(c, sp.Expr) for s in contents(c).order]
     needed = (*system.parameters, *(s for s in laws if isinstance(s, Parameter)))
     used = {p.name: p.default for p in needed if p.default is not None}

@@ -11,6 +11,7 @@ from stationary.io.dimensions import ENERGY, PLAIN, POWER, TIME, Dimensions, Kno
 from stationary.io.names import coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
+from stationary.model.fields import Field
 from stationary.model.graphs import nodes
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, split_sums
@@ -102,6 +103,78 @@ def check(reader: Reader, written: dict[str, str], entries: list[tuple[Path, str
                 _check_term(found, thing)
         except Mismatch as wrong:
             reader.document.complain(path, *wrong.args)
+
+
+def check_densities(reader: Reader, written: dict[str, str], given: dict[str, Any]) -> None:
+    """Look through energies per length: all terms with a field alone must give it one unit.
+
+    A position is a length unless the ends of its interval say otherwise.
+    """
+    of = dict(known(reader, written, list(given.values())).of)
+    symbols = {s for e in given.values() for s in e.free_symbols if isinstance(s, Field)}
+    for s in symbols:
+        ends = [Dimensions(of).term(end) for end in s.over[1:]]
+        size = next((k.dimension for k in ends if k and k.written), units.dimension_of("m"))
+        of[s.position.name] = Known(size, False)
+        # Beside the unit of the field itself, which is looked for.
+        power = [s.order * -x for x in size]
+        of[s.name.removesuffix(".dot")] = Known(tuple(power), False)
+    found, seen = Dimensions(of), {}
+    for kind, density in given.items():
+        wanted, path = _ENERGIES[kind][0], ("densities", kind)
+        for part in sp.Add.make_args(density):
+            alone = {s for s in part.free_symbols if isinstance(s, Field)}
+            degree = (
+                sp.degree(part, *alone) if len(alone) == 1 and part.is_polynomial(*alone) else 0
+            )
+            try:
+                size = found.term(part)
+            except Mismatch as wrong:
+                reader.document.complain(path, *wrong.args)
+            if not degree or size is None or not size.written:
+                continue
+            (field,) = alone
+            along = of[field.position.name].dimension
+            left = dimensions.total(dimensions.total(wanted, along, -1), size.dimension, -1)
+            unit = tuple(x / int(degree) for x in left)
+            other = seen.setdefault(field.stem, (part, unit))
+            if other[1] != unit:
+                reader.document.complain(
+                    path, f"the densities give '{field.stem}' two units.",
+                    f"Found {dimensions.text(other[1])} from {other[0]}, "
+                    f"{dimensions.text(unit)} from {part}.",
+                    "Check the units of the parameters in them.",
+                )  # fmt: skip
+
+
+def check_questions(reader: Reader, written: dict[str, str], stated: list[Any]) -> None:
+    """Look through ranges, parameters and starts of questions: each has the unit of its name."""
+    of = known(reader, written, stated).of
+
+    def agree(path: Path, name: str) -> None:
+        value = reader.at(path)
+        for k, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            size, moving = dimension(part), name.endswith((".dot", "'"))
+            wanted = of.get(name.removesuffix(".dot").rstrip("'").partition("[")[0])
+            if size is None or wanted is None:
+                continue
+            expected = wanted.dimension
+            expected = dimensions.total(expected, TIME, -1) if moving else expected
+            if size != expected:
+                reader.document.complain(
+                    path if k is None else (*path, k), f"'{name}' has another unit here.",
+                    f"Found {part!r}, expected {dimensions.text(expected)}.",
+                    "Check which is meant.",
+                )  # fmt: skip
+
+    for path in (("equilibria", "within"), ("statics", "start"), ("continue", "start"),
+                 ("linearize", "at"), ("modes", "at")):  # fmt: skip
+        table = reader.at(path)
+        for name in table if isinstance(table, dict) else ():
+            agree((*path, name), name)
+    moved = reader.at(("continue", "parameter"))
+    if isinstance(moved, str):
+        agree(("continue", "span"), moved)
 
 
 def _expressions(kind: str, thing: Any) -> list[Any]:
