@@ -134,7 +134,7 @@ STRING = HOOP.with_name("string.toml")
 @pytest.mark.parametrize(
     ("path", "old", "new", "words"),
     [
-        (HOOP, "within = { theta = [-1, 4] }", 'within = { theta = [-1, "4 kg"] }', "'4 kg', expected no unit"),
+        (HOOP, "theta = [-1, 4]", 'theta = [-1, "4 kg"]', "'4 kg', expected no unit"),
         (HOOP, "span = [0, 10]\nstart", 'span = ["0 m", 10]\nstart', "'0 m', expected rad/s"),
         (HOOP, "start = { theta = 0 }", 'start = { theta = "1 s" }', "'1 s', expected no unit"),
         (STRING, '"100 N"', '"100 Pa"', "the densities give 'u' two units"),
