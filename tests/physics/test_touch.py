@@ -55,7 +55,8 @@ def test_a_ball_on_a_high_floor_loses_only_the_digits_of_its_place():
     assert motion.changes.of("touch").t == pytest.approx([3 * np.sqrt(2 / G)], rel=1e-8)
 
 
-def test_energy_is_kept_between_two_walls():
+@pytest.mark.parametrize("count", [200, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_energy_is_kept_between_two_walls(count):
     walls = st.System(
         kinetic=x.dot**2 / 2,
         contacts=[
@@ -63,8 +64,8 @@ def test_energy_is_kept_between_two_walls():
             st.Contact(1 - x, restitution=1, name="right"),
         ],
     )
-    motion = simulate(walls, span=(0, 200), start={x: 0.3, x.dot: 1.0}, points=11)
-    assert np.allclose(motion.changes.t, 0.7 + np.arange(200), rtol=1e-14)
+    motion = simulate(walls, span=(0, count), start={x: 0.3, x.dot: 1.0}, points=11)
+    assert np.allclose(motion.changes.t, 0.7 + np.arange(count), rtol=1e-13)
     assert list(motion.changes.name[:4]) == ["right", "left"] * 2
     assert np.abs(motion.energy / motion.energy[0] - 1).max() < 1e-13
 
@@ -492,3 +493,33 @@ def test_what_begins_to_slide_in_the_plane_goes_where_it_must(static, scale):
     assert motion.changes.of("slip", "ice").t == pytest.approx([begins], rel=1e-12)
     assert motion.q[-1] == pytest.approx(known[:2] * scale, rel=2e-8)
     assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]
+
+
+@pytest.mark.parametrize(
+    "speeds", [(0.01, 0.1), pytest.param((1e-3, 0.01), marks=pytest.mark.slow)]
+)
+def test_quasistatics_is_the_limit_of_slow_motion_at_the_rate_that_its_error_predicts(speeds):
+    # A credit card on its corners, pinned to a finger off its middle.
+    long, wide, way, V = 0.0856, 0.0540, 0.02, st.parameters(V=0.1)
+    corners = [(a * long / 2, b * wide / 2) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    card = st.slider(points=corners, weights=[0.3 * G / 4] * 4)
+    x, y, phi = card.coordinates
+    spun = (long**2 + wide**2) / 12 * phi.dot**2
+    c, s = st.cos(phi), st.sin(phi)
+    finger = (x + 0.02 * c + wide / 2 * s - 0.02, y + 0.02 * s - wide / 2 * c + wide / 2 - V * st.t)
+    kinetic = (x.dot**2 + y.dot**2 + spun) / 2
+    pushed = card + st.System(kinetic=kinetic, constraints=finger)
+    slow = st.quasistatics(pushed, span=(0, way), params={V: 1.0}, points=5)
+    off = []
+    for speed in speeds:
+        first = st.minimum_power(pushed, at={}, params={V: speed})
+        motion = simulate(
+            pushed, span=(0, way / speed), params={V: speed}, points=5,
+            start={u: first[u] for u in (x.dot, y.dot, phi.dot)},
+        )  # fmt: skip
+        off.append(np.abs(motion[phi] - slow[phi]).max() / slow[phi][-1])
+    assert off[1] / off[0] == pytest.approx((speeds[1] / speeds[0]) ** 2, rel=0.1)
+    said = st.quasistatic_error(pushed, speed=V, travel=way, within=(1e-3, 0.2), count=20)
+    # Forces of inertia grow with the square of the speed as well, and what they do follows them.
+    predicted = said.level * (np.array(speeds) / said.speed) ** 2
+    assert np.all((off < predicted) & (off > predicted / 5))

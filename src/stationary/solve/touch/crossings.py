@@ -205,7 +205,9 @@ def _located(
 
     step = max(1e-7 * (high - low), 4 * np.spacing(abs(t)))
     other = t - step if t - step > low else min(t + step, high)
-    f, g = value(t), value(other)
+    first = np.array([t, other] if t < other else [other, t])
+    both = margins(first, piece.evaluate(first), p)[i]
+    f, g = (float(both[0]), float(both[1])) if t < other else (float(both[1]), float(both[0]))
     for _ in range(_CORRECTIONS):
         if f == 0 or f == g:
             break

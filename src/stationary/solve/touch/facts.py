@@ -8,7 +8,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from stationary.derive.touch import Touch
 from stationary.lower.engines.casadi import Numeric
@@ -67,10 +66,6 @@ class Facts:
     restitution: np.ndarray
 
     @cached_property
-    def _factor(self) -> Any:
-        return cho_factor(self.M, lower=True, check_finite=False)
-
-    @cached_property
     def free(self) -> np.ndarray:
         """Accelerations without forces of any row."""
         return self.inverse @ self.force
@@ -83,7 +78,8 @@ class Facts:
     @cached_property
     def inverse(self) -> np.ndarray:
         """M⁻¹."""
-        return cho_solve(self._factor, np.eye(len(self.q)), check_finite=False)
+        made = np.linalg.inv(self.M)
+        return (made + made.T) / 2
 
     @cached_property
     def answers(self) -> np.ndarray:

@@ -89,6 +89,9 @@ def next_mode(
     `near` are the contacts that have no gap and no rate; `still` says which rubs have no rate.
     """
     touch, near = facts.touch, set(near)
+    if not near and not touch.rubs and not facts.fixed:
+        z = np.zeros(len(facts.rate))
+        return Mode.nothing(touch), Answer((), z, facts.C @ facts.free + facts.gamma, False)
     slips = facts.fixed + touch.gaps
     units, which = [], []
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
@@ -162,12 +165,18 @@ def after_impact(
     Where a series of impacts at the contacts `ended` is over, what is left of it is one impact
     without rebound after which they are closed.
     """
+    near = sorted(near)
     touch, e = facts.touch, 0 * facts.restitution if ended else facts.restitution
+    if len(near) == 1 and not facts.fixed and not touch.rubs and not ended:
+        # One smooth contact that closes: nothing is to be chosen.
+        row, z = near[0], np.zeros(len(facts.rate))
+        z[row] = -(1 + e[row]) * facts.rate[row] / facts.W[row, row]
+        return facts.v + facts.answers[:, row] * z[row], z
     slips = facts.fixed + touch.gaps
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
     units = []
     w0, shift = facts.rate.copy(), np.zeros(len(facts.rate))
-    for i in sorted(near):
+    for i in near:
         j = at_gap.get(i)
         row = facts.fixed + i
         shift[row] = e[i] * min(facts.rate[row], 0.0)
