@@ -94,6 +94,14 @@ def test_every_command_of_the_documentation_is_one(name, text):
             parser().parse_args(words[1:])
 
 
+def test_the_study_with_another_package_prints_what_is_said(capsys):
+    pytest.importorskip("SALib")
+    text = (DOCS / "many.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python only\n(.*?SALib.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    exec(compile(code, "many.md", "exec"), {})
+    assert f"which prints `{capsys.readouterr().out.strip()}`" in text
+
+
 def test_a_file_of_under_twenty_lines_states_a_system_of_ones_own():
     model = next(text for name, text in blocks("toml") if name == "start")
     assert len(model.splitlines()) < 20

@@ -100,3 +100,15 @@ def test_large_powers_are_left_alone(power):
     eq = st.equations(system)
     assert eq.G[0] == power * (x + m + 1) ** (power - 1)
     assert check(system)["energy"]
+
+
+@pytest.mark.parametrize("coupled", ["links", "sum"])
+def test_equations_that_nobody_reads_are_refused_before_they_are_derived(coupled):
+    q = [st.coordinates(f"q{i}") for i in range(30 if coupled == "links" else 200)]
+    along = [st.cos(c) * c.dot for c in q]
+    across = [st.sin(c) * c.dot for c in q]
+    ends = range(1, len(q) + 1) if coupled == "links" else [len(q)]
+    chain = st.System(kinetic=sum(sum(along[:k]) ** 2 + sum(across[:k]) ** 2 for k in ends) / 2)
+    for ask in (st.equations, st.check):
+        with pytest.raises(st.DerivationError, match="too long to be read"):
+            ask(chain)

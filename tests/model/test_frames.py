@@ -156,6 +156,8 @@ def test_an_orientation_left_out_is_not_turned():
 R = st.rotation("R")
 BASE, ARM = st.Frame(), st.Frame().turn("z", a)
 NOTHING: Any = None
+FREE = st.Frame().move(st.coordinates("x y z")).turn(st.rotation("R"))
+
 BAD = {
     "triangle": (
         lambda: st.body(1, inertia=(1, 1, 3), frame=ARM),
@@ -196,6 +198,17 @@ BAD = {
     "moment": (lambda: st.moment((0, 0, 1), on=BASE), "turns nothing"),
     "shape": (lambda: st.body(1, shape="box", frame=ARM), "st.Box"),
     "edge": (lambda: st.Box((1, 0, 2)), "not positive"),
+    "surface": (
+        lambda: st.rolling("sphere", FREE, radius=1, on=lambda X, Y: Y),
+        "no function of (X, Y, Z)",
+    ),
+    "two names": (
+        lambda: (
+            st.body(1, inertia=(1, 1, 1), frame=FREE)
+            + st.System(kinetic=st.coordinates("R").dot ** 2)
+        ),
+        "a coordinate and a rotation of that name",
+    ),
     "rotation name": (lambda: st.rotation("a b"), "cannot name a rotation"),
     "point": (lambda: st.Frame().turn("x", a).point((1, 2)), "three entries"),
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from scipy.special import ellipj, ellipk
 
 import stationary as st
@@ -67,3 +68,29 @@ def test_a_ball_in_a_tube_goes_down_and_up_again():
     motion = st.simulate(ball, span=(0, 2 * np.pi / swing), start=start, points=51)
     fall = -(5 / 2) * g / turn**2 * (1 - np.cos(swing * motion.t))
     assert motion[z] == pytest.approx(fall, abs=1e-10 * abs(fall).max())
+
+
+def test_a_box_that_falls_on_a_corner_is_struck_by_newtons_law():
+    """Without rebound: J = −(n·v)/(1/m + (r × n)·I⁻¹(r × n)) at the corner r."""
+    edges, corner, gravity = np.array([0.4, 0.3, 0.2]), np.array([0.2, 0.15, -0.1]), 9.81
+    x, y, z = st.coordinates("x y z")
+    turned = st.rotation("R")
+    frame = st.Frame().move((x, y, z)).turn(turned)
+    box = st.body(1.0, shape=st.Box(tuple(edges)), frame=frame, gravity=gravity)
+    gap = frame.point(tuple(corner))[2]
+    box += st.System(contacts=[st.Contact(gap, restitution=0, name="floor")])
+    start = {z: 1.0, turned.omega: (1.0, 0.0, 0.0)}
+    motion = st.simulate(box, span=(0, 0.5), start=start, points=6)
+    assert isinstance(motion, st.Touched)
+    first = motion.changes[0]
+    # It turns about an axis of its own until then.
+    now = Rotation.from_euler("x", first.t)
+    arm, up = now.apply(corner), np.array([0.0, 0.0, 1.0])
+    assert 1 - gravity * first.t**2 / 2 + arm[2] == pytest.approx(0, abs=1e-12)
+    moments = (np.sum(edges**2) - edges**2) / 12
+    twist = np.cross(arm, up)
+    answer = 1 + now.inv().apply(twist) ** 2 @ (1 / moments)
+    speed = -gravity * first.t + np.cross([1.0, 0, 0], arm)[2]
+    assert first.kind == "impact" and first.impulse == pytest.approx(-speed / answer, rel=1e-9)
+    at = motion.at(motion.t[-1])
+    assert isinstance(at[turned], Rotation) and abs(at[gap]) < 1e-12

@@ -19,6 +19,9 @@ MOST_EXPANDED = 1000
 #: does.
 WHOLE, STEP = 20_000, 5_000
 
+#: Operations that are differentiated for one derivation.
+MOST_DERIVED = 200_000
+
 #: Operations above which an expression is not written down.
 LONGEST = 1000
 

@@ -121,6 +121,25 @@ class Graph:
         pushes = self.whole.vector(lambda e: ca.gradient(e.T - e.U, e.z) + e.applied)
         return self._function("momenta", [self.whole.vector(lambda e: e.momentum), pushes])
 
+    @cached_property
+    def inertial(self) -> ca.Function:
+        """M and the forces, M positive where constraints alone keep the lengths of quaternions.
+
+        The length of a quaternion has no inertia. Given one, and the force of its own acceleration,
+        nothing changes but the multiplier of the row that keeps it.
+        """
+        quaternions = self.layout.kinematics.quaternions
+        if not len(quaternions):
+            return self.dynamics
+        arguments = self.dynamics.sx_in()
+        M, force = self.dynamics.call(arguments)
+        for places in quaternions.tolist():
+            q, v = arguments[1][places], arguments[2][places]
+            weight = sum(M[i, i] for i in places)
+            M[places, places] += weight * ca.mtimes(q, q.T)
+            force[places] -= weight * ca.sumsqr(v) * q
+        return ca.Function("inertial", arguments, [M, force])
+
     def held(
         self, rows: tuple[int, ...], damped: bool = False, sizes: tuple[int, ...] = ()
     ) -> ca.Function:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import sympy as sp
 
-from stationary.derive.effort import WHOLE, bounded
+from stationary.derive.effort import MOST_DERIVED, WHOLE, bounded, operations
 from stationary.derive.explain import explanation
 from stationary.derive.multipliers import closed_form
 from stationary.derive.readable import (
@@ -221,7 +221,11 @@ def equations(system: System) -> Equations:
     _refuse_unsmooth(stated)
     exact, back = in_fractions(stated)
     q: tuple[Coordinate, ...] = exact.coordinates
+    v = {c.dot for c in q}
+    # The first derivatives are those of sums of everything: each takes ten times longer.
+    _refuse_long([exact.kinetic], v, 10)
     momenta = [exact.kinetic.diff(c.dot) for c in q]
+    _refuse_long(momenta, v)
     # Each has its own bound: what is spent on inertia is not missing for the forces.
     with bounded(WHOLE) as inertia:
         M = _mass_matrix(momenta, q)
@@ -257,6 +261,19 @@ def _refuse_unsmooth(system: System) -> None:
             "coordinates, velocities and time.",
             "State the system without it to read the rest, or use st.minimum_power or "
             "st.quasistatics for dry friction.",
+        )
+
+
+def _refuse_long(several: Sequence[sp.Expr], symbols: set, each: int = 1) -> None:
+    """Refuse derivatives by symbols that would take long and that nobody would read."""
+    counts = ((operations((e,), MOST_DERIVED), len(e.free_symbols & symbols)) for e in several)
+    work = each * sum(size * count for size, count in counts)
+    if work > MOST_DERIVED:
+        refuse(
+            "the equations of motion are too long to be read.",
+            f"Found a kinetic energy whose derivatives take about {work:.2g} operations, expected "
+            f"at most {MOST_DERIVED}.",
+            "Ask for numbers, as by simulate or statics; they need no such form.",
         )
 
 

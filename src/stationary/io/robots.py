@@ -97,7 +97,11 @@ def _parsed(path: Any) -> tuple[Any, str]:
         import yourdfpy  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra(
-            "reading robots needs yourdfpy.  Run: pip install 'stationary[robots]'"
+            say(
+                "reading robots needs yourdfpy.",
+                "It is not installed.",
+                "Run: pip install 'stationary[robots]'",
+            )
         ) from None
     text = isinstance(path, str) and "\n" in path
     if not text and not Path(path).is_file():

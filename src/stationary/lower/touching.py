@@ -165,7 +165,7 @@ class Touching(AbstractKernel):
         kept, gaps, r = list(self.rows), touch.gaps, len(self.rows)
         count = slope.shape[0]
         play = list(range(count)) if self.play is None else list(self.play)
-        M, force = self.graph.dynamics(*inner)
+        M, force = self.graph.inertial(*inner)
         given = [k for k in range(count) if k not in set(play)]
         force += ca.mtimes(slope[given, :].T, share[given, :])
         place = ca.vertcat(value[:gaps, :], value[gaps:, :] - anchor)

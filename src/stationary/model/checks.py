@@ -346,13 +346,14 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
 def _check_names(coordinates: tuple, symbols: dict) -> None:
     """Refuse one name for two things: results are asked for by name."""
     owners: dict[str, str] = {c.name: "coordinate" for c in coordinates}
-    for s in symbols:
-        kind = {Parameter: "parameter", Input: "input"}.get(type(s))
-        if kind and owners.setdefault(s.name, kind) != kind:
+    named = [(s.name, {Parameter: "parameter", Input: "input"}.get(type(s))) for s in symbols]
+    named += [(r.name, "rotation") for r in orientations(symbols)]
+    for name, kind in named:
+        if kind and owners.setdefault(name, kind) != kind:
             raise StatementError(
                 say(
-                    f"'{s.name}' names two things.",
-                    f"Found {_a(owners[s.name])} and {_a(kind)} of that name.",
+                    f"'{name}' names two things.",
+                    f"Found {_a(owners[name])} and {_a(kind)} of that name.",
                     "Rename one of them.",
                 )
             )

@@ -57,8 +57,11 @@ class Touched(AbstractMotion):
     modes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     #: When impacts took energy, and how much.
     impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
-    #: Forces of constraints, contacts and friction over time, where steps have found them.
+    #: Where steps have found them: which of the forces of constraints, contacts and friction ever
+    #: acted, these over time, and the penetration, cone and complementarity of all steps.
+    acted: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     given: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    seen: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     @property
     def touching(self) -> Touching:
@@ -79,7 +82,10 @@ class Touched(AbstractMotion):
         """Accelerations, and the forces of constraints, contacts and friction."""
         if len(self.given):
             # Velocities jump from step to step.
-            return np.full_like(self.q, np.nan), self.given
+            touch = self.touching.touch
+            z = np.zeros((len(self.t), len(self.kernel.rows) + touch.gaps + len(touch.dry)))
+            z[:, self.acted] = self.given
+            return np.full_like(self.q, np.nan), z
         states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
         a, z = self.touching.forces(self.t[None, :], states.T, self._values(self.t))
         return self._columns(a), self._columns(z)
@@ -168,6 +174,9 @@ class Touched(AbstractMotion):
     def residual(self) -> dict[str, float]:
         """The evidence: energy balance, |R|, |Ṙ|, penetration, cone, complementarity."""
         evidence = self.measured
+        names = ("penetration", "cone", "complementarity")
+        if len(self.given):
+            return evidence | dict(zip(names, self.seen.tolist()))
         touch, gaps = self.touching.touch, self.touching.touch.gaps
         arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
         sense = np.ones((touch.arguments[-1].numel(), 1))

@@ -465,7 +465,7 @@ class AbstractInstant:
 
     def __getitem__(self, key: Any) -> Any:
         value = self.motion[key][0]
-        return float(value) if np.ndim(value) == 0 else value
+        return float(value) if isinstance(value, (float, np.generic)) else value
 
 
 def _missing(what: str, package: str) -> str:

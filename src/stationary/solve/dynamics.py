@@ -34,6 +34,7 @@ from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.pace import Pace
 from stationary.solve.passing import Crossings, refuse_forks
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
@@ -41,12 +42,6 @@ from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 DONE = Status("done", "reached the end of the span")
 EVENT = Status("event", "stopped at a terminal event")
 INTERRUPTED = Status("interrupted", "stopped from the keyboard; what there is was kept")
-
-# A run that would take more steps than this is examined for stiffness.
-_MANY_STEPS = 100_000
-
-# Rates this close to that at which violations decay are that one.
-_OWN = 0.1
 
 # Rows whose smallest singular value has come down by this much are about to lose one of them.
 _SINGULAR = 0.05
@@ -232,6 +227,9 @@ class _Run:
     used: list[str] = field(default_factory=list)
     struck: list[tuple[float, float]] = field(default_factory=list)
 
+    def __post_init__(self):
+        self.pace = Pace(float(self.grid[0]), float(self.grid[-1]))
+
     def motion(self, y: np.ndarray) -> Motion:
         """Integrate over the whole grid and wrap up what came out."""
         progress = Progress(self.kernel.graph.system.name or "simulate")
@@ -372,6 +370,7 @@ class _Run:
         else:
             # Where constraints move by a jerk, the size of the errors is that of the jerk.
             projecting = self.legs.peaks if self.kernel.rows else frozenset()
+        self.legs.seen(y)
         for end in stops.tolist():
             self.legs.enter(t, end, y)
             if t == self.grid[0]:
@@ -393,6 +392,7 @@ class _Run:
                             piece = shortened(piece, found.t, self._struck(piece, found))
                         self.steps += piece.steps
                         t, y = float(piece.t[-1]), piece.end
+                        self.legs.seen(y)
                         if t == end and t in projecting:
                             y = self.legs.changed = self._projected(t, y)
                             piece = _ending(piece, y)
@@ -415,10 +415,14 @@ class _Run:
                         if border is not None:
                             y = self.legs.change(t, border, y)
                             break
-                        if self.may_change and self._stiff(t, y):
+                        self.pace.note(t, self.steps)
+                        self.pace.own = self.legs.alpha
+                        if self.may_change and self.pace.slow(self.legs.ode(t), y):
                             self.integrator, self.may_change = BDF(), False
                             self.legs.alpha = self._rate(y, t)
                             break
+                        if isinstance(self.integrator, Runge):
+                            self.pace.require_end(self.legs.ode(t), y)
                 except BlowUp:
                     if not self.steps:
                         self.require_finite(y)
@@ -427,12 +431,19 @@ class _Run:
                         # As dry friction in a plane, where it comes to rest.
                         self.integrator, self.may_change = BDF(), False
                         continue
+                    stuck = isinstance(self.integrator, Runge) and not self._lost()
+                    told = self.pace.stuck(self.legs.ode(t), t, y) if stuck else ""
+                    if told and not self.may_change:
+                        raise Stopped("stiff", told, t) from None
+                    if told:
+                        self.integrator, self.may_change = BDF(), False
+                        continue
                     # A force may be finite and yet have no series, as |v|v at rest.
                     series = self.may_change and isinstance(self.integrator, Taylor)
                     if not (series or self.legs.whole()) or self._lost():
                         raise
                     if series:
-                        self.integrator, self.may_change = Runge(), False
+                        self.integrator = Runge()
 
     def _projected(self, t: Any, y: np.ndarray) -> np.ndarray:
         """Put one state, or those of several times, onto the constraints."""
@@ -509,23 +520,6 @@ class _Run:
         if end is not None and (not len(inside) or inside[-1] < end):
             inside = np.append(inside, end)
         return inside
-
-    def _stiff(self, t: float, y: np.ndarray) -> bool:
-        """Tell whether steps are limited by stability: far shorter than the motion asks for."""
-        done = (t - self.grid[0]) / (self.grid[-1] - self.grid[0])
-        if self.steps < 500 or self.steps < _MANY_STEPS * done:
-            return False
-        if self.kernel.states > 2 * EXAMINE_UP_TO:
-            return True
-        ode, own = self.legs.ode(t), self.legs.alpha
-        rates = np.linalg.eigvals(np.asarray(ode.kernel.jacobian(t, y, ode.p)))
-        # The decay of violations is of our own making, and no stiffness.
-        rates = rates[np.abs(rates + own) > _OWN * own] if own else rates
-        if not len(rates):
-            return False
-        fastest = rates[np.argmin(rates.real)]
-        step = (t - self.grid[0]) / self.steps
-        return -fastest.real > max(1 / step, abs(fastest.imag))
 
     # -- states between output times ------------------------------------------------------------
 

@@ -43,7 +43,7 @@ _BROKEN = 1e-7
 
 def with_evidence(motion: Motion, rtol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
-    if motion.status in ("singular", "blow-up", "jump", "chatter"):
+    if motion.status in ("singular", "blow-up", "jump", "chatter", "stiff"):
         return _trimmed(motion)
     few = _few(len(motion.t))
     broken = _broken(motion, few)
@@ -184,6 +184,13 @@ def failure(motion: AbstractMotion, last: float) -> str:
             else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
             if motion.status == "inaccurate"
             else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",
+        )
+    if motion.status == "stiff":
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            'Take method=st.BDF(), or "auto", which changes to it where that pays; throw=False '
+            "returns what there is.",
         )
     if motion.status == "singular":
         return say(

@@ -23,6 +23,12 @@ from stationary.solve.ode import AbstractIntegrator, Ode, Piece
 # push may yet come of which a series knows nothing.
 _FEWEST_STEPS = 16
 
+# Steps this many times longer than the way on which a branch is left are made again.
+_LONG = 100.0
+
+# A way of so many floating point numbers can be divided.
+_APART = 1e5
+
 # Instants closer than this many floating point numbers are one.
 _ONE = 64
 
@@ -57,6 +63,8 @@ class Legs:
         # A state that the next leg begins with, other than the last one's end.
         self.changed: np.ndarray | None = None
         self.done: list[Leg] = []
+        self._begun: np.ndarray | None = None
+        self._extent: np.ndarray | None = None
         self._tolerances, self._prove = tolerances, prove
         least = len(grid) - 1 if closely else 0
         self._longest = (self.last - self.first) / max(_FEWEST_STEPS, least)
@@ -113,7 +121,16 @@ class Legs:
         if self.branches is not None:
             p, kernel = self.branches.values(p), self.branches.now
             stride = 2 if self.branches.watching else None
-        return Ode(kernel, p, *self._tolerances, self._longest, self._prove, stride)
+        return Ode(
+            kernel, p, *self._tolerances, self._longest, self._prove, stride, extent=self._extent
+        )
+
+    def seen(self, y: np.ndarray) -> None:
+        """Note a state that the motion has come to."""
+        if self._begun is None:
+            self._begun = np.concatenate([y[: self.kernel.size], np.zeros(len(y))])[: len(y)]
+        far = np.abs(y - self._begun)
+        self._extent = far if self._extent is None else np.maximum(self._extent, far)
 
     @property
     def watching(self) -> bool:
@@ -161,21 +178,32 @@ class Legs:
         if left is None:
             return piece, None
         t, border = left
-        return shortened(piece, t, self._located(piece, t, ode, integrator)), border
-
-    def _located(
-        self, piece: Piece, t: float, ode: Ode, integrator: AbstractIntegrator
-    ) -> np.ndarray:
-        """Return the state at an instant, as exact as the steps: an interpolation is less so."""
         if piece.exact:
-            return piece.evaluate(np.array([t]))[0]
-        before = int(np.searchsorted(piece.t, t)) - 1
-        start = float(piece.t[max(before, 0)])
-        y = piece.evaluate(np.array([start]))[0]
+            return shortened(piece, t, piece.evaluate(np.array([t]))[0]), border
+        # The state where it leaves is as exact as the steps: an interpolation is less so, and of a
+        # step that is long beside that way has lost its digits.
+        before = max(int(np.searchsorted(piece.t, t)) - 1, 0)
+        start, until = float(piece.t[before]), float(piece.t[before + 1])
+        y = begun = piece.evaluate(np.array([start]))[0]
+        while until - start > _LONG * (t - start) > _LONG * _APART * np.spacing(abs(t)):
+            until = start + 2 * (t - start)
+            again = self._once_more(ode, integrator, start, begun, until)
+            left = None if again is None else self.branches.left(again, self.values(start))
+            if left is None or left[1] != border:
+                break
+            t = left[0]
         if start < t:
-            for step in integrator.pieces(ode, start, y, t, grid=np.empty(0), dense=False):
+            for step in integrator.pieces(ode, start, begun, t, grid=np.empty(0), dense=False):
                 y = step.end
-        return y
+        return shortened(piece, t, y), border
+
+    @staticmethod
+    def _once_more(
+        ode: Ode, integrator: AbstractIntegrator, t: float, y: np.ndarray, until: float
+    ) -> Piece | None:
+        """Return the whole of a way as one piece; none where it takes several."""
+        pieces = list(integrator.pieces(ode, t, y, until, grid=np.empty(0), dense=True))
+        return pieces[0] if len(pieces) == 1 else None
 
     def change(self, t: float, border: int, y: np.ndarray) -> np.ndarray:
         """Pass a border of the branch; return the state, put onto it if it stays there."""

@@ -91,9 +91,9 @@ def _probes(times: np.ndarray, g: np.ndarray, at: np.ndarray) -> np.ndarray:
         first, second = (g[at + 1] - g[at]) / (b - a), (g[third] - g[at + 1]) / (c - b)
         bend = (second - first) / (c - a)
         turn = (a + b) / 2 - first / (2 * bend)
-    low, high = a + 0.02 * (b - a), b - 0.02 * (b - a)
+    # However close to an end it turns: a parabola that all looks confirm may dip between them.
     towards = (np.sign(g[at]) == np.sign(g[at + 1])) & (bend * g[at] > 0)
-    return np.where(towards & (turn > low) & (turn < high), turn, usual)
+    return np.where(towards & (turn > a) & (turn < b), turn, usual)
 
 
 def _cubic(times: np.ndarray, g: np.ndarray, at: np.ndarray, wanted: np.ndarray) -> np.ndarray:

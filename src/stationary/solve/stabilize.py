@@ -13,6 +13,19 @@ from stationary.solve.ode import Ode
 # States and forces below this are rounding of zero, or have lost digits.
 _NOTHING = 1e-250
 
+# A motion changes at least so many times in its span.
+_SLOWEST = 10.0
+
+# How far ahead forces are looked at: this part of the span, or of the time in which they change,
+# at most so many times shorter.
+_SOON, _LOCAL, _SHORTER = 1e-3, 0.1, 12
+
+# Parts of the span at which forces are looked for that act on what is at rest.
+_LATER = np.arange(1, 32, 2) / 32
+
+# Last digits of places that tell no direction, and that noise may take.
+_DIGITS = 64.0
+
 
 @dataclass(frozen=True)
 class Baumgarte:
@@ -64,16 +77,75 @@ class Projection:
 
 
 def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
-    """Estimate the rate at which a motion changes at its start, from its own size.
+    """Estimate the rate at which a motion changes, from how forces change along its way.
 
-    |v|/|q| and √(|a|/|q|): rates of the motion that is seen, not of stiff modes that are not.
+    The root of stiffness over inertia in the direction in which it goes: a rate of the motion that
+    is seen, not of stiff modes that are not, and the same wherever the origin is.
     """
-    n = ode.kernel.size
-    q, v, a = y[:n], y[n : 2 * n], ode.f(t, y)[n : 2 * n]
-    place, speed, push = (np.abs(x).max(initial=0.0) for x in (q, v, a))
-    # A motion that starts at the origin has the size of the way that it makes in a little time.
-    size = max(place, speed * span / 100, push * (span / 100) ** 2, 1e-300)
-    return float(max(speed / size, np.sqrt(push / size), 10 / span))
+    n, slowest = ode.kernel.size, _SLOWEST / span
+    v, a = y[n : 2 * n], ode.f(t, y)[n : 2 * n]
+    ahead, rate, soon = y.copy(), slowest, _SOON * span
+    for _ in range(_SHORTER):
+        ahead[:n] = y[:n] + (soon * v + soon**2 / 2 * a)
+        way = np.abs(ahead[:n] - y[:n]).max(initial=0.0)
+        if not way > _DIGITS * np.spacing(np.abs(y[:n])).max(initial=0.0):
+            break
+        change = np.abs(ode.f(t, ahead)[n : 2 * n] - a).max(initial=0.0)
+        rate = np.sqrt(change / way)
+        if rate * soon <= _LOCAL:
+            break
+        # So far ahead it is elsewhere.
+        soon = min(soon, 1 / rate if np.isfinite(rate) else soon) * _LOCAL
+    return float(max(rate, slowest)) if np.isfinite(rate) else slowest
+
+
+def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+    """Return how large states are or become, and an origin.
+
+    They become what they do in the time in which the motion changes, or until the end. A place has
+    no size, its way has one: it is counted from one way behind it.
+    """
+    n, f, span = ode.kernel.size, np.abs(ode.f(t, y)), 16 * ode.longest
+    time = min(1 / natural_rate(ode, t, y, span), end - t)
+    made = _moving(n, y, f, time)
+    if ode.extent is not None:
+        made = np.maximum(made, ode.extent)
+    if not _sized(made).all():
+        # What is at rest may yet be pushed.
+        later = [np.abs(ode.f(t + part * span, y)) for part in _LATER]
+        finite = np.where(np.isfinite(later), later, 0.0).max(axis=0)
+        made = np.where(_sized(made), made, _moving(n, y, finite, time))
+        made = _equal(ode, t, y, made, time)
+    origin = np.concatenate([y[:n] - made[:n], np.zeros(len(y) - n)])
+    # No tolerance asks for more than the digits that places and functions have.
+    lost = _rounding(ode, t, y) / ode.atol
+    made = np.maximum(made, time * lost)
+    made[:n] = np.maximum(made[:n], np.spacing(np.abs(y[:n])) / ode.atol)
+    return made, origin
+
+
+def _moving(n: int, y: np.ndarray, f: np.ndarray, time: float) -> np.ndarray:
+    """Return sizes of velocities, and of the ways that these make in some time."""
+    made = np.maximum(np.abs(y), time * f)
+    made[:n] = time * made[n : 2 * n]
+    return made
+
+
+def _sized(made: np.ndarray) -> np.ndarray:
+    """Tell what has a size: what is hardly a number has none."""
+    return (made > _NOTHING) & np.isfinite(made)
+
+
+def _equal(ode: Ode, t: float, y: np.ndarray, made: np.ndarray, time: float) -> np.ndarray:
+    """Return sizes where what is at rest has those that the energy of the others would give it."""
+    n, some = ode.kernel.size, _sized(made)
+    if some.all():
+        return made
+    weights, moved = _weights(ode, t, y), some[n : 2 * n]
+    momentum = np.max((weights * made[n : 2 * n])[moved], initial=0.0)
+    speed = momentum / weights
+    equal = np.concatenate([time * speed, speed, np.full(len(y) - 2 * n, momentum**2)])
+    return np.where(some, made, np.where(equal > _NOTHING, equal, 1.0))
 
 
 def _weights(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
@@ -86,22 +158,14 @@ def _weights(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     return np.where(roots > 0, roots, typical)
 
 
-def sizes(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
-    """Return how large states are or become in the time in which the motion changes."""
-    n, f = ode.kernel.size, np.abs(ode.f(t, y))
-    time = 1 / natural_rate(ode, t, y, 16 * ode.longest)
+def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
+    """Return how much of the rates is rounding."""
+    lost = np.zeros(len(y)) if ode.floor is None else ode.floor
     if ode.kernel.features is not None:
-        # No tolerance asks for more than the digits that functions have.
-        lost = ode.kernel.features.rounding(np.array([t]), y[None, :], ode.p)[0]
-        f = np.maximum(f, lost / ode.atol)
-    if ode.floor is not None:
-        f = np.maximum(f, ode.floor / ode.atol)
-    made = np.maximum(np.abs(y), time * f)
-    made[:n] = np.maximum(made[:n], time * made[n : 2 * n])
+        lost = np.maximum(lost, ode.kernel.features.rounding(np.array([t]), y[None, :], ode.p)[0])
     if ode.kernel.damped:
-        # Rows that depend on each other leave noise in the accelerations: all share the largest.
-        weights = _weights(ode, t, y)
-        for part in (slice(0, n), slice(n, 2 * n)):
-            made[part] = np.max(weights * made[part], initial=0.0) / weights
-    # What is hardly a number has no size.
-    return np.where((made > _NOTHING) & np.isfinite(made), made, 1.0)
+        # Rows that depend on each other leave noise in the accelerations.
+        for sign in (-1.0, 1.0):
+            changed = np.abs(ode.f(t, y + sign * np.spacing(np.abs(y))) - ode.f(t, y))
+            lost = np.maximum(lost, _DIGITS * changed)
+    return np.where(np.isfinite(lost), lost, 0.0)

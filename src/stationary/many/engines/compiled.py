@@ -13,7 +13,7 @@ import numpy as np
 
 from stationary.errors import StationaryError
 from stationary.lower import cache as disk
-from stationary.lower.engines import c
+from stationary.lower.engines import c, heyoka
 from stationary.many.chunk import Chunk, one
 from stationary.many.cores import cores
 from stationary.many.fixed import RK4
@@ -165,7 +165,8 @@ def judged(
     for k in np.flatnonzero(status >= LOST):
         given = {key: value for key, value in question.given.items() if key != "method"}
         alone = question if "method" not in question.given else question.with_given(given)
-        values, word = one(alone, first + int(k))
+        with heyoka.reproducible():
+            values, word = one(alone, first + int(k))
         said.append(word)
         codes[k] = len(said) - 1
         for name, rows in kept.items():

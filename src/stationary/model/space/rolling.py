@@ -198,7 +198,17 @@ def _surface(
 ) -> tuple[sp.Expr, Vector, Vector, Vector]:
     """Return the distance of a place from a surface, its normal, and two directions along it."""
     point = sp.symbols("X Y Z", real=True)
-    gap = expression(distance(*point), f"the distance from the surface of {label}")
+    try:
+        made = distance(*point)
+    except TypeError as error:
+        raise StatementError(
+            say(
+                f"the surface of {label} is no function of (X, Y, Z).",
+                f"Found: {str(error)[:80]}.",
+                "Give one of three coordinates, as lambda X, Y, Z: Z.",
+            )
+        ) from None
+    gap = expression(made, f"the distance from the surface of {label}")
     slopes = [gap.diff(s) for s in point]
     length = sp.lambdify(point, sp.sqrt(sum(e**2 for e in slopes)), "numpy")
     defaults = {s for s in gap.free_symbols if s not in point}

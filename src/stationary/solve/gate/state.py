@@ -146,7 +146,10 @@ class State:
         """What the strongest forces would do to each coordinate: their digits are shared by all."""
         size = abs(self.holds[2]).sum(axis=0) * np.abs(self.lam).max(initial=0.0)
         if self.y is not None and len(self.y):
-            size = size + abs(self.slips[1]).sum(axis=0) * np.abs(self.y).max()
+            # Friction that could be as strong is found to the digits of its limit.
+            limits = self.slips[2][(self.terms[1] < 0)[self.terms[2]]]
+            strong = max(np.abs(self.y).max(), limits.max(initial=0.0))
+            size = size + abs(self.slips[1]).sum(axis=0) * strong
         return np.asarray(size).ravel()
 
     @cached_property

@@ -139,7 +139,7 @@ def _narrowly(
     What an interpolation between nodes does not show may have been seen by steps between them:
     shorter ones lead to the same `end` then.
     """
-    allowed = _SAME * ode.rtol * sizes(ode, times[0], y)
+    allowed = _SAME * ode.rtol * sizes(ode, times[0], y)[0]
     for _ in range(_TRIES):
         # Nodes near enough for an interpolation between them that shows what lies there.
         count = int(np.clip((times[1] - times[0]) / (2 * narrow), *_NODES))
@@ -215,11 +215,13 @@ def _run(
 ) -> tuple[np.ndarray | None, int]:
     """Return states at fractions of a way and the steps, each at most a part of it if one is told.
 
-    States are integrated over their sizes, so that the absolute tolerance is one of these.
+    States are integrated over their sizes, so that the absolute tolerance is one of these, and
+    places from an origin near them, so that the relative one is of their way.
     """
-    kernel, size = ode.kernel, sizes(ode, start, y)
+    kernel, (size, origin) = ode.kernel, sizes(ode, start, y, start + length)
     solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit, most, part)
-    given: dict[str, Any] = {"x0": y / size, "p": np.concatenate([ode.p, size, [start, length]])}
+    numbers = np.concatenate([ode.p, size, origin, [start, length]])
+    given: dict[str, Any] = {"x0": (y - origin) / size, "p": numbers}
     if implicit:
         given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
     try:
@@ -227,7 +229,7 @@ def _run(
             made = solver(**given)
     except RuntimeError:
         return None, 0
-    states = np.asarray(made["xf"]).T * size
+    states = origin + np.asarray(made["xf"]).T * size
     return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
 
 
@@ -257,9 +259,11 @@ def _integrator(
     kind = type(kernel.arguments[0])
     tau, x = kind.sym("tau"), kind.sym("x", kernel.states)
     n = kernel.states
-    whole = kind.sym("p", kernel.rhs.numel_in(2) + n + 2)
-    p, size, start, length = whole[: -2 - n], whole[-2 - n : -2], whole[-2], whole[-1]
-    y = size * x
+    given = kernel.rhs.numel_in(2)
+    whole = kind.sym("p", given + 2 * n + 2)
+    p, size, origin = whole[:given], whole[given : given + n], whole[given + n : -2]
+    start, length = whole[-2], whole[-1]
+    y = origin + size * x
     t = start + length * tau
     options = {
         "reltol": rtol,

@@ -15,8 +15,11 @@ from stationary.solve.stabilize import sizes
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 100
 
-# A hundred steps that cover less than this part of the whole way lead nowhere.
+# Chunks that cover less than this part of the whole way, and the square of their number times as
+# much, lead nowhere, unless all before were as slow as that, by a factor.
 _SLOWEST = 1e-8
+_CHUNKS = (1, 10, 100, 1000)
+_SLOWED = 1e3
 
 # A first step where none could be estimated, as a part of the whole way.
 _SMALL = 1e-6
@@ -51,18 +54,24 @@ class Runge(AbstractIntegrator):
         # Imported where it is used: SciPy's integrators take longer to load than this package.
         from scipy.integrate import DOP853, OdeSolution
 
-        rtol, atol = max(ode.rtol, _SMALLEST_RTOL), ode.atol * sizes(ode, t, y)
+        size, origin = sizes(ode, t, y, end)
+        rtol, atol = max(ode.rtol, _SMALLEST_RTOL), ode.atol * size
+
+        def f(t: float, since: np.ndarray) -> np.ndarray:
+            return ode.f(t, origin + since)
+
         longest, stride, begun = ode.longest, ode.stride or _CHUNK, t
         stalled = failed = False
+        reached = [t]
         while t < end and not failed:
             with np.errstate(all="ignore"):
-                solver = DOP853(ode.f, t, y, end, rtol=rtol, atol=atol, max_step=longest)
+                solver = DOP853(f, t, y - origin, end, rtol=rtol, atol=atol, max_step=longest)
             if not np.isfinite(solver.h_abs):
                 # The trial step that was to tell a length has left the domain of a force.
                 solver.h_abs = _SMALL * (end - t)
             missed = None
             while solver.status == "running" and not failed and missed is None:
-                times, inner, states = [solver.t], [], [solver.y]
+                times, inner, states = [solver.t], [], [y]
                 while solver.status == "running" and len(inner) < stride:
                     with np.errstate(all="ignore"):
                         solver.step()
@@ -70,25 +79,43 @@ class Runge(AbstractIntegrator):
                         break
                     times.append(solver.t)
                     inner.append(solver.dense_output())
-                    states.append(solver.y)
+                    states.append(origin + solver.y)
                     solver.max_step = longest = min(2 * longest, ode.longest)
-                # At this pace the end is never reached: as before a singularity.
-                stalled = len(inner) == _CHUNK and times[-1] - times[0] < _SLOWEST * (end - begun)
-                stride = min(2 * stride, _CHUNK)
-                failed = stalled or solver.status == "failed" or not np.all(np.isfinite(solver.y))
+                full, stride = len(inner) == _CHUNK, min(2 * stride, _CHUNK)
+                failed = solver.status == "failed" or not np.all(np.isfinite(solver.y))
                 if inner:
-                    missed = unseen(ode, np.array(times), _transposed(OdeSolution(times, inner)))
+                    missed = unseen(
+                        ode, np.array(times), _states(OdeSolution(times, inner), origin)
+                    )
                     count = len(inner) if missed is None else missed[0]
                     if count:
-                        evaluate = _transposed(OdeSolution(times[: count + 1], inner[:count]))
+                        evaluate = _states(OdeSolution(times[: count + 1], inner[:count]), origin)
                         yield Piece(np.array(times[: count + 1]), evaluate, states[count], count)
                     t, y = float(times[count]), states[count]
+                    if full:
+                        reached.append(t)
+                        stalled = _stalled(reached, end - begun, missed is not None)
+                        failed = failed or stalled
             if missed is not None:
                 # Again from before it, in steps as narrow as that is.
-                longest, failed = missed[1], not missed[1] > _STALLED * np.spacing(abs(t))
+                longest, narrowest = missed[1], _STALLED * np.spacing(abs(t))
+                failed = stalled or not missed[1] > narrowest
         if failed:
             raise BlowUp(t)
 
 
-def _transposed(solution: Any) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda times: solution(times).T
+def _stalled(reached: list[float], way: float, again: bool) -> bool:
+    """Tell whether the end is never reached at the pace of the last chunks: a singularity is near.
+
+    One chunk may be as short as what lies there is narrow, or be gone over again; many may not.
+    """
+    for k in _CHUNKS[again : sum(k < len(reached) for k in _CHUNKS)]:
+        ahead = reached[-1] - reached[-1 - k]
+        if ahead < _SLOWEST * k**2 * way:
+            before = np.diff(reached[: len(reached) - k])
+            return k == 1 or bool(ahead * _SLOWED < k * before.max(initial=0.0))
+    return False
+
+
+def _states(solution: Any, origin: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: origin + solution(times).T

@@ -15,7 +15,7 @@ import scipy.sparse as sparse
 from scipy.linalg.lapack import dpotrf
 
 from stationary.solve.sliding.cones import Cones, End
-from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.problem import Answer, Problem, largest
 from stationary.solve.sliding.reduced import in_mode, mended
 from stationary.solve.sliding.settle import free_directions, settled
 
@@ -160,8 +160,11 @@ class Choice:
         p, slides = self.problem, self._contacts(BACK, AHEAD)
         # As if what slides were smooth: then the velocity is a minimum.
         rubbing, rates = p.among(self.rubs)
-        (held, rate), none = self.held, np.zeros((0, p.n))
-        smooth = replace(rubbing, A=held, b=rate, G=none, g=np.zeros(0))
+        (held, rate), (along, least) = self.held, self.way
+        # What is open opens: where something moves for nothing, it may do so.
+        if slides:
+            along, least = along[:0], least[:0]
+        smooth = replace(rubbing, A=held, b=rate, G=along, g=least)
         if slides and self._alone(slides):
             return self._pushed(smooth, rates, slides[0], near)
         outcome = settled(smooth)
@@ -169,6 +172,8 @@ class Choice:
             if outcome.answer is None or outcome.word not in ("moves", "sticks"):
                 if outcome.word not in ("accelerates", "jammed"):
                     self.doubts.append("no answer")
+                return None
+            if largest(outcome.answer.mu) > LAW * outcome.answer.strength:
                 return None
             return self._start(outcome.answer.v, outcome.answer, rates)
         starts = [np.linalg.lstsq(held, -rate, rcond=1e-12)[0]]

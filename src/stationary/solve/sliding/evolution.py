@@ -191,7 +191,8 @@ class _Run:
         for t in (first, first + 1e-9 * (last - first)):
             near = self._first(self.question.at(t, q, viscous=True))
             if near is not None and np.any(near.v):
-                return int(near.stuck.sum()) > _MANY
+                # What is rigid starts at once, however many points it rests on.
+                return min(int(near.stuck.sum()), near.problem.n) > _MANY
         return False
 
     def bends(self, q: np.ndarray) -> bool:

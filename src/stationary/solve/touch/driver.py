@@ -56,9 +56,16 @@ _LOOKS = 5
 _DECAYS = 1000.0
 
 
+class TooMany(Exception):
+    """Raised where more contacts are closed than shall be followed from change to change."""
+
+    def __init__(self, t: float, count: int):
+        self.t, self.count = t, count
+
+
 @dataclass
 class Driver:
-    """One run."""
+    """One run; with `most`, only as long as no more contacts are closed."""
 
     kernel: Touching
     params: np.ndarray
@@ -68,6 +75,7 @@ class Driver:
     watch: Watch
     tolerances: tuple[float, float]
     prefer: tuple[str, ...]
+    most: int | None = None
     changes: list[Change] = field(default_factory=list)
     began: list[float] = field(default_factory=list)
     starts: list[np.ndarray] = field(default_factory=list)
@@ -427,6 +435,9 @@ class Driver:
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
         """Go on in a mode."""
+        count = int(mode.closed.sum())
+        if self.most is not None and count > self.most:
+            raise TooMany(t, count)
         self.mode = mode
         self._use(mode)
         vector = mode.vector(0.0)

@@ -24,7 +24,7 @@ class Looks:
         self.kernel, self.touch = kernel, kernel.touch
         touch, graph = kernel.touch, kernel.graph
         arguments: Any = touch.rows.sx_in()
-        M, force = graph.dynamics(*arguments[:5])
+        M, force = graph.inertial(*arguments[:5])
         R, Rdot, A, bend, ahead = graph.constraints(*arguments[:5])
         kept = list(kernel.rows)
         held = [x[kept, :] for x in (R, Rdot, bend, A, ahead)]

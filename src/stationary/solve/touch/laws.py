@@ -76,7 +76,8 @@ class Answer:
 class Law:
     """The question: W, w₀, the rows that are held whatever happens, and the units.
 
-    `weights` say what is summed in each row of w₀: rounding is relative to it.
+    `sizes` say what is summed in each row of w₀: rounding is relative to it; `floor` is what is
+    rounding besides.
     """
 
     W: np.ndarray
@@ -84,6 +85,7 @@ class Law:
     sizes: np.ndarray
     fixed: int
     units: tuple[Unit, ...]
+    floor: np.ndarray | float = 0.0
 
     def answers(self) -> list[Answer]:
         """Return all consistent modes, those of equal rates once."""
@@ -128,7 +130,7 @@ class Law:
 
     def _room(self, *answers: Answer) -> np.ndarray:
         pushes = np.abs(self.W) @ np.max([np.abs(a.z) for a in answers], axis=0)
-        return _ROUNDING * (self.sizes + pushes)
+        return _ROUNDING * (self.sizes + pushes) + self.floor
 
     # -- one mode -------------------------------------------------------------------------------
 

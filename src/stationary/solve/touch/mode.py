@@ -191,7 +191,7 @@ def after_impact(
         choices = (Choice("stick"), *_ways(len(rows)), *parts)
         units.append(Unit(touch.names[i], row, rows, mu, mu, choices, False))
     sizes = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
-    law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units))
+    law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units), facts.rate_rounding)
     answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, True)
     v, z = facts.v + facts.answers @ answer.z, answer.z
     held = [*range(facts.fixed)]

@@ -20,7 +20,7 @@ from stationary.solve.events import Watch, as_events
 from stationary.solve.evidence import failure
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
-from stationary.solve.touch.driver import Driver
+from stationary.solve.touch.driver import Driver, TooMany
 from stationary.solve.touch.facts import Looks
 from stationary.solve.touch.method import Touch
 from stationary.solve.touch.moreau import Moreau, stepped
@@ -47,16 +47,18 @@ def simulate_touch(
     driven = drives(layout, inputs, span)
     state = repaired(graph, params, first, *layout.state(start, params), repair=repair)
     check_inertia(graph, params, first, state.q, state.v)
-    if isinstance(method, Moreau) or (method == "auto" and _many(graph)):
-        made = method if isinstance(method, Moreau) else Moreau((last - first) / _STEPS)
-        grid = np.linspace(first, last, points)
+    grid, auto = np.linspace(first, last, points), isinstance(method, str) and method == "auto"
+
+    def by_steps(made: Moreau, why: str = "") -> Touched:
         motion = _by_steps(system, driven, params, state, grid, made, repair)
-        if isinstance(method, Moreau):
-            return motion
-        return replace(motion, method=f"Moreau (too many contacts for events; step {made.step:g})")
+        return replace(motion, method=f"Moreau ({why}; step {made.step:g})") if why else motion
+
+    if isinstance(method, Moreau):
+        return by_steps(method)
+    if auto and _many(graph):
+        return by_steps(Moreau((last - first) / _STEPS), "too many contacts for events")
     kernel = touching_of(system, driven.signature, state.rows)
     y = np.concatenate([state.q, state.v, np.zeros(2)])
-    grid = np.linspace(first, last, points)
     touch, smooth = _methods(method)
     driver = Driver(
         kernel=kernel,
@@ -67,10 +69,15 @@ def simulate_touch(
         watch=Watch(as_events(events), kernel, params, last - first),
         tolerances=tolerances,
         prefer=touch.prefer,
+        most=_MOST_CLOSED if auto and not events else None,
     )
     _check(driver.facts(first, y))
     y, moved = outside(lambda y: driver.facts(first, y), y, last - first, repair)
-    t, states, status = driver.run(y)
+    try:
+        t, states, status = driver.run(y)
+    except TooMany as end:
+        why = f"{end.count} contacts closed at t = {end.t:.6g}, too many for events"
+        return by_steps(Moreau((last - first) / _STEPS), why)
     n = kernel.size
     base = kernel_of(system, driven.signature, state.rows)
     motion = Touched(
@@ -115,15 +122,15 @@ def _by_steps(
     repair: bool,
 ) -> Touched:  # fmt: skip
     """Follow a motion by steps of one length."""
-    touch = touch_of(system)
+    touch, first = touch_of(system), float(grid[0])
     q, moved = state.q, 0.0
     if touch.graph.scalar:
         looks = Looks(touching_of(system, driven.signature, state.rows))
-        p = np.concatenate([params, np.zeros(looks.kernel.modes), driven.slots(float(grid[0]))])
+        p = np.concatenate([params, np.zeros(looks.kernel.modes), driven.slots(first)])
         p = np.append(p, 0.0) if state.rows else p
         y = np.concatenate([state.q, state.v, np.zeros(2)])
-        _check(looks(float(grid[0]), y, p))
-        y, moved = outside(lambda y: looks(float(grid[0]), y, p), y, grid[-1] - grid[0], repair)
+        _check(looks(first, y, p))
+        y, moved = outside(lambda y: looks(first, y, p), y, grid[-1] - grid[0], repair)
         q = y[: len(q)]
     base = kernel_of(system, driven.signature, state.rows)
     stepper, t, states, forces, status = stepped(
@@ -131,13 +138,15 @@ def _by_steps(
     )
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
+    acted = np.unique(forces.indices)
     return Touched(
         system=system, t=t, y=states[:, : base.states], params=params, kernel=base, drives=driven,
         status=status, steps=round((grid[-1] - grid[0]) / method.step), method="Moreau",
         repaired=float(np.hypot(state.moved, moved)), redundant=state.redundant,
         more=states[:, 2 * n : 2 * n + 2],
         changes=Changes(stepper.changes), began=t[:1], starts=states[:1, : 2 * n + 2],
-        impacts=struck, given=forces,
+        impacts=struck, acted=acted, given=forces[:, acted].toarray(),
+        seen=np.array(list(stepper.found.values())),
     )  # fmt: skip
 
 
@@ -186,8 +195,9 @@ def _check(facts: Any) -> None:
             )
 
 
-# Beyond so many rows of contacts and slips "auto" takes steps of one length: so many in a span.
-_MOST_ROWS, _STEPS = 150, 1000
+# "auto" takes steps of one length where more contacts than this close, or where there are more rows
+# of contacts and slips than one graph can have; so many in a span.
+_MOST_CLOSED, _MOST_ROWS, _STEPS = 40, 1000, 1000
 
 # What the balance of energy may miss, of the largest energy, for series and for other methods.
 _BALANCE_OF_SERIES = 1e-10
