@@ -36,7 +36,7 @@ def test_a_row_of_ten_loses_ten_rows_at_once_and_goes_on():
     np.testing.assert_allclose(found["x10"] - 10, np.cos(expected[a]), atol=1e-8)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.01)], ids=str)
 def test_what_arrives_without_speed_is_not_determined(method):
     """Thrown up from below so that it just reaches its flat position: two motions go on."""
     system, _ = four_bars(1)

@@ -63,3 +63,14 @@ def test_a_force_too_stiff_for_runge_kutta_is_told_so_at_once():
     # Half swings about ±0.3: from 0.3 − R on the left, R² = 1.3² + 1, to −0.3 + (R − 0.6), at rest.
     assert rest.method == "Taylor then BDF"
     assert rest[x][-1] == pytest.approx(np.hypot(1.3, 1.0) - 1.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-6, 1e-9])
+def test_a_wall_as_thin_as_the_last_digits_allow_is_believed(width):
+    """Thrown back or let through, with all digits that a place has beside the width of the wall."""
+    s = (x - 5.3) / width
+    for height, left in ((10, -1.0), (-10, 1.0), (0.1, 1.0)):
+        for form in (st.exp(-(s**2)), 1 / (1 + s**2) ** 2):
+            wall = st.System(kinetic=x.dot**2 / 2, potential=height * form)
+            motion = st.simulate(wall, span=(0, 10), start={x.dot: 1.0}, points=101)
+            assert motion[x.dot][-1] == pytest.approx(left, abs=1e-12 + 1e-13 / width)

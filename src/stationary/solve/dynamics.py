@@ -490,7 +490,13 @@ class _Run:
         dense = self.watch.awake or self.legs.watching
         for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
             piece, border = self.legs.cut(piece, ode, self.integrator)
-            way = self._crossings.look(ode, y, piece, grid) if self._crossings else None
+            fixed = isinstance(self.integrator, Variational)
+            stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
+            if stood is not None:
+                yield shortened(piece, stood, piece.evaluate(np.array([stood]))[0]), None
+                raise BlowUp(stood)
+            looks = self._crossings if not fixed else None
+            way = looks.look(ode, y, piece, grid) if looks else None
             if way is not None:
                 yield way.up_to(piece), None
                 over = way.over(end)
@@ -502,10 +508,9 @@ class _Run:
 
     @cached_property
     def _crossings(self) -> Crossings | None:
-        """What looks for singular configurations; a variational step goes over them by itself."""
+        """What looks for singular configurations."""
         several = len(self.state.rows) > 1 and self.kernel.size <= EXAMINE_UP_TO
-        looks = several and not isinstance(self.integrator, Variational)
-        return Crossings(len(self.state.rows)) if looks else None
+        return Crossings(len(self.state.rows)) if several else None
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

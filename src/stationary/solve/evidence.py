@@ -34,6 +34,9 @@ _EPS = float(np.finfo(float).eps)
 # Looks at the interval between two output times in which most of the balance is lost.
 _CLOSELY = 2001
 
+# So often the looks go nearer, to where most of it is lost between two of them.
+_NEARER = 3
+
 # A last state whose energy is off by more than this part of the largest is no good one.
 _KEPT = 1e-6
 
@@ -87,17 +90,28 @@ def _passed(motion: Motion) -> tuple[float, float]:
     it has before and after, and errors are relative to that. Where a force is steep, the last
     digits of a place are many of the energy.
     """
-    k = int(np.argmax(np.abs(np.diff(motion.balance))))
-    try:
-        inside: Any = motion.at(np.linspace(motion.t[k], motion.t[k + 1], _CLOSELY))
-    except BlowUp:
-        return 0.0, 0.0
-    arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
-    force = np.asarray(motion.kernel.graph.dynamics(*arguments)[1]).reshape(-1, _CLOSELY)
-    turned = float(np.abs(force * inside.q.T).sum(axis=0).max())
-    change = inside.potential - inside.potential[0]
-    largest = np.abs([inside.kinetic, change, inside.work]).max()
-    return float(largest), _LAST_DIGITS * _EPS * turned
+    lost = np.abs(np.diff(motion.balance))
+    k = int(np.argmax(lost))
+    first, last = motion.t[k], motion.t[k + 1]
+    largest = rounding = 0.0
+    # Nearer and nearer: what is narrow is passed between two looks.
+    for _ in range(_NEARER):
+        if last - first <= _CLOSELY * np.spacing(abs(last)):
+            break
+        try:
+            inside: Any = motion.at(np.linspace(first, last, _CLOSELY))
+        except BlowUp:
+            break
+        arguments = (inside.t[None, :], inside.q.T, inside.v.T, inside.u.T, inside.params)
+        force = np.asarray(motion.kernel.graph.dynamics(*arguments)[1]).reshape(-1, _CLOSELY)
+        turned = float(np.abs(force * inside.q.T).sum(axis=0).max())
+        change = inside.potential - inside.potential[0]
+        largest = max(largest, float(np.abs([inside.kinetic, change, inside.work]).max()))
+        rounding = max(rounding, _LAST_DIGITS * _EPS * turned)
+        k = int(np.argmax(np.abs(np.diff(inside.balance))))
+        first, last = inside.t[max(k - 1, 0)], inside.t[min(k + 2, _CLOSELY - 1)]
+    # What is narrow may be passed again and again, and takes its digits every time.
+    return largest, rounding * float(lost.sum() / max(lost.max(), 1e-300))
 
 
 def _rounding_of_energy(motion: Motion, few: np.ndarray) -> float:

@@ -48,6 +48,9 @@ _KNOWN = 1e-8
 # What arrives slower than this part of its own speed stands still: nothing tells where it goes.
 _STANDS = 1e-3
 
+# States that tell how fast a motion is.
+_TELLING = 17
+
 # By how much, relative to the rates of the motion, the continuation may differ from the equations.
 _AGREES = 1e-4
 
@@ -107,7 +110,7 @@ class Crossings:
     """Looks at the pieces of a motion for singular configurations, and leads over them."""
 
     def __init__(self, rank: int):
-        self.rank, self.full = rank, 0.0
+        self.rank, self.full, self.fastest = rank, 0.0, 0.0
         self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=3)
 
     def look(self, ode: Ode, y: np.ndarray, piece: Piece, grid: np.ndarray) -> _Way | None:
@@ -140,6 +143,34 @@ class Crossings:
         elif np.any((left[:-1] >= _EDGE * self.full) & (left[1:] < _EDGE * self.full)):
             raise BlowUp(float(piece.t[0]))
         return best
+
+    def stands(self, ode: Ode, piece: Piece) -> float | None:
+        """Return when a motion by fixed steps comes to stand in a singular configuration, if ever.
+
+        Such steps go over it by themselves, but nothing but rounding tells where to from a rest.
+        """
+        left = ranks(ode, self.rank, piece.t, piece.evaluate(piece.t))
+        self.full = max(self.full, left.max())
+        some = piece.t[:: max(1, len(piece.t) // _TELLING)]
+        self.fastest = max(self.fastest, _energies(ode, some, piece.evaluate(some)).max())
+        low = np.flatnonzero(left < _EDGE * self.full)
+        for part in np.split(low, np.flatnonzero(np.diff(low) > 1) + 1) if len(low) else ():
+            ends = piece.t[max(part[0] - 1, 0)], piece.t[min(part[-1] + 1, len(piece.t) - 1)]
+            times = np.linspace(*ends, _SUBSTEPS * _TELLING)
+            energies = _energies(ode, times, piece.evaluate(times))
+            if energies.min() <= _STANDS**2 * self.fastest:
+                return float(times[np.argmin(energies)])
+        return None
+
+
+def _energies(ode: Ode, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Return twice the kinetic energies of the velocities at some states."""
+    n, kernel = ode.kernel.size, ode.kernel
+    u, p, mass = np.zeros(len(kernel.signature)), ode.p[: kernel.parameters], []
+    for t, y in zip(times, states):
+        v = y[n : 2 * n]
+        mass.append(v @ (numeric(kernel.graph, "mass")(t, y[:n], v, u, p)[0] @ v))
+    return np.array(mass)
 
 
 class _Way:
@@ -317,13 +348,10 @@ class _Way:
 
     def _moves(self, t: float, y: np.ndarray) -> bool:
         """Tell whether the motion is at a place with a speed of its own."""
-        n, kernel = self.n, self.ode.kernel
-        times = np.linspace(self.start, self.edge, 17)
-        u, energies = np.zeros(len(kernel.signature)), []
-        for s, x in ((t, y), *zip(times, self.states(times))):
-            v, at = x[n : 2 * n], (s, x[:n], x[n : 2 * n], u, self.ode.p[: kernel.parameters])
-            energies.append(v @ (numeric(kernel.graph, "mass")(*at)[0] @ v))
-        return energies[0] > _STANDS**2 * max(energies)
+        times = np.linspace(self.start, self.edge, _TELLING)
+        known = _energies(self.ode, times, self.states(times)).max()
+        here = _energies(self.ode, np.array([t]), y[None, :])[0]
+        return bool(here > _STANDS**2 * max(here, known))
 
     def _agrees(self, t: float, y: np.ndarray, length: float, series: np.ndarray) -> bool:
         """Tell whether the continuation obeys the equations of motion where it lands."""
