@@ -53,7 +53,9 @@ class Page(HTMLParser):
 
 @pytest.mark.slow
 def test_the_site_leads_everywhere_and_shows_what_its_programs_print_and_draw(site):
-    pages = {p.name: Page(p.read_text(encoding="utf-8")) for p in site.glob("*.html")}
+    texts = {p.name: p.read_text(encoding="utf-8") for p in site.glob("*.html")}
+    # Live pages that programs of the documentation write are shown by links, and not in the menu.
+    pages = {name: Page(text) for name, text in texts.items() if 'id="mechanics"' not in text}
     assert {f"{name}.html" for name in PAGES} | {"reference.html"} == set(pages)
     for name, page in pages.items():
         for link in page.links:
