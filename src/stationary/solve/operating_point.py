@@ -23,6 +23,9 @@ _STEADY = 1e-7
 # Sums of accelerations that cancel are known to this part of them.
 _ROUNDING = 1e-13
 
+# Products of bases that cancel to this part of their terms are zero.
+_CANCELS = 16 * np.finfo(float).eps
+
 # Velocities this many times smaller than the largest are none.
 _DRIFT = 1e-9
 
@@ -181,7 +184,12 @@ class OperatingPoint:
         first = self._asked(asked, labels, kept)
         chosen = self._chosen(tangent, kept, first)
         units = np.concatenate([self.weights] * 2)[kept]
-        basis = tangent @ np.linalg.inv(tangent[chosen]) * units[chosen] / units[:, None]
+        back = np.linalg.inv(tangent[chosen])
+        basis = tangent @ back
+        # Entries of vectors of length one are known to rounding: what is below it is none.
+        basis[np.abs(basis) <= _CANCELS * np.abs(back).sum(axis=0)] = 0.0
+        basis[chosen] = np.eye(len(chosen))
+        basis = basis * units[chosen] / units[:, None]
         rounding = self._rounding(kept)[chosen] @ np.abs(basis)
         J, B = J[np.ix_(kept, kept)], B[kept]
         A, B = J[chosen] @ basis, B[chosen]
