@@ -10,6 +10,7 @@ import sympy as sp
 from stationary.model.fields import fields_in
 from stationary.plot.style import label, legend, look, words
 from stationary.result.slide import Slide
+from stationary.result.touched import Touched
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import show, view
 
@@ -23,6 +24,9 @@ _FEW = 3
 # Lines whose sizes differ by more than this do not share an axis, unless panels run out.
 _APART = 20.0
 _PANELS = 3
+# Colours of changes where something touches, and how many of a kind are marked.
+_KINDS = {"impact": "C3", "touch": "C2", "lift": "C4", "stick": "C7", "slip": "C1", "reverse": "C5"}
+_MARKS = 200
 
 
 @view("motion", "plot")
@@ -43,7 +47,29 @@ def plot(motion: AbstractMotion, *expressions: Any) -> Any:
     if len(expressions) == 1 and isinstance(expressions[0], sp.Basic) and fields_in(expressions[0]):
         return show("field", "plot")(motion.field(expressions[0]))
     with look():
-        return _given(motion, expressions) if expressions else _overview(motion)
+        figure = _given(motion, expressions) if expressions else _overview(motion)
+        if isinstance(motion, Touched):
+            _mark(figure, motion)
+        return figure
+
+
+def _mark(figure: Any, motion: Touched) -> None:
+    """Mark when something touched, struck, lifted, stuck or slid; say by which colour."""
+    from matplotlib.lines import Line2D
+
+    kinds = [kind for kind in _KINDS if kind in set(motion.changes.kind)]
+    handles = []
+    for kind in kinds:
+        times = motion.changes.of(kind).t
+        style: dict[str, Any] = {"color": _KINDS[kind], "lw": 0.6, "alpha": 0.5, "zorder": 0}
+        # Of many the first say where they are.
+        for axes in figure.axes:
+            for t in times[:_MARKS]:
+                axes.axvline(t, **style)
+        more = f" (first {_MARKS} of {len(times)})" if len(times) > _MARKS else ""
+        handles.append(Line2D([], [], color=_KINDS[kind], lw=1, label=kind + more))
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
 
 
 def _given(motion: AbstractMotion, expressions: tuple[Any, ...]) -> Any:
