@@ -21,6 +21,7 @@ RATE, ROPE = 1e-3, 50e-3
 OVER_TIME = {
     "feet": ("five feet pushed by a rough finger", 50e-3),
     "card": (f"a card of {POINTS} points pushed by a rough finger over 50 mm", 1.0),
+    "random": ("the slowest of 20 random five feet pushed by a rough finger", 50e-3),
     "push": ("one rough push without a guess", 2e-3),
     "spring": ("a block behind a spring, 201 points", 50e-3),
 }
@@ -243,10 +244,27 @@ def motions(times: str) -> None:
         "push": lambda: st.minimum_power(touched),
         "spring": lambda: st.quasistatics(block, span=(0, 4 * np.pi), points=201),
     }
-    took = {}
-    for key, act in asked.items():
-        took[key] = median(act, 1)[0], median(act, int(times))[0]
+    took = {key: (median(act, 1)[0], median(act, int(times))[0]) for key, act in asked.items()}
+    pushed = [_random_part(seed) for seed in range(20)]
+    each = [
+        (median(act, 1)[0], median(act, int(times))[0])
+        for act in (lambda p=p: st.quasistatics(p, span=(0, 0.5), points=41) for p in pushed)
+    ]
+    took["random"] = max(x for x, _ in each), max(x for _, x in each)
     say(**took)
+
+
+def _random_part(seed: int) -> Any:
+    """Five feet anywhere under an edge, and a finger that is about to touch it."""
+    import stationary as st
+
+    rng = np.random.default_rng(seed)
+    feet, weights = rng.uniform(-1, 1, (5, 2)) * [0.9, 0.45], rng.uniform(0.1, 1, 5)
+    place, side = rng.uniform(-0.8, 0.8), rng.uniform(-1, 1)
+    rough, apart = rng.uniform(0.1, 0.8), rng.uniform(0, 0.05)
+    point = (place + side * st.t, st.t - 0.5 - apart)
+    pusher = st.Pusher(point=point, edge=((-1, -0.5), (1, -0.5)), friction=rough)
+    return st.slider(points=feet, weights=weights / weights.sum(), pusher=pusher)
 
 
 if __name__ == "__main__":

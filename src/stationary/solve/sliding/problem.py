@@ -109,6 +109,9 @@ class Problem:
     pressed : ndarray of int, shape (terms,), or None
         For each of these the touching contact that presses it, −1 for none: its size is a
         coefficient. None where all sizes are limits.
+    known : ndarray, shape (velocities,), or None
+        The levers of the question of which this is one place: where what holds is singular, rows
+        say nothing about them.
     """
 
     f: np.ndarray
@@ -124,6 +127,7 @@ class Problem:
     viscous: Viscous | None = None
     follows: np.ndarray | None = None
     pressed: np.ndarray | None = None
+    known: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -187,6 +191,8 @@ class Problem:
 
         Metres beside radians: a moment over its lever is a force, a turn times it a velocity.
         """
+        if self.known is not None:
+            return self.known
         levers = self.arms.astype(float)
         missing = levers == 0
         if missing.any():
@@ -230,7 +236,7 @@ class Problem:
             return lost, slope * over, scale @ sparse.csc_matrix(second) @ scale
 
         return replace(
-            self, f=self.f * over, B=B, A=A, b=self.b * rows, G=G,
+            self, f=self.f * over, B=B, A=A, b=self.b * rows, G=G, known=np.ones(self.n),
             viscous=None if damping is None else viscous,
         )  # fmt: skip
 

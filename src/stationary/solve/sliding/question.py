@@ -171,6 +171,7 @@ class Question:
         self.span = last - first
         self._scales: Scales | None = None
         self._lengths: np.ndarray | None = None
+        self._levers: np.ndarray | None = None
 
     @property
     def layout(self) -> Layout:
@@ -352,8 +353,10 @@ class Question:
             size = np.where(pressed == -2, 0.0, size)
         problem = Problem(
             f, B, c, self.starts, size, power, A, b, normals[close], g[close], damped,
-            self._follows, pressed,
+            self._follows, pressed, self._levers,
         )  # fmt: skip
+        if self._levers is None:
+            self._levers = problem.levers
         place = Place(t, q, u, problem, along, R, gap, close, normals, digits)
         if touching is None and len(close) < len(gap):
             # Whether others are as good as closed the lengths at work tell.

@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
 from stationary.derive.order import saddle_order
+from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.problem import STILL, Answer, Problem, largest
 
 _MOST_STEPS = 40
@@ -28,14 +29,10 @@ def refined(problem: Problem, near: Answer) -> Answer | None:
     """
     seen = set()
     for _ in range(_ROUNDS):
-        key = (
-            near.stuck.tobytes(),
-            near.working.tobytes(),
-            np.sign(near.y[_lines(near)]).tobytes(),
-        )
-        if key in seen:
+        mode = Mode.of(near)
+        if mode in seen:
             return None
-        seen.add(key)
+        seen.add(mode)
         found, caught = _newton(problem, near, lines=False)
         if found is None and caught is None:
             return None
@@ -54,14 +51,6 @@ def overheld(near: Answer) -> bool:
     p = near.problem
     rubs = (near.stuck & (p.size > 0))[p.term]
     return bool(len(p.b) + np.count_nonzero(near.working) + np.count_nonzero(rubs) > p.n)
-
-
-def _lines(near: Answer) -> np.ndarray:
-    """Return the rates of what slides along a line under friction that follows pressure."""
-    p = near.problem
-    if p.follows is None:
-        return _NONE
-    return p.starts[p.follows & (p.widths == 1) & ~near.stuck]
 
 
 def mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
