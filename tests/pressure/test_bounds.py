@@ -209,6 +209,30 @@ def test_the_fence_aligns_an_edge_within_the_bounds():
     rate = [abs(st.minimum_power(known, at={"phi": a})["phi.dot"]) for a in span[:-1]]
     way = np.trapezoid(1 / np.array([*rate, rate[-1]]), -span)
     assert found.low < way < found.high
+    # The band over the whole push: from nothing to both ends, and the known motion within it.
+    angle, early, late = found.band.T
+    assert angle[0] == pytest.approx(np.radians(20)) and abs(angle[-1]) < 1e-12
+    assert early[-1] == pytest.approx(found.low, rel=1e-9)
+    assert late[-1] == pytest.approx(found.high, rel=1e-9)
+    done = np.concatenate([[0], np.cumsum(-np.diff(span) / np.array(rate))])
+    at = np.interp(angle[::-1], span[::-1], done[::-1])[::-1]
+    assert np.all((early[2:] < at[2:]) & (at[2:] < late[2:]))
+
+
+@pytest.mark.parametrize(("lever", "unit"), [(0.5, 1.0), (0.3, 1e-3)])
+def test_a_thin_rod_turns_about_points_from_its_middle_to_its_end(lever, unit):
+    # Pushed across at the distance c from its middle, a rod of half length a rests on its ends and
+    # turns about the far one at slowest, V/(c + a); at fastest it rests on the far end and on the
+    # point that it turns about, as a disc does.
+    thin = 1e-5 * unit
+    rod = [(-unit, -thin), (unit, -thin), (unit, thin), (-unit, thin)]
+    finger = st.Pusher(
+        point=(lever * unit, unit * st.t - thin), edge=((-unit, -thin), (unit, -thin))
+    )
+    part = st.slider(outline=rod, weight=1.0, centre=(0, 0), pusher=finger)
+    found = st.pressure_bounds(part, of="phi.dot")
+    assert found.low == pytest.approx(1 / (lever + 1), rel=1e-3)
+    assert found.high == pytest.approx((2 + lever) / (lever * (1 + lever)), rel=1e-6)
 
 
 def test_bounds_survive_a_file(tmp_path):

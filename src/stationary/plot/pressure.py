@@ -17,6 +17,8 @@ def plot(found: PressureBounds) -> Any:
     """Draw the outline, the locus or the two centres, and the extreme pressures as discs."""
     import matplotlib.pyplot as plt
 
+    if len(found.band):
+        return _band(found)
     with look():
         every = np.vstack([found.outline, *([found.locus] if len(found.locus) else [])])
         wide, tall = np.ptp(every, axis=0)
@@ -51,6 +53,25 @@ def plot(found: PressureBounds) -> Any:
         figure.suptitle(f"{words(found.of)} of {name}: {found.low:.5g} … {found.high:.5g}",
                         fontsize=11)  # fmt: skip
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    return figure
+
+
+def _band(found: PressureBounds) -> Any:
+    """Draw the angles that a part can have while a fence advances."""
+    import matplotlib.pyplot as plt
+
+    angle, early, late = found.band.T
+    with look():
+        figure, axes = plt.subplots(figsize=(6.0, 4.0))
+        axes.fill_betweenx(np.degrees(angle), early, late, color=COLORS[4], alpha=0.35,
+                           label="what some pressure may do")  # fmt: skip
+        axes.plot(early, np.degrees(angle), color=COLORS[1], ls="-", label="fastest at every angle")
+        axes.plot(late, np.degrees(angle), color=COLORS[0], ls="-", label="slowest at every angle")
+        axes.set(xlabel="advance of the fence", ylabel="angle of the part (°)")
+        axes.set_xlim(left=0)
+        name = words(found.system.name) or "the part"
+        figure.suptitle(f"{name} aligns after {found.low:.4g} … {found.high:.4g}", fontsize=11)
+        axes.legend(loc="best")
     return figure
 
 

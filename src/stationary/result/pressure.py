@@ -145,6 +145,9 @@ class PressureBounds(AbstractShown):
         "conservative" where the ends are not attained.
     outer : tuple of two numbers, optional
         What no pressure goes beyond: proven, where that was asked for.
+    band : ndarray, shape (count, 3)
+        Of a push by a fence: angles of the part, and how far the fence has advanced there at least
+        and at most; empty otherwise.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class PressureBounds(AbstractShown):
     centre: np.ndarray
     locus: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     outer: tuple[float, float] | None = None
+    band: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def plot(self):
         """Draw the part, the pressures that attain the ends, and where it can turn about.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import NoMotion, StatementError, say
+from stationary.errors import DidNotConverge, NoMotion, StatementError, say
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
@@ -169,6 +169,17 @@ def extremes(
             summit = hunt.greatest(sign * functional)
             if summit is not None:
                 found[side].append((sign * float(functional @ summit.twist), mode, summit))
+    if not (found[0] and found[1]) and any(m.free.shape[1] == 2 for m in scene.modes):
+        # A finger that advances always moves a part: only the search can have failed.
+        raise DidNotConverge(
+            say(
+                "the search for the ends of the interval stopped before it found them.",
+                f"Found none among the motions of: {', '.join(m.name for m in scene.modes)}.",
+                "Ask where the push passes the centre by more, or give an outline that is less "
+                "thin.",
+            ),
+            status="not found",
+        )
     if not found[0] or not found[1]:
         raise NoMotion(
             say(

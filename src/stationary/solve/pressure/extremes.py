@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from stationary.solve.pressure.border import Border
-from stationary.solve.pressure.envelope import Pressures, field
+from stationary.solve.pressure.envelope import Pressures, across, field
 from stationary.solve.pressure.lines import (
     Pencil,
     Place,
@@ -45,6 +45,13 @@ class Extremes:
         if self.mode.guard is None:
             pencil = Pencil(self.programs, self.mode, functional)
             found = self._followed(pencil, farthest(pencil, float(functional @ self.mode.base)))
+            pair = self._pair(functional)
+            if pair is not None and (
+                found is None or functional @ pair.twist > functional @ found.twist
+            ):
+                found = self._followed(pencil, placed(pencil, pair.twist)) or found
+                if found is None or functional @ pair.twist > functional @ found.twist:
+                    found = pair
         else:
             pencil = Pencil(self.programs, self.mode, functional)
             found = None
@@ -93,6 +100,67 @@ class Extremes:
                 best = found
         return best
 
+    def _pair(self, functional: np.ndarray) -> Summit | None:
+        """Return the best pressure of which one atom rests while one on the border moves.
+
+        The more load is on the border, the faster it turns, until the force on the atom at rest is
+        all that friction gives: the fastest of pushes that pass close by the centre.
+        """
+        rest = self.pressures.rest
+        if rest.feet:
+            return None
+        few = np.geomspace(1e-9, 0.02, 40, endpoint=False)
+        share = np.concatenate([few, np.linspace(0.02, 0.6, 24)])
+        x, low = np.repeat(rest.columns, len(share), axis=0), np.tile(share, len(rest.columns))
+        twist, good = self._resting(x, low)
+        values = np.where(good, twist @ functional, -np.inf)
+        best = np.argsort(-values)[:40]
+        best = best[np.isfinite(values[best])]
+        if not len(best):
+            return None
+        high = share[np.minimum(best % len(share) + 1, len(share) - 1)]
+        edges, along = (k[best // len(share)] for k in rest.grid)
+        x, low, wide = x[best], low[best], 1.0
+        found: Summit | None = None
+        for _ in range(12):
+            for _ in range(52):
+                middle = (low + high) / 2
+                good = self._resting(x, middle)[1]
+                low, high = np.where(good, middle, low), np.where(good, high, middle)
+            twist, _ = self._resting(x, low)
+            inside = rest.contain(-x * (low / (1 - low))[:, None])
+            values = np.where(inside, twist @ functional, -np.inf)
+            k = int(values.argmax())
+            if not np.isfinite(values[k]):
+                break
+            if found is None or values[k] > functional @ found.twist:
+                none, m = np.zeros(3), float(low[k])
+                points = np.stack([-x[k] * m / (1 - m), x[k]])
+                found = Summit(twist[k], points, np.array([1 - m, m]), none, none, 0.0, 0.0)
+            # Once more beside the best, along its edge.
+            beside = wide * rest.spacing[edges[k]] * np.linspace(-1, 1, 9)
+            edges = np.full(9, edges[k])
+            along, wide = rest.moved(edges, along[k] + beside), wide / 4
+            x, low, high = rest.at(edges, along)[0], np.full(9, 1e-12), np.full(9, 0.6)
+        return found
+
+    def _resting(self, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return motions about the other atom of a pair, and whether that one rests."""
+        force = self.mode.force
+        assert force is not None
+        q = -x * (m / (1 - m))[:, None]
+        turn = np.stack([q[:, 1], -q[:, 0], np.ones(len(q))], axis=1)
+        plane = np.cross(*self.mode.free.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            twist = turn * ((plane @ self.mode.base) / (turn @ plane))[:, None]
+            v = twist[:, :2] + twist[:, 2:] * across(x)
+            speed = np.hypot(v[:, 0], v[:, 1])
+            push = m * speed / (twist @ force)
+            e = (push[:, None] * force[:2] - (m / speed)[:, None] * v) / (1 - m)[:, None]
+            good = (np.hypot(e[:, 0], e[:, 1]) <= 1) & (twist @ force > 0)
+            good &= np.all(np.isfinite(twist), axis=1)
+        return np.where(good[:, None], twist, 0.0), good
+
     def _firm(self, summit: Summit) -> Summit:
         """Give an extreme at which an atom just rests a pressure under which it does so firmly.
 
@@ -122,6 +190,11 @@ class Extremes:
             exact = zoomed(pencil, place)
             if exact is not None and abs(exact.answers.value[exact.row]) < 1e-9:
                 found = _taken(exact)
+        # A motion about a corner that is further, or where nothing else was found.
+        if corner is not None and (
+            found is None or corner.value > float(pencil.functional @ found.twist)
+        ):
+            found = _taken(corner)
         return found
 
     def _polished(self, pencil: Pencil, place: Place) -> Summit | None:

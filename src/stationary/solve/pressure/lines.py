@@ -262,7 +262,7 @@ def _bracket(angles, dual, low: float, high: float) -> tuple[float, float]:
             float(angles[after[0]]) if len(after) else high)  # fmt: skip
 
 
-def farthest(pencil: Pencil, value: float, close: float = 2e-3) -> Place | None:
+def farthest(pencil: Pencil, value: float, close: float = 0.01) -> Place | None:
     """Follow the programs to the greatest value that some pressure attains, roughly."""
     below, above = -np.inf, np.inf
     best: Place | None = None
@@ -272,14 +272,15 @@ def farthest(pencil: Pencil, value: float, close: float = 2e-3) -> Place | None:
         best, hint = sampled(pencil, line, hint)
         h = float(best.answers.value[best.row])
         below, above = (value, above) if h < 0 else (below, value)
-        if abs(h) < close:
-            return best
         if above - below < 1e-4 * max(abs(above), abs(below)):
             if cornered(pencil, below - 1e-3 * abs(below), above + 1e-3 * abs(above)) is not None:
                 return best
             # Samples have missed what goes further.
             below, above = -np.inf, np.inf
         slope = pencil.slope(line, best.piece, best.share, best.answers, best.row)
+        # Close to the end in values of the functional: near the centre all programs are small.
+        if slope > 0 and abs(h / slope) < close * max(abs(value), abs(value - h / slope)):
+            return best
         value = _next(value, h, slope, below, above)
     return best
 

@@ -12,7 +12,9 @@ from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.solve.pressure.pushed import Scene
 
-_ANGLES = 16
+_ANGLES = 12
+# Angles at which the band of a whole push is told.
+_BAND = 41
 
 
 def advance_of(part: System, scene: Scene, at: Any, params: Any, t: float, ask: Any) -> Any:
@@ -36,18 +38,28 @@ def advance_of(part: System, scene: Scene, at: Any, params: Any, t: float, ask: 
     sense = float(np.sign(now.low))
     final = _aligned(scene, normal, corner, sense)
     nodes, weights = np.polynomial.legendre.leggauss(_ANGLES)
-    low = high = 0.0
-    for node, weight in zip(nodes, weights):
+    slowness = np.zeros((2, _ANGLES))
+    for k, node in enumerate(nodes):
         angle = float(scene.q[2] + (final - scene.q[2]) * (node + 1) / 2)
         # The corner stays where it is at the fence; only the angle counts.
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         place = scene.q[:2] + scene.turned @ corner - turn @ corner
         found = ask(part, of=phi.dot, at={x: place[0], y: place[1], phi: angle}, params=params, t=t)
         rates = sorted((abs(found.low), abs(found.high)))
-        step = abs(final - scene.q[2]) * weight / 2 * speed
-        low, high = low + step / rates[1], high + step / rates[0]
+        slowness[:, k] = 1 / rates[1], 1 / rates[0]
+    half = abs(final - scene.q[2]) / 2 * speed
+    low, high = half * (slowness @ weights)
+    # In between the polynomial through the same angles, integrated.
+    places = np.linspace(-1, 1, _BAND)
+    degree = np.arange(_ANGLES)
+    shapes = np.polynomial.legendre.legvander(nodes, _ANGLES - 1)
+    terms = (2 * degree + 1) / 2 * ((slowness * weights) @ shapes)
+    ways = [np.polynomial.legendre.legval(places, np.polynomial.legendre.legint(c, lbnd=-1))
+            for c in terms]  # fmt: skip
+    angles = scene.q[2] + (final - scene.q[2]) * (places + 1) / 2
     return replace(
         now, of="advance", low=float(low), high=float(high), pressures=(),
+        band=np.column_stack([angles, half * ways[0], half * ways[1]]),
         status=Status("conservative", "the slowest and the fastest pressure at every angle: no "
                       "single pressure need have them all"),
     )  # fmt: skip

@@ -78,7 +78,13 @@ class Programs:
         """Columns of a pressure that has its resultant at the centre."""
         rows = np.vstack([np.ones(self.count), self.frame @ self.points.T])
         right = np.eye(len(rows))[0]
-        return solved(rows, right, np.zeros(self.count)).basis
+        found = solved(rows, right, np.zeros(self.count))
+        held = [int(k) for k in found.basis if k < self.count]
+        # A centre on the border needs fewer: others that bear nothing complete the basis.
+        while len(held) < len(rows):
+            span = np.linalg.qr(rows[:, held])[0]
+            held.append(int(np.linalg.norm(rows - span @ (span.T @ rows), axis=0).argmax()))
+        return np.array(held)
 
     @cached_property
     def _start(self) -> np.ndarray:
