@@ -76,7 +76,7 @@ def quasistatics(
     step : float, optional
         Length of the increments. If left out, dry friction along lines is followed exactly: between
         changes every place follows from its balance. Other increments are compared with two halves,
-        which may differ by 1e-4 of the largest coordinate (by `rtol` if that is more), and are
+        which may differ by 1e-4 of the lengths at work (by `rtol` if that is more), and are
         extrapolated to order two where nothing starts or stops to slide. What they differed by in
         all is ``slide.residual["increments"]``.
     rtol : float

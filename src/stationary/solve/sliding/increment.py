@@ -8,32 +8,24 @@ matters is how the forces change. Over an increment they have a minimum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import splu
 
-from stationary.errors import StatementError
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.increment_newton import end_of_increment
 from stationary.solve.sliding.measure import Measure, Units, rests
-from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, Problem, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
-from stationary.solve.sliding.reduced import refined
 from stationary.solve.sliding.stretch import onto
 
-_MOST_STEPS = 40
 # What is off by this share of ways and energies is not right.
 _RIGHT = 1e-9
 # How short a part of an increment of a large system is tried to find a way to its end.
 _LEAST_PART = 1 / 8**4
-# Up to this many coordinates eigenvalues that are not convex are taken out one by one.
-_ALL_EIGENVALUES = 100
 # How far another rest may be, relative to the lengths at work, to be one next to it.
 _BESIDE = 0.03
 
@@ -65,64 +57,19 @@ def increment(
     v: np.ndarray,
     near: Answer | None,
     *,
-    quick: bool = False,
     same: bool = False,
 ) -> Increment:
     """Find where the system is a time `h` later; `v` and `near` say what it did before.
 
-    `quick` is by Newton's method alone, `same` by that with what slid and touched before.
+    With `same` nothing but what slid and touched before is tried.
     """
-    start, held = question.at(t, q), question.holonomic
-    every = np.arange(len(start.gap))
-    guess, x = near, q + h * v
-    bent: tuple[np.ndarray, ...] | None = None
-    if near is not None and len(near.mu) == len(every):
-        bent = (near.y, near.lam, near.mu)
-    made = _at_once(question, start, h, v, held, bent, same)
-    if made is not None:
-        return made
-    rough = question.rubs[question.rubs >= 0]
-    if quick or same or np.any(np.isin(rough, start.touching)):
-        # A convex problem may lead closer, but friction that follows pressure is not part of one.
+    start, forces = question.at(t, q), None
+    if near is not None and len(near.mu) == len(start.gap):
+        forces = (near.y, near.lam, near.mu)
+    made = _at_once(question, start, h, v, forces, same)
+    if made is None:
         raise Failed("too many steps")
-    measure, before = Measure.of(question, start), np.inf
-    outcome: Any = None
-    settled_place: Any = None
-    for count in range(_MOST_STEPS):
-        try:
-            place = question.at(t + h, x, viscous=True, touching=every)
-        except StatementError as undefined:
-            # It has gone where the system is not defined.
-            raise Failed("too far") from undefined
-        exact, convex = _over(question, place, start, x - q, h, held, bent)
-        # Newton's method knows how constraints bend; where it fails, a convex problem that does
-        # not know leads closer.
-        answer = None
-        if guess is not None and not np.any(question.rubs >= 0):
-            answer = refined(exact, guess)
-            settled_place = replace(place, problem=exact)
-            if answer is not None and not answer.right():
-                answer = None
-        bends = answer is None
-        if answer is None:
-            left = replace(place, problem=convex())
-            outcome, settled_place = solved(question, left, guess, thorough=False)
-            if outcome.answer is None or outcome.word == "undecided":
-                raise Failed(outcome.word, outcome, settled_place)
-            answer = outcome.answer
-        move = answer.v
-        reach = measure.far(move)
-        if not np.isfinite(reach) or reach > 1e3 * (1 + count):
-            raise Failed("too far", outcome, settled_place)
-        share = 0.5 if bends and count > 3 and reach > 0.7 * before else 1.0
-        before = reach
-        x = x + share * move
-        bent = (answer.y, answer.lam, answer.mu)
-        if reach <= measure.rounding:
-            return Increment(t + h, x, settled_place, answer, h)
-        # The next problem is about what is left of the way.
-        guess = replace(answer, v=(1 - share) * move)
-    raise Failed("too many steps", outcome, settled_place)
+    return made
 
 
 def stable(
@@ -142,7 +89,7 @@ def stable(
     for kick in (_BESIDE, -_BESIDE, 1e-2 * _BESIDE, -1e-2 * _BESIDE):
         try:
             aside = made.q + kick * ray
-            other = increment(question, t, h, q, (aside - q) / h, made.answer, quick=True)
+            other = increment(question, t, h, q, (aside - q) / h, made.answer)
         except Failed:
             continue
         near_by = measure.far(other.q - made.q) <= _BESIDE
@@ -193,7 +140,6 @@ def _at_once(
     start: Place,
     h: float,
     v: np.ndarray,
-    held: np.ndarray,
     near: tuple[np.ndarray, ...] | None,
     same: bool,
 ) -> Increment | None:
@@ -207,6 +153,7 @@ def _at_once(
     # What touches is expected to push.
     touches = np.zeros(len(start.gap))
     touches[start.touching] = start.problem.force
+    held = question.holonomic
     forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
     found, part = end_of_increment(question, start, h, start.q + h * v, held, forces, same=same), h
     while found is None and not same and part > _LEAST_PART * h and not start.problem.dense:
@@ -219,7 +166,7 @@ def _at_once(
         return None
     place, moved = found.place, found.place.q - start.q
     place = replace(place, problem=limited(place.problem, question.rubs, found.forces[2]))
-    exact, _ = _over(question, place, start, moved, h, held, found.forces)
+    exact = _over(question, place, start, moved, h, found.forces)
     y, lam, mu = found.forces
     answer = Answer(exact, found.move, y, lam, mu, found.stuck, found.working, "Newton")
     if not _proves(question, answer, start):
@@ -256,66 +203,27 @@ def _over(
     start: Place,
     moved: np.ndarray,
     h: float,
-    held: np.ndarray,
-    bent: tuple[np.ndarray, ...] | None,
-) -> tuple[Problem, Callable[[], Problem]]:
-    """State the problem for what is left of an increment: as it is, and without what is not convex.
+    forces: tuple[np.ndarray, ...],
+) -> Problem:
+    """State the problem for what is left of an increment at a place near its end."""
+    now, given = place.problem, (place.t, place.q, place.u, question.params)
+    K = sparse.csc_matrix(-evaluated(question.sliding, "tangent")(*given)[0])
+    K = K + evaluated(question.sliding, "curvature")(*given, np.concatenate(forces))[0]
+    K, drag = (K + K.T) / 2, now.viscous
 
-    Both have the same solution when nothing is left.
-    """
-    now = place.problem
-    given = (place.t, place.q, place.u, question.params)
-    (tangent,) = evaluated(question.sliding, "tangent")(*given)
-    K = sparse.csc_matrix(-tangent)
-    curvature = evaluated(question.sliding, "curvature")
-    if bent is not None:
-        K = K + curvature(*given, np.concatenate(bent))[0]
-    K = (K + K.T) / 2
-    drag = now.viscous
-    b = np.where(held, place.R, now.A @ moved + h * now.b)
+    def potential(d: np.ndarray) -> tuple[float, np.ndarray, Any]:
+        pull = K @ d
+        total, slope, second = float(d @ pull) / 2, pull, K
+        if drag is not None:
+            D, by_v, by_v2 = drag((moved + d) / h)
+            total, slope, second = total + h * D, slope + by_v, second + by_v2 / h
+        return total, slope, second
 
-    def potential(K: Any) -> Any:
-        if not K.nnz and drag is None:
-            return None
-
-        def value(d: np.ndarray) -> tuple[float, np.ndarray, Any]:
-            pull = K @ d
-            total, slope, second = float(d @ pull) / 2, pull, K
-            if drag is not None:
-                D, by_v, by_v2 = drag((moved + d) / h)
-                total, slope, second = total + h * D, slope + by_v, second + by_v2 / h
-            return total, slope, second
-
-        return value
-
-    exact = replace(
+    return replace(
         now,
         c=place.along - start.along,
         size=now.size * h ** (-now.power),
-        b=b,
+        b=np.where(question.holonomic, place.R, now.A @ moved + h * now.b),
         g=place.gap,
-        viscous=potential(K),
+        viscous=potential if K.nnz or drag is not None else None,
     )
-
-    def convex() -> Problem:
-        hopeful = sparse.csc_matrix(-tangent)
-        if bent is not None:
-            # Distances are convex: links in tension bend the right way, others do not.
-            tension = (0 * bent[0], np.minimum(bent[1], 0.0), 0 * bent[2])
-            hopeful = hopeful + curvature(*given, np.concatenate(tension))[0]
-        return replace(exact, viscous=potential(_bowl(K, (hopeful + hopeful.T) / 2)))
-
-    return exact, convex
-
-
-def _bowl(K: Any, hopeful: Any) -> Any:
-    """Return a matrix without negative eigenvalues that is near K: by these, or the hopeful one."""
-    if not K.nnz:
-        return K
-    if K.shape[0] > _ALL_EIGENVALUES:
-        size = abs(hopeful).max()
-        lifted = (hopeful + 1e-9 * size * sparse.eye(K.shape[0])).tocsc()
-        pivots = splu(lifted, diag_pivot_thresh=0.0, options={"SymmetricMode": True}).U.diagonal()
-        return hopeful if np.all(pivots > 0) else sparse.csc_matrix(K.shape)
-    values, vectors = np.linalg.eigh(K.toarray())
-    return sparse.csc_matrix((vectors * np.maximum(values, 0.0)) @ vectors.T)

@@ -374,11 +374,13 @@ class Strides:
                     break
         if there is None:
             there = solved(question, question.at(t, q, viscous=True))
-        soon = q + _AHEAD[0] * self.whole * here.v
         told = there if there[0].word == "jammed" else None
-        if told is None and here.answer is not None:
-            told = ending(question, t, q, soon, here.answer)
-        known = found.outcome is not None and found.outcome.word not in ("moves", "sticks")
+        for share in _AHEAD:
+            soon = q + share * self.whole * here.v
+            near = share == _AHEAD[0] or self._measure(here.place).far(soon - q) < _NEAR
+            if told is None and here.answer is not None and near:
+                told = ending(question, t, q, soon, here.answer)
+        known = found.outcome is not None and found.outcome.word in ("accelerates", "jammed")
         if told is None and not known and there[0].word == "accelerates":
             told = there
         outcome, place = told or ((found.outcome, found.place) if known else (None, None))
