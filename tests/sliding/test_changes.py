@@ -54,6 +54,15 @@ def test_a_bead_on_a_steady_circle_changes_nothing():
     assert slide.lost[-1] == pytest.approx(10 * r, rel=1e-7)
 
 
+@pytest.mark.parametrize("method", ["events", "increments"])
+def test_how_it_begins_is_no_change(method):
+    # A bead at rest that a link across its way begins to tow.
+    link = st.Constraint(st.norm((x - st.t, y)) - 1)
+    bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    slide = st.quasistatics(bead, span=(0, 0.1), start={x: 0, y: 1}, points=3, method=method)
+    assert len(slide.events[0]) == 0
+
+
 def test_what_a_corner_takes_is_counted():
     # Two fingers, one after the other, push a particle: it loses its way, to rounding.
     fingers = [

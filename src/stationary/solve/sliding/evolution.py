@@ -325,7 +325,8 @@ class _Run:
         if changes >= self.many or foreseen:
             message = f"found {changes} changes of what sticks up to t = {t:.6g}"
             raise Ended(Status("too many changes", f"{message}; increments follow better"))
-        if not self.events or t - self.events[-1] > apart:
+        # How it begins is no change.
+        if t - (self.events[-1] if self.events else float(self.grid[0])) > apart:
             self.events.append(t)
 
     def _first(self, place: Place) -> Answer | None:
