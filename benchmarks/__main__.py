@@ -22,12 +22,23 @@ from benchmarks import (
     rest,
     sliding,
     space,
+    touch,
 )
 from benchmarks.peers import Peer, every
 from benchmarks.table import Table
 from benchmarks.worker import CLOCK
 
-SECTIONS = ("pendulum", "each", "continua", "answer", "rest", "sliding", "space", "profile")
+SECTIONS = (
+    "pendulum",
+    "each",
+    "continua",
+    "answer",
+    "rest",
+    "sliding",
+    "space",
+    "touch",
+    "profile",
+)
 RESULTS = Path(__file__).with_name("results.md")
 
 # Packages that stationary needs itself: a quick run needs no others.
@@ -144,6 +155,10 @@ def tables(given: argparse.Namespace) -> Iterator[Table]:
     if "space" in sections:
         axes = (6,) if given.quick else space.SIZES
         several, more = space.sections(axes, given.limit, given.quick)
+        reached += more
+        yield from several
+    if "touch" in sections:
+        several, more = touch.sections(given.limit, given.quick)
         reached += more
         yield from several
     if "profile" in sections:

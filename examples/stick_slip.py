@@ -1,7 +1,7 @@
 """A block on a belt, held by a spring: it sticks and slips.
 
 The limit of friction at rest is larger than in motion. The block rides on the belt until the spring
-pulls harder than it holds, slides back, and is caught again. With Δ the difference of the limits
+pulls harder than it holds, runs back, and is caught again. With Δ the difference of the limits
 and ω = √(k/m) the period is 2Δ/(kv) + (2/ω)(π − atan(Δω/(kv))).
 """
 
@@ -27,7 +27,9 @@ def system():
 
 @cache
 def motion():
-    return st.simulate(system(), span=(0, 20), start={x.dot: 0.2}, points=2001)
+    moved = st.simulate(system(), span=(0, 20), start={x.dot: 0.2}, points=2001)
+    assert isinstance(moved, st.Touched)
+    return moved
 
 
 def results():

@@ -45,7 +45,9 @@ def system():
 
 @cache
 def pecking():
-    return st.simulate(system(), span=(0, 1.0), start=START, points=1001)
+    motion = st.simulate(system(), span=(0, 1.0), start=START, points=1001)
+    assert isinstance(motion, st.Touched)
+    return motion
 
 
 def results():
