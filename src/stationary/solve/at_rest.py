@@ -153,8 +153,10 @@ class AbstractAtRest(ABC):
                 self.t, point, self.inputs(point), self.params
             )
             g, _ = self.forces(point)
+            if not np.all(np.isfinite(g)):
+                continue
             work, off = np.abs(g) * self.moves(q), np.abs(g - slope) * self.moves(q)
-            if np.all(np.isfinite(g)) and np.any(off > 1e-9 * work.max(initial=0.0)):
+            if np.any(off > 1e-9 * work.max(initial=0.0)):
                 return False
         return True
 
