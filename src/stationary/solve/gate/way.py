@@ -34,10 +34,11 @@ def way(slide: Slide, rtol: float, lengths: np.ndarray) -> list[Finding]:
             continue
         wide = t[last] - t[k]
         went, less = (wide * (rule @ v[k : last + 1]) for rule in (_BOOLE, _SIMPSON))
-        if np.all(np.abs(went - less) <= rtol * lengths):
+        # Velocities that turn fast between two times are looked at more closely.
+        if np.all(np.abs(went - less) <= 0.1 * rtol * lengths):
             seen[k:last] = True
             off.append(np.abs(q[last] - q[k] - went))
-            doubt.append(np.abs(went - less) / 8 + 16 * rounding)
+            doubt.append(np.abs(went - less) + 16 * rounding)
             where.append(t[last])
     for k in np.flatnonzero(~seen):
         inside = events[(events > t[k]) & (events < t[k + 1])]

@@ -27,7 +27,7 @@ _VANISHING = 1e-9
 # where something else comes that starts slowly.
 _THINNEST, _THICKEST, _LATEST = 1e-10, 1e-7, 1e-5
 # Steps into which the span is cut at least, and looks at a doubtful one for the end of a mode.
-_LEAST_STEPS, _LOOKS = 5, 8
+_LEAST_STEPS, _LOOKS = 10, 8
 # So close to the end of a mode, of the whole span, the rest of the way is straight.
 _STRAIGHT = 2e-6
 # What is slower than this share of the speeds at work may be about to rest.
