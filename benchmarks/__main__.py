@@ -16,6 +16,7 @@ from benchmarks import (
     continua,
     goals,
     pendulum,
+    pressure,
     profile,
     race,
     repetition,
@@ -35,6 +36,7 @@ SECTIONS = (
     "answer",
     "rest",
     "sliding",
+    "pressure",
     "space",
     "touch",
     "profile",
@@ -152,6 +154,10 @@ def tables(given: argparse.Namespace) -> Iterator[Table]:
         several, more = sliding.sections((20,) if given.quick else sliding.SIZES)
         reached += more
         yield from several
+    if "pressure" in sections:
+        table, more = pressure.sections(20 if given.quick else pressure.PUSHES)
+        reached += more
+        yield table
     if "space" in sections:
         axes = (6,) if given.quick else space.SIZES
         several, more = space.sections(axes, given.limit, given.quick)

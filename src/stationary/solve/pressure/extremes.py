@@ -45,7 +45,8 @@ class Extremes:
         if self.mode.guard is None:
             pencil = Pencil(self.programs, self.mode, functional)
             found = self._followed(pencil, farthest(pencil, float(functional @ self.mode.base)))
-            pair = self._pair(functional)
+            reached = -np.inf if found is None else float(functional @ found.twist)
+            pair = self._pair(functional, reached)
             if pair is not None and (
                 found is None or functional @ pair.twist > functional @ found.twist
             ):
@@ -100,7 +101,7 @@ class Extremes:
                 best = found
         return best
 
-    def _pair(self, functional: np.ndarray) -> Summit | None:
+    def _pair(self, functional: np.ndarray, reached: float) -> Summit | None:
         """Return the best pressure of which one atom rests while one on the border moves.
 
         The more load is on the border, the faster it turns, until the force on the atom at rest is
@@ -116,7 +117,8 @@ class Extremes:
         values = np.where(good, twist @ functional, -np.inf)
         best = np.argsort(-values)[:40]
         best = best[np.isfinite(values[best])]
-        if not len(best):
+        # Between the samples it goes a little further, not much.
+        if not len(best) or values[best[0]] < reached - 0.3 * abs(reached):
             return None
         high = share[np.minimum(best % len(share) + 1, len(share) - 1)]
         edges, along = (k[best // len(share)] for k in rest.grid)
@@ -131,7 +133,7 @@ class Extremes:
             inside = rest.contain(-x * (low / (1 - low))[:, None])
             values = np.where(inside, twist @ functional, -np.inf)
             k = int(values.argmax())
-            if not np.isfinite(values[k]):
+            if not np.isfinite(values[k]) or values[k] < reached - 0.02 * abs(reached):
                 break
             if found is None or values[k] > functional @ found.twist:
                 none, m = np.zeros(3), float(low[k])
