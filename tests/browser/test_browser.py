@@ -65,6 +65,15 @@ class Opened:
         return box["x"] + x, box["y"] + y
 
 
+def until(page, fact):
+    """Wait for a fact of the page, whose policy lets nothing be evaluated inside it for long."""
+    for _ in range(200):
+        if page.evaluate(fact):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never true: {fact}")
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
@@ -210,3 +219,79 @@ def test_frames_are_counted(chromium, written, tmp_path):
                 rate = opened.page.evaluate("live.rate()")
             print(f"{name}: {rate:.0f} frames a second", file=sys.stderr)
             assert opened.page.evaluate("live.rows().length") > 2
+
+
+def test_what_cannot_move_is_told_and_can_be_undone(chromium, written):
+    with Opened(chromium, written("pendulum")) as opened:
+        page = opened.page
+        page.click("#play")
+        said = page.locator("#evidence")
+
+        def put(name, value):
+            box = page.get_by_label(f"{name}, exact")
+            box.fill(value)
+            box.press("Enter")
+
+        put("L", "1.7")
+        put("m", "-1")
+        playwright.expect(said).to_contain_text("masses")
+        assert not page.evaluate("live.playing()")
+        put("m", "1")
+        playwright.expect(said).not_to_contain_text("masses")
+        count = page.evaluate("live.rows().length")
+        page.click("#play")
+        until(page, f"live.rows().length > {count + 3}")
+        # What the sliders did is work, and no error.
+        assert abs(page.evaluate("live.error()")) < 1e-9
+
+
+def test_two_starts_are_seen_at_one_time(chromium, tmp_path):
+    """A wall that one of two starts meets needs many steps: the other one waits."""
+    x = st.coordinates("x")
+    wall = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2 + 1e-3 * st.exp(40 * (x - 1)))
+    st.live(wall, tmp_path / "wall.html", start={x: 0.3})
+    with Opened(chromium, tmp_path / "wall.html") as opened:
+        page = opened.page
+        page.click("#compare")
+        page.evaluate("live.settings.twin = [-1.5, 0, 0]; live.restart()")
+        page.click("#play")
+        until(page, "live.rows().length > 60")
+        page.click("#play")
+        page.wait_for_timeout(200)
+        page.locator("#scrub").fill("30")
+        main, twin = page.evaluate("live.times()")
+        assert main == pytest.approx(twin, abs=0.05)
+
+
+@pytest.mark.parametrize("policy", ["", "default-src 'unsafe-inline'; worker-src 'none'"])
+def test_panels_move_in_frames_of_other_pages(chromium, written, tmp_path, policy):
+    """Two in one page, also where that page forbids workers."""
+    from html import escape
+
+    inside = escape(written("pendulum").read_text(encoding="utf-8"), quote=True)
+    frame = f'<iframe sandbox="allow-scripts" style="width:99%;height:800px" srcdoc="{inside}">'
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
+    path = tmp_path / "around.html"
+    path.write_text(f"<!doctype html>{head}{frame}</iframe>{frame}</iframe>", encoding="utf-8")
+    page = chromium.new_context().new_page()
+    page.goto(path.as_uri())
+    for panel in page.frames[1:]:
+        # What is out of sight gets no frames.
+        panel.locator("#stage").scroll_into_view_if_needed()
+        until(panel, "live.rows().length > 10")
+        assert abs(panel.evaluate("live.error()")) < 1e-9
+    page.context.close()
+
+
+def test_microseconds_are_watched_at_their_own_pace(chromium, tmp_path):
+    q, (L, C) = st.coordinates("q"), st.parameters(L=1e-3, C=1e-6)
+    circuit = st.System(kinetic=L * q.dot**2 / 2, potential=q**2 / (2 * C))
+    st.live(circuit, tmp_path / "circuit.html", start={q: 1e-6}, span=(0, 1e-3))
+    with Opened(chromium, tmp_path / "circuit.html") as opened:
+        page = opened.page
+        assert page.inner_text("#speed") == "× 1/10000"
+        page.click("#step")
+        until(page, "live.rows().length > 1")
+        assert float(page.inner_text("#clock").split()[2]) > 0
+        page.click("#faster")
+        assert page.inner_text("#speed") == "× 1/5000"

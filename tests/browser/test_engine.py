@@ -151,3 +151,80 @@ def test_functions_that_the_language_lacks():
 
     assert found[:, 1] == pytest.approx([math.remainder(7.5 + a, 2) for a in x], abs=1e-14)
     assert found[:, 2].tolist() == [-abs(a) for a in x]
+
+
+def test_a_frame_that_ends_early_hands_over_where_it_stopped():
+    """However little time there is, and however small the next frame: states are those of x = cos t."""
+    x = st.coordinates("x")
+    system = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
+    rows = np.array(ran(moved_by(system, start={x: 1.0}), """
+        const engine = new Engine(model, code), rows = [];
+        engine.begin(0, model.start);
+        for (const seconds of [2, 0.01, 1, 0.3, 0.02, 0.5])  {
+          const from = rows.length ? rows.at(-1)[0] : 0;
+          engine.advance(from + seconds, [from + seconds / 2, from + seconds],
+                         (t, y) => rows.push([t, ...y]), () => true);
+        }
+        console.log(JSON.stringify(rows));
+    """))  # fmt: skip
+    assert np.all(np.diff(rows[:, 0]) > 0)
+    assert rows[:, 1] == pytest.approx(np.cos(rows[:, 0]), abs=1e-11)
+
+
+SERVED = """
+const told = [], answer = serve(message => told.push(message));
+const set = (more, t = 0, y = model.start) =>
+  answer({ kind: "set", id: 0, t, y, p: model.p, given: model.given, ...more });
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [("m", 0.0, "masses"), ("m", -1.0, "masses"), ("L", np.nan, "masses"), ("m", 2.0, "")],
+)
+def test_masses_that_are_none_are_told(name, value, word):
+    """A mass that a slider takes to zero or below has no motion, and none is shown."""
+    system, given = CASES["pendulum"]()
+    moved = moved_by(system, **given)
+    place = [p.name for p in system.parameters].index(name)
+    status, whole, rows = ran(moved, asset("worker.js") + SERVED + f"""
+        const p = [...model.p];
+        p[{place}] = {"NaN" if np.isnan(value) else value};
+        set({{ p }});
+        answer({{ kind: "go", id: 1, grid: [0.5], budget: 1e4 }});
+        console.log(JSON.stringify([told[0].status, told[1].whole, told[1].rows.length]));
+    """)  # fmt: skip
+    assert word in status and bool(status) == bool(word)
+    assert whole == (not word) and (rows > 0) == (not word)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_what_no_position_satisfies_is_told_in_every_unit(unit):
+    """Rods of 1 and `reach` from two places that are 3 apart meet where reach is from 2 to 4."""
+    x, y, reach = *st.coordinates("x y"), st.parameters(reach=2.5 * unit)
+    system = st.particle(1.0, at=(x, y), gravity=9.8 * unit)
+    system += st.rod((0, 0), (x, y), unit) + st.rod((3 * unit, 0), (x, y), reach)
+    moved = moved_by(system, start={x: 0.6 * unit, y: -0.8 * unit})
+    found = ran(moved, asset("worker.js") + SERVED + f"""
+        for (const reach of [1.5, 2.2, 5, 2.6, 2.5]) set({{ p: [reach * {unit}], repair: true }});
+        console.log(JSON.stringify(told.map(m => [m.status, m.rows[1], m.rows[2]])));
+    """)  # fmt: skip
+    assert [bool(status) for status, _, _ in found] == [True, False, True, False, False]
+    for reach, (status, a, b) in zip([1.5, 2.2, 5, 2.6, 2.5], found):
+        a, b = a / unit, b / unit
+        assert np.hypot(a, b) == pytest.approx(1, rel=1e-9)
+        # What cannot be satisfied leaves the state as it was.
+        length = 2.5 if status else reach
+        assert np.hypot(a - 3, b) == pytest.approx(length, rel=1e-9)
+
+
+def test_a_changed_parameter_is_work_in_the_energy_balance():
+    system, given = CASES["pendulum"]()
+    before, after, work = ran(moved_by(system, **given), asset("worker.js") + SERVED + """
+        set({});
+        const row = told[0].rows, E = row[row.length - 1];
+        set({ p: model.p.map(x => 2 * x), energy: E });
+        const next = told[1].rows;
+        console.log(JSON.stringify([E, next[next.length - 1], next[1 + 2 * model.n]]));
+    """)  # fmt: skip
+    assert abs(after - before) > 1 and work == pytest.approx(after - before, rel=1e-12)

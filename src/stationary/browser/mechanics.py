@@ -24,7 +24,7 @@ from stationary.model.interpolation import values_by_name
 from stationary.model.system import System
 from stationary.solve.arguments import refuse_unsmooth, touches
 from stationary.solve.consistent import repaired
-from stationary.solve.inertia import check_inertia
+from stationary.solve.inertia import check_inertia, sizes_of
 from stationary.solve.ode import Ode
 from stationary.solve.stabilize import natural_rate
 
@@ -42,6 +42,7 @@ class Mechanics:
     start: np.ndarray
     span: tuple[float, float]
     sizes: tuple[int, ...]
+    ways: np.ndarray
     alpha: float
     picture: Picture
     shown: tuple[tuple[str, sp.Expr], ...]
@@ -111,6 +112,7 @@ class Mechanics:
             "holonomic": _holonomic(rows, n) if rows is not None else [],
             "order": saddle_order(H, A).tolist(),
             "weights": weights,
+            "ways": self.ways.tolist(),
             "alpha": self.alpha,
             "fed": bool(self.graph.fed),
             "rtol": _RTOL,
@@ -161,14 +163,15 @@ def mechanics(
     sizes = check_inertia(graph, values, span[0], state.q, state.v)
     picture = Picture.of(system, values_by_name(system, values))
     y = np.concatenate([state.q, state.v, [0.0]])
-    alpha = 0.0
+    alpha, ways = 0.0, np.ones(0)
     if layout.multipliers:
+        ways = sizes_of(graph, values, span[0], state.q)
         kernel = kernel_of(system, driven.signature, state.rows, bool(state.redundant), sizes)
         p = np.concatenate([values, driven.slots(span[0]), [0.0]])
         full = y[: kernel.states]
         alpha = natural_rate(Ode(kernel, p, _RTOL, _ATOL), span[0], full, span[1] - span[0])
     told = tuple((str(name), sp.S(e)) for name, e in shown.items())
-    return Mechanics(system, values, driven, y, span, sizes, alpha, picture, told)
+    return Mechanics(system, values, driven, y, span, sizes, ways, alpha, picture, told)
 
 
 def _touching(system: System) -> str:

@@ -20,27 +20,34 @@ class Run {
       const text = $("mechanics").textContent;
       this.worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
       this.worker.onmessage = event => this.hear(event.data);
-    } catch (error) {
-      // Where no worker may be started the mechanics run in the page.
-      const answer = serve(message => this.hear(message));
-      this.worker = { postMessage: message => setTimeout(() => answer(message)), terminate() {} };
-    }
+      // A page around this one may forbid workers: that is told later, and by an event.
+      this.worker.onerror = event => { event.preventDefault(); this.within(); };
+    } catch (error) { this.within(); }
   }
+  // Where no worker may be started the mechanics run in the page.
+  within() {
+    if (this.worker) this.worker.terminate();
+    const answer = serve(message => this.hear(message)), row = this.last();
+    if (row) answer({ kind: "set", t: row[0], y: state(row), p: settings.p, given: settings.given });
+    this.worker = { postMessage: message => setTimeout(() => answer(message)), terminate() {} };
+    for (const [message] of this.waiting.values()) this.worker.postMessage(message);
+  }
+  last() { return this.rows[this.rows.length - 1]; }
   hear(message) {
-    const done = this.waiting.get(message.id);
+    const [, done] = this.waiting.get(message.id) || [];
     this.waiting.delete(message.id);
     if (done) done(message);
   }
   ask(message) {
-    const id = ++this.count;
+    const id = ++this.count, asked = { ...message, id };
     return new Promise(done => {
-      this.waiting.set(id, done);
-      this.worker.postMessage({ ...message, id });
+      this.waiting.set(id, [asked, done]);
+      this.worker.postMessage(asked);
     });
   }
   async set(t, y, options = {}) {
     const answer = await this.ask({ kind: "set", t, y, p: settings.p, given: settings.given, ...options });
-    if (!options.keep) this.rows = [];
+    if (options.keep === undefined) { this.rows = []; this.origin = answer.rows; }
     else this.rows.length = options.keep;
     this.rows.push(answer.rows);
     this.status = answer.status;
@@ -56,8 +63,20 @@ class Run {
 }
 let runs = [new Run()];
 const main = () => runs[0];
-const last = () => main().rows[main().rows.length - 1];
+const last = () => main().last();
 const now = () => main().rows[Math.min(shown, main().rows.length - 1)];
+// Which state of a motion is seen: of another start the one of the same time, or the last before.
+function index(run) {
+  const { rows } = run, until = now()[0];
+  let low = 0, high = rows.length - 1;
+  if (run === main()) return Math.min(shown, high);
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (rows[middle][0] <= until) low = middle; else high = middle - 1;
+  }
+  return low;
+}
+const trouble = () => runs.map(run => run.status).find(Boolean) || "";
 const state = row => row.slice(1, 1 + size);
 const energy = row => row.slice(1 + size + m);
 
@@ -69,8 +88,8 @@ function inTurn(work) {
 }
 function restart() {
   return inTurn(async () => {
-    const answer = await main().set(settings.t, settings.y, { repair: true });
-    settings.y = Array.from(state(answer.rows));
+    await main().set(settings.t, settings.y, { repair: true });
+    settings.y = Array.from(state(last()));
     if (settings.twin) {
       if (runs.length < 2) runs.push(new Run());
       await runs[1].set(settings.t, settings.twin, { repair: true });
@@ -78,7 +97,7 @@ function restart() {
     shown = 0;
     scale = 0;
     energyError = 0;
-    status = main().status || (answer.held ? "" : "no position satisfies the constraints here");
+    status = trouble();
     fields();
     draw();
   });
@@ -86,27 +105,35 @@ function restart() {
 // Goes on from what is seen, with what has been changed.
 function resume(options = {}) {
   return inTurn(async () => {
-    for (const run of runs) {
-      const row = run.rows[Math.min(shown, run.rows.length - 1)];
-      const index = Math.min(shown, run.rows.length - 1);
-      const y = state(row);
-      await run.set(row[0], y, { keep: index, repair: options.repair, hand: hand && runs[hand.run] === run ? hand : null });
+    const seen = runs.map(index);
+    for (const [k, run] of runs.entries()) {
+      const row = run.rows[seen[k]], held = hand && hand.run === k && !hand.sets ? hand : null;
+      await run.set(row[0], state(row), { keep: seen[k], repair: options.repair, energy: energy(row)[2], hand: held });
     }
     shown = main().rows.length - 1;
+    status = trouble();
     draw();
   });
 }
 const most = Math.max(400, Math.floor(4e6 / width));
+// A portrait is drawn anew with every frame: of a long motion the end of it.
+const LONGEST = 6000;
 // Moves on by so many seconds of the motion, or by as much as one frame has time for.
 async function forward(seconds) {
-  const from = last()[0], pieces = Math.max(1, Math.min(4, Math.ceil(seconds / (page.size_time / 60))));
-  const grid = [];
-  for (let k = 1; k <= pieces; k++) grid.push(from + seconds * k / pieces);
-  const answers = await Promise.all(runs.map(run => run.go(grid, 30)));
-  slow += 0.1 * ((last()[0] - from) / seconds - slow);
+  const pieces = Math.max(1, Math.min(4, Math.ceil(seconds / (page.size_time / 60))));
+  // Two starts keep step: the one that needs more work is waited for.
+  const reached = () => Math.min(...runs.map(run => run.last()[0]));
+  const from = reached(), until = from + seconds;
+  const answers = await Promise.all(runs.map(run => {
+    const begin = run.last()[0], grid = [];
+    if (begin >= until) return { whole: true };
+    for (let k = 1; k < pieces; k++) grid.push(begin + (until - begin) * k / pieces);
+    return run.go([...grid, until], 30);
+  }));
+  slow += 0.1 * ((reached() - from) / seconds - slow);
   for (const run of runs) if (run.rows.length > most) run.rows.splice(0, run.rows.length - most);
   shown = main().rows.length - 1;
-  if (answers.some(a => !a.whole)) { pause(); status = main().status || runs[1].status; }
+  if (answers.some(a => !a.whole)) { pause(); status = trouble(); }
 }
 
 // -- the clock -----------------------------------------------------------------------------------
@@ -136,6 +163,8 @@ function play() {
     frames = 0;
     $("play").textContent = "❚❚";
     $("play").setAttribute("aria-label", "pause");
+    // Numbers that change with every frame are not read out.
+    $("evidence").setAttribute("aria-live", "off");
     requestAnimationFrame(tick);
   };
   if (shown < main().rows.length - 1) resume().then(go);
@@ -145,6 +174,7 @@ function pause() {
   playing = false;
   $("play").textContent = "▶";
   $("play").setAttribute("aria-label", "play");
+  $("evidence").setAttribute("aria-live", "polite");
 }
 function step(sign) {
   pause();
@@ -209,9 +239,9 @@ function draw() {
   const [, wide, high] = fit(stage), share = runs.length;
   runs.forEach((run, k) => {
     if (!run.rows.length || !model.dimension) return;
-    const index = Math.min(shown, run.rows.length - 1), row = run.rows[index];
+    const seen = index(run), row = run.rows[seen];
     view.frame(k * wide / share, 0, wide / share, high);
-    const trails = show.trails ? paths(run, index, 1.2 * settings.speed) : null;
+    const trails = show.trails ? paths(run, seen, 1.2 * settings.speed) : null;
     const arrows = show.forces ? forces(row) : null;
     engine.look(row[0], state(row));
     view.draw(engine, { trails, velocities: show.velocities, forces: arrows,
@@ -225,23 +255,27 @@ function draw() {
   scrub.value = shown;
 }
 function balance(run) {
-  const a = energy(run.rows[0]), b = energy(run.rows[Math.min(shown, run.rows.length - 1)]);
-  const row = run.rows[Math.min(shown, run.rows.length - 1)];
+  const first = run.origin, row = run.rows[index(run)], a = energy(first), b = energy(row);
   let largest = 0;
-  for (const r of [run.rows[0], row]) {
+  for (const r of [first, row]) {
     const e = energy(r);
     largest = Math.max(largest, Math.abs(e[0]), Math.abs(e[1]), Math.abs(r[size]));
   }
   scale = Math.max(scale, largest);
-  return (b[2] - row[size] - a[2] + run.rows[0][size]) / (scale || 1);
+  return (b[2] - row[size] - a[2] + first[size]) / (scale || 1);
+}
+// Times to a hundredth of a second of the watch, whatever the motion's own pace is.
+function seconds(t) {
+  const digits = Math.ceil(2 - Math.log10(page.size_time));
+  return digits <= 6 ? t.toFixed(Math.max(0, digits)) : (+t.toPrecision(4)).toExponential().replace("-", "−");
 }
 function words() {
   const row = now();
-  $("clock").textContent = `t = ${row[0].toFixed(2)} s`;
+  $("clock").textContent = `t = ${seconds(row[0])} s`;
   energyError = balance(main());
   const parts = [energyError ? `energy error ${Math.abs(energyError).toExponential(1).replace("-", "−")}` : "no energy error",
                  `steps to ${model.rtol.toExponential(0).replace("-", "−")}`];
-  if (playing && slow < 0.9) parts.push(`${(slow * settings.speed).toFixed(2)} × real time`);
+  if (playing && slow < 0.9) parts.push(`${short(slow * settings.speed)} × real time`);
   if (playing && rate) parts.push(`${rate.toFixed(0)} frames a second`);
   for (const word of [status, notice]) if (word) parts.push(word);
   $("evidence").textContent = parts.join(" · ");
@@ -256,7 +290,7 @@ const quantity = k => row => {
   return engine.shown[k];
 };
 function window_of(run) {
-  const end = Math.min(shown, run.rows.length - 1), until = run.rows[end][0];
+  const end = index(run), until = run.rows[end][0];
   let from = end;
   while (from > 0 && until - run.rows[from][0] < page.window) from--;
   return run.rows.slice(from, end + 1);
@@ -276,7 +310,7 @@ function curves(colors) {
     }
     const c = show.portrait;
     if (!show.section) {
-      const all = run.rows.slice(0, Math.min(shown, run.rows.length - 1) + 1);
+      const end = index(run) + 1, all = run.rows.slice(Math.max(0, end - LONGEST), end);
       portrait.push({ x: all.map(r => r[1 + c]), y: all.map(r => r[1 + n + c]), dash,
                       color: colors.series[twin ? 1 : 0] });
       const r = all[all.length - 1];
@@ -297,7 +331,7 @@ const other = c => n > 1 ? (c + 1) % n : c;
 // Where another coordinate's velocity rises through zero, by the cubic between two states.
 function section(run, c) {
   const x = [], y = [], o = n + other(c);
-  for (let k = 1; k < Math.min(shown + 1, run.rows.length); k++) {
+  for (let k = 1, end = index(run); k <= end; k++) {
     const a = run.rows[k - 1], b = run.rows[k];
     if (!(a[1 + o] < 0 && b[1 + o] >= 0)) continue;
     const s = a[1 + o] / (a[1 + o] - b[1 + o]), h = b[0] - a[0];

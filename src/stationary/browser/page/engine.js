@@ -60,6 +60,7 @@ class Factors {
     const { size, start, rows, values, parent, flag, count, first, lower, below, diagonal } = this;
     const { row, path } = this;
     count.fill(0);
+    this.negative = 0;
     for (let k = 0; k < size; k++) {
       let top = size;
       row[k] = 0;
@@ -83,6 +84,8 @@ class Factors {
         count[i]++;
       }
       diagonal[k] = pivot;
+      // What is zero or no number counts as neither sign.
+      this.negative += pivot < 0 ? 1 : pivot > 0 ? 0 : NaN;
     }
   }
   solve(x) {
@@ -99,6 +102,7 @@ class Factors {
   }
 }
 
+const NOT_CONVEX = "the masses are not all positive here: nothing can move";
 class Engine {
   constructor(model, code) {
     this.model = model;
@@ -176,6 +180,9 @@ class Engine {
     this.cornerTo = Int32Array.from(corners.slice(n).map(at));
     this.pairs = pairs.map(([r, e, g, s]) => [r, e, g, at(s)]);
   }
+  // Masses are positive along all that the constraints leave free exactly where the saddle point
+  // has a negative pivot for every row and no other (Sylvester).
+  get convex() { return this.factors.negative === this.model.m; }
   load(t, y) {
     const n = this.model.n;
     this.time[0] = t;
@@ -350,8 +357,8 @@ class Engine {
     const { n, m } = this.model;
     this.held = true;
     if (!m) return 0;
-    const zero = new Float64Array(n);
-    let left = 0, most = 0;
+    const zero = new Float64Array(n), ways = this.model.ways;
+    let left = 0, most = 0, last = 0;
     for (let round = 0; round < 20; round++) {
       this.load(t, y);
       this.matrix();
@@ -361,10 +368,11 @@ class Engine {
       if (left === 0 || (round > 3 && left >= 0.5 * before)) break;
       for (let r = 0; r < m; r++) this.wanted[r] = this.model.holonomic[r] ? -this.R[r] : 0;
       const x = this.saddle(zero, this.wanted);
-      for (let i = 0; i < n; i++) y[i] += x[i];
+      last = 0;
+      for (let i = 0; i < n; i++) { y[i] += x[i]; last = Math.max(last, Math.abs(x[i]) / ways[i]); }
     }
     // Newton's method either leaves rounding, or has not converged at all.
-    this.held = left <= 1e-7 * most || left <= 1e-12;
+    this.held = left <= 1e-7 * most || last <= 1e-9;
     for (let round = 0; round < 2; round++) {
       this.load(t, y);
       this.matrix();
@@ -372,6 +380,7 @@ class Engine {
       const x = this.saddle(zero, this.wanted);
       for (let i = 0; i < n; i++) y[n + i] += x[i];
     }
+    this.held = this.held && y.every(Number.isFinite);
     return left;
   }
 
@@ -400,13 +409,15 @@ class Engine {
     let fast = 0;
     for (let i = 0; i < 2 * n; i++) fast = Math.max(fast, Math.abs(k[i]) / this.scale[i]);
     this.h = Math.min(fast > 0 ? 0.01 / fast : Infinity, this.model.span / 16);
-    this.status = isFinite(k.reduce((sum, x) => sum + x, 0)) ? "" : "the start has no acceleration";
+    this.status = !this.convex ? NOT_CONVEX
+      : isFinite(k.reduce((sum, x) => sum + x, 0)) ? "" : "there is no acceleration here";
   }
   // One accepted step; false where none can be had.
   step() {
     const { model, stages, y, trial, next } = this, { rtol, atol } = model;
     const { nodes, lines, last, third, fifth } = model.tableau;
     const n2 = 2 * model.n;
+    if (this.status) return false;
     for (let tries = 0; tries < 60; tries++) {
       const h = this.h;
       for (let s = 1; s < 12; s++) {
@@ -426,6 +437,7 @@ class Engine {
       const error = a === 0 && b === 0 ? 0 : Math.abs(h) * a / Math.sqrt((a + 0.01 * b) * n2);
       if (error <= 1) {
         this.rates(this.t + h, next, stages[12]);
+        if (!this.convex) { this.status = NOT_CONVEX; return false; }
         this.taken = h;
         this.h = h * (error > 0 ? Math.min(6, 0.9 / Math.pow(error, 0.125)) : 6);
         this.h = Math.min(this.h, model.span);
@@ -471,7 +483,8 @@ class Engine {
     this.y.set(this.next);
     [this.stages[0], this.stages[12]] = [this.stages[12], this.stages[0]];
   }
-  // Moves to a time, or as far as `late()` allows, and hands over every state of a grid of times.
+  // Moves to a time, or as far as `late()` allows, and hands over every state of a grid of times,
+  // and the one at which it had to stop: whoever goes on asks for later ones.
   advance(until, grid, frame, late) {
     const out = new Float64Array(this.size);
     let k = 0;
@@ -490,7 +503,7 @@ class Engine {
       if (k === grid.length) return true;
       this.accept();
       this.pending = 0;
-      if (late && late()) return true;
+      if (late && late()) { frame(this.t, this.y); return true; }
     }
     return true;
   }

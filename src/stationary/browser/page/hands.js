@@ -9,7 +9,7 @@ const where = event => {
 function seat(run) {
   const wide = stage.clientWidth / runs.length, rows = runs[run].rows;
   view.frame(run * wide, 0, wide, stage.clientHeight);
-  const row = rows[Math.min(shown, rows.length - 1)];
+  const row = rows[index(runs[run])];
   engine.p.set(settings.p);
   engine.given.set(settings.given);
   engine.look(row[0], state(row));
@@ -32,7 +32,7 @@ stage.addEventListener("pointerdown", event => {
     resume();
   } else hand = { run, point, target, sets: true };
 });
-let moving = false;
+let moving = false, later = false;
 stage.addEventListener("pointermove", event => {
   const [x, y] = where(event);
   if (turning) {
@@ -51,21 +51,27 @@ stage.addEventListener("pointermove", event => {
     stage.style.cursor = view.nearest(engine.P, x, y) >= 0 ? "grab" : model.dimension === 3 ? "move" : "default";
     return;
   }
-  const row = seat(hand.run);
+  seat(hand.run);
   hand.target = view.find(x, y, view.point(engine.P, hand.point));
-  if (moving) return;
+  // Of places that come faster than they are reached the last one counts.
+  if (moving) later = true;
+  else follows();
+});
+function follows() {
+  const row = seat(hand.run);
   moving = true;
-  const done = () => { moving = false; };
+  later = false;
+  const done = () => { moving = false; if (hand && later) follows(); };
   if (hand.sets) {
     const start = state(row);
     start.fill(0, n);
     engine.reach(row[0], start, hand.point, hand.target);
-    if (!Array.from(start).every(Number.isFinite)) return done();
+    if (!start.every(Number.isFinite)) return done();
     if (hand.run) settings.twin = Array.from(start);
     else settings.y = Array.from(start);
     restart().then(done);
   } else resume().then(done);
-});
+}
 const release = () => {
   turning = null;
   if (!hand) return;
@@ -107,8 +113,10 @@ const actions = {
   faster: () => pace(2), slower: () => pace(0.5),
 };
 function pace(factor) {
-  settings.speed = Math.min(64, Math.max(1 / 64, settings.speed * factor));
-  $("speed").textContent = `× ${settings.speed >= 1 ? +settings.speed.toPrecision(3) : "1/" + +(1 / settings.speed).toPrecision(3)}`;
+  // A motion of microseconds has a pace of its own, and so has one of years.
+  settings.speed = Math.min(64 * page.speed, Math.max(page.speed / 64, settings.speed * factor));
+  const { speed } = settings, plain = x => x < 1e6 ? +x.toPrecision(3) : short(x);
+  $("speed").textContent = `× ${speed >= 1 ? plain(speed) : "1/" + plain(1 / speed)}`;
 }
 $("play").onclick = actions.play;
 $("back").onclick = actions.back;
@@ -150,6 +158,8 @@ document.addEventListener("keydown", event => {
   actions[key]();
   event.preventDefault();
 });
+// A link that is put into the address of the open page counts as if the page were opened by it.
+window.addEventListener("hashchange", () => location.reload());
 window.addEventListener("resize", draw);
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
@@ -162,6 +172,7 @@ const ready = restart().then(() => { if (!still && !page.paused) play(); });
 // What tests and curious readers call.
 window.live = {
   ready, settings, show, link, csv, view, rows: () => main().rows, playing: () => playing,
+  times: () => runs.map(run => run.rows[index(run)][0]),
   rate: () => rate, pause, restart, error: () => energyError, status: () => status,
   async run(seconds) {
     pause();

@@ -20,10 +20,15 @@ function serve(post) {
       engine.hand = message.hand || null;
       if (message.repair) engine.repair(message.t, y);
       const held = !message.repair || engine.held;
+      if (!held) y.set(message.y);
       engine.pending = 0;
+      // What changes the numbers of the system, or puts it elsewhere, works on it.
+      const work = engine.energies(message.t, y)[2] - message.energy;
+      if (isFinite(work)) y[2 * n] += work;
       engine.begin(message.t, y);
+      if (!held) engine.status = "no position satisfies the constraints here";
       row(message.t, y, rows);
-      post({ kind: "set", id: message.id, rows, held, status: engine.status });
+      post({ kind: "set", id: message.id, rows, status: engine.status });
     }
     if (message.kind === "go") {
       const deadline = performance.now() + message.budget;
