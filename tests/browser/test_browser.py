@@ -273,11 +273,10 @@ def test_panels_move_in_frames_of_other_pages(chromium, written, tmp_path, polic
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
     path = tmp_path / "around.html"
     path.write_text(f"<!doctype html>{head}{frame}</iframe>{frame}</iframe>", encoding="utf-8")
-    page = chromium.new_context().new_page()
+    # What is out of sight gets no frames.
+    page = chromium.new_context(viewport={"width": 1280, "height": 1700}).new_page()
     page.goto(path.as_uri())
     for panel in page.frames[1:]:
-        # What is out of sight gets no frames.
-        panel.locator("#stage").scroll_into_view_if_needed()
         until(panel, "live.rows().length > 10")
         assert abs(panel.evaluate("live.error()")) < 1e-9
     page.context.close()

@@ -154,7 +154,7 @@ def test_functions_that_the_language_lacks():
 
 
 def test_a_frame_that_ends_early_hands_over_where_it_stopped():
-    """However little time there is, and however small the next frame: states are those of x = cos t."""
+    """However little time there is, and however small the next frame: x = cos t."""
     x = st.coordinates("x")
     system = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
     rows = np.array(ran(moved_by(system, start={x: 1.0}), """
