@@ -136,7 +136,7 @@ def _(slide: Slide, *, ended: Reason | None = None) -> list[Finding]:
             found += [*_slides(state, rtol), *constraints(state, rtol)]
     assert state is not None
     if moves and len(slide.t) > 1:
-        found += way(slide, rtol, state.scales.length)
+        found += way(slide, rtol, state.scales)
     return found if ended is None else found + reason(ended, state)
 
 

@@ -6,23 +6,28 @@ import numpy as np
 
 from stationary.result.slide import Slide
 from stationary.solve.gate.finding import Finding
+from stationary.solve.scales import Scales
 
 # Gauss's nodes and weights on (−1, 1), and their doubles: what both differ by is not known.
 _FEW, _MANY = (np.polynomial.legendre.leggauss(k) for k in (4, 7))
 # Over so many intervals of one length velocities that are told add up by themselves (Boole's rule,
 # and Simpson's beside it).
 _WIDE = 4
+# So many coordinates are looked at between times, in all.
+_LOOKS = 400
 _BOOLE = np.array([7, 32, 12, 32, 7]) / 90
 _SIMPSON = np.array([1, 4, 2, 4, 1]) / 12
 
 
-def way(slide: Slide, rtol: float, lengths: np.ndarray) -> list[Finding]:
+def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
     """Measure q(t₂) − q(t₁) − ∫ v dt, beside the lengths at work."""
     t, n = slide.t, slide.kernel.size
     span = float(t[-1] - t[0])
     if slide.dense is None or not span > 0:
         return []
     q, v = slide.y[:, :n], slide.y[:, n : 2 * n]
+    # What hardly moves is measured by what bends.
+    lengths = np.maximum(scales.length, 1e-3 * np.where(np.isfinite(scales.bend), scales.bend, 0.0))
     events = np.concatenate([np.ravel(e) for e in slide.events]) if slide.events else np.zeros(0)
     seen = np.zeros(len(t) - 1, dtype=bool)
     off, doubt, where = [], [], []
@@ -40,7 +45,9 @@ def way(slide: Slide, rtol: float, lengths: np.ndarray) -> list[Finding]:
             off.append(np.abs(q[last] - q[k] - went))
             doubt.append(np.abs(went - less) + 16 * rounding)
             where.append(t[last])
-    for k in np.flatnonzero(~seen):
+    # Looking between times is bounded work.
+    looks = n * (np.count_nonzero(~seen) + len(events))
+    for k in np.flatnonzero(~seen) if looks <= _LOOKS else ():
         inside = events[(events > t[k]) & (events < t[k + 1])]
         cuts = np.concatenate([[t[k]], np.sort(inside), [t[k + 1]]])
         went, less = (sum(_added(slide, a, b, rule) for a, b in zip(cuts, cuts[1:]))

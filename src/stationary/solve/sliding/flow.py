@@ -462,10 +462,11 @@ class Flow:
         """Take one step in the present mode; return its end, the states along it and the next h."""
         # Energies have kinks where something turns round, which say nothing about the motion.
         # Errors of places are judged beside lengths, not beside how far the origin is.
-        atol = np.append(self.rtol * self.lengths + np.spacing(np.abs(x[: self.n])), [1e300] * 2)
+        near = 1e-2 * self.rtol * self.lengths + np.spacing(np.abs(x[: self.n]))
         solver = DOP853(
-            self.phase.rate, t, x, self.last, rtol=1e-13, atol=atol, first_step=h, max_step=longest
-        )
+            self.phase.rate, t, x, self.last, rtol=1e-13, atol=np.append(near, [1e300] * 2),
+            first_step=h, max_step=longest,
+        )  # fmt: skip
         if solver.step():
             raise _Passed
         return float(solver.t), solver.dense_output(), float(solver.h_abs)
