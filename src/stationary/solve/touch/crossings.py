@@ -71,6 +71,10 @@ class Fresh:
     rate: float = 0.0
     noise: float = 0.0
 
+    def rougher(self, times: float) -> Fresh:
+        """Return the same with more noise."""
+        return Fresh(self.power, self.rate, times * self.noise)
+
 
 def first_end(
     margins: Margins, piece: Piece, p: np.ndarray, noise: np.ndarray, fresh: dict[int, Fresh]

@@ -49,6 +49,12 @@ _BREAKS = 1e-6
 # How many steps times states are kept to be asked for between output times.
 _DENSE_UP_TO = 1_000_000
 
+# How often rounding is doubled at one instant before it is called chatter.
+_DOUBLED = 20
+
+# Roundings within which the place where an acceleration vanishes is found.
+_FOUND = 100.0
+
 # Looks ahead at what holds a mode together.
 _LOOKS = 5
 
@@ -424,6 +430,7 @@ class Driver:
             lambda y: numeric(self.kernel, "forces")(t, y, self.legs.values(t))[1],
             self.zeno,
             self.prefer,
+            0.0 if self.at_once <= 3 else 1e-12 * 2.0 ** min(self.at_once, _DOUBLED),
         )
         y, mode, answer, facts, leaves = instant.settle(y, causes)
         self.impacts += instant.impacts
@@ -463,6 +470,9 @@ class Driver:
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
         values, self.noise = standing(facts, self.mode, z)
+        # What changes again and again at one instant is rounding, of whatever size.
+        more = 2.0 ** min(max(self.at_once - 3, 0), _DOUBLED)
+        self.noise = more * self.noise
         self.strong = max(self.strong, strength(facts, self.mode, z), self._later(facts))
         decay = (self.grid[-1] - self.grid[0]) / _DECAYS
         self.floor = rates_rounding(facts, z, self.strong, decay)
@@ -470,7 +480,7 @@ class Driver:
         turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
         self.largest = max(self.largest, float(turned))
         self.fresh = {
-            i: self._beginning(facts, i, z, bool(i < len(leaves) and leaves[i]))
+            i: self._beginning(facts, i, z, bool(i < len(leaves) and leaves[i])).rougher(more)
             for i in np.flatnonzero((values <= self.noise) | first_of(leaves, len(values))).tolist()
         }
 
@@ -490,7 +500,10 @@ class Driver:
             return Fresh(1)
         if i < gaps and not mode.closed[i]:
             row = facts.fixed + i
-            return Fresh(2, float(facts.rate[row]), acceleration_rounding(facts, row, z))
+            # It lifts where its acceleration is zero, as well as that was found.
+            room = acceleration_rounding(facts, row, z)
+            begins = float(facts.C[row] @ facts.free + facts.gamma[row] + facts.W[row] @ z)
+            return Fresh(2, float(facts.rate[row]), max(room, min(2 * abs(begins), _FOUND * room)))
         if i >= gaps:
             rub = facts.touch.rubs[(i - gaps) // 2]
             if not mode.sticks[(i - gaps) // 2]:

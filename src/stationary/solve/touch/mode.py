@@ -72,6 +72,8 @@ class Barred:
     sticks: frozenset[int] = frozenset()
     #: Along what each of these begins to slide: against the force that held it.
     ways: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    #: What is rounding of accelerations besides, of what they are summed from.
+    rough: float = 0.0
 
     def away(self, j: int, width: int) -> tuple[Choice, ...]:
         """Return the directions into which something at rest may break away."""
@@ -108,6 +110,7 @@ def next_mode(
         facts.sums,
         facts.fixed,
         tuple(units),
+        barred.rough * facts.sums,
     )
     answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, False)
     closed = np.zeros(touch.gaps)

@@ -40,6 +40,7 @@ class Instant:
     forces: Callable[[np.ndarray], np.ndarray]
     zeno: Zeno
     prefer: tuple[str, ...]
+    rough: float = 0.0
     changes: list[Change] = field(default_factory=list)
     impacts: list[tuple[float, float]] = field(default_factory=list)
 
@@ -78,7 +79,7 @@ class Instant:
             if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
         )
         where = np.flatnonzero(resting)
-        barred = Barred(lost, away, self._ways(facts, y, away))
+        barred = Barred(lost, away, self._ways(facts, y, away), self.rough)
         if before.redundant and not struck and (lost or away):
             # Of forces that are not unique, others may still do.
             mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
