@@ -123,3 +123,26 @@ def test_markup_stays_text(chromium, studio):
     window.type(bad)
     window.until(lambda: "<img" in window.page.inner_text("#message"))
     assert window.said == [] and window.page.locator("img").count() == 0
+
+
+def test_saving_by_keys_is_no_conflict_with_oneself(chromium, studio):
+    """Keys inside the text, pressed again before the first answer comes."""
+    running, folder = studio
+    window = Window(chromium, running[-1][1])
+    page = window.page
+    window.until(lambda: page.input_value("#text"))
+    for k in range(4):
+        page.locator("#text").press("Control+End")
+        page.keyboard.type(f"# {k}\n")
+        page.keyboard.press("Control+s")
+    window.until(lambda: (folder / "cart.toml").read_text(encoding="utf-8").endswith("# 3\n"))
+    window.until(lambda: "•" not in page.inner_text("#file"))
+    assert not page.locator("#notice").is_visible()
+    # A file that was deleted is missed, and written again.
+    (folder / "cart.toml").unlink()
+    page.keyboard.type("# 4\n")
+    window.until(lambda: "no longer there" in page.inner_text("#notice"))
+    page.keyboard.press("Control+s")
+    window.until(lambda: (folder / "cart.toml").exists())
+    window.until(lambda: not page.locator("#notice").is_visible())
+    assert window.said == []

@@ -135,6 +135,51 @@ def test_a_new_file_does_not_replace_one(tmp_path):
     assert ModelFile(None, tmp_path).save("text", "", "b")["file"] == "b.toml"
 
 
+def test_a_deleted_file_is_written_again(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("one")
+    file = ModelFile(path, tmp_path)
+    _, seen = file.read()
+    path.unlink()
+    assert file.save("two", seen)["saved"] and path.read_text() == "two"
+
+
+def test_ends_of_lines_and_rights_stay(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
+    path.chmod(0o600)
+    file = ModelFile(path, tmp_path)
+    text, seen = file.read()
+    assert text == "a\nb\n"
+    assert file.save("a\nc\n", seen)["saved"]
+    assert path.read_bytes() == b"a\r\nc\r\n" and path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("there", [b"\xff\xfe\x00", None])
+def test_what_is_no_text_is_told_and_not_written_over(tmp_path, there):
+    path = tmp_path / "a.toml"
+    path.mkdir() if there is None else path.write_bytes(there)
+    file = ModelFile(path, tmp_path)
+    for act in (file.read, lambda: file.save("text", "")):
+        with pytest.raises(StatementError, match="cannot be read as a text") as error:
+            act()
+        assert str(error.value).count("\n") == 2
+    assert path.is_dir() or path.read_bytes() == there
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("one")
+    file = ModelFile(path, tmp_path)
+    with pytest.raises(ValueError):
+        file.save("half a character: \ud800", version_of("one"))
+    assert [p.name for p in tmp_path.iterdir()] == ["a.toml"] and path.read_text() == "one"
+    new = ModelFile(None, tmp_path)
+    with pytest.raises(ValueError):
+        new.save("\ud800", "", "b.toml")
+    assert new.path is None
+
+
 # -- the door -------------------------------------------------------------------------------------
 
 GOOD = {"host": "127.0.0.1:80", "origin": "http://127.0.0.1:80"}
@@ -146,6 +191,8 @@ GOOD = {"host": "127.0.0.1:80", "origin": "http://127.0.0.1:80"}
         (GOOD, "t" * 40, True),
         (GOOD, "u" * 40, False),
         (GOOD, None, False),
+        (GOOD, "tökén\ud800", False),
+        ({**GOOD, "host": "127.0.0.1:80.evil.example"}, "t" * 40, False),
         ({**GOOD, "origin": "http://evil.example"}, "t" * 40, False),
         ({**GOOD, "origin": "null"}, "t" * 40, False),
         ({"host": "127.0.0.1:80"}, "t" * 40, False),
@@ -225,13 +272,76 @@ def test_a_conversation_with_the_server(server):
         socket.send(json.dumps({"kind": "ask", "id": 2, "question": "derivation", "text": CART}))
         assert "<math" in heard(socket, "ask")["html"]
         # What is no message, or none that it knows, is passed over.
-        for odd in ("[]", "{", '{"kind": "ask", "question": "os.system", "id": 3}', "null", '"x"'):
-            socket.send(odd)
+        odd = ["[]", "{", '{"kind": "ask", "question": "os.system", "id": 3}', "null", '"x"',
+               '{"kind": "ask", "question": ["live"]}', '{"kind": {}}', "[" * 100_000,
+               '{"kind": "read", "id": Infinity}', '{"kind": "read", "id": 1e999}']  # fmt: skip
+        for message in odd:
+            socket.send(message)
+        socket.send(
+            json.dumps({"kind": "save", "id": 3, "text": "\ud800", "seen": version_of(CART)})
+        )
+        assert heard(socket, "save")["error"]
         socket.send(json.dumps({"kind": "read", "id": 4, "text": "x" * 1_000_001}))
         assert "too long" in heard(socket, "read")["error"]
         socket.send(json.dumps({"kind": "save", "id": 5, "text": CART + "#", "seen": "old"}))
         assert heard(socket, "save")["conflict"]
         assert (folder / "cart.toml").read_text(encoding="utf-8") == CART
+
+
+@pytest.mark.slow
+def test_windows_that_wait_for_answers_keep_nobody_from_saving(server):
+    """Twenty windows ask what takes long; another one reads and saves meanwhile."""
+    from contextlib import ExitStack
+
+    with ExitStack() as windows:
+        for k in range(20):
+            socket = windows.enter_context(conversation(server[0]))
+            text = CART.replace("1 kg", f"{1 + k} kg")
+            socket.send(json.dumps({"kind": "ask", "id": 1, "question": "motion", "text": text}))
+        mine = windows.enter_context(conversation(server[0]))
+        mine.send(json.dumps({"kind": "save", "id": 1, "text": CART, "seen": version_of(CART)}))
+        assert heard(mine, "save", 30)["saved"]
+        mine.send(json.dumps({"kind": "read", "id": 2, "text": CART}))
+        assert "names" in heard(mine, "read", 30)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed on Linux")
+@pytest.mark.parametrize("by", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_an_ended_server_leaves_no_process(tmp_path, by):
+    """Also while a question is being answered, and with windows open."""
+    import signal
+    from pathlib import Path
+
+    def children(of):
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == of and fields[0] != "Z":
+                found.append(int(stat.parent.name))
+        return found
+
+    (tmp_path / "cart.toml").write_text(CART, encoding="utf-8")
+    process, address = started(tmp_path)
+    with process, conversation(address) as socket:
+        heard(socket, "hello")
+        socket.send(json.dumps({"kind": "read", "id": 1, "text": CART}))
+        heard(socket, "read")
+        socket.send(json.dumps({"kind": "ask", "id": 2, "question": "motion", "text": CART}))
+        time.sleep(0.3)
+        workers = children(process.pid)
+        assert len(workers) >= 2
+        process.send_signal(getattr(signal, by))
+        process.wait(timeout=20)
+        for _ in range(100):
+            left = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+            if not left:
+                break
+            time.sleep(0.1)
+        assert not left
 
 
 @pytest.mark.parametrize(
@@ -241,7 +351,8 @@ def test_strangers_are_not_heard(server, changes):
     from websockets.exceptions import InvalidStatus
 
     with pytest.raises(InvalidStatus):
-        conversation(server[0], **changes).close()
+        with conversation(server[0], **changes):
+            pass
 
 
 def test_the_page_needs_its_token(server):
@@ -256,4 +367,5 @@ def test_the_page_needs_its_token(server):
     for wrong in (address[:-5] + "xxxxx", address.partition("?")[0]):
         with pytest.raises(urllib.error.HTTPError) as error:
             urllib.request.urlopen(wrong)
-        assert error.value.code == 403
+        with error.value:
+            assert error.value.code == 403

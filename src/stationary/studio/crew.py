@@ -6,6 +6,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from stationary.studio.work import serve
@@ -24,6 +25,11 @@ class Worker:
         Seconds that a question may take.
     memory : int
         Bytes that the process may use.
+
+    Attributes
+    ----------
+    turns : Executor
+        One thread, in which questions wait for each other.
     """
 
     def __init__(self, limit: float, memory: int):
@@ -32,6 +38,8 @@ class Worker:
         self._turn = threading.Lock()
         self._process: Any = None
         self._connection: Any = None
+        self._closed = False
+        self.turns = ThreadPoolExecutor(1)
 
     def begin(self) -> None:
         """Start the process, so that the first question finds it ready."""
@@ -43,7 +51,7 @@ class Worker:
     ) -> dict[str, Any]:
         """Return the answer; what takes too long or is no longer wanted ends with a word."""
         with self._turn:
-            if not wanted():
+            if self._closed or not wanted():
                 return {"stopped": True}
             connection = self._sent(question, text) or self._sent(question, text)
             if connection is None:
@@ -54,7 +62,7 @@ class Worker:
                     now = time.monotonic()
                     if given_up is None and not wanted():
                         given_up = now + _GRACE
-                    if given_up is not None and now > given_up:
+                    if self._closed or (given_up is not None and now > given_up):
                         self.end()
                         return {"stopped": True}
                     if now > end:
@@ -87,7 +95,18 @@ class Worker:
             self._connection.close()
         self._process = self._connection = None
 
+    def close(self) -> None:
+        """End for good: whatever is being answered is given up."""
+        self._closed = True
+        process = self._process
+        if process is not None:
+            process.kill()
+        self.turns.shutdown(cancel_futures=True)
+        self.end()
+
     def _started(self) -> Any:
+        if self._closed:
+            raise EOFError("the studio has ended")
         if self._process is None or not self._process.is_alive():
             self.end()
             self._connection, other = self._context.Pipe()

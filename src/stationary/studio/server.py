@@ -45,7 +45,8 @@ class Studio:
         own = {f"http://{known}" for known in self.hosts}
         # A page that is opened has no origin; whatever it then asks for has one.
         good = origin in own or (page and origin is None)
-        return host in self.hosts and good and secrets.compare_digest(token or "", self.token)
+        same = secrets.compare_digest((token or "").encode("utf-8", "replace"), self.token.encode())
+        return host in self.hosts and good and same
 
     def app(self) -> Any:
         """Return the application."""
@@ -117,8 +118,12 @@ class Conversation:
         """Listen until the window closes."""
         from starlette.websockets import WebSocketDisconnect
 
-        text, version = self.studio.file.read()
-        await self.say({"kind": "hello", "text": text, "version": version, "file": self._name()})
+        try:
+            text, version = self.studio.file.read()
+            found = {"text": text, "version": version}
+        except StatementError as error:
+            found = {"text": "", "version": "", "error": str(error)}
+        await self.say({"kind": "hello", "file": self._name(), **found})
         try:
             while True:
                 message = await self.socket.receive_text()
@@ -127,7 +132,8 @@ class Conversation:
                 task = asyncio.create_task(self.hear(message))
                 self.tasks.add(task)
                 task.add_done_callback(self.tasks.discard)
-        except WebSocketDisconnect:
+        except (WebSocketDisconnect, KeyError):
+            # The window is closed, or sends what is no text.
             self.open = False
             self.latest.clear()
 
@@ -140,17 +146,17 @@ class Conversation:
         if self.open:
             try:
                 await self.socket.send_text(json.dumps(message))
-            except RuntimeError:
+            except (RuntimeError, OSError):
                 self.open = False
 
     async def hear(self, raw: str) -> None:
         """Answer one message of the window."""
         try:
             message = json.loads(raw)
-            kind, number = message["kind"], int(message.get("id", 0))
-            text = message.get("text", "")
+            kind, number = str(message["kind"]), int(message.get("id", 0))
+            text, question = message.get("text", ""), str(message.get("question", ""))
             good = isinstance(text, str) and len(text) <= LONGEST
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
             return
         if kind == "stop":
             self.latest["ask"] = number
@@ -161,14 +167,14 @@ class Conversation:
         elif kind == "save":
             seen, name = (str(message.get(key, "")) for key in ("seen", "name"))
             await self.save(number, text, seen, name)
-        elif kind == "read" or (kind == "ask" and message.get("question") in TABS):
-            await self.ask(kind, number, "read" if kind == "read" else message["question"], text)
+        elif kind == "read" or (kind == "ask" and question in TABS):
+            await self.ask(kind, number, "read" if kind == "read" else question, text)
 
     async def save(self, number: int, text: str, seen: str, name: str) -> None:
         """Write the file, or say what stands in the way."""
         try:
             found = await asyncio.to_thread(self.studio.file.save, text, seen, name)
-        except (StatementError, OSError) as error:
+        except (StatementError, OSError, ValueError) as error:
             found = {"error": str(error)}
         await self.say({"kind": "save", "id": number, **found})
 
@@ -176,11 +182,17 @@ class Conversation:
         """Have a question answered; a later one of the same kind takes its place."""
         self.latest[kind] = number
         worker = self.studio.reader if kind == "read" else self.studio.asker
-        found = await asyncio.to_thread(
-            worker.ask, question, text, lambda: self.open and self.latest.get(kind) == number
-        )
-        there = self.studio.file.read()[1] if kind == "read" else None
-        more = {} if there is None else {"there": there}
+        # Questions of many windows wait for their worker, and nothing else waits for them.
+        found = await asyncio.get_running_loop().run_in_executor(
+            worker.turns,
+            worker.ask, question, text, lambda: self.open and self.latest.get(kind) == number,
+        )  # fmt: skip
+        more = {}
+        if kind == "read":
+            try:
+                more = {"there": self.studio.file.read()[1]}
+            except StatementError:
+                pass  # Whoever saves is told.
         await self.say({"kind": kind, "id": number, "question": question, **found, **more})
 
 
@@ -269,8 +281,8 @@ def run(
     server = uvicorn.Server(config)
 
     async def serve() -> None:
-        asyncio.get_running_loop().run_in_executor(None, studio.reader.begin)
-        asyncio.get_running_loop().run_in_executor(None, studio.asker.begin)
+        for worker in (studio.reader, studio.asker):
+            asyncio.get_running_loop().run_in_executor(worker.turns, worker.begin)
         ready(f"http://{HOST}:{place}/?token={studio.token}")
         await server.serve(sockets=[listening])
 
@@ -279,5 +291,5 @@ def run(
     except KeyboardInterrupt:
         pass
     finally:
-        studio.reader.end()
-        studio.asker.end()
+        studio.reader.close()
+        studio.asker.close()

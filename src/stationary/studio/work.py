@@ -5,7 +5,11 @@ Nothing typed is evaluated as a program: texts are read as model files are.
 
 from __future__ import annotations
 
+import os
 import re
+import threading
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
 from typing import Any
 
 import stationary as st
@@ -66,6 +70,14 @@ def _told(model: Any, question: str) -> dict[str, Any]:
     return {"html": page(TABS[question], made.html), "evidence": tiles}
 
 
+def _end_with_the_server() -> None:
+    """End the process when the one that started it has ended, however it did."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
 def serve(connection: Any, memory: int) -> None:
     """Answer questions that come through a connection, until it is closed.
 
@@ -75,10 +87,10 @@ def serve(connection: Any, memory: int) -> None:
     memory : int
         Bytes that the process may use.
     """
-    import os
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
     os.environ.setdefault("MPLBACKEND", "Agg")
     try:
         import resource

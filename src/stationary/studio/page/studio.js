@@ -13,6 +13,7 @@ function connect() {
   socket.onmessage = event => hear(JSON.parse(event.data));
   socket.onclose = event => {
     working(false);
+    saving = again = false;
     if (event.code === 4403 || event.code === 1008) return status("this address is no longer valid", true);
     // The text is here: it waits for the server to come back.
     status("no server: waiting for it", true);
@@ -33,6 +34,7 @@ function hear(message) {
     asked = {};
     title();
     read();
+    if (message.error) notice(message.error, []);
   }
   if (message.kind === "read" && message.id === reading) {
     if (message.stopped) return;
@@ -47,7 +49,8 @@ function hear(message) {
       ask();
     }
     paint();
-    if (message.there !== undefined && message.there !== seen && file && text.value === saved) reload();
+    if (message.there === "" && seen) notice(`${file} is no longer there: saving writes it again.`, []);
+    else if (message.there !== undefined && message.there !== seen && file && text.value === saved) reload();
   }
   if (message.kind === "ask" && message.id === asking) {
     working(false);
@@ -56,6 +59,7 @@ function hear(message) {
     answer(message.html, message.evidence || []);
   }
   if (message.kind === "save") {
+    saving = false;
     if (message.conflict) conflict(message);
     else if (message.error) notice(message.error, []);
     else {
@@ -64,7 +68,9 @@ function hear(message) {
       saved = sent;
       notice("", []);
       title();
+      if (again) { again = false; save(); }
     }
+    if (!saving) again = false;
   }
 }
 const escaped = words => words.replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -134,15 +140,17 @@ function tabs() {
     return button;
   }));
 }
-let sent = "";
+let sent = "", saving = false, again = false;
+// One at a time: the next one must have seen what this one writes.
 function save() {
+  if (saving) { again = true; return; }
   let name = "";
   if (!file) {
     name = prompt("Name of the file", "model.toml");
     if (!name) return;
   }
   sent = text.value;
-  tell({ kind: "save", text: text.value, seen, name });
+  saving = Boolean(tell({ kind: "save", text: text.value, seen, name }));
 }
 $("save").onclick = save;
 
@@ -214,7 +222,6 @@ function take(name) {
   choices.hidden = true;
 }
 text.onkeydown = event => {
-  if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); return save(); }
   if (choices.hidden) return;
   const items = [...choices.children];
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
