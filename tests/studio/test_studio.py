@@ -336,11 +336,10 @@ def test_an_ended_server_leaves_no_process(tmp_path, by):
         assert len(workers) >= 2
         process.send_signal(getattr(signal, by))
         process.wait(timeout=20)
-        for _ in range(100):
-            left = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
-            if not left:
-                break
+        end, left = time.monotonic() + 20, workers
+        while left and time.monotonic() < end:
             time.sleep(0.1)
+            left = [pid for pid in workers if Path(f"/proc/{pid}").exists()]
         assert not left
 
 
