@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import threading
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
@@ -75,7 +76,7 @@ def _end_with_the_server() -> None:
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
-        os._exit(1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve(connection: Any, memory: int) -> None:
@@ -87,8 +88,6 @@ def serve(connection: Any, memory: int) -> None:
     memory : int
         Bytes that the process may use.
     """
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     os.environ.setdefault("MPLBACKEND", "Agg")
