@@ -38,6 +38,7 @@ from stationary.errors import (
     StationaryError,
 )
 from stationary.lower.kernel import Compiled, compile
+from stationary.model import views
 from stationary.model.arrays import Array, coordinates
 from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part
@@ -62,7 +63,6 @@ from stationary.model.symbols import (
 )
 from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
-from stationary.result import views
 from stationary.result.fields import FieldFunction
 from stationary.result.motion import Motion
 from stationary.solve.consistent import State, consistent

@@ -41,3 +41,20 @@ def test_a_motion_that_can_be_seen_is_live():
     bob = st.particle(1.0, at=(st.sin(theta), -st.cos(theta)), gravity=9.81)
     shown = st.simulate(bob, span=(0, 1), start={theta: 0.5})._repr_html_()
     assert shown.count("<iframe") == 1 and "&lt;!doctype html&gt;" in shown
+
+
+def test_statements_and_states_of_rest_that_can_be_seen_are_live():
+    theta, m = st.coordinates("theta"), st.parameters("m")
+    bob = st.particle(m, at=(st.sin(theta), -st.cos(theta)), gravity=9.81)
+    assert bob._repr_html_() is None, "without its mass nothing moves: there is mathematics alone"
+    bob = st.particle(2.0, at=(st.sin(theta), -st.cos(theta)), gravity=9.81)
+    for thing in (bob, st.load(st.save(bob))):
+        shown = thing._repr_html_()
+        assert shown is not None
+        assert "<math" in shown[:50] and shown.count("<iframe") == 1
+    rest = st.statics(bob, start={theta: 3.0})
+    shown = rest._repr_html_()
+    assert shown.startswith("<pre>") and shown.count("<iframe") == 1
+    # The page begins where it rests.
+    assert f"&quot;start&quot;: [{rest[theta]!r}, 0.0, 0.0]" in shown
+    assert OSCILLATOR._repr_html_() is None, "what has no position has no picture"

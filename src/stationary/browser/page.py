@@ -20,10 +20,12 @@ from stationary.io.model_file import Model
 from stationary.lower.inputs import Drives
 from stationary.model.layout import Layout
 from stationary.model.system import System
+from stationary.model.views import view
+from stationary.pages.mathml import math
 from stationary.plot.scene import scene
 from stationary.plot.style import COLORS
+from stationary.result.equilibrium import Equilibrium
 from stationary.result.motion import Motion
-from stationary.result.views import view
 from stationary.solve.arguments import times
 from stationary.solve.dynamics import simulate
 
@@ -34,6 +36,12 @@ _READABLE = 6
 
 # So are equations of more characters than this, as they are written in LaTeX.
 _LONGEST = 4000
+
+# Systems of so many coordinates are shown by notebooks without being asked to.
+_AT_ONCE = 300
+
+# As many seconds are framed where nothing else is asked for.
+_SPAN = 10.0
 
 # So many quantities are drawn over time until the reader chooses others.
 _CHOSEN = 2
@@ -121,7 +129,7 @@ def live(
                 "Rename the file.",
             )
         )
-    first, last = times(span if span is not None else (0.0, 10.0))
+    first, last = times(span if span is not None else (0.0, _SPAN))
     watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
     moved = mechanics(system, start, params, inputs, (first, last), watched)
     made = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
@@ -133,11 +141,41 @@ def live(
 @view("motion", "live")
 def panel(motion: Motion) -> str:
     """Return the live page of a motion in a frame, for a notebook; nothing where none can be."""
-    system = motion.system
-    if not system.parts and not system.fields:
+    return _framed(motion.system, motion)
+
+
+@view("equilibrium", "live")
+def panel_of_rest(rest: Equilibrium) -> str:
+    """Return the live page of a system at rest: a reader takes hold of it, and lets go."""
+    layout = rest.graph.layout
+    given = {
+        "start": {c: _shaped(c, rest.q, layout) for c in rest.system.coordinates},
+        "params": dict(zip(rest.system.parameters, rest.params.tolist())),
+        "inputs": rest.inputs,
+        "span": (rest.t, rest.t + _SPAN),
+    }
+    return _framed(rest.system, rest.system, **given)
+
+
+@view("system", "live")
+def panel_of_statement(system: System) -> str:
+    """Return mathematics and the live page of a system; nothing where it cannot move as it is."""
+    moving = _framed(system, system)
+    return math(system._repr_latex_().strip("$"), True) + moving if moving else ""
+
+
+@view("model", "live")
+def panel_of_model(model: Model) -> str:
+    """Return mathematics and the live page of a model, from its own start."""
+    moving = "" if model.continuum is not None else _framed(model.system, model)
+    return math(model._repr_latex_().strip("$"), True) + moving if moving else ""
+
+
+def _framed(system: System, source: Any, **given: Any) -> str:
+    if not (system.parts or system.fields) or system.size > _AT_ONCE:
         return ""
     try:
-        inside = live(motion, paused=True)
+        inside = live(source, paused=True, **given)
     except StationaryError:
         return ""
     return (

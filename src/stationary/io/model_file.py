@@ -27,6 +27,7 @@ from stationary.model.contents import contents
 from stationary.model.continuum import Continuum
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
+from stationary.model.views import show
 
 #: Every table and key at the top of a model file.
 TOP = ("name", "about", "coordinates", "rotations", "inputs", "parameters", "definitions",
@@ -207,6 +208,9 @@ class Model:
     def _repr_latex_(self) -> str:
         stated: Any = self.system if self.continuum is None else equations(self.continuum)
         return stated._repr_latex_()
+
+    def _repr_html_(self) -> str | None:
+        return show("model", "live")(self) or None
 
 
 def _plain(value: Any) -> str:

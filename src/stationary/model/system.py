@@ -19,6 +19,7 @@ from stationary.model.printing import as_latex, as_text
 from stationary.model.shared import opened
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
+from stationary.model.views import show
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,10 @@ class System:
 
     def _repr_latex_(self) -> str:
         return as_latex(self)
+
+    def _repr_html_(self) -> str | None:
+        # A notebook that is told nothing shows the mathematics alone.
+        return show("system", "live")(self) or None
 
 
 def require(system: Any) -> None:

@@ -19,7 +19,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.numbers import eigenvalues, written
 from stationary.result.stability import Stability
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown
+from stationary.result.views import AbstractShown, show
 
 
 def _short(value: Any) -> str:
@@ -88,6 +88,9 @@ class Equilibrium(AbstractShown):
     status: Status
     steps: int
     frozen: str | None = None
+
+    def _moving(self) -> str:
+        return show("equilibrium", "live")(self)
 
     @property
     def stable(self) -> bool | None:

@@ -1,53 +1,18 @@
-"""Pictures and tables of results, found by name.
-
-A result offers ``plot()`` and ``animate()`` without importing the packages that draw: a drawing
-module registers its function here, and the result looks it up when asked.
-"""
+"""What all results do: they show themselves, travel and compare."""
 
 from __future__ import annotations
 
 import io
 from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from html import escape
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, StationaryError, unknown
-
-_views: dict[tuple[str, str], Callable[..., Any]] = {}
-_drawers: list[str] = []
-
-
-def drawn_by(module: str) -> None:
-    """Name a module that registers views; it is imported when one is first asked for."""
-    _drawers.append(module)
-
-
-def view(kind: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as the view `name` of results of this kind."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        if (kind, name) in _views:
-            raise RuntimeError(f"two views are called '{name}' of {kind}")
-        _views[kind, name] = function
-        return function
-
-    return register
-
-
-def show(kind: str, name: str) -> Callable[..., Any]:
-    """Return a registered view."""
-    while (kind, name) not in _views and _drawers:
-        import_module(_drawers.pop(0))
-    if (kind, name) not in _views:
-        choices = [other for owner, other in _views if owner == kind]
-        raise StatementError(unknown(f"the view of a {kind}", name, choices))
-    return _views[kind, name]
-
+from stationary.errors import StationaryError
+from stationary.model.views import show as show
+from stationary.model.views import view as view
 
 #: Marks a field that does not travel.
 STAYS = {"stays": True}
@@ -106,22 +71,24 @@ class AbstractShown:
         return hash((type(self).__name__, getattr(self, "system", None)))
 
     def _repr_html_(self) -> str:
-        text = f"<pre>{escape(repr(self))}</pre>"
+        return f"<pre>{escape(repr(self))}</pre>" + self._drawn() + self._moving()
+
+    def _drawn(self) -> str:
+        """Return the picture; nothing where there is nothing to draw."""
         draw = getattr(self, "plot", None)
         if draw is None:
-            return text
+            return ""
         import matplotlib.pyplot as plt
 
         try:
             figure = draw()
         except StationaryError:
-            return text  # There is nothing to draw; the text says what there is.
+            return ""  # The text says what there is.
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=100)
         # The notebook would show an open figure a second time.
         plt.close(figure)
-        drawn = f'<img src="data:image/png;base64,{b64encode(data.getvalue()).decode()}">'
-        return text + drawn + self._moving()
+        return f'<img src="data:image/png;base64,{b64encode(data.getvalue()).decode()}">'
 
     def _moving(self) -> str:
         """Return what a notebook shows besides text and picture: nothing, unless it moves."""
