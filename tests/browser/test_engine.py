@@ -228,3 +228,32 @@ def test_a_changed_parameter_is_work_in_the_energy_balance():
         console.log(JSON.stringify([E, next[next.length - 1], next[1 + 2 * model.n]]));
     """)  # fmt: skip
     assert abs(after - before) > 1 and work == pytest.approx(after - before, rel=1e-12)
+
+
+def parallelogram():
+    """Cranks of one length turn alike, or against each other: both ways meet where all is flat."""
+    a, b, c = st.coordinates("a b c")
+    flat = [st.Constraint(st.cos(a) + 2 * st.cos(b) - 2 - st.cos(c)),
+            st.Constraint(st.sin(a) + 2 * st.sin(b) - st.sin(c))]  # fmt: skip
+    system = st.System(kinetic=(a.dot**2 + b.dot**2 + c.dot**2) / 2, constraints=flat)
+    return system, {"start": {a: 1.0, b: 0.0, c: 1.0, a.dot: -1.0, c.dot: -1.0}}
+
+
+@pytest.mark.parametrize(
+    ("case", "through"),
+    [(parallelogram, True), *((CASES[name], False) for name in ("redundant_rod", "rope", "top"))],
+)
+def test_singular_configurations_are_told(case, through):
+    system, given = case()
+    given.pop("span", None)
+    found = ran(moved_by(system, (0.0, 2.0), **given), """
+        const engine = new Engine(model, code);
+        engine.begin(0, model.start);
+        let last = null;
+        engine.advance(2, [2], (t, y) => { last = Array.from(y); });
+        console.log(JSON.stringify([engine.singular, last]));
+    """)  # fmt: skip
+    assert found[0] is through
+    if through:
+        # It goes on as it came: at unit speed, with the coupler level.
+        assert found[1][:3] == pytest.approx([-1, 0, -1], abs=1e-9)

@@ -47,7 +47,7 @@ class Run {
   }
   async set(t, y, options = {}) {
     const answer = await this.ask({ kind: "set", t, y, p: settings.p, given: settings.given, ...options });
-    if (options.keep === undefined) { this.rows = []; this.origin = answer.rows; }
+    if (options.keep === undefined) { this.rows = []; this.origin = answer.rows; this.singular = false; }
     else this.rows.length = options.keep;
     this.rows.push(answer.rows);
     this.status = answer.status;
@@ -58,6 +58,7 @@ class Run {
     for (let k = 0; k < answer.rows.length; k += width)
       this.rows.push(answer.rows.slice(k, k + width));
     this.status = answer.status;
+    this.singular = this.singular || answer.singular;
     return answer;
   }
 }
@@ -277,7 +278,8 @@ function words() {
                  `steps to ${model.rtol.toExponential(0).replace("-", "−")}`];
   if (playing && slow < 0.9) parts.push(`${short(slow * settings.speed)} × real time`);
   if (playing && rate) parts.push(`${rate.toFixed(0)} frames a second`);
-  for (const word of [status, notice]) if (word) parts.push(word);
+  const branched = runs.some(run => run.singular) && "it went through a singular configuration, from which other ways lead on";
+  for (const word of [status, branched, notice]) if (word) parts.push(word);
   $("evidence").textContent = parts.join(" · ");
   $("evidence").classList.toggle("bad", Boolean(status) || Math.abs(energyError) > 1e-6);
 }

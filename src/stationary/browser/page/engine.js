@@ -183,6 +183,13 @@ class Engine {
   // Masses are positive along all that the constraints leave free exactly where the saddle point
   // has a negative pivot for every row and no other (Sylvester).
   get convex() { return this.factors.negative === this.model.m; }
+  // How many rows say next to nothing new here: their pivots are little more than their damping.
+  get idle() {
+    const { n, m } = this.model, { diagonal } = this.factors;
+    let count = 0;
+    for (let r = 0; r < m; r++) if (-diagonal[this.place[n + r]] < 1e3 * this.damping) count++;
+    return count;
+  }
   load(t, y) {
     const n = this.model.n;
     this.time[0] = t;
@@ -409,6 +416,8 @@ class Engine {
     let fast = 0;
     for (let i = 0; i < 2 * n; i++) fast = Math.max(fast, Math.abs(k[i]) / this.scale[i]);
     this.h = Math.min(fast > 0 ? 0.01 / fast : Infinity, this.model.span / 16);
+    this.redundant = this.idle;
+    this.singular = false;
     this.status = !this.convex ? NOT_CONVEX
       : isFinite(k.reduce((sum, x) => sum + x, 0)) ? "" : "there is no acceleration here";
   }
@@ -438,6 +447,8 @@ class Engine {
       if (error <= 1) {
         this.rates(this.t + h, next, stages[12]);
         if (!this.convex) { this.status = NOT_CONVEX; return false; }
+        // Where rows become idle, other ways of the mechanism branch off.
+        if (this.idle > this.redundant) this.singular = true;
         this.taken = h;
         this.h = h * (error > 0 ? Math.min(6, 0.9 / Math.pow(error, 0.125)) : 6);
         this.h = Math.min(this.h, model.span);

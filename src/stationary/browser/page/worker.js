@@ -38,7 +38,7 @@ function serve(post) {
         row(t, y, rows.subarray(width * count, width * ++count));
       }, () => performance.now() > deadline);
       post({ kind: "go", id: message.id, rows: rows.subarray(0, width * count), whole,
-             status: engine.status, evaluations: engine.evaluations });
+             status: engine.status, singular: engine.singular, evaluations: engine.evaluations });
     }
   };
 }
