@@ -1,5 +1,7 @@
 """What a notebook shows: mathematics for statements, pictures for results."""
 
+import re
+
 import matplotlib.pyplot as plt
 import pytest
 
@@ -58,3 +60,14 @@ def test_statements_and_states_of_rest_that_can_be_seen_are_live():
     # The page begins where it rests.
     assert f"&quot;start&quot;: [{rest[theta]!r}, 0.0, 0.0]" in shown
     assert OSCILLATOR._repr_html_() is None, "what has no position has no picture"
+
+
+def test_modes_that_can_be_seen_are_let_go_in_the_lowest_shape():
+    """Two masses between three springs: the lowest mode moves them alike."""
+    a, b = st.coordinates("a b")
+    pair = st.particle(1.0, at=(1 + a, 0)) + st.particle(1.0, at=(2 + b, 0))
+    pair += st.System(potential=(a**2 + (a - b) ** 2 + b**2) / 2)
+    shown = st.modes(pair)._repr_html_()
+    assert shown.count("<iframe") == 1
+    q = re.search(r"&quot;start&quot;: \[([^,]*), ([^,]*), ", shown)
+    assert q is not None and float(q[1]) == pytest.approx(float(q[2]), rel=1e-9) and float(q[1])

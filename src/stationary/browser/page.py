@@ -18,6 +18,7 @@ from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, say
 from stationary.io.model_file import Model
 from stationary.lower.inputs import Drives
+from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.views import view
@@ -25,9 +26,11 @@ from stationary.pages.mathml import math
 from stationary.plot.scene import scene
 from stationary.plot.style import COLORS
 from stationary.result.equilibrium import Equilibrium
+from stationary.result.modes import Modes
 from stationary.result.motion import Motion
 from stationary.solve.arguments import times
 from stationary.solve.dynamics import simulate
+from stationary.solve.inertia import sizes_of
 
 _FOLDER = Path(__file__).with_name("page")
 
@@ -155,6 +158,25 @@ def panel_of_rest(rest: Equilibrium) -> str:
         "span": (rest.t, rest.t + _SPAN),
     }
     return _framed(rest.system, rest.system, **given)
+
+
+@view("modes", "live")
+def panel_of_modes(modes: Modes) -> str:
+    """Return the live page of a system let go in the shape of its lowest mode that oscillates."""
+    system, layout = modes.system, modes.layout
+    swinging = np.flatnonzero(modes.squares > modes.floor)
+    if not len(swinging):
+        return ""
+    shape = np.asarray(modes.vectors)[swinging[0]]
+    sizes = sizes_of(graph_of(system), modes.values, modes.t, modes.q)
+    # A tenth of what the coordinates are large: small, and seen.
+    q = modes.q + 0.1 * shape / np.max(np.abs(shape) / sizes)
+    start = {c: _shaped(c, q, layout) for c in system.coordinates}
+    params = dict(zip(system.parameters, modes.values.tolist()))
+    period = 2 * np.pi / float(np.sqrt(modes.squares[swinging[0]]))
+    inputs = {} if modes.rest is None else modes.rest.inputs
+    span = (modes.t, modes.t + 5 * period)
+    return _framed(system, system, start=start, params=params, inputs=inputs, span=span)
 
 
 @view("system", "live")

@@ -171,6 +171,9 @@ class Modes(AbstractShown):
     rest: Equilibrium | None = None
     freedoms: int = 0
 
+    def _moving(self) -> str:
+        return show("modes", "live")(self)
+
     @property
     def system(self) -> System:
         """The system that moves."""
