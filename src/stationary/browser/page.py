@@ -175,7 +175,7 @@ def panel_of_modes(modes: Modes) -> str:
     params = dict(zip(system.parameters, modes.values.tolist()))
     period = 2 * np.pi / float(np.sqrt(modes.squares[swinging[0]]))
     inputs = {} if modes.rest is None else modes.rest.inputs
-    span = (modes.t, modes.t + 5 * period)
+    span = (modes.t, modes.t + 2 * period)
     return _framed(system, system, start=start, params=params, inputs=inputs, span=span)
 
 
