@@ -283,7 +283,14 @@ def test_a_bob_on_two_slack_rods_falls_freely():
 
 
 @pytest.mark.parametrize(
-    "method", [st.Taylor(), "auto", st.Runge(), st.BDF(), st.Variational(step=1e-4)]
+    "method",
+    [
+        st.Taylor(),
+        "auto",
+        st.Runge(),
+        pytest.param(st.BDF(), marks=pytest.mark.slow),
+        st.Variational(step=1e-4),
+    ],
 )
 def test_a_motion_that_ends_in_a_singular_configuration_says_so_at_once(method):
     # The rods are straight when the bob has fallen by 0.4: √(1.6² + 1.2²) = 2. The joint's velocity

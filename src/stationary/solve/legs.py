@@ -29,6 +29,9 @@ _LONG = 100.0
 # A way of so many floating point numbers can be divided.
 _APART = 1e5
 
+# So many instants to come are looked at, at most.
+_LOOKS = 64
+
 # Instants closer than this many floating point numbers are one.
 _ONE = 64
 
@@ -121,9 +124,11 @@ class Legs:
         if self.branches is not None:
             p, kernel = self.branches.values(p), self.branches.now
             stride = 2 if self.branches.watching else None
+        peaks = self.stops[self.stops > t][:_LOOKS] if len(self._near_peaks) else None
         return Ode(
-            kernel, p, *self._tolerances, self._longest, self._prove, stride, extent=self._extent
-        )
+            kernel, p, *self._tolerances, self._longest, self._prove, stride,
+            extent=self._extent, peaks=peaks if peaks is None or len(peaks) else None,
+        )  # fmt: skip
 
     def seen(self, y: np.ndarray) -> None:
         """Note a state that the motion has come to."""

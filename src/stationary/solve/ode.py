@@ -20,7 +20,8 @@ class Ode:
     No step shall be longer than `longest`: what is at rest now may be pushed later. Every step
     shall `prove` itself where that was not enough. A piece that may be cut short begins with no
     more steps than `stride`. What f is summed from may leave it a `floor` of rounding. `extent` is
-    how far places have gone before, and how large all else has been.
+    how far places have gone before, and how large all else has been; `peaks` are instants to come
+    at which forces that depend on time may be largest.
     """
 
     kernel: AbstractKernel
@@ -32,6 +33,7 @@ class Ode:
     stride: int | None = None
     floor: np.ndarray | None = None
     extent: np.ndarray | None = None
+    peaks: np.ndarray | None = None
 
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:

@@ -23,6 +23,9 @@ _SOON, _LOCAL, _SHORTER = 1e-3, 0.1, 12
 # Parts of the span at which forces are looked for that act on what is at rest.
 _LATER = np.arange(1, 32, 2) / 32
 
+# What is this much smaller than what is coming need not be known by its own size.
+_BEFORE = 1e-6
+
 # Last digits of places that tell no direction, and that noise may take.
 _DIGITS = 64.0
 
@@ -110,6 +113,11 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     made = _moving(n, y, f, time)
     if ode.extent is not None:
         made = np.maximum(made, ode.extent)
+    if ode.peaks is not None:
+        # Beside what peaks later, what leads up to it is small.
+        coming = [np.abs(ode.f(float(peak), y)) for peak in ode.peaks]
+        coming = np.where(np.isfinite(coming), coming, 0.0).max(axis=0)
+        made = np.maximum(made, _BEFORE * _moving(n, y, coming, time))
     if not _sized(made).all():
         # What is at rest may yet be pushed.
         later = [np.abs(ode.f(t + part * span, y)) for part in _LATER]
