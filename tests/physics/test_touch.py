@@ -453,7 +453,7 @@ def discs(count, width, rough=0.0):
 
 @pytest.mark.parametrize(
     ("count", "width", "end"),
-    [(12, 0.5, 1.5), pytest.param(100, 1.0, 1.8, marks=pytest.mark.slow)],
+    [(12, 0.5, 1.5), pytest.param(100, 1.0, 3.0, marks=pytest.mark.slow)],
 )
 def test_discs_fall_into_a_box_and_come_to_rest(count, width, end):
     box, r, places = discs(count, width)
@@ -461,11 +461,11 @@ def test_discs_fall_into_a_box_and_come_to_rest(count, width, end):
     motion = simulate(box, span=(0, end), start={r: places}, points=5, method=st.Moreau(step=h))
     assert motion.kinetic[-1] < 1e-9 * motion.struck_off[-1]
     assert motion.lam["floor"][-1].sum() == pytest.approx(count * G, rel=1e-6)
-    # Bent gaps stay open to a part of 1e-5 of the longest way of a step.
-    assert motion.residual["penetration"] < 1e-5 * h * np.sqrt(2 * G)
+    # Bent gaps stay open to a part of 1e-4 of the longest way of a step.
+    assert motion.residual["penetration"] < 1e-4 * h * np.sqrt(2 * G)
     i, j = np.triu_indices(count, 1)
     apart = np.linalg.norm(motion[r][:, i] - motion[r][:, j], axis=2)
-    assert apart.min() > 0.1 - 1e-5 * h * np.sqrt(2 * G)
+    assert apart.min() > 0.1 - 1e-4 * h * np.sqrt(2 * G)
 
 
 def test_many_closed_contacts_are_handed_over_to_steps():

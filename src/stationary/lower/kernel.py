@@ -201,12 +201,17 @@ class AbstractKernel(ABC):
         return kinks(self.rhs) if self.rhs.is_a("SXFunction") else []
 
     @cached_property
+    def timely(self) -> bool:
+        """Whether forces depend on time by themselves."""
+        t, y, p = self.arguments
+        return ca.depends_on(self.rhs(t, y, p), t)
+
+    @cached_property
     def switches(self) -> Switches | None:
         """What switches or peaks; none where neither can be told from the graph."""
         if not self.rhs.is_a("SXFunction"):
             return None
-        timely = ca.depends_on(self.rhs.call(self.rhs.sx_in())[0], self.rhs.sx_in()[0])
-        return Switches(self.rhs) if timely or self.kinks else None
+        return Switches(self.rhs) if self.timely or self.kinks else None
 
     @property
     def branch(self) -> bool:

@@ -20,11 +20,15 @@ _SLOWEST = 10.0
 # at most so many times shorter.
 _SOON, _LOCAL, _SHORTER = 1e-3, 0.1, 12
 
-# Parts of the span at which forces are looked for that act on what is at rest.
+# Parts of the span at which forces that depend on time are looked at.
 _LATER = np.arange(1, 32, 2) / 32
 
 # What is this much smaller than what is coming need not be known by its own size.
 _BEFORE = 1e-6
+
+# Coordinates of one kind are not told apart by more than this: what is pushed at one end moves at
+# the other, too.
+_BESIDE = 1e-3
 
 # Last digits of places that tell no direction, and that noise may take.
 _DIGITS = 64.0
@@ -118,12 +122,16 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         coming = [np.abs(ode.f(float(peak), y)) for peak in ode.peaks]
         coming = np.where(np.isfinite(coming), coming, 0.0).max(axis=0)
         made = np.maximum(made, _BEFORE * _moving(n, y, coming, time))
-    if not _sized(made).all():
-        # What is at rest may yet be pushed.
+    if ode.kernel.timely:
+        # What hardly moves may yet be pushed, and is small beside that.
         later = [np.abs(ode.f(t + part * span, y)) for part in _LATER]
         finite = np.where(np.isfinite(later), later, 0.0).max(axis=0)
-        made = np.where(_sized(made), made, _moving(n, y, finite, time))
+        made = np.maximum(made, _moving(n, y, finite, time))
+    if not _sized(made).all():
         made = _equal(ode, t, y, made, time)
+    for group in ode.kernel.layout.alike:
+        for several in (group, group + n):
+            made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))
     origin = np.concatenate([y[:n] - made[:n], np.zeros(len(y) - n)])
     # No tolerance asks for more than the digits that places and functions have.
     lost = _rounding(ode, t, y) / ode.atol
