@@ -1,5 +1,6 @@
 """What a notebook shows: mathematics for statements, pictures for results."""
 
+import html
 import re
 
 import matplotlib.pyplot as plt
@@ -71,3 +72,17 @@ def test_modes_that_can_be_seen_are_let_go_in_the_lowest_shape():
     assert shown.count("<iframe") == 1
     q = re.search(r"&quot;start&quot;: \[([^,]*), ([^,]*), ", shown)
     assert q is not None and float(q[1]) == pytest.approx(float(q[2]), rel=1e-9) and float(q[1])
+
+
+def test_a_diagram_is_live_with_its_parameter_as_a_slider():
+    theta, W = st.coordinates("theta"), st.parameters(W=2.0)
+    place = (st.sin(theta), -st.cos(theta))
+    bead = st.System(
+        kinetic=theta.dot**2 / 2 + W**2 * st.sin(theta) ** 2 / 2,
+        potential=-9.81 * st.cos(theta),
+        parts=(st.Part("particle", (place,)),),
+    )
+    shown = st.continuation(bead, parameter=W, span=(0, 6), start={theta: 0.0})._repr_html_()
+    page = html.unescape(shown[shown.index("<iframe") :])
+    knob = re.search(r'"name": "W".*?"low": ([\d.]+), "high": ([\d.]+)', page)
+    assert knob and [float(x) for x in knob.groups()] == pytest.approx([0, 6], abs=1e-9)

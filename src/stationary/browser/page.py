@@ -25,6 +25,7 @@ from stationary.model.views import view
 from stationary.pages.mathml import math
 from stationary.plot.scene import scene
 from stationary.plot.style import COLORS
+from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.motion import Motion
@@ -158,6 +159,27 @@ def panel_of_rest(rest: Equilibrium) -> str:
         "span": (rest.t, rest.t + _SPAN),
     }
     return _framed(rest.system, rest.system, **given)
+
+
+@view("diagram", "live")
+def panel_of_diagram(diagram: Diagram) -> str:
+    """Return the live page of a system at a point of its diagram; the parameter is a slider."""
+    branch = next((b for b in diagram.branches if b.stable.any()), None)
+    if branch is None or diagram.system.inputs:
+        return ""  # A diagram does not say what its inputs were.
+    stable = np.flatnonzero(branch.stable)
+    k = int(stable[len(stable) // 2])
+    given = {
+        "start": {c: _shaped(c, branch.q[k], branch.layout) for c in diagram.system.coordinates},
+        "params": {**diagram.params, diagram.parameter: float(branch.parameter[k])},
+        "sliders": {diagram.parameter: _ends([b.parameter for b in diagram.branches])},
+    }
+    return _framed(diagram.system, diagram.system, **given)
+
+
+def _ends(several: list[np.ndarray]) -> tuple[float, float]:
+    every = np.concatenate(several)
+    return float(every.min()), float(every.max())
 
 
 @view("modes", "live")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StationaryError
+from stationary.lower.engines import heyoka
 from stationary.many import reduce
 from stationary.many.keep import Keep
 from stationary.many.question import Question
@@ -77,6 +78,24 @@ def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
         return None, Status(str(word), str(error))
     except Exception as error:  # Whatever a run does, the others go on.
         return None, Status("error", f"{type(error).__name__}: {error}")
+
+
+def completed(
+    question: Question, first: int, kept: dict[str, np.ndarray], alone: np.ndarray, done: Status
+) -> Chunk:
+    """Return a chunk of runs computed together, after those `alone` were asked by themselves.
+
+    Asked by itself a run is followed step by step, and says why if it fails.
+    """
+    said, codes = [done], np.zeros(len(alone), dtype=int)
+    for k in np.flatnonzero(alone):
+        with heyoka.reproducible():
+            found, status = one(question, first + int(k))
+        said.append(status)
+        codes[k] = len(said) - 1
+        for name, rows in kept.items():
+            rows[k] = np.nan if found is None else found[name]
+    return Chunk(first, first + len(alone), kept, codes, said)
 
 
 _WORDS = {"DidNotConverge": "not converged", "MissingExtra": "missing"}

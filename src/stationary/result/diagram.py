@@ -174,6 +174,9 @@ class Diagram(AbstractShown):
         """
         return show("diagram", "plot")(self, *expressions)
 
+    def _moving(self) -> str:
+        return show("diagram", "live")(self)
+
     def __repr__(self) -> str:
         held = ", ".join(f"{name} = {value:.6g}" for name, value in self.params.items())
         lines = [

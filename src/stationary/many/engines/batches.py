@@ -12,7 +12,7 @@ import numpy as np
 
 from stationary.lower import cache as disk
 from stationary.lower.engines import heyoka
-from stationary.many.chunk import Chunk, one
+from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.keep import End, First, Mean, Most, Values
 from stationary.many.looks import Looks
@@ -123,16 +123,7 @@ def compute(question: Question, first: int, last: int) -> Chunk:
         bad[again] = worse | still
         for name, rows in kept.items():
             rows[again] = more[name]
-    said, codes = [_DONE], np.zeros(last - first, dtype=int)
-    for k in np.flatnonzero(bad):
-        # Asked by itself it is followed step by step, and says why if it fails.
-        with heyoka.reproducible():
-            found, status = one(question, first + int(k))
-        said.append(status)
-        codes[k] = len(said) - 1
-        for name, rows in kept.items():
-            rows[k] = np.nan if found is None else found[name]
-    return Chunk(first, last, kept, codes, said)
+    return completed(question, first, kept, bad, _DONE)
 
 
 def _moved(

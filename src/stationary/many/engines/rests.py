@@ -15,11 +15,10 @@ import numpy as np
 
 from stationary.derive.graph import Graph
 from stationary.errors import StationaryError
-from stationary.lower.engines import heyoka
 from stationary.lower.inputs import translate
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import graph_of
-from stationary.many.chunk import Chunk, one
+from stationary.many.chunk import Chunk, completed
 from stationary.many.keep import Attribute, Call, End
 from stationary.many.motions import expressions
 from stationary.many.question import Question
@@ -194,15 +193,7 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     q, energy, curvature, plain = _newton(rests, q, p)
     kept = {name: _kept(rests, keep, q, p, energy, curvature)
             for name, keep in question.keeps.items()}  # fmt: skip
-    said, codes = [_DONE], np.zeros(last - first, dtype=int)
-    for k in np.flatnonzero(~plain):
-        with heyoka.reproducible():
-            found, status = one(question, first + int(k))
-        said.append(status)
-        codes[k] = len(said) - 1
-        for name, rows in kept.items():
-            rows[k] = np.nan if found is None else found[name]
-    return Chunk(first, last, kept, codes, said)
+    return completed(question, first, kept, ~plain, _DONE)
 
 
 def _kept(

@@ -19,9 +19,8 @@ import numpy as np
 from stationary.derive.scope import minimum_power_holds
 from stationary.derive.sliding import Sliding
 from stationary.errors import StationaryError
-from stationary.lower.engines import heyoka
 from stationary.lower.inputs import drives, translate
-from stationary.many.chunk import Chunk, one
+from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.keep import Attribute, Call, End
 from stationary.many.motions import expressions
@@ -299,15 +298,7 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     v, power, heat, good = (np.concatenate(x) for x in zip(*made))
     kept = {name: _kept(slides, keep, arrays, v, power, heat)
             for name, keep in question.keeps.items()}  # fmt: skip
-    said, codes = [_DONE], np.zeros(last - first, dtype=int)
-    for k in np.flatnonzero(~good):
-        with heyoka.reproducible():
-            found, status = one(question, first + int(k))
-        said.append(status)
-        codes[k] = len(said) - 1
-        for name, rows in kept.items():
-            rows[k] = np.nan if found is None else found[name]
-    return Chunk(first, last, kept, codes, said)
+    return completed(question, first, kept, ~good, _DONE)
 
 
 def _kept(

@@ -15,8 +15,6 @@ import numpy as np
 
 from stationary.solve.pressure.support import Rest
 
-_CELLS = 256
-
 
 def lowest(
     rest: Rest, twists: np.ndarray, witness: np.ndarray, affine: np.ndarray
@@ -24,8 +22,6 @@ def lowest(
     """Return lower bounds (B, pieces) of witness·v̂ − λ0 − λ·x on the pieces of the border."""
     if rest.feet:
         return _at(rest.corners, twists, witness, affine)
-    if rest.radius:
-        return _on_circle(rest, twists, witness, affine)
     return _on_edges(rest, twists, witness, affine)
 
 
@@ -130,8 +126,3 @@ def _between(low, high, terms) -> np.ndarray:
     wide = high - low
     falls, rises = np.minimum(slope[0], 0.0), np.maximum(slope[1], 0.0)
     return np.maximum(value[0] + falls * wide, value[1] - rises * wide)
-
-
-def _on_circle(rest: Rest, twists, witness, affine) -> np.ndarray:
-    """Return a lower bound on a circle, from cells and how much f can bend within them."""
-    raise NotImplementedError
