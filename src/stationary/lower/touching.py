@@ -133,8 +133,10 @@ class Touching(AbstractKernel):
         for j, rub in enumerate(touch.rubs):
             if len(rub.entries) > 1:
                 k = list(rub.entries)
-                slides = (1 - self.mode[2][j]) * ca.sumsqr(along[k])
-                kept = slides * anchor[k[0]] + (1 - slides)
+                slides = (1 - self.mode[2][j]) * ca.sumsqr(along[k]) * (1 - anchor[k[0]])
+                # One where it does not slide, and exactly zero where it does: directions are of
+                # length one but for rounding, which is no speed.
+                kept = 0.5 - slides + ca.sqrt((0.5 - slides) ** 2)
                 if begins:
                     slopes = self._rows[3][[touch.gaps + i for i in k], :]
                     room = _ROUNDING * ca.norm_1(ca.fabs(slopes) @ ca.fabs(self.inner[2]))

@@ -43,6 +43,9 @@ _AT_ONCE = 100
 # What slides along several rates stops where less than this part of the span is left of it.
 _STOPS = 1e-9
 
+# What has stopped with something else has no more than this part of its rate left.
+_TOGETHER = 0.01
+
 # Where steps break off before something stops, so much may be left of the way.
 _BREAKS = 1e-6
 
@@ -323,7 +326,12 @@ class Driver:
                 return piece, y, True, True
             y = self._settled(t, y, found[1] if together and found else [])
         elif found is not None:
-            y = self._settled(t, y, found[1])
+            stop = self._stops(t, y)
+            if stop is None:
+                y = self._settled(t, y, found[1])
+            else:
+                piece, y = self._stopped(piece, t, *stop)
+                t = float(piece.t[-1])
         elif border is not None:
             y = self.legs.change(t, border, y)
             y = self._settled(t, y, [])
@@ -350,7 +358,7 @@ class Driver:
     def _stops(
         self, t: float, y: np.ndarray, part: float | None = None
     ) -> tuple[float, list[int]] | None:
-        """Return how soon something that slides along several rates stops, if at once.
+        """Return how soon what slides along several rates stops, if at once, and which rubs do.
 
         Its direction is singular there: steps come close and not over it.
         """
@@ -359,21 +367,30 @@ class Driver:
         facts, n = self.facts(t, y), self.kernel.size
         f = self.legs.ode(t).f(t, y)
         faster = facts.C @ f[n : 2 * n] + facts.gamma
+        span, soon = self.grid[-1] - self.grid[0], {}
         for j in self._several():
-            entries = list(self.kernel.touch.rubs[j].entries)
-            rows = [facts.fixed + self.kernel.touch.gaps + k for k in entries]
+            rows = self._rows(facts, j)
             rate = facts.rate[rows]
             speed = float(np.linalg.norm(rate))
             slows = -float(rate @ faster[rows]) / max(speed, 1e-300)
-            span = self.grid[-1] - self.grid[0]
+            left = speed / slows if slows > 0 else np.inf
             # What has just begun turns into its direction first.
-            old = t - self.slid > 1e3 * speed / max(slows, 1e-300)
-            if slows > 0 and old and speed < slows * (part or _STOPS) * span:
-                return speed / slows, rows
-        return None
+            if left < min((part or _STOPS) * span, 1e-3 * (t - self.slid)):
+                soon[j] = left
+        if not soon:
+            return None
+        first = min(soon, key=lambda j: soon[j])
+        # A part that comes to rest stops at all its points at once.
+        near = self._rows(facts, first)
+        which = [j for j in soon if np.any(facts.W[np.ix_(near, self._rows(facts, j))])]
+        return max(soon[j] for j in which), which
+
+    def _rows(self, facts: Facts, j: int) -> list[int]:
+        first = facts.fixed + facts.touch.gaps
+        return [first + k for k in facts.touch.rubs[j].entries]
 
     def _stopped(
-        self, piece: Piece, t: float, soon: float, rows: list[int]
+        self, piece: Piece, t: float, soon: float, which: list[int]
     ) -> tuple[Piece, np.ndarray]:
         """Return a piece that goes on to where something stops, and the state there, after it."""
         y, n = piece.end, self.kernel.size
@@ -382,8 +399,19 @@ class Driver:
         after = y + soon * f
         after[:n] += soon**2 / 2 * f[n : 2 * n]
         facts = self.facts(end, after)
+        held = facts.fixed + np.flatnonzero(self.mode.held)
+        rows = [row for j in which for row in self._rows(facts, j)]
+        rows = [*range(facts.fixed), *held.tolist(), *rows]
         W = facts.W[np.ix_(rows, rows)]
-        after[n : 2 * n] -= facts.answers[:, rows] @ np.linalg.solve(W, facts.rate[rows])
+        stops = np.linalg.lstsq(W, facts.rate[rows], rcond=1e-11)[0]
+        after[n : 2 * n] -= facts.answers[:, rows] @ stops
+        was, left = self.facts(t, y).rate, self.facts(end, after).rate
+        size = np.linalg.norm
+        stopped = {
+            j
+            for j, rows in ((j, self._rows(facts, j)) for j in self._several())
+            if size(left[rows]) <= _TOGETHER * size(was[rows])
+        }
         inner = piece
 
         def evaluate(times: np.ndarray) -> np.ndarray:
@@ -393,7 +421,7 @@ class Driver:
             return states
 
         made = replace(piece, t=np.append(piece.t, end), evaluate=evaluate, end=after)
-        return made, self._settled(end, after, [])
+        return made, self._settled(end, after, [], frozenset(stopped.union(which)))
 
     def _next_stop(self, t: float) -> float:
         stops = self.legs.stops
@@ -417,7 +445,9 @@ class Driver:
         """Return what is known at a state."""
         return self.looks(t, y, self.legs.values(t))
 
-    def _settled(self, t: float, y: np.ndarray, causes: list[int]) -> np.ndarray:
+    def _settled(
+        self, t: float, y: np.ndarray, causes: list[int], stopped: frozenset[int] = frozenset()
+    ) -> np.ndarray:
         """Return the state after all that happens at an instant, and take the mode that follows."""
         self.at_once += 1
         if self.at_once > _AT_ONCE:
@@ -431,6 +461,7 @@ class Driver:
             self.zeno,
             self.prefer,
             0.0 if self.at_once <= 3 else 1e-12 * 2.0 ** min(self.at_once, _DOUBLED),
+            stopped,
         )
         y, mode, answer, facts, leaves = instant.settle(y, causes)
         self.impacts += instant.impacts

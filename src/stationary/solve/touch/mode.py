@@ -104,10 +104,15 @@ def next_mode(
         if rub.gap is None:
             units.append(_rub(facts, j, slips, still, barred))
             which.append((None, j))
+    sizes = facts.sums.copy()
+    for unit in units:
+        if unit.gap is None:
+            # What friction may do is a size as well: nothing else may push.
+            sizes += np.abs(facts.W[:, list(unit.slips)]).max(axis=1) * unit.rest
     law = Law(
         facts.W,
         facts.C @ facts.free + facts.gamma,
-        facts.sums,
+        sizes,
         facts.fixed,
         tuple(units),
         barred.rough * facts.sums,

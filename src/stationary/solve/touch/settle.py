@@ -30,7 +30,8 @@ _AT_ONCE = 100
 class Instant:
     """One instant at which something may change; `settle` says what does.
 
-    `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before.
+    `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before;
+    the rubs `stopped` have come to rest.
     """
 
     t: float
@@ -41,6 +42,7 @@ class Instant:
     zeno: Zeno
     prefer: tuple[str, ...]
     rough: float = 0.0
+    stopped: frozenset[int] = frozenset()
     changes: list[Change] = field(default_factory=list)
     impacts: list[tuple[float, float]] = field(default_factory=list)
 
@@ -189,7 +191,7 @@ class Instant:
             small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
             stuck = self.before.sticks[j] > 0 and not struck
             ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
-            made[j] = small or stuck or ended
+            made[j] = small or stuck or ended or j in self.stopped
         return made
 
     def _tell(self, t: float, mode: Mode, facts: Facts) -> None:

@@ -1,0 +1,43 @@
+"""What people state that touches: against closed forms, or integrations written here."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import stationary as st
+
+G = 9.81
+x, y, phi = st.coordinates("x y phi")
+
+
+@pytest.mark.parametrize(("count", "turn", "scale"), [(4, 0.3, 1.0), (5, 1.0, 1e-9)])
+def test_a_part_thrown_with_spin_comes_to_rest_at_all_its_points_at_once(count, turn, scale):
+    R, m, J, F = 0.065 * scale, 20.0, 0.196 * scale**2, 3.924 / count * scale
+    angles = 2 * np.pi * np.arange(count) / count
+    stone = st.System(
+        kinetic=m * (x.dot**2 + y.dot**2) / 2 + J * phi.dot**2 / 2,
+        friction=[
+            st.Friction(F, on=(x + R * st.cos(phi + a), y + R * st.sin(phi + a)), name=f"foot {k}")
+            for k, a in enumerate(angles)
+        ],
+    )
+    start = {x.dot: 2.0 * scale, phi.dot: turn}
+    motion = st.simulate(stone, span=(0, 12), start=start, points=25)
+    assert isinstance(motion, st.Touched)
+
+    def f(t, z):
+        along = np.array([-np.sin(z[2] + angles), np.cos(z[2] + angles)]) * R * z[5]
+        v = z[3:5, None] + along
+        push = -F * v / np.linalg.norm(v, axis=0)
+        return [*z[3:], *push.sum(axis=1) / m, np.sum(push * along) / z[5] / J]
+
+    known = solve_ivp(
+        f, (0, 10), [0, 0, 0, 2 * scale, 0, turn], "DOP853", [10], rtol=1e-12, atol=1e-13 * scale
+    )
+    assert motion.at(10.0)[(x, y)] == pytest.approx(known.y[:2, -1], rel=1e-9)
+    assert motion.at(10.0)[phi] == pytest.approx(known.y[2, -1], rel=1e-9)
+    # The last that moves stops at once with all others, and nothing is left.
+    sticks = motion.changes.of("stick")
+    assert len(sticks) == count and sticks.t[-1] - sticks.t[1] == 0
+    assert np.abs(motion.v[-1]).max() < 1e-12 * scale
+    assert motion.heat[-1] == pytest.approx(motion.kinetic[0], rel=1e-10)
