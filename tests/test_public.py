@@ -181,6 +181,7 @@ GLOSSARY = {
     "sliders": "ranges of parameters and inputs that a reader may move",
     "paused": "whether a page waits for its reader",
     "fps": "frames per second",
+    "forces": "whether forces of contact are drawn, or where they act",
     "vector": "components of a vector",
     "mechanism": "displacements and inertias of a mechanism",
     "change": "what is done to every expression",

@@ -1,6 +1,7 @@
 """Moving pictures: their frames, their files, what parts look like, and what is refused."""
 
 import re
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +12,7 @@ import stationary as st
 from stationary.errors import StatementError
 from stationary.model.system import Part
 from stationary.plot.animation import animate
+from stationary.plot.pushes import pushed
 from stationary.plot.scene import scene
 from stationary.plot.strobe import strobe
 
@@ -180,3 +182,69 @@ def test_an_unknown_ending_is_refused_before_anything_is_drawn():
 def test_a_film_without_frames_is_refused():
     with pytest.raises(StatementError, match="fps is not a number of frames per second"):
         animate(run(pendulum(), theta=1.0), fps=0)
+
+
+# -- forces of contact ----------------------------------------------------------------------------
+
+
+def arrows(motion, forces: Any = True):
+    """Where arrows begin and end, at every time of a motion, and what is said of them."""
+    drawn, told = pushed(scene(motion), motion, forces, 1)
+    path = drawn.strokes[-1].path.reshape(len(motion.t), -1, 6, drawn.dimension)
+    return path[:, :, 0], path[:, :, 1] - path[:, :, 0], told
+
+
+def test_a_force_of_contact_is_an_arrow_from_where_it_touches():
+    x, y, phi = st.coordinates("x y phi")
+    R, slope = 0.3, 0.2
+    ball = st.body(2.0, inertia=0.8 * R**2, at=(x, y), angle=phi)
+    down = st.System(
+        potential=2 * 9.81 * (y * np.cos(slope) - x * np.sin(slope)),
+        contacts=[st.Contact(y - R, friction=0.5, slip=x + R * phi, name="slope")],
+    )
+    motion = st.simulate(ball + down, span=(0, 1), start={y: R}, points=5)
+    at, along, told = arrows(motion)
+    assert at[:, 0] == pytest.approx(np.column_stack([motion[x], 0 * motion.t]), abs=1e-9)
+    # A solid ball that rolls is held back by 2/7 of the pull.
+    push = 2 * 9.81 * np.array([-2 / 7 * np.sin(slope), np.cos(slope)])
+    assert along[:, 0] / np.linalg.norm(along[0, 0]) == pytest.approx(
+        np.tile(push / np.linalg.norm(push), (5, 1)), abs=1e-6
+    )
+    assert told == f"longest arrow: {np.linalg.norm(push):.3g} N"
+
+
+def test_bodies_that_touch_push_each_other_apart_and_arrays_by_rows():
+    a, b = st.coordinates("a b")
+    pair = st.particle(1.0, at=(a, 0)) + st.particle(1.0, at=(b, 0)) + st.System(
+        loads=[st.Load(3.0, on=a), st.Load(-3.0, on=b)], contacts=[st.Contact(b - a, name="both")]
+    )  # fmt: skip
+    at, along, told = arrows(st.simulate(pair, span=(0, 1), points=3))
+    assert np.all(along[:, 0, 0] < 0) and np.all(along[:, 1, 0] > 0)
+    assert told == "longest arrow: 3 N"
+    r = st.coordinates("r", shape=(3, 2))
+    coins = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda p: 2 * p[1], r),
+        contacts=[st.each(lambda p: st.Contact(p[1]), r, name="floor")],
+    )
+    start = {r: [[0, 0], [1, 0], [2, 1e-3]]}
+    at, along, told = arrows(st.simulate(coins, span=(0, 1), start=start, points=3))
+    assert along[-1] == pytest.approx(np.tile(along[-1, 0], (3, 1)))
+    assert along[-1, 0, 0] == 0 and along[-1, 0, 1] > 0
+    assert told == "longest arrow: 2 N"
+
+
+def test_where_forces_act_is_said_or_asked_for():
+    theta = st.coordinates("theta")
+    tip = (st.sin(theta), -st.cos(theta))
+    # The stop is at half the rod, where nothing is drawn.
+    stop = st.Contact(st.sin(theta) / 2, name="stop")
+    pulled = st.System(contacts=[stop], loads=[st.Load(-2.0, on=theta)])
+    rod = st.particle(1.0, at=tip, gravity=9.81) + pulled
+    motion = st.simulate(rod, span=(0, 2), start={theta: 0.5}, points=9)
+    at, along, told = arrows(motion, {"stop": (st.sin(theta) / 2, -st.cos(theta) / 2)})
+    assert at[-1, 0] == pytest.approx([0, -0.5], abs=1e-9) and told == "longest arrow: 4 N"
+    with pytest.raises(StatementError, match="the contact or friction 'wall' is not known"):
+        motion.animate(forces={"wall": tip})
+    with pytest.raises(StatementError, match="there are no forces of contact to draw"):
+        run(pendulum(), theta=1.0).animate(forces=True)

@@ -46,6 +46,8 @@ _SHOWN: tuple[Add, ...] = (
     _argument("--show", metavar="EXPRESSION", action="append", default=[],
               help="a quantity to draw and to write instead of all coordinates"),
     _argument("--fps", type=int, default=25, help="frames per second of a film"),
+    _argument("--forces", action="store_true",
+              help="draw the forces of contacts and dry friction into a film"),
 )  # fmt: skip
 _OF_MOTION = ("json", "csv", "nc", "png", "svg", "pdf", "gif", "html", "toml")
 

@@ -354,7 +354,8 @@ def motion_answer(
     }
     files |= {e: lambda path: _picture(model, motion, options, expressions).savefig(path)
               for e in ("png", "svg", "pdf")}  # fmt: skip
-    files |= {e: lambda path: motion.animate(path, fps=options.fps) for e in ("gif", "html")}
+    files |= {e: lambda path: motion.animate(path, fps=options.fps, forces=options.forces)
+              for e in ("gif", "html")}  # fmt: skip
     return Answer(shown, known, files, code)
 
 

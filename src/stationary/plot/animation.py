@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
+from stationary.plot.pushes import pushed
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.solids import Surfaces
 from stationary.plot.style import look, words
@@ -29,7 +30,9 @@ _TRAIL, _PIECES, _FINE = 1.0, 6, 4
 
 
 @view("motion", "animate")
-def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
+def animate(
+    motion: AbstractMotion, path: Any = None, *, fps: int = 25, forces: Any = False
+) -> Any:
     """Draw the parts of a system moving.
 
     Particles are dots with a fading trail, bodies boxes, springs zigzags, dampers dashpots and
@@ -46,6 +49,9 @@ def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
         is turned there by dragging).
     fps : int
         Frames per second.
+    forces : bool or dict
+        Whether to draw the forces of contacts and dry friction as arrows; or where they act, by
+        name, as in ``{"floor": (x, y)}``.
 
     Returns
     -------
@@ -57,8 +63,11 @@ def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25) -> Any:
         return show("field", "animate")(field, path, fps=fps)
     save = saver(path)
     times, speed = _times(motion, fps * _FINE)
-    drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
-    film = _film(drawn, motion.system.name, speed, fps)
+    seen: Any = motion.at(times)
+    drawn, told = scene(seen), ""
+    if forces:
+        drawn, told = pushed(drawn, seen, forces, _FINE)
+    film = _film(drawn, motion.system.name, speed, fps, told)
     if save is not None:
         Path(path).write_bytes(save(film, fps))
     return playing(film, fps)
@@ -96,11 +105,13 @@ class Film:
     scene: Scene | None = None
 
 
-def _film(drawn: Scene, name: str, speed: float, fps: float) -> Film:
+def _film(drawn: Scene, name: str, speed: float, fps: float, told: str = "") -> Film:
     import matplotlib.pyplot as plt
 
     with look():
-        figure = plt.figure(figsize=paper(drawn))
+        wide, high = paper(drawn)
+        # Every line of the title takes its own height.
+        figure = plt.figure(figsize=(wide, high + 0.2 * bool(told)))
         axes = stage(figure, drawn)
         title = figure.suptitle("", fontsize=10)
         trails = [_Trail.behind(axes, s, fps * _FINE) for s in drawn.strokes if s.trail]
@@ -108,6 +119,7 @@ def _film(drawn: Scene, name: str, speed: float, fps: float) -> Film:
         surfaces = Surfaces(axes, list(drawn.solids)) if drawn.solids else None
     digits = max(0, 2 - int(np.floor(np.log10(drawn.t[-1] - drawn.t[0] or 1.0))))
     pace = "" if np.isclose(speed, 1) else f"   (film runs ×{speed:.2g})"
+    pace += f"\n{told}" if told else ""
     moving = [*(p for trail in trails for p in trail.pieces), *(a for a, _ in strokes), title]
     moving += [surfaces.artist] if surfaces else []
 

@@ -184,12 +184,15 @@ def _links(parts: list[Part], where: list[list[np.ndarray]], size: float) -> lis
             shape = np.array([(0, 0), *(shape + (0, aside)), (1, 0)])
         thick = 2.0 if part.kind == "rod" else 1.2
         style = {"color": _INK, "lw": thick, "ls": "-", "solid_joinstyle": "round", "zorder": 3}
-        strokes.append(Stroke(_along(shape, P, Q, 0.025 * size), style))
+        strokes.append(Stroke(along(shape, P, Q, 0.025 * size), style))
     return strokes
 
 
-def _along(shape: np.ndarray, P: np.ndarray, Q: np.ndarray, width: float) -> np.ndarray:
-    """Lay a shape along every line from P to Q, both of shape (times, links, dimension)."""
+def along(shape: np.ndarray, P: np.ndarray, Q: np.ndarray, width: Any) -> np.ndarray:
+    """Lay a shape along every line from P to Q, both of shape (times, links, dimension).
+
+    The width is one for all, or of shape (times, links, 1, 1).
+    """
     axis = Q - P
     length = np.linalg.norm(axis, axis=-1, keepdims=True)
     unit = np.divide(axis, length, out=np.zeros_like(axis), where=length > 0)

@@ -90,6 +90,11 @@ class Touched(AbstractMotion):
         a, z = self.touching.forces(self.t[None, :], states.T, self._values(self.t))
         return self._columns(a), self._columns(z)
 
+    @property
+    def acting(self) -> np.ndarray:
+        """The forces of kept constraints, contacts and dry slips, shape (times, rows)."""
+        return self._acting[1]
+
     @cached_property
     def a(self) -> np.ndarray:
         """Accelerations, shape (times, coordinates), in the mode of each time."""
@@ -98,7 +103,7 @@ class Touched(AbstractMotion):
     @cached_property
     def lam(self) -> Multipliers:
         """Multipliers of constraints, then of contacts, shape (times, rows)."""
-        layout, z = self.kernel.layout, self._acting[1]
+        layout, z = self.kernel.layout, self.acting
         count, kept = self.touching.touch.gaps, list(self.kernel.rows)
         full = np.zeros((len(self.t), layout.multipliers + count))
         full[:, kept] = z[:, : len(kept)]
@@ -108,7 +113,7 @@ class Touched(AbstractMotion):
     @cached_property
     def forces(self) -> dict[str, np.ndarray]:
         """The force of friction on the system, by name of the term or contact."""
-        touch, z = self.touching.touch, self._acting[1]
+        touch, z = self.touching.touch, self.acting
         rubbing = z[:, len(self.kernel.rows) + touch.gaps :]
         places = dict(zip(touch.dry, range(len(touch.dry))))
         forces = {}
@@ -183,7 +188,7 @@ class Touched(AbstractMotion):
         value = self._columns(touch.rows(*arguments, sense)[0])[:, :gaps]
         _, moving, rest, _ = (self._columns(x) for x in touch.limits(*arguments, sense))
         lam = np.asarray(self.lam)[:, self.kernel.layout.multipliers :]
-        z = self._acting[1][:, len(self.kernel.rows) + gaps :]
+        z = self.acting[:, len(self.kernel.rows) + gaps :]
         over = 0.0
         for rub in touch.rubs:
             entries = list(rub.entries)

@@ -397,14 +397,17 @@ class AbstractMotion(AbstractShown):
         """
         return show("motion", view)(self)
 
-    def animate(self, path: Any = None, *, fps: int = 25):
+    def animate(self, path: Any = None, *, fps: int = 25, forces: Any = False):
         """Draw the parts of the system moving; save as GIF or HTML if a path is given.
+
+        With ``forces=True`` those of contacts and dry friction are arrows;
+        ``forces={"floor": (x, y)}`` says where they act.
 
         Returns
         -------
         matplotlib.animation.FuncAnimation
         """
-        return show("motion", "animate")(self, path, fps=fps)
+        return show("motion", "animate")(self, path, fps=fps, forces=forces)
 
     def _first_lines(self, kind: str) -> str:
         """Say what it is, and how it ended."""
