@@ -30,9 +30,7 @@ _TRAIL, _PIECES, _FINE = 1.0, 6, 4
 
 
 @view("motion", "animate")
-def animate(
-    motion: AbstractMotion, path: Any = None, *, fps: int = 25, forces: Any = False
-) -> Any:
+def animate(motion: AbstractMotion, path: Any = None, *, fps: int = 25, forces: Any = False) -> Any:
     """Draw the parts of a system moving.
 
     Particles are dots with a fading trail, bodies boxes, springs zigzags, dampers dashpots and
