@@ -1,17 +1,24 @@
 """Motions that are moved together agree with `simulate`, and with closed forms in every unit."""
 
+import re
+
 import numpy as np
 import pytest
 
 import stationary as st
 from stationary.lower.engines import heyoka
+from stationary.lower.kernel import kernel_of
+from stationary.many.design import as_design
 from stationary.many.engines import batches, plain
+from stationary.many.keep import as_keeps
+from stationary.many.lighter import lighter
 from stationary.many.motions import motions_of
+from stationary.many.question import as_question
 from tests.many.random_sweeps import question
 
 pytestmark = pytest.mark.skipif(not heyoka.available(), reason="heyoka is not installed")
 
-x = st.coordinates("x")
+x, z = st.coordinates("x z")
 k, m = st.parameters(k=4.0, m=1.0)
 OSCILLATOR = st.System(kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2)
 
@@ -73,14 +80,55 @@ def test_reductions_are_those_of_the_closed_form_in_every_unit(length, time):
         np.testing.assert_allclose(runs[name] / scale, values / scale, atol=1e-11, err_msg=name)
 
 
-def test_motions_that_are_lost_are_asked_by_themselves_and_spans_differ():
-    runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
+@pytest.mark.parametrize("keep", [{"z": z}, {"z": z, "low": st.least(z)}], ids=str)
+def test_motions_that_leave_every_bound_do_not_hold_up_those_beside_them(keep):
+    runaway = st.System(kinetic=(x.dot**2 + z.dot**2) / 2, potential=-(x**4) / 4 + z**2 / 2)
     start = np.full(300, 0.01)
     start[[3, 200]] = 1.0, 2.0
-    runs = st.sweep(st.simulate, runaway, over={x: start}, span=(0, 3), keep={"x": x})
+    runs = st.sweep(st.simulate, runaway, over={x: start}, start={z: 1.0}, span=(0, 3), keep=keep)
     assert runs.engine == "batches"
     assert np.flatnonzero(runs.status == "blow-up").tolist() == [3, 200]
-    assert "1.854" in runs.status[3].message and np.isnan(runs["x"][[3, 200]]).all()
+    assert "1.854" in runs.status[3].message and np.isnan(runs["z"][[3, 200]]).all()
+    np.testing.assert_allclose(np.delete(runs["z"], [3, 200]), np.cos(3), rtol=1e-13)
+
+
+def test_a_tolerance_that_is_given_shortens_the_series():
+    over, given = {x: np.linspace(0.5, 2, 300)}, {"span": (0, 3), "keep": {"x": x}}
+    for rtol in (1e-12, 1e-8):
+        runs = st.sweep(st.simulate, OSCILLATOR, over=over, rtol=rtol, **given)
+        assert runs.engine == "batches" and (runs.status == "done").all()
+        np.testing.assert_allclose(runs["x"], over[x] * np.cos(6), atol=100 * rtol)
+    orders = [batches._Code(motions_of(asked)).stepper.order  # pyright: ignore[reportArgumentType]
+              for asked in (_asked(rtol) for rtol in (1e-8, 1e-12, 2.3e-16))]  # fmt: skip
+    assert orders == [11, 15, 20]
+
+
+def _asked(rtol):
+    design, keeps = as_design({x: [1.0, 2.0]}), as_keeps({"x": x}, "simulate", OSCILLATOR)
+    return as_question(st.simulate, OSCILLATOR, design, keeps, {"span": (0, 1), "rtol": rtol})
+
+
+def test_a_double_pendulum_has_no_more_products_than_equations_by_hand():
+    a, b = st.coordinates("a b")
+    X, Y = st.sin(a), -st.cos(a)
+    double = st.particle(1.0, at=(X, Y), gravity=9.81) + st.particle(
+        1.0, at=(X + st.sin(b), Y - st.cos(b)), gravity=9.81
+    )
+    rhs = kernel_of(lighter(double), (), short=True).rhs
+    pairs, _ = heyoka.equations(rhs)
+    import heyoka as hy
+
+    terms = hy.taylor_adaptive(pairs, [0.0] * 4, compact_mode=True, opt_level=0).decomposition
+    text = " ".join(str(term) for term, _ in terms)
+    # Sines and cosines of three angles; s ȧ², s ḃ², c r, c ä; c², ȧ², ḃ²; one quotient.
+    assert len(re.findall(r"sin|cos", text)) == 6 and text.count("div") == 1
+    assert len(re.findall(r"u_\d+ \* u_\d+", text)) <= 4 and text.count("**") <= 3
+    given = np.array([0.7, -1.1, 1.3, 0.4])
+    exact = kernel_of(double, ()).rhs(0.0, given, []).full()
+    np.testing.assert_allclose(rhs(0.0, given, []).full(), exact, rtol=1e-13)
+
+
+def test_spans_may_differ():
     ends = np.linspace(0.1, 4, 300)
     spans = st.sweep(st.simulate, OSCILLATOR, over={"span": [(0, e) for e in ends]},
                      start={x: 1.0}, keep={"x": x, "zero": st.first(x)})  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.chains import Chain, chain_of
+from stationary.derive.christoffel import inertial_force
 from stationary.derive.from_sympy import Translator
 from stationary.model.arrays import Array
 from stationary.model.contents import contents, sudden
@@ -284,6 +285,14 @@ class Element:
     def force(self) -> ca.SX:
         """What is left of the equation of motion when the acceleration is zero: M a = force."""
         return ca.gradient(self.T - self.U, self.z) - self.rate(self.momentum) + self.applied
+
+    @property
+    def short_force(self) -> ca.SX:
+        """The same in few operations, which take longer to find."""
+        if self.chain is not None:
+            return self.force
+        inertial = inertial_force(self.T, self.t, self.z, self.w)
+        return inertial - ca.gradient(self.U, self.z) + self.applied
 
     @property
     def gamma(self) -> ca.SX:

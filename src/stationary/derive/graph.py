@@ -27,9 +27,13 @@ _DAMPING = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The graph of a system, built piece by piece as it is asked for."""
+    """The graph of a system, built piece by piece as it is asked for.
+
+    A `short` one has forces in few operations, for statements that are run very often.
+    """
 
     system: System
+    short: bool = False
 
     def __post_init__(self):
         for part in self.system.parts:
@@ -63,9 +67,8 @@ class Graph:
     @cached_property
     def dynamics(self) -> ca.Function:
         """M and the force of M a = force."""
-        return self._function(
-            "dynamics", [self.whole.matrix(lambda e: e.mass), self.whole.vector(lambda e: e.force)]
-        )
+        force = self.whole.vector(lambda e: e.short_force if self.short else e.force)
+        return self._function("dynamics", [self.whole.matrix(lambda e: e.mass), force])
 
     @cached_property
     def mass(self) -> ca.Function:

@@ -40,19 +40,19 @@ _EXPAND_UP_TO = 2000
 _KEPT = 128
 
 
-def graph_of(system: System) -> Graph:
+def graph_of(system: System, short: bool = False) -> Graph:
     """Return the graph of a system; equal statements share one."""
     require(system)
-    return _graph(system)
+    return _graph(system, short)
 
 
 @lru_cache(maxsize=_KEPT)
-def _graph(system: System) -> Graph:
-    return Graph(system)
+def _graph(system: System, short: bool) -> Graph:
+    return Graph(system, short)
 
 
 # A graph travels as its statement, and is built again where it arrives.
-copyreg.pickle(Graph, lambda graph: (graph_of, (graph.system,)))  # pyright: ignore[reportArgumentType]
+copyreg.pickle(Graph, lambda graph: (graph_of, (graph.system, graph.short)))  # pyright: ignore[reportArgumentType]
 
 
 @lru_cache(maxsize=4 * _KEPT)
@@ -82,9 +82,10 @@ def kernel_of(
     rows: tuple[int, ...] = (),
     damped: bool = False,
     sizes: tuple[int, ...] = (),
+    short: bool = False,
 ) -> Kernel:
     """Return the kernel of a system under inputs of this kind; equal ones share one."""
-    return Kernel(graph_of(system), signature, rows, damped, sizes)
+    return Kernel(graph_of(system, short), signature, rows, damped, sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class AbstractKernel(ABC):
 
     def __reduce__(self) -> tuple:
         made_of = (self.graph.system, self.signature, self.rows, self.damped, self.sizes)
-        return kernel_of, made_of
+        return kernel_of, (*made_of, True) if self.graph.short else made_of
 
     @property
     def layout(self) -> Layout:

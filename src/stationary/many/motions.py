@@ -297,7 +297,7 @@ def _motions(question: Question) -> Motions:
             tolerance(name, given[name])
     count(given.get("points", 2))
     events = [e for e in as_events(given.get("events", ())) if e.terminal or e.action]
-    graph = graph_of(lighter(system))
+    graph = graph_of(lighter(system), short=True)
     layout = graph.layout
     arguments = question.arguments(0)
     values = layout.values(arguments.get("params"))
@@ -319,7 +319,7 @@ def _motions(question: Question) -> Motions:
     if state.redundant:
         raise Refused("constraints are redundant")
     sizes = check_inertia(graph, values, span[0], state.q, state.v)
-    kernel = kernel_of(graph.system, driven.signature, state.rows, False, sizes)
+    kernel = kernel_of(graph.system, driven.signature, state.rows, False, sizes, short=True)
     if not kernel.graph.scalar or not kernel.rhs.is_a("SXFunction"):
         raise Refused("the system is too large to be written out")
     if kernel.kinks or kernel.switches is not None and kernel.switches.borders:

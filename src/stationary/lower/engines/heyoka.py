@@ -41,7 +41,7 @@ _UNROLL_UP_TO = 250
 _BETWEEN_LOOKS = 0.1
 
 # Names the way in which a graph is lowered: code that another way has left on disk is not used.
-_LOWERING = "coefficients, pairs, sizes, unit"
+LOWERING = "coefficients, pairs, squares, differences, sizes, unit"
 
 # Compiling a larger graph than this takes longer than interpreting it for a typical run.
 _COMPILE_UP_TO = 20_000
@@ -242,7 +242,7 @@ class Integrators:
     def __post_init__(self):
         import heyoka as hy
 
-        self.key = disk.digest(self.rhs.serialize(), hy.__version__, _LOWERING)
+        self.key = disk.digest(self.rhs.serialize(), hy.__version__, LOWERING)
 
     @cached_property
     def rates(self) -> tuple[Any, Numeric]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -38,8 +40,19 @@ _MORE = 8
 _STEPS = 16
 _FIRST = 0.05
 
-# The balance of energy that series keep, and the part of the largest energy that it is part of.
+# The balance of energy that series keep, and the part of the largest energy that it is part of; and
+# how much of it a tolerance of every step becomes over a motion.
 _BALANCE = 1e-11
+_OVER_STEPS = 1e3
+
+# Series are not shorter than this tolerance allows.
+_LOOSEST = 1e-6
+
+# A motion of more steps is asked by itself.
+_MOST_STEPS = 1_000_000
+
+# Groups of motions by which both depths of the stack are tried.
+_TRIALS = 4
 
 _DONE = Status("done", "reached the end of the span")
 
@@ -63,6 +76,38 @@ def refuses(question: Question) -> str | None:
     return rough_mean(motions)
 
 
+def _tolerance(question: Question) -> float:
+    """Return the error of a step: rounding, unless a tolerance is given."""
+    rounding = float(np.finfo(float).eps)
+    return min(max(float(question.given.get("rtol", rounding)), rounding), _LOOSEST)
+
+
+class Depth:
+    """Calls compiled code as deep on the stack as it is fastest, found by trial.
+
+    It keeps vectors of 64 bytes on the stack, and a quarter of its time is lost where they lie
+    across two lines of the processor's cache: every second depth of calls.
+    """
+
+    def __init__(self):
+        self._took: tuple[list[float], list[float]] = [], []
+
+    def __call__(self, work: Callable[[], int]) -> None:
+        """Do work, which returns the number of its steps."""
+        few = min(self._took, key=len)
+        if len(few) >= _TRIALS:
+            deeper = min(self._took[1]) < min(self._took[0])
+            _one_deeper(work) if deeper else work()
+            return
+        began = time.thread_time()
+        steps = work() if few is self._took[0] else _one_deeper(work)
+        few.append((time.thread_time() - began) / steps)
+
+
+def _one_deeper(work: Callable[[], int]) -> int:
+    return next(map(lambda do: do(), (work,)))
+
+
 class _Code:
     """A compiled integrator of several motions, and what its parameters are."""
 
@@ -71,10 +116,14 @@ class _Code:
 
         rhs = motions.kernel.rhs
         self.width = hy.recommended_simd_size()
-        key = disk.digest(rhs.serialize(), hy.__version__, f"batch {self.width}")
+        tolerance = _tolerance(motions.question)
+        made_by = f"{heyoka.LOWERING}, batch {self.width}, {tolerance!r}"
+        key = disk.digest(rhs.serialize(), hy.__version__, made_by)
         content = disk.load(f"{key}.batch")
         pairs, coefficients = heyoka.equations(rhs)
-        self.coefficients = coefficients
+        self.coefficients, self.call = coefficients, Depth()
+        #: Outcomes of steps that went as far as they should.
+        self.fine = {hy.taylor_outcome.success, hy.taylor_outcome.time_limit}
         try:
             self.stepper = pickle.loads(content) if content is not None else None
         except Exception:  # Whatever is wrong with the file, compiling again mends it.
@@ -82,8 +131,8 @@ class _Code:
         if self.stepper is None:
             unrolled = rhs.n_instructions() <= _UNROLL_UP_TO
             self.stepper = hy.taylor_adaptive_batch(
-                pairs, np.zeros((len(pairs), self.width)), compact_mode=not unrolled,
-                opt_level=3 if unrolled else 1,
+                pairs, np.zeros((len(pairs), self.width)), tol=tolerance,
+                compact_mode=not unrolled, opt_level=3 if unrolled else 1,
             )  # fmt: skip
             disk.keep(f"{key}.batch", pickle.dumps(self.stepper))
 
@@ -149,7 +198,7 @@ def _moved(
     tracks = _Tracks(code, y / sizes, pars, grid / unit, _FIRST * time / unit, bad)
     states = tracks.run() * sizes[None, :, :]
     looks = Looks(motions, grid.T, states, p)
-    bad |= tracks.lost | ~looks.balanced(_BALANCE)
+    bad |= tracks.lost | ~looks.balanced(max(_BALANCE, _OVER_STEPS * _tolerance(question)))
     if guarded:
         bad |= ~looks.guarded()
     kept: dict[str, np.ndarray] = {}
@@ -198,43 +247,77 @@ class _Tracks:
 
     def run(self) -> np.ndarray:
         """Return states at all times, shape (times, motions, states)."""
-        width, good = self._code.width, np.flatnonzero(~self.lost)
-        # The last group is filled up with motions that are computed twice.
-        groups = [good[np.arange(k, k + width).clip(max=len(good) - 1)]
-                  for k in range(0, len(good), width)]  # fmt: skip
-        shares = [groups[k :: cores()] for k in range(cores())]
-        with ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(self._some, shares))
+        good = np.flatnonzero(~self.lost)
+        if len(good):
+            width, begin = self._code.width, self._grid[:, 0]
+            # The last group is filled up with motions that are computed twice.
+            last = np.arange(-(-len(good) // width) * width).clip(max=len(good) - 1)
+            groups = good[last].reshape(-1, width)
+            longest = (self._grid[:, -1] - begin) / _STEPS
+            # The first step is short, and ends before the first look.
+            short = np.minimum(self._short, np.minimum(longest, (self._grid[:, 1] - begin) / 2))
+            pars = self._pars[:, : len(self._code.stepper.pars)]
+            shares = [
+                zip(mine, begin[mine], _columns(self._y, mine), _columns(pars, mine), short[mine],
+                    longest[mine])
+                for mine in (groups[k :: cores()] for k in range(cores()))
+            ]  # fmt: skip
+            with ThreadPoolExecutor(cores()) as pool:
+                list(pool.map(self._some, shares))
+        self._states[0, good] = self._y[good]
+        self.lost |= ~np.isfinite(self._states[-1]).all(axis=1)
         return self._states
 
-    def _some(self, groups: list[np.ndarray]) -> None:
+    def _some(self, groups: Iterable[tuple[np.ndarray, ...]]) -> None:
         stepper = copy.copy(self._code.stepper)
-        for lanes in groups:
-            self._one(stepper, lanes)
+        for group in groups:
+            self._code.call(lambda group=group: self._one(stepper, *group))
 
-    def _one(self, stepper: Any, lanes: np.ndarray) -> None:
-        grid = np.ascontiguousarray(self._grid[lanes].T)
-        stepper.set_time(grid[0])
-        stepper.state[:] = self._y[lanes].T
-        if stepper.pars.size:
-            stepper.pars[:] = self._pars[lanes].T[: len(stepper.pars)]
-        longest = (grid[-1] - grid[0]) / _STEPS
-        # The first step is short, and ends before the first look.
-        short = np.minimum(np.minimum(self._short[lanes], longest), (grid[1] - grid[0]) / 2)
-        stepper.step(max_delta_t=short)
-        if not np.isfinite(stepper.time).all():
-            # A motion without a series takes those beside it along: each is asked by itself.
-            self.lost[lanes] = True
-            return
-        if len(grid) == 2:
-            self._states[0, lanes] = self._y[lanes]
-            stepper.propagate_until(grid[-1], max_delta_t=longest)
-            self._states[1, lanes] = stepper.state.T
-        else:
-            ahead = np.vstack([stepper.time, grid[1:]])
-            _, found = stepper.propagate_grid(ahead, max_delta_t=longest)
-            self._states[:, lanes] = found.transpose(0, 2, 1)
-            self._states[0, lanes] = self._y[lanes]
-        steps = np.array([result[3] for result in stepper.propagate_res])
-        self.few[lanes] |= (len(grid) > 2) & (steps * _FOR_A_STEP > len(grid))
-        self.lost[lanes] |= ~np.isfinite(self._states[-1, lanes]).all(axis=1)
+    def _one(self, stepper: Any, lanes: np.ndarray, begin: np.ndarray, y: np.ndarray,
+             pars: np.ndarray, short: np.ndarray, longest: np.ndarray) -> int:  # fmt: skip
+        """Move some motions side by side; return how many steps they took."""
+        y, pars = y.copy(), pars.copy()
+        grid, taken = self._grid[lanes], 0
+        while True:
+            stepper.set_time(begin)
+            stepper.state[:] = y
+            if pars.size:
+                stepper.pars[:] = pars
+            stepper.step(max_delta_t=short)
+            taken += 1
+            outcomes, found = stepper.step_res, None
+            if self._code.fine.issuperset(result[0] for result in outcomes):
+                found, outcomes = self._led(stepper, grid, longest)
+                taken += max(result[3] for result in outcomes)
+                if self._code.fine.issuperset(result[0] for result in outcomes):
+                    break
+            astray = np.array([result[0] not in self._code.fine for result in outcomes])
+            # One that leaves every bound stops those beside it: another takes its place.
+            self.lost[lanes[astray]] = True
+            good = np.flatnonzero(~self.lost[lanes])
+            if not len(good):
+                return taken
+            for column in (begin, y, pars, short, longest):
+                column[..., astray] = column[..., good[:1]]
+            grid[astray] = grid[good[0]]
+        kept = ~self.lost[lanes]
+        self._states[1:, lanes[kept]] = found[:, kept]
+        if grid.shape[1] > 2:
+            steps = np.array([result[3] for result in outcomes])
+            self.few[lanes] |= steps * _FOR_A_STEP > grid.shape[1]
+        return taken
+
+    def _led(self, stepper: Any, grid: np.ndarray, longest: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return states at the looks after the first, and how every motion went."""
+        limits = {"max_delta_t": longest, "max_steps": _MOST_STEPS}
+        if grid.shape[1] == 2:
+            stepper.propagate_until(grid[:, 1], **limits)
+            return stepper.state.T.copy()[None], stepper.propagate_res
+        ahead = np.vstack([stepper.time, grid[:, 1:].T])
+        _, found = stepper.propagate_grid(ahead, **limits)
+        return found[1:].transpose(0, 2, 1), stepper.propagate_res
+
+
+def _columns(rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+    """Return rows of some lanes as columns, group by group."""
+    return np.ascontiguousarray(rows[lanes].transpose(0, 2, 1))
