@@ -12,7 +12,7 @@ def random_system(seed):
     """Energies with a mass matrix of q and t, velocities by themselves, or of no square."""
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 5))
-    q = [st.coordinates(name) for name in "abcd"[:n]]
+    q = st.coordinates("a b c d")[:n]
     e = [st.sin, st.cos, lambda z: z, lambda z: z**2]
 
     def some():
@@ -39,7 +39,8 @@ def test_forces_in_few_operations_are_the_same(seed):
     for _ in range(3):
         given = (random.uniform(0, 1), random.normal(size=n), random.normal(size=n), [], [])
         for one, other in zip(plain(*given), short(*given)):
-            np.testing.assert_allclose(ca.DM(other).full(), ca.DM(one).full(), rtol=1e-12, atol=1e-12)
+            ours, theirs = ca.DM(other).full(), ca.DM(one).full()
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
     assert short.n_instructions() <= plain.n_instructions() + 2
 
 

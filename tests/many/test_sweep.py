@@ -6,11 +6,13 @@ import os
 import pickle
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
 import stationary as st
+from stationary.errors import StationaryError
 from stationary.lower.engines import heyoka
 from stationary.many import crew
 from stationary.many.engines import batches, plain
@@ -319,3 +321,51 @@ def test_a_process_that_dies_loses_its_own_chunk_alone(monkeypatch):
     assert runs.status.tolist() == ["done", "crashed", "done", "done"]
     np.testing.assert_allclose(runs["x"], [0.25, np.nan, 0.75, 1.0])
     assert "signal 9" in runs.status[1].message
+
+
+FREE = st.parameters("free")
+SPRUNG = st.System(kinetic=m * x.dot**2 / 2, potential=FREE * x**2 / 2)
+
+
+@pytest.mark.parametrize("count", [3, 300])
+@pytest.mark.parametrize(
+    ("verb", "shared", "word"),
+    [
+        (st.simulate, {"rtol": -1}, "rtol is not positive"),
+        (st.simulate, {"method": "taylr"}, "method must be"),
+        (st.simulate, {"span": (1, 0)}, "span is reversed"),
+        (st.simulate, {"points": 1}, "points is not a number"),
+        (st.simulate, {"start": {x: "a"}}, "start of 'x'"),
+        (st.simulate, {"params": {m: -1.0}}, "not convex"),
+        (st.simulate, {"nonsense": 1}, "no argument 'nonsense'"),
+        (st.statics, {"kind": "most"}, "kind must be"),
+        (st.statics, {"t": "a"}, "t is not a time"),
+        (st.modes, {"count": 0}, "count is not"),
+        (st.linearize, {"states": ["y"]}, "states names 'y'"),
+        (st.quasistatics, {"rtol": -1}, "cannot|drag|friction|rtol"),
+        (st.continuation, {"points": 0}, "points is not"),
+    ],
+)
+def test_what_all_runs_share_is_refused_before_any_of_them_starts(
+    verb, shared, word, count, tmp_path
+):
+    keep: Any = {"x": x} if verb in (st.simulate, st.statics, st.quasistatics) else {"n": len}
+    given: dict[str, Any] = {"span": (0, 1)} if verb in (st.simulate, st.quasistatics) else {}
+    if verb is st.continuation:
+        given = {"span": (0.5, 2), "parameter": m}
+    store = tmp_path / "runs.zarr"
+    with pytest.raises(StationaryError, match=word) as caught:
+        over = {FREE: np.linspace(1, 2, count)}
+        st.sweep(verb, SPRUNG, over=over, keep=keep, store=store, **(given | shared))
+    assert len(str(caught.value).splitlines()) == 3 and not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("over", "refused"),
+    [({m: [-1.0, 1.0, -2.0]}, [0, 2]), ({m: [-1.0, -1.0]}, [0, 1]), ({"rtol": [-1, 1e-8]}, [0]),
+     ({"span": [(1, 0), (0, 1)]}, [0])],
+)  # fmt: skip
+def test_what_varies_is_refused_run_by_run(over, refused):
+    span = {} if "span" in over else {"span": (0, 1)}
+    runs = st.sweep(st.simulate, SPRUNG, over=over, params={FREE: 1.0}, keep={"x": x}, **span)
+    assert np.flatnonzero(runs.status == "refused").tolist() == refused

@@ -18,6 +18,7 @@ from stationary.many.gathering import Gathering
 from stationary.many.keep import as_keeps, refuse_unknown
 from stationary.many.question import Question, as_question, as_verb, names_of
 from stationary.many.runs import Runs
+from stationary.many.shared import refuse_shared
 from stationary.many.store import Store, as_path, created, opened, require_storable
 from stationary.model.system import System, require
 from stationary.solve.progress import Progress
@@ -104,6 +105,7 @@ def sweep(
     keeps = as_keeps(keep, name, system)
     question = as_question(verb, system, design, keeps, given)
     refuse_unknown(keeps, names_of(system))
+    refuse_shared(question)
     engine, crowd = _placed(question, on)
     size = _size(chunk, len(design), engine, spread=crowd is not crew.here)
     kept = None if store is None else _stored(question, store, engine, size)

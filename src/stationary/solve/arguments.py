@@ -67,6 +67,19 @@ def tolerance(name: str, value: Any) -> float:
     return made
 
 
+def as_time(t: Any) -> float:
+    """Return a time as a number."""
+    try:
+        made = float(t)
+    except (TypeError, ValueError):
+        made = np.nan
+    if not np.isfinite(made):
+        raise StatementError(
+            say("t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds.")
+        )
+    return made
+
+
 def times(span: Any) -> tuple[float, float]:
     """Take a first and a last time."""
     try:

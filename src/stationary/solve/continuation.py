@@ -81,6 +81,7 @@ def continuation(
     name = _parameter_name(system, parameter)
     refuse_contacts(system, "continuation")
     low, high = _span(span)
+    _require_bounds(points, seconds)
     if isinstance(start, Equilibrium):
         inputs = start.inputs | {name_of(key): value for key, value in (inputs or {}).items()}
     first = _first(system, name, (low, high), start, params, inputs)
@@ -88,6 +89,26 @@ def continuation(
     follower = Follower(curve, points, time.monotonic() + seconds)
     follower.run()
     return _diagram(curve, follower)
+
+
+def _require_bounds(points: Any, seconds: Any) -> None:
+    """Refuse bounds on the work that are none."""
+    if not isinstance(points, (int, np.integer)) or points < 2:
+        raise StatementError(
+            say(
+                "points is not a number of points.",
+                f"Found {points!r}, expected a whole number, 2 or more.",
+                "Give how many one branch may have, as in points=5000.",
+            )
+        )
+    if not isinstance(seconds, (int, float, np.number)) or not seconds >= 0:
+        raise StatementError(
+            say(
+                "seconds is not a length of time.",
+                f"Found {seconds!r}, expected a number, none below zero.",
+                "Give how long to work at most, as in seconds=600.",
+            )
+        )
 
 
 def _diagram(curve: EquilibriumCurve, follower: Follower) -> Diagram:

@@ -13,6 +13,7 @@ from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.arguments import as_time
 from stationary.solve.hunt import Box, Hunt
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
@@ -104,7 +105,7 @@ def equilibria(
     refuse(system, "equilibria")
     layout = graph_of(system).layout
     places, low, high = _box(layout, _whole(layout) if within is None else within)
-    search = search_of(system, params, inputs, float(t), "any")
+    search = search_of(system, params, inputs, as_time(t), "any")
     if search.balance.gaps > _MOST_CONTACTS:
         raise DerivationError(
             say(

@@ -19,6 +19,7 @@ from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
+from stationary.solve.arguments import as_time
 from stationary.solve.at_rest import balance_of
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
@@ -99,7 +100,7 @@ def linearize(
         values = {name: value for name, value in own if name in known} | values
         given = dict(zip((u.name for u in at.system.inputs), at.u.tolist())) | given
         t = at.t if t is None else t
-    t = 0.0 if t is None else float(t)
+    t = 0.0 if t is None else as_time(t)
     if system.contacts:
         system = _touching(system, at)
         values = {p.name: values[p.name] for p in system.parameters if p.name in values}

@@ -15,6 +15,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
+from stationary.solve.arguments import as_time
 from stationary.solve.gate import passed
 from stationary.solve.gate.balance import balance
 from stationary.solve.gate.constraints import constraints
@@ -100,7 +101,8 @@ def modes(
     refuse_contacts(system, "modes")
     layout = graph_of(system).layout
     graph_of(system).require_inertia()
-    search, q, rest = _state(system, at, params, inputs, float(t))
+    t = as_time(t)
+    search, q, rest = _state(system, at, params, inputs, t)
     freedoms = system.size - _rank(search, q)
     count = _count(count, freedoms)
     problem = _Problem(search, q)
@@ -109,7 +111,7 @@ def modes(
         layout=layout,
         values=search.params,
         q=q,
-        t=float(t),
+        t=t,
         squares=squares,
         vectors=vectors,
         residual=problem.residual(squares, vectors),

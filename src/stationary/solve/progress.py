@@ -6,11 +6,29 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from html import escape
 from typing import Any, Protocol
 
 # Nothing is shown for runs shorter than this many seconds, and not more often than this.
 _PATIENCE, _BETWEEN = 1.0, 0.1
+
+
+class Begun(BaseException):
+    """Raised where work begins, if nothing but the arguments is looked at."""
+
+
+_looking = ContextVar("looking", default=False)
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """Raise `Begun` inside where work begins: what was asked is then found to make sense."""
+    token = _looking.set(True)
+    try:
+        yield
+    finally:
+        _looking.reset(token)
 
 
 class Progress:
@@ -22,6 +40,8 @@ class Progress:
     _shown: Progress | None = None
 
     def __init__(self, title: str):
+        if _looking.get():
+            raise Begun
         self._title = title
         self._began = self._last = time.monotonic()
         self._line: Line | None = None

@@ -13,6 +13,7 @@ from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
+from stationary.solve.arguments import as_time
 from stationary.solve.gate import judged
 from stationary.solve.inertia import require_system
 from stationary.solve.newton import Ending
@@ -75,7 +76,7 @@ def statics(
     layout = graph_of(system).layout
     q, v = layout.state(start, layout.values(params))
     _refuse_motion(v, layout)
-    search = search_of(system, params, inputs, float(t), kind)
+    search = search_of(system, params, inputs, as_time(t), kind)
     rest = judged(search.run(q), start=q)
     if throw and rest.status != "balanced":
         raise DidNotConverge(_failure(rest, search, q), status=rest.status, solution=rest)

@@ -219,7 +219,7 @@ class _Code:
         """Set the parameters of an integrator, the sizes of its states and its unit of time."""
         given = p.tobytes(), sizes, unit
         if stepper is not self.stepper or given != self._given:
-            values = self._numeric(np.concatenate((p, sizes, (unit,))))[0]
+            values = self._numeric(np.concatenate((p, np.array([*sizes, unit]))))[0]
             # Those behind the last one that the equations contain have no place.
             stepper.pars[:] = values[: len(stepper.pars)]
             if stepper is self.stepper:

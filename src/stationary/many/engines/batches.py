@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import time
@@ -124,10 +125,10 @@ class _Code:
         self.coefficients, self.call = coefficients, Depth()
         #: Outcomes of steps that went as far as they should.
         self.fine = {hy.taylor_outcome.success, hy.taylor_outcome.time_limit}
-        try:
+        self.stepper: Any = None
+        # Whatever is wrong with the file, compiling again mends it.
+        with contextlib.suppress(Exception):
             self.stepper = pickle.loads(content) if content is not None else None
-        except Exception:  # Whatever is wrong with the file, compiling again mends it.
-            self.stepper = None
         if self.stepper is None:
             unrolled = rhs.n_instructions() <= _UNROLL_UP_TO
             self.stepper = hy.taylor_adaptive_batch(

@@ -20,10 +20,11 @@ from scipy.optimize import nnls
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
+from stationary.solve.arguments import as_time
 from stationary.solve.gate import passed
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.law import Law
-from stationary.solve.sliding.principle import as_place, as_time, require_place
+from stationary.solve.sliding.principle import as_place, require_place
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Question
 from stationary.solve.sliding.settle import Outcome

@@ -14,7 +14,7 @@ from stationary.lower.kernel import kernel_of
 from stationary.model.system import System
 from stationary.result.slide import Slide
 from stationary.result.status import Status
-from stationary.solve.arguments import count, times
+from stationary.solve.arguments import count, times, tolerance
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
 from stationary.solve.gate.reason import Reason
@@ -125,7 +125,7 @@ def quasistatics(
         moved, q = float(np.abs(state.q - q).max()), state.q
     require_outside(question, question.at(first, q))
     grid = np.linspace(first, last, count(points))
-    run = _Run(question, grid, rtol, step)
+    run = _Run(question, grid, tolerance("rtol", rtol), step)
     chosen = method
     if method == "events" and run.bends(q):
         raise StatementError(

@@ -18,12 +18,13 @@ from stationary.model.terms import Load
 from stationary.result.limits import LimitEnd, LimitLoad, LimitSurface, Velocities, wrench
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
+from stationary.solve.arguments import as_time
 from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.sliding.cones import Cones, End
 from stationary.solve.sliding.judge import Strength, strength
 from stationary.solve.sliding.modes import movable
-from stationary.solve.sliding.principle import as_place, as_time, require_place
+from stationary.solve.sliding.principle import as_place, require_place
 from stationary.solve.sliding.problem import Problem
 from stationary.solve.sliding.question import Place, Question
 

@@ -17,6 +17,7 @@ from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
+from stationary.solve.arguments import as_time
 from stationary.solve.gate import passed
 from stationary.solve.sliding.coulomb import pressed
 from stationary.solve.sliding.problem import Answer
@@ -270,19 +271,6 @@ def as_place(at: Any) -> Any:
             )
         )
     return found
-
-
-def as_time(t: Any) -> float:
-    """Return a time as a number."""
-    try:
-        made = float(t)
-    except (TypeError, ValueError):
-        made = np.nan
-    if not np.isfinite(made):
-        raise StatementError(
-            say("t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds.")
-        )
-    return made
 
 
 def _require_guess(system: System, guess: Any) -> None:
