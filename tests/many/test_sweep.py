@@ -366,6 +366,6 @@ def test_what_all_runs_share_is_refused_before_any_of_them_starts(
      ({"span": [(1, 0), (0, 1)]}, [0])],
 )  # fmt: skip
 def test_what_varies_is_refused_run_by_run(over, refused):
-    span = {} if "span" in over else {"span": (0, 1)}
+    span: dict[str, Any] = {} if "span" in over else {"span": (0, 1)}
     runs = st.sweep(st.simulate, SPRUNG, over=over, params={FREE: 1.0}, keep={"x": x}, **span)
     assert np.flatnonzero(runs.status == "refused").tolist() == refused
