@@ -38,8 +38,10 @@ def refuse_shared(question: Question) -> None:
         raise said
     for name, others in _fewer(question):
         without = _refusal(question, others)
-        another = without is not None and str(without) != str(said)
-        if without is None or another and name not in _PLACES and not isinstance(without, TypeError):
+        if without is None:
+            raise said
+        missing = name in _PLACES or isinstance(without, TypeError)
+        if not missing and str(without) != str(said):
             raise said
 
 
