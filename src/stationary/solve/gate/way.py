@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from stationary.result.slide import Slide
 from stationary.solve.gate.finding import Finding
 from stationary.solve.scales import Scales
 
-# Gauss's nodes and weights on (−1, 1), and their doubles: what both differ by is not known.
-_FEW, _MANY = (np.polynomial.legendre.leggauss(k) for k in (4, 7))
-# Over so many intervals of one length velocities that are told add up by themselves (Boole's rule,
-# and Simpson's beside it).
-_WIDE = 4
-# So many coordinates are looked at between times, in all.
-_LOOKS = 400
-# An interval that does not add up is divided into so many parts, so many times.
-_PARTS, _FINER = 8, 3
-_BOOLE = np.array([7, 32, 12, 32, 7]) / 90
-_SIMPSON = np.array([1, 4, 2, 4, 1]) / 12
+# Kronrod's five nodes on (−1, 1) with their weights, and those of Gauss's two among them: what both
+# rules differ by is not known.
+_NODES = np.array([-np.sqrt(6 / 7), -np.sqrt(1 / 3), 0.0, np.sqrt(1 / 3), np.sqrt(6 / 7)])
+_KRONROD = np.array([98 / 495, 27 / 55, 28 / 45, 27 / 55, 98 / 495])
+_GAUSS = np.array([0.0, 1.0, 0.0, 1.0, 0.0])
+# Over some intervals of one length velocities that are told add up by themselves: where nothing
+# turns over one, over four by Boole's rule, with Simpson's beside it, over eight by Romberg's, with
+# Boole's beside it.
+_MEAN, _FIRST = np.array([1, 1]) / 2, np.array([1, 0])
+_BOOLE, _SIMPSON = np.array([7, 32, 12, 32, 7]) / 90, np.array([1, 4, 2, 4, 1]) / 12
+_BOOLE_TWICE = np.array([7, 32, 12, 32, 14, 32, 12, 32, 7]) / 180
+_ROMBERG = (64 * _BOOLE_TWICE - np.kron(_BOOLE, [1, 0])[:-1]) / 63
+_RULES = ((_MEAN, _FIRST), (_BOOLE, _SIMPSON), (_ROMBERG, _BOOLE_TWICE))
+# What does not add up is divided into so many parts, down to this share of an interval: where
+# velocities grow without bound no rule says much.
+_PARTS, _FINEST = 3, 1 / 100
+# So many looks between times for every step that the motion took: following took more.
+_LOOKS = 10
 
 
 def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
@@ -30,54 +40,93 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
     q, v = slide.y[:, :n], slide.y[:, n : 2 * n]
     # What hardly moves is measured by what bends.
     lengths = np.maximum(scales.length, 1e-3 * np.where(np.isfinite(scales.bend), scales.bend, 0.0))
-    events = np.concatenate([np.ravel(e) for e in slide.events]) if slide.events else np.zeros(0)
-    seen = np.zeros(len(t) - 1, dtype=bool)
-    off, doubt, where = [], [], []
-    rounding = np.spacing(np.abs(q).max(axis=0))
-    for k in range(len(t) - _WIDE):
-        last = k + _WIDE
-        steps, near = np.diff(t[k : last + 1]), (t[k] - 1e-6 * span, t[last] + 1e-6 * span)
-        if np.ptp(steps) > 1e-9 * span or np.any((events > near[0]) & (events < near[1])):
-            continue
-        wide = t[last] - t[k]
-        went, less = (wide * (rule @ v[k : last + 1]) for rule in (_BOOLE, _SIMPSON))
+    rounding = 16 * np.spacing(np.abs(q).max(axis=0))
+    events = np.sort(np.concatenate([np.zeros(0), *map(np.ravel, slide.events)]))
+    off, doubt, seen = [], [], np.zeros(len(t) - 1, dtype=bool)
+    last = np.zeros(0, dtype=int)
+    for rule, beside in _RULES:
+        first, went, unsure = _told(t, v, events, rule, beside)
+        wide = len(rule) - 1
+        left, small = np.abs(q[first + wide] - q[first] - went), rtol * lengths
         # Velocities that turn fast between two times are looked at more closely.
-        if np.all(np.abs(went - less) <= 0.1 * rtol * lengths):
-            seen[k:last] = True
-            off.append(np.abs(q[last] - q[k] - went))
-            doubt.append(np.abs(went - less) + 16 * rounding)
-            where.append(t[last])
-    # Looking between times is bounded work.
-    looks = n * (np.count_nonzero(~seen) + len(events))
-    for k in np.flatnonzero(~seen) if looks <= _LOOKS else ():
-        inside = events[(events > t[k]) & (events < t[k + 1])]
-        cuts = np.concatenate([[t[k]], np.sort(inside), [t[k + 1]]])
-        gap = unsure = np.zeros(n)
-        for _ in range(_FINER):
-            went, less = (sum(_added(slide, a, b, rule) for a, b in zip(cuts, cuts[1:]))
-                          for rule in (_MANY, _FEW))  # fmt: skip
-            gap = np.abs(q[k + 1] - q[k] - went)
-            # Where velocities grow without bound neither rule says much.
-            unsure = 10 * np.abs(went - less) + 16 * rounding
-            if np.all(gap <= rtol * lengths + unsure):
-                break
-            # Velocities that turn almost at once, as where a foot nearly rests, deceive both rules.
-            cuts = np.linspace(cuts[:-1], cuts[1:], _PARTS, endpoint=False).T.ravel()
-            cuts = np.append(cuts, t[k + 1])
-        off.append(gap)
-        doubt.append(unsure)
-        where.append(t[k + 1])
-    if not off:
+        clear = np.all((unsure <= 0.1 * small) & (left <= small + rounding), axis=1)
+        first = first[clear]
+        off, doubt = [*off, left[clear]], [*doubt, unsure[clear]]
+        last = np.append(last, first + wide)
+        seen[first[:, None] + np.arange(wide)] = True
+    unseen = np.flatnonzero(~seen)
+    # Where there is too much to look at, what is looked at is spread over all of it.
+    most = max(1, _LOOKS * slide.steps // len(_NODES))
+    unseen = unseen[:: 1 + len(unseen) // (most + 1)]
+    if len(unseen):
+        dense = slide.dense
+        moved = _between(lambda at: dense(at)[:, n : 2 * n], t, q, events, unseen, rtol * lengths)
+        off, doubt, last = [*off, moved[0]], [*doubt, moved[1]], np.append(last, unseen + 1)
+    if not len(last):
         return []
-    allowed = rtol * lengths + np.array(doubt) + 1e-300
-    i, j = np.unravel_index(np.argmax(np.array(off) / allowed), allowed.shape)
-    name = f"'{slide.kernel.layout.name(int(j))}' up to t = {where[i]:.6g}"
-    return [Finding("it goes where velocities lead:", name, float(off[i][j]), float(allowed[i, j]))]
+    left, allowed = np.vstack(off), rtol * lengths + np.vstack(doubt) + rounding + 1e-300
+    i, j = np.unravel_index(np.argmax(left / allowed), allowed.shape)
+    name, found = slide.kernel.layout.name(int(j)), (float(left[i, j]), float(allowed[i, j]))
+    return [Finding("it goes where velocities lead:", f"'{name}' up to t = {t[last[i]]:.6g}", *found)]
 
 
-def _added(slide: Slide, a: float, b: float, rule: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    nodes, weights = rule
-    assert slide.dense is not None
-    n = slide.kernel.size
-    states = slide.dense((a + b) / 2 + (b - a) / 2 * nodes)
-    return (b - a) / 2 * (weights @ states[:, n : 2 * n])
+def _told(
+    t: np.ndarray, v: np.ndarray, events: np.ndarray, rule: np.ndarray, beside: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add up velocities over times of one distance at which they are told, between changes.
+
+    Returns where such a run begins, the way over it, and by how much that is uncertain.
+    """
+    wide = len(rule) - 1
+    first = np.arange(len(t) - wide)
+    if not len(first):
+        return first, v[:0], v[:0]
+    span, last = t[-1] - t[0], first + wide
+    steps = sliding_window_view(np.diff(t), wide)
+    near = np.searchsorted(events, [t[first] - 1e-6 * span, t[last] + 1e-6 * span])
+    fits = (np.ptp(steps, axis=1) <= 1e-9 * span) & (near[0] == near[1])
+    runs = sliding_window_view(v, wide + 1, axis=0)[fits]
+    lasts = (t[last] - t[first])[fits, None]
+    went = lasts * (runs @ rule)
+    return first[fits], went, np.abs(went - lasts * (runs @ beside))
+
+
+def _between(
+    velocities: Callable[[np.ndarray], np.ndarray], t: np.ndarray, q: np.ndarray,
+    events: np.ndarray, which: np.ndarray, small: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return what is left of the ways over intervals, and by how much that is uncertain."""
+    cuts = np.union1d(t, events[(events > t[0]) & (events < t[-1])])
+    a, b = cuts[:-1], cuts[1:]
+    chosen = np.isin(np.searchsorted(t, a, side="right") - 1, which)
+    a, b = a[chosen], b[chosen]
+    went, doubt = _added(velocities, a, b)
+    while True:
+        owner = np.searchsorted(which, np.searchsorted(t, a, side="right") - 1)
+        ways, doubts = np.zeros((2, len(which), q.shape[1]))
+        np.add.at(ways, owner, went)
+        np.add.at(doubts, owner, doubt)
+        off = np.abs(q[which + 1] - q[which] - ways)
+        # Velocities that turn almost at once, as where a foot nearly rests, are looked at more
+        # closely; they may deceive both rules.
+        unsure = np.any(doubt > small, axis=1) | np.any(off > small + doubts, axis=1)[owner]
+        unsure &= b - a > _FINEST * np.diff(t)[which[owner]]
+        if not unsure.any():
+            return off, doubts
+        edges = np.linspace(a[unsure], b[unsure], _PARTS + 1)
+        first, last = edges[:-1].ravel(), edges[1:].ravel()
+        parts = first, last, *_added(velocities, first, last)
+        a, b, went, doubt = (
+            np.concatenate([x[~unsure], y]) for x, y in zip((a, b, went, doubt), parts)
+        )
+
+
+def _added(
+    velocities: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ways from some times to others, and by how much these are uncertain."""
+    half = (b - a)[:, None] / 2
+    rates = velocities(((a + b)[:, None] / 2 + half * _NODES).ravel())
+    rates = rates.reshape(len(a), len(_NODES), -1)
+    went, less = (half * np.einsum("ijk,j->ik", rates, rule) for rule in (_KRONROD, _GAUSS))
+    return went, 10 * np.abs(went - less)

@@ -109,8 +109,9 @@ class InMode:
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""
         p, near = place.problem, self.near
-        v, y, lam, mu, _ = np.split(held.z, np.cumsum([p.n, len(p.c), len(p.b), len(place.gap)]))
-        mu = mu[self.touching]
+        forces, lams, mus = p.n, p.n + len(p.c), p.n + len(p.c) + len(p.b)
+        v, y, lam = held.z[:forces], held.z[forces:lams], held.z[lams:mus]
+        mu = held.z[mus + self.touching]
         problem = p if p.pressed is None else _limits(p, mu)
         made = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
         return made, replace(place, problem=problem)

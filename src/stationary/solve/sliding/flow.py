@@ -36,6 +36,8 @@ _SLOW = 0.2
 _BEGINS = 1e-8
 # What has less room than that, as a share of its limit, is full.
 _FULL = 1e-9
+# At so many times, as many as a step looks at, unknowns are remembered.
+_KNOWN = 16
 # So often in a row what seems to change may stay as it is.
 _STAYS = 30
 
@@ -62,22 +64,27 @@ class _Phase:
         #: The least margin of the mode at any stage since it was last set.
         self.least = np.inf
         #: The latest answer, the one where the present step began, and the unknowns of compiled
-        #: equations at the latest two times.
+        #: equations at the latest times.
         self.last: Answer | None = None
         self.anchor: Answer | None = None
         self.known: list[tuple[float, np.ndarray]] = []
 
     # -- velocities -------------------------------------------------------------------------------
 
-    def held(self, t: float, q: np.ndarray) -> tuple[Answer, Place]:
-        """Return the answer in this mode."""
+    def held(
+        self, t: float, q: np.ndarray, place: Place | None = None
+    ) -> tuple[Answer, Place]:
+        """Return the answer in this mode; the place if it is known."""
         quick = self._quick(t, q)
+        place = place or self._at(t, q)
         if quick is None:
-            return self._searched(t, q)
+            return self._searched(place)
         assert self.compiled is not None
-        place = self.question.at(t, q, viscous=True, touching=self.touching)
         self.last, place = self.compiled.answer(quick, place)
         return self.last, place
+
+    def _at(self, t: float, x: np.ndarray) -> Place:
+        return self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
 
     def _quick(self, t: float, q: np.ndarray) -> Held | None:
         """Return velocities and forces by compiled equations, if these do."""
@@ -85,20 +92,19 @@ class _Phase:
             return None
         held = self.compiled.at(t, q, self._guessed(t))
         if held is not None:
-            self.known = [*self.known[-1:], (t, held.z)]
+            self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
         return held
 
     def _guessed(self, t: float) -> np.ndarray | None:
-        """Guess the unknowns of the compiled equations by the latest two."""
+        """Guess the unknowns of the compiled equations by those at the two nearest times."""
         if len(self.known) < 2:
             return self.known[0][1] if self.known else None
-        (a, first), (b, last) = self.known
+        (a, first), (b, last) = sorted(self.known, key=lambda x: -abs(x[0] - t))[-2:]
         near = a != b and abs(t - b) <= 3 * abs(b - a)
         return last + (t - b) / (b - a) * (last - first) if near else last
 
-    def _searched(self, t: float, q: np.ndarray) -> tuple[Answer, Place]:
+    def _searched(self, place: Place) -> tuple[Answer, Place]:
         """Return the answer in this mode by a search, from one or another nearby."""
-        place = self.question.at(t, q, viscous=True, touching=self.touching)
         starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
         # Where compiled equations fail there is little hope.
         for near in starts if self.compiled is None else starts[:1]:
@@ -114,7 +120,7 @@ class _Phase:
         if quick is not None:
             self.least = min(self.least, quick.margin)
             return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
-        answer, place = self._searched(t, x[: self.n])
+        answer, place = self._searched(self._at(t, x))
         self.least = min(self.least, self._margin(answer, place))
         return np.concatenate([answer.v, self._powers(answer, place)])
 
@@ -124,8 +130,7 @@ class _Phase:
             return self.rate(t, x)
         except _Passed:
             answer = self.last or self.near
-            place = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
-            return np.concatenate([answer.v, self._powers(answer, place)])
+            return np.concatenate([answer.v, self._powers(answer, self._at(t, x))])
 
     def _powers(self, answer: Answer, place: Place) -> list[float]:
         """Return what friction takes and what is supplied."""
@@ -139,7 +144,7 @@ class _Phase:
         """Return the forces of friction, which tell ways that are too slow to be told."""
         quick = self._quick(t, q)
         if quick is None:
-            return self._searched(t, q)[0].y
+            return self._searched(self._at(t, q))[0].y
         return quick.z[self.n : self.n + len(self.near.y)]
 
     # -- how long it lasts ------------------------------------------------------------------------
@@ -213,23 +218,25 @@ class _Phase:
 
     # -- states -----------------------------------------------------------------------------------
 
+    def _onto(self, t: float, x: np.ndarray) -> Place:
+        place = onto(self.question, t, x[: self.n], self.touching, self.near.working)
+        assert place is not None
+        return place
+
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
         """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
-        q = onto(self.question, t, x[: self.n], self.touching, self.near.working)
-        assert q is not None
-        return np.concatenate([q, x[self.n :]])
+        return np.concatenate([self._onto(t, x).q, x[self.n :]])
 
     def state(self, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
-        x = self.onto(t, x)
+        place = self._onto(t, x)
         try:
-            answer, place = self.held(t, x[: self.n])
+            answer, place = self.held(t, place.q, place)
             if self.shares and margin(answer) < 0:
                 answer = roomiest(answer)[0]
         except _Passed:
-            place = self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
             answer = self.last or self.near
-        return State(t, x[: self.n], answer.v, answer, place, *x[self.n :])
+        return State(t, place.q, answer.v, answer, place, *x[self.n :])
 
 
 class Flow:
@@ -385,8 +392,10 @@ class Flow:
         while True:
             phase.least = np.inf
             try:
-                phase.anchor = phase.held(t, x[: self.n])[0]
-                if phase.slow(phase.anchor, _SLOW):
+                # Compiled equations need neither an answer to start from nor foresight.
+                if phase.compiled is None:
+                    phase.anchor = phase.held(t, x[: self.n])[0]
+                if phase.anchor is not None and phase.slow(phase.anchor, _SLOW):
                     # What comes to rest is foreseen.
                     left = self._left(t, x, h)
                     if left < _STRAIGHT * self.whole:

@@ -127,12 +127,12 @@ def extrapolated(
         if np.any(sticks != stuck) or np.any(other.answer.working != working):
             return None
     start, every = question.at(rest.t - whole.step, q).along, np.arange(len(rest.place.gap))
-    x = onto(question, rest.t, 2 * rest.q - whole.q, every, working, stuck, start)
-    if x is None:
+    there = onto(question, rest.t, 2 * rest.q - whole.q, every, working, stuck, start)
+    if there is None:
         return None
     measure = Measure.of(question, rest.place)
-    near = measure.far(x - rest.q) <= 2 * measure.far(whole.q - rest.q) + measure.rounding
-    return x if near else None
+    near = measure.far(there.q - rest.q) <= 2 * measure.far(whole.q - rest.q) + measure.rounding
+    return there.q if near else None
 
 
 def _at_once(

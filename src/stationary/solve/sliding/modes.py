@@ -55,7 +55,7 @@ def only(problem: Problem, cone: np.ndarray) -> Answer | None:
     found = sticks.real(moved) if moved.stuck.sum() > 1 or abs(resists) <= 2 * limit else None
     if found is None:
         slides = ahead if resists > 0 else back
-        moved = slides.moved(near=moved)
+        moved = slides.moved()
         found = None if moved is None or slides.doubts else slides.real(moved)
     return found
 

@@ -83,7 +83,7 @@ class _Dense:
         arguments: Any = functions[0].sx_in() if scalar else functions[0].mx_in()
         outputs = [x for function in functions for x in function.call(arguments)]
         shapes = [
-            function.size_out(k) if k in some else -1
+            function.size_out(k) if k in some else None
             for function, some in zip(functions, matrices)
             for k in range(function.n_out())
         ]
@@ -103,7 +103,10 @@ class _Dense:
         """Return the outputs."""
         values = self._values.copy()
         values[self._places] = self._numeric(*arguments)[0]
-        return [values[part].reshape(shape, order="F") for part, shape in self._parts]
+        return [
+            values[part] if shape is None else values[part].reshape(shape, order="F")
+            for part, shape in self._parts
+        ]
 
 
 def _range(places: np.ndarray) -> Any:
@@ -375,7 +378,7 @@ class Question:
         t: float,
     ) -> None:
         # One that is not finite makes the sum so.
-        if not isfinite(sum(map(np.add.reduce, (f, c, size, b)))):
+        if not isfinite(np.add.reduce(np.concatenate((f, c, size, b)))):
             raise StatementError(
                 say(
                     "a force, a friction limit or a rate is not finite here.",
@@ -383,7 +386,7 @@ class Question:
                     "Ask elsewhere, or check the parameters.",
                 )
             )
-        if (power < 0).any():
+        if power.min(initial=0.0) < 0:
             worst = int(np.argmin(power))
             raise StatementError(
                 say(
@@ -392,7 +395,7 @@ class Question:
                     "A force that falls with the speed has no least dissipation: use st.simulate.",
                 )
             )
-        if (size < 0).any():
+        if size.min(initial=0.0) < 0:
             worst = int(np.argmin(size))
             raise StatementError(
                 say(

@@ -95,14 +95,13 @@ def onto(
     working: np.ndarray,
     stuck: np.ndarray | None = None,
     along: np.ndarray | None = None,
-) -> np.ndarray | None:
-    """Move a configuration onto the constraints and the contacts that hold, or None if that fails.
+) -> Place | None:
+    """Return the place on the constraints and the contacts that hold, or None if there is none.
 
     Friction terms that are `stuck` stay where they are `along` their ways.
     """
-    held = None
+    held, place = None, question.at(t, q, viscous=True, touching=touching)
     for _ in range(4):
-        place = question.at(t, q, touching=touching)
         p = place.problem
         B, A, G = p.matrices
         rows, rates = [A, G[working]], [p.b, p.g[working]]
@@ -113,12 +112,13 @@ def onto(
             off.append((place.along - along)[held])
         violations = np.concatenate(off)
         if not len(violations):
-            return q
-        rounding = question.digits(_stacked(rows), t, q, np.concatenate(rates)) / 32
+            return place
+        rounding = question.digits(_stacked(rows), t, place.q, np.concatenate(rates)) / 32
         if np.all(np.abs(violations) <= rounding):
-            return q
-        q = q + least_move(p, working, violations, held)
-    return q if held is None else None
+            return place
+        q = place.q + least_move(p, working, violations, held)
+        place = question.at(t, q, viscous=True, touching=touching)
+    return place if held is None else None
 
 
 def _stacked(rows: list[Any]) -> Any:
