@@ -251,7 +251,6 @@ IN_NUMBERS = {
     "solve/subdivision.py": "rows that a preconditioner makes one",
     "solve/statics.py": "shares of what is accepted",
     "solve/touch/crossings.py": "roots of polynomials on the interval from 0 to 1",
-    "solve/sliding": "velocities as shares of the largest, forces of those at work",
     "derive/potential.py": "work as a share of what the force does on the way",
     "plot/scene.py": "directions of length one",
 }

@@ -27,8 +27,9 @@ _RULES = ((_MEAN, _FIRST), (_BOOLE, _SIMPSON), (_ROMBERG, _BOOLE_TWICE))
 # What does not add up is divided into so many parts, down to this share of an interval: where
 # velocities grow without bound no rule says much.
 _PARTS, _FINEST = 3, 1 / 100
-# So many looks between times for every step that the motion took: following took more.
-_LOOKS = 10
+# So many looks between times are free; else as many as the motion took steps, each of which looked
+# more than ten times.
+_LOOKS = 200
 
 
 def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
@@ -56,11 +57,12 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
         seen[first[:, None] + np.arange(wide)] = True
     unseen = np.flatnonzero(~seen)
     # Where there is too much to look at, what is looked at is spread over all of it.
-    most = max(1, _LOOKS * slide.steps // len(_NODES))
+    most = max(_LOOKS, slide.steps) // len(_NODES)
     unseen = unseen[:: 1 + len(unseen) // (most + 1)]
     if len(unseen):
         dense = slide.dense
-        moved = _between(lambda at: dense(at)[:, n : 2 * n], t, q, events, unseen, rtol * lengths)
+        small = rtol * lengths + rounding
+        moved = _between(lambda at: dense(at)[:, n : 2 * n], t, q, events, unseen, small, most)
         off, doubt, last = [*off, moved[0]], [*doubt, moved[1]], np.append(last, unseen + 1)
     if not len(last):
         return []
@@ -93,9 +95,12 @@ def _told(
 
 def _between(
     velocities: Callable[[np.ndarray], np.ndarray], t: np.ndarray, q: np.ndarray,
-    events: np.ndarray, which: np.ndarray, small: np.ndarray,
+    events: np.ndarray, which: np.ndarray, small: np.ndarray, most: int,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return what is left of the ways over intervals, and by how much that is uncertain."""
+    """Return what is left of the ways over intervals, and by how much that is uncertain.
+
+    After `most` parts have been looked at only what seems to be wrong is looked at more closely.
+    """
     cuts = np.union1d(t, events[(events > t[0]) & (events < t[-1])])
     a, b = cuts[:-1], cuts[1:]
     chosen = np.isin(np.searchsorted(t, a, side="right") - 1, which)
@@ -109,7 +114,8 @@ def _between(
         off = np.abs(q[which + 1] - q[which] - ways)
         # Velocities that turn almost at once, as where a foot nearly rests, are looked at more
         # closely; they may deceive both rules.
-        unsure = np.any(doubt > small, axis=1) | np.any(off > small + doubts, axis=1)[owner]
+        unsure = np.any(off > small + doubts, axis=1)[owner]
+        unsure |= np.any(doubt > small, axis=1) & (len(a) < most)
         unsure &= b - a > _FINEST * np.diff(t)[which[owner]]
         if not unsure.any():
             return off, doubts

@@ -259,11 +259,12 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     """Prove that nothing holds it along the direction in which it grew."""
     p = law.problem
     mu = end[len(end) - law.gaps :]
-    ray = v / (np.abs(v).max(initial=0.0) or 1.0)
-    held = law.A if law.stiffness is None else law.A[:0]
+    # What rubs or is tied to it has a speed of one at most.
+    ray = v / (largest(v * p.levers) or 1.0)
+    held, reach = law.A if law.stiffness is None else law.A[:0], np.abs(law.G) @ np.abs(ray)
     # What slips by next to nothing does not slip along the ray itself.
     still = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
-    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5], law.B[still]])
+    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5 * reach], law.B[still]])
     if len(held):
         ray = ray - np.linalg.lstsq(held, held @ ray, rcond=1e-12)[0]
     size, _ = law.sizes(mu)
@@ -272,7 +273,7 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     if np.any(slip[p.power > 0] > _PROVED * p.force):
         return None
     given = float(law.force(end[: law.n])[0] @ ray)
-    if given < slip.sum() - _PROVED * p.force or (law.G @ ray).min(initial=0.0) < -_PROVED:
+    if given < slip.sum() - _PROVED * p.force or np.any(law.G @ ray < -_PROVED * reach):
         return None
     return Verdict("accelerates", ray=ray, rubs=float(slip[law.pressed >= 0].sum())), size
 
@@ -285,10 +286,12 @@ def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
     y, lam, mu = y / top, lam / top, mu / top
     size, _ = law.sizes(mu)
     size[law.pressed < 0] = 0.0
-    left = law.A.T @ lam + law.G.T @ mu - law.B.T @ y
+    rows, forces = np.vstack([law.A, law.G, law.B]), np.concatenate([lam, mu, -y])
+    left, pulls = (x.T @ z / p.levers for x, z in ((rows, forces), (abs(rows), abs(forces))))
     outside = (p.speeds(y) - size).max(initial=0.0)
     work = lam @ p.b + mu @ p.g - y @ p.c
-    if max(np.abs(left).max(), outside, -mu.min(initial=0.0)) > 1e-5 or work >= 0:
+    off = largest(left) / (largest(pulls) or 1.0)
+    if max(off, outside, -mu.min(initial=0.0)) > 1e-5 or work >= 0:
         return None
     return Verdict("jammed", rows=lam, gaps=mu, locked=True), size
 

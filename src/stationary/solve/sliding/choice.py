@@ -152,8 +152,11 @@ class Choice:
                 presses[:, i] -= p.size[k] * self.choice[j].sign * B[p.starts[k]]
         return np.hstack([A.T, presses, -B[free].T])
 
-    def moved(self) -> Answer | None:
-        """Find the velocity where what else rubs decides it, together with what presses."""
+    def moved(self, near: Answer | None = None) -> Answer | None:
+        """Find the velocity where what else rubs decides it, together with what presses.
+
+        A search starts `near` that of another mode, if given.
+        """
         p, slides = self.problem, self._contacts(BACK, AHEAD)
         # As if what slides were smooth: then the velocity is a minimum.
         rubbing, rates = p.among(self.rubs)
@@ -163,7 +166,7 @@ class Choice:
             along, least = along[:0], least[:0]
         smooth = replace(rubbing, A=held, b=rate, G=along, g=least)
         if slides and self._alone(slides):
-            return self._pushed(smooth, rates, slides[0])
+            return self._pushed(smooth, rates, slides[0], near)
         outcome = settled(smooth)
         if not slides:
             if outcome.answer is None or outcome.word not in ("moves", "sticks"):
@@ -228,7 +231,9 @@ class Choice:
             begin = replace(found, problem=rough, stuck=sticks)
         return None if found is None else replace(found, source="modes one by one")
 
-    def _pushed(self, smooth: Problem, rates: np.ndarray, j: int) -> Answer | None:
+    def _pushed(
+        self, smooth: Problem, rates: np.ndarray, j: int, near: Answer | None
+    ) -> Answer | None:
         """Find the motion where one sliding contact is all that drives.
 
         Its force, along the edge of the cone, grows until what else rubs gives way: of all
@@ -242,7 +247,14 @@ class Choice:
         rows, rate = smooth.A.copy(), np.zeros(len(smooth.b))
         rows[place] = row - p.size[k] * sign * p.matrices[0][p.starts[k]]
         rate[place] = -abs(p.g[j])
-        outcome = settled(replace(smooth, A=rows, b=rate))
+        asked = replace(smooth, A=rows, b=rate)
+        guess = None
+        if near is not None:
+            stuck = np.zeros(asked.terms, dtype=bool)
+            lam = np.zeros(len(rate))
+            lam[place] = near.mu[j]
+            guess = Answer(asked, near.v, near.y[rates], lam, np.zeros(0), stuck, stuck[:0])
+        outcome = settled(asked, guess)
         limit = outcome.answer
         if limit is None or outcome.word != "moves":
             # What cannot move along the edge locks.

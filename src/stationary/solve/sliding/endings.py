@@ -147,8 +147,9 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     if not least < -_NEUTRAL * scale:
         return None
     ray = ways @ ray
-    ray = ray / np.abs(ray).max()
-    verdict = Verdict("accelerates", ray=np.where(np.abs(ray) < 1e-6, 0.0, ray), stiffness=least)
+    shares = np.abs(ray) / question.lengths(place)
+    ray = np.where(shares < 1e-6 * shares.max(), 0.0, ray / np.abs(ray).max())
+    verdict = Verdict("accelerates", ray=ray, stiffness=least)
     there = replace(place, problem=limited(place.problem, question.rubs, answer.mu))
     return Outcome("accelerates", verdict=verdict), there
 

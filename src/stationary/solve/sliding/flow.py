@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -36,6 +36,8 @@ _SLOW = 0.2
 _BEGINS = 1e-8
 # What has less room than that, as a share of its limit, is full.
 _FULL = 1e-9
+# A mode that ends by and by is not further from holding than that, as a share, where it ends.
+_JUMP = 1e-2
 # At so many times, as many as a step looks at, unknowns are remembered.
 _KNOWN = 16
 # So often in a row what seems to change may stay as it is.
@@ -90,18 +92,23 @@ class _Phase:
         """Return velocities and forces by compiled equations, if these do."""
         if self.compiled is None:
             return None
-        held = self.compiled.at(t, q, self._guessed(t))
-        if held is not None:
-            self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
+        held = None
+        for guess in self._guesses(t):
+            held = self.compiled.at(t, q, guess)
+            if held is not None and held.margin >= 0:
+                # Beyond its end a mode may have answers that do not belong to it.
+                self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
+                break
         return held
 
-    def _guessed(self, t: float) -> np.ndarray | None:
-        """Guess the unknowns of the compiled equations by those at the two nearest times."""
-        if len(self.known) < 2:
-            return self.known[0][1] if self.known else None
-        (a, first), (b, last) = sorted(self.known, key=lambda x: -abs(x[0] - t))[-2:]
-        near = a != b and abs(t - b) <= 3 * abs(b - a)
-        return last + (t - b) / (b - a) * (last - first) if near else last
+    def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
+        """Guess the unknowns of the compiled equations by those at the nearest times."""
+        nearest = sorted(self.known, key=lambda x: abs(x[0] - t))[:2]
+        if len(nearest) == 2:
+            (b, last), (a, first) = nearest
+            if a != b and abs(t - b) <= 3 * abs(b - a):
+                yield last + (t - b) / (b - a) * (last - first)
+        yield nearest[0][1] if nearest else None
 
     def _searched(self, place: Place) -> tuple[Answer, Place]:
         """Return the answer in this mode by a search, from one or another nearby."""
@@ -125,12 +132,19 @@ class _Phase:
         return np.concatenate([answer.v, self._powers(answer, place)])
 
     def last_rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate at the end of the mode; the latest known where it has just ended."""
+        """Return the rate at the end of the mode; the latest known where it has just ended.
+
+        Beyond a jump the mode may have an answer that does not belong to it.
+        """
+        self.least = np.inf
         try:
-            return self.rate(t, x)
+            rate = self.rate(t, x)
         except _Passed:
-            answer = self.last or self.near
-            return np.concatenate([answer.v, self._powers(answer, self._at(t, x))])
+            rate = None
+        if rate is not None and self.least > -_JUMP:
+            return rate
+        answer = self.last or self.near
+        return np.concatenate([answer.v, self._powers(answer, self._at(t, x))])
 
     def _powers(self, answer: Answer, place: Place) -> list[float]:
         """Return what friction takes and what is supplied."""
@@ -392,10 +406,8 @@ class Flow:
         while True:
             phase.least = np.inf
             try:
-                # Compiled equations need neither an answer to start from nor foresight.
-                if phase.compiled is None:
-                    phase.anchor = phase.held(t, x[: self.n])[0]
-                if phase.anchor is not None and phase.slow(phase.anchor, _SLOW):
+                phase.anchor = phase.held(t, x[: self.n])[0]
+                if phase.slow(phase.anchor, _SLOW):
                     # What comes to rest is foreseen.
                     left = self._left(t, x, h)
                     if left < _STRAIGHT * self.whole:

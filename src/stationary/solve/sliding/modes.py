@@ -55,7 +55,7 @@ def only(problem: Problem, cone: np.ndarray) -> Answer | None:
     found = sticks.real(moved) if moved.stuck.sum() > 1 or abs(resists) <= 2 * limit else None
     if found is None:
         slides = ahead if resists > 0 else back
-        moved = slides.moved()
+        moved = slides.moved(near=moved)
         found = None if moved is None or slides.doubts else slides.real(moved)
     return found
 
@@ -80,7 +80,7 @@ def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, b
         ray = mode.ray()
         if ray is not None and mode.forces(np.zeros(problem.n), mode.others) is not None:
             costs = problem.matrices[0][(mode.cone < 0)[problem.term]] @ ray
-            if np.abs(costs).max(initial=0.0) > 1e-9:
+            if np.abs(costs).max(initial=0.0) > 1e-9 * float(problem.arms @ np.abs(ray)):
                 # What else rubs would be at its limit, too.
                 mode.doubts.append("other friction")
             else:

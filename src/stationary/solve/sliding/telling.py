@@ -201,8 +201,9 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Veloci
     """Return the direction in which it runs away, what feeds it, and the powers along it."""
     layout, problem, verdict = question.layout, place.problem, outcome.verdict
     ray = np.zeros(problem.n) if verdict is None or verdict.ray is None else verdict.ray
+    speeds = np.abs(ray) * problem.levers
+    ray = np.where(speeds < 1e-9 * speeds.max(initial=0.0), 0.0, ray)
     ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
-    ray = np.where(np.abs(ray) < 1e-9, 0.0, ray)
     given = evaluated(question.sliding, "power")(place.t, place.q, place.u, question.params, ray)[0]
     pressed = question.rubs >= 0
     r = problem.speeds(problem.matrices[0] @ ray)
