@@ -68,8 +68,9 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
         return []
     left, allowed = np.vstack(off), rtol * lengths + np.vstack(doubt) + rounding + 1e-300
     i, j = np.unravel_index(np.argmax(left / allowed), allowed.shape)
-    name, found = slide.kernel.layout.name(int(j)), (float(left[i, j]), float(allowed[i, j]))
-    return [Finding("it goes where velocities lead:", f"'{name}' up to t = {t[last[i]]:.6g}", *found)]
+    where = f"'{slide.kernel.layout.name(int(j))}' up to t = {t[last[i]]:.6g}"
+    found = float(left[i, j]), float(allowed[i, j])
+    return [Finding("it goes where velocities lead:", where, *found)]
 
 
 def _told(
