@@ -73,9 +73,7 @@ class _Phase:
 
     # -- velocities -------------------------------------------------------------------------------
 
-    def held(
-        self, t: float, q: np.ndarray, place: Place | None = None
-    ) -> tuple[Answer, Place]:
+    def held(self, t: float, q: np.ndarray, place: Place | None = None) -> tuple[Answer, Place]:
         """Return the answer in this mode; the place if it is known."""
         quick = self._quick(t, q)
         place = place or self._at(t, q)
