@@ -365,8 +365,7 @@ def test_dry_friction_is_refused_by_name():
         "friction 'table' has no place in Lagrange's equations.\n"
         "  Found friction up to 2 against d/dt x; its force is no expression of coordinates, "
         "velocities and time.\n"
-        "  State the system without it to read the rest, or use st.minimum_power or "
-        "st.quasistatics for dry friction."
+        "  State the system without it to read the rest; st.simulate follows it all the same."
     )
 
 

@@ -279,3 +279,68 @@ def test_a_question_that_is_none_or_lacks_something_is_refused():
         with pytest.raises(st.StatementError, match=words) as caught:
             model.ask(question)
         assert str(caught.value).count("\n") == 2
+
+
+# -- what happens on the way ----------------------------------------------------------------------
+
+KICKED = """
+coordinates = ["y"]
+[parameters]
+g = 9.81
+e = 0.5
+back = 3
+[energies]
+kinetic = "y.dot^2/2"
+potential = "g*y"
+[[contacts]]
+gap = "y"
+restitution = "e"
+name = "floor"
+[start]
+y = 1
+[simulate]
+span = [0, 3]
+points = 4
+[[simulate.events]]
+expr = "t - 2"
+direction = 1
+name = "kick"
+action = { y.dot = "back" }
+"""
+
+
+def test_events_of_a_file_change_the_state_and_are_written_again():
+    model = st.load(KICKED)
+    motion = model.ask("simulate")
+    assert motion.events["kick"] == pytest.approx([2.0], abs=1e-14)
+    # At rest on the floor when it is kicked, it comes back after 2v/g.
+    hits = motion.changes.of("impact", "floor").t
+    assert hits[hits > 2][0] == pytest.approx(2 + 6 / 9.81, rel=1e-12)
+    again = st.load(st.save(model))
+    assert again.questions["simulate"] == model.questions["simulate"]
+    assert again.ask("simulate").changes == motion.changes
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "told"),
+    [
+        ('expr = "t - 2"\n', "", "an event has no 'expr'."),
+        ("direction = 1", "direction = 2", "'direction' is not a whole number in range."),
+        ("direction = 1", "terminal = 1", "'terminal' is not true or false."),
+        ('{ y.dot = "back" }', '{ z.dot = "back" }', "'z' is not a coordinate."),
+        ('{ y.dot = "back" }', '{ y.dot = "hit" }', "'hit' is not declared."),
+        ('{ y.dot = "back" }', "3", "'action' is not a table."),
+        ("direction = 1", "when = 1", "'when' is not a key of [[simulate.events]]."),
+    ],
+)
+def test_events_that_cannot_be_are_told(written, instead, told):
+    with pytest.raises(st.StatementError) as refused:
+        st.load(KICKED.replace(written, instead))
+    assert told in str(refused.value) and len(str(refused.value).splitlines()) >= 3
+
+
+def test_steps_of_one_length_are_asked_for_in_a_file():
+    stepped = KICKED.replace("points = 4", 'points = 4\nstep = 0.01\nmethod = "Moreau"')
+    cut = stepped[: stepped.index("[[simulate")]
+    for text in (cut, cut.replace('\nmethod = "Moreau"', "")):
+        assert st.load(text).ask("simulate").method.startswith("Moreau")

@@ -10,6 +10,26 @@ G = 9.81
 x, y, phi = st.coordinates("x y phi")
 
 
+def test_a_jump_of_the_state_frees_what_rests_and_strikes_what_is_closed():
+    floor = st.Contact(y, friction=0.5, slip=x, restitution=0.5, name="floor")
+    block = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=G * y, contacts=[floor])
+    kicks = [
+        st.Event(st.t - 1, action={y.dot: 3.0}, name="up"),
+        st.Event(st.t - 2.5, action={x.dot: 1.0, y.dot: -2.0}, name="down"),
+    ]
+    motion = st.simulate(block, span=(0, 2.6), points=14, events=kicks)
+    assert isinstance(motion, st.Touched)
+    hits = motion.changes.of("impact", "floor")
+    assert motion.changes[0].kind == "lift" and motion.changes[0].t == pytest.approx(1.0)
+    assert hits.t[0] == pytest.approx(1 + 6 / G, rel=1e-13)
+    # Struck down with 2 it rises with 1, and friction takes half of the impulse from its slip.
+    last = hits[-1]
+    assert last.t == pytest.approx(2.5) and last.impulse == pytest.approx(3.0)
+    assert motion[y.dot][-1] == pytest.approx(1 - 0.1 * G)
+    assert motion[x.dot][-1] == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(motion.balance).max() < 1e-12
+
+
 @pytest.mark.parametrize(("count", "turn", "scale"), [(4, 0.3, 1.0), (5, 1.0, 1e-9)])
 def test_a_part_thrown_with_spin_comes_to_rest_at_all_its_points_at_once(count, turn, scale):
     R, m, J, F = 0.065 * scale, 20.0, 0.196 * scale**2, 3.924 / count * scale

@@ -248,3 +248,17 @@ def test_where_forces_act_is_said_or_asked_for():
         motion.animate(forces={"wall": tip})
     with pytest.raises(StatementError, match="there are no forces of contact to draw"):
         run(pendulum(), theta=1.0).animate(forces=True)
+
+
+def test_contacts_of_one_name_push_each_their_own_parts():
+    y = st.coordinates("y", shape=(3,))
+    parts = st.System(parts=tuple(Part("particle", ((0, y[k]),)) for k in range(3)))
+    pile = parts + st.System(
+        kinetic=st.each(lambda v: v**2 / 2, y.dot), potential=st.each(lambda p: 10 * p, y),
+        contacts=[st.Contact(y[0], name="floor"),
+                  st.each(lambda a, b: st.Contact(b - a - 1), y[:-1], y[1:], name="pair")],
+    )  # fmt: skip
+    at, along, told = arrows(st.simulate(pile, span=(0, 1), start={y: [0, 1, 2]}, points=3))
+    # The floor bears all, the lower pair two of three, the upper pair one.
+    sizes = along[-1, :, 1] / np.abs(along[-1, :, 1]).max() * 30
+    assert sizes == pytest.approx([30, -20, 20, -10, 10]) and told == "longest arrow: 30 N"

@@ -91,9 +91,10 @@ COMMANDS: dict[str, Command] = {
         (
             _SPAN,
             _POINTS,
-            _argument("--method", choices=("auto", "Taylor", "BDF", "Runge", "Variational"),
+            _argument("--method",
+                      choices=("auto", "Taylor", "BDF", "Runge", "Variational", "Moreau"),
                       help="the integrator"),
-            _argument("--step", type=float, help="the step of Variational, in seconds"),
+            _argument("--step", type=float, help="the step of Variational or Moreau, in seconds"),
             *_SHOWN,
         ),
         _OF_MOTION,

@@ -16,8 +16,8 @@ from stationary.errors import say
 Command = Callable[[st.Model, Any], Answer]
 ASKED: dict[str, Command] = {}
 
-# Coordinates that a terminal shows.
-_SHOWN = 12
+# Coordinates and changes that a terminal shows.
+_SHOWN, _LISTED = 12, 20
 
 
 def command(name: str) -> Callable[[Command], Command]:
@@ -329,6 +329,8 @@ def motion_answer(
         columns |= {f"{name}.dot": motion.v[:, i] for i, name in enumerate(names)}
     columns |= {"energy": motion.energy, "balance": motion.balance}
     columns |= {f"lam[{name}]": motion.lam[:, k] for k, name in enumerate(motion.lam.names)}
+    if isinstance(motion, st.Touched):
+        columns |= _touching(motion)
     ends = [
         [_labelled(model, name), values[0], values[-1], values.min(), values.max()]
         for name, values in list(columns.items())[1:]
@@ -341,11 +343,20 @@ def motion_answer(
         table(head, ("quantity", "first", "last", "least", "greatest"), few, note),
         "\n".join(evidence),
     ]
+    happened = _happened(motion)
+    if happened:
+        few, note = happened[:_LISTED], ""
+        if len(happened) > len(few):
+            note = f"{len(few)} of {len(happened)} shown; --json lists all"
+        shown.append(table("What happened", ("t", "what", "where", "impulse"), few, note))
     known = {
         "system": model.system.name, "status": str(motion.status),
         "message": motion.status.message, "method": motion.method, "steps": motion.steps,
         "residual": motion.residual, "redundant": motion.redundant, "columns": columns,
     }  # fmt: skip
+    if happened:
+        keys = ("t", "kind", "name", "impulse")
+        known["changes"] = [dict(zip(keys, row)) for row in happened]
     rows = np.column_stack(list(columns.values()))
     files: dict[str, Any] = {
         "csv": lambda path: write_csv(path, [_labelled(model, name) for name in columns], rows),
@@ -357,6 +368,27 @@ def motion_answer(
     files |= {e: lambda path: motion.animate(path, fps=options.fps, forces=options.forces)
               for e in ("gif", "html")}  # fmt: skip
     return Answer(shown, known, files, code)
+
+
+def _touching(motion: st.Touched) -> dict[str, np.ndarray]:
+    """Return forces of friction over time, and what friction and impacts have taken."""
+    made: dict[str, np.ndarray] = {"work": motion.work, "heat": motion.heat,
+                                   "struck_off": motion.struck_off}  # fmt: skip
+    for name, values in motion.forces.items():
+        flat = values.reshape(len(motion.t), -1)
+        for k in range(flat.shape[1]):
+            entry = f"[{k}]" if flat.shape[1] > 1 else ""
+            made[f"friction[{name}]{entry}"] = flat[:, k]
+    return made
+
+
+def _happened(motion: Any) -> list[list[Any]]:
+    """Return the changes of a motion that touches, and named events, in their order."""
+    made = [[c.t, c.kind, c.name, c.impulse] for c in getattr(motion, "changes", ())]
+    events: Any = getattr(motion, "events", ())
+    for name, times in zip(getattr(events, "names", ()), events):
+        made += [[float(t), "event", name or "", 0.0] for t in times]
+    return sorted(made, key=lambda row: row[0])
 
 
 def _labelled(model: st.Model, name: str) -> str:

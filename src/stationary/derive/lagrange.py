@@ -259,8 +259,7 @@ def _refuse_unsmooth(system: System) -> None:
             f"{kind} '{term.name}' has no place in Lagrange's equations.",
             f"Found {str(term).removeprefix(f'{term.name}: ')}; its force is no expression of "
             "coordinates, velocities and time.",
-            "State the system without it to read the rest, or use st.minimum_power or "
-            "st.quasistatics for dry friction.",
+            "State the system without it to read the rest; st.simulate follows it all the same.",
         )
 
 

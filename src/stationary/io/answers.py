@@ -143,21 +143,25 @@ def _continue(model: Model, asked: dict[str, Any]) -> Any:
 # -- motion ---------------------------------------------------------------------------------------
 
 
-def _integrator(name: Any, step: float | None) -> Any:
+def _integrator(name: Any, step: float | None, touching: bool) -> Any:
     """Return the integrator of a name; a step alone means steps of one size."""
     from stationary.solve import integrators
 
     if not isinstance(name, (str, type(None))) or (name in (None, "auto") and step is None):
         return "auto" if name is None else name
-    if name == "Variational" or (step is not None and name in (None, "auto")):
+    if name in ("Variational", "Moreau") or (step is not None and name in (None, "auto")):
         if step is None:
             raise StatementError(
                 say(
-                    "the method 'Variational' has no step.",
+                    f"the method '{name}' has no step.",
                     "It takes steps of one size.",
                     "Give it a step of 0.001, say.",
                 )
             )
+        if name == "Moreau" or (name in (None, "auto") and touching):
+            from stationary.solve.touch.moreau import Moreau
+
+            return Moreau(step=step)
         return integrators.Variational(step=step)
     return getattr(integrators, str(name))()
 
@@ -173,12 +177,17 @@ def _early(answer: Callable[..., Any], model: Model, known: dict[str, Any]) -> A
 
 
 def _simulate(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.io.questions import parameters_of
+    from stationary.solve.arguments import touches
     from stationary.solve.dynamics import simulate
 
-    method = _integrator(asked.pop("method", None), asked.pop("step", None))
-    return _early(
-        simulate, model, {"start": model.start, "method": method, **values(model), **asked}
-    )
+    touching = touches(model.system)
+    method = _integrator(asked.pop("method", None), asked.pop("step", None), touching)
+    known = {"start": model.start, "method": method, **values(model), **asked}
+    watched = {p.name for p in parameters_of(asked.get("events", ()))}
+    # Of parameters that only events have, the file knows the values too.
+    more = {k: v for k, v in model.params.items() if k in watched}
+    return _early(simulate, model, known | {"params": more | known["params"]})
 
 
 def _slide(model: Model, asked: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from stationary.errors import did_you_mean
@@ -12,6 +12,7 @@ from stationary.io.start import start as start_of
 from stationary.io.toml import Path
 from stationary.io.unit_checks import dimension
 from stationary.model.symbols import Coordinate, Parameter
+from stationary.solve.events import Event
 
 
 def _span(reader: Reader, path: Path) -> tuple[float, float]:
@@ -68,8 +69,65 @@ def _known(reader: Reader, path: Path, name: str, kind: type, word: str) -> None
         )  # fmt: skip
 
 
+#: The methods of a simulation; those of one step take it from ``step``.
+METHODS = ("auto", "Taylor", "BDF", "Runge", "Variational", "Moreau")
+
+
 def _method(reader: Reader, path: Path) -> str:
-    return reader.choice(path, "the method", ("auto", "Taylor", "BDF", "Runge", "Variational"))
+    return reader.choice(path, "the method", METHODS)
+
+
+def _events(reader: Reader, path: Path) -> list[Event]:
+    """Read what is to be watched for, and what it does to the state."""
+    keys = ("expr", "terminal", "direction", "name", "action")
+    made = []
+    found = reader.at(path)
+    if not isinstance(found, list):
+        reader.wrong(path, "'events' is not a list of tables.", "[[simulate.events]]",
+                     "Write [[simulate.events]] once for each.")  # fmt: skip
+    for k in range(len(found)):
+        here = (*path, k)
+        stated = reader.table(here, keys, "[[simulate.events]]")
+        if "expr" not in stated:
+            reader.document.complain(
+                here, "an event has no 'expr'.", f"Found {', '.join(stated) or 'nothing'}.",
+                'Say what becomes zero, as in expr = "y".',
+            )  # fmt: skip
+        terminal = reader.at((*here, "terminal")) or False
+        if not isinstance(terminal, bool):
+            reader.wrong((*here, "terminal"), "'terminal' is not true or false.", "true or false",
+                         "Write terminal = true where the motion ends there.")  # fmt: skip
+        toward = (*here, "direction")
+        made.append(Event(
+            reader.expression((*here, "expr"), "the expression of an event", inputs=False),
+            terminal=terminal,
+            direction=reader.whole(toward, "'direction'", -1, 1) if "direction" in stated else 0,
+            name=reader.text((*here, "name"), "'name'") if "name" in stated else None,
+            action=_action(reader, (*here, "action")) if "action" in stated else None,
+        ))  # fmt: skip
+    return made
+
+
+def parameters_of(events: Iterable[Event]) -> list[Parameter]:
+    """Return the parameters of events, each once."""
+    every = [e for x in events for e in (x.expr, *(x.action or {}).values())]
+    found = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
+    return sorted(found, key=str)
+
+
+def _action(reader: Reader, path: Path) -> dict[str, Any]:
+    """Read the values that coordinates and velocities jump to."""
+    made = {}
+    for key in reader.table(path, what="'action'"):
+        places = {key: (*path, key)}
+        if isinstance(reader.at((*path, key)), dict):
+            # TOML reads theta.dot = 1 as an entry inside a table.
+            inner = reader.table((*path, key), ("dot",), f"'{key}'")
+            places = {f"{key}.{word}": (*path, key, word) for word in inner}
+        for name, place in places.items():
+            _known(reader, place, name.removesuffix(".dot"), Coordinate, "coordinate")
+            made[name] = reader.expression(place, "the action of an event", inputs=False)
+    return made
 
 
 def _kind(reader: Reader, path: Path) -> str:
@@ -85,7 +143,7 @@ Take = Callable[[Reader, Path], Any]
 #: For each question its keys and what reads them.
 QUESTIONS: dict[str, dict[str, Take]] = {
     "simulate": {"span": _span, "points": _whole, "method": _method, "step": _positive,
-                 "rtol": _positive, "atol": _positive},
+                 "rtol": _positive, "atol": _positive, "events": _events},
     "statics": {"start": start_of, "kind": _kind, "t": _number},
     "equilibria": {"within": _within, "t": _number},
     "linearize": {"at": start_of, "t": _number},

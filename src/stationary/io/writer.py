@@ -16,7 +16,7 @@ from stationary.errors import StatementError, say
 from stationary.io import space
 from stationary.io.model_file import Model, load
 from stationary.io.names import RESERVED, is_column, is_name
-from stationary.io.questions import QUESTIONS
+from stationary.io.questions import QUESTIONS, parameters_of
 from stationary.io.results import is_result_file, save_result
 from stationary.io.statement import ENERGIES, TERMS
 from stationary.io.units import value as in_si
@@ -267,8 +267,10 @@ class _Writer:
             self.line("rotations", [r.name for r in turned])
         if system.inputs and not self.model.inputs:
             self.line("inputs", [u.name for u in system.inputs])
-        if system.parameters:
-            self.table("parameters", {p.name: self._parameter(p) for p in system.parameters})
+        watched = (x for question in asked.values() for x in question.get("events", ()))
+        known = {p.name: p for p in (*system.parameters, *parameters_of(watched))}
+        if known:
+            self.table("parameters", {name: self._parameter(p) for name, p in known.items()})
         if self.model.inputs:
             self.table("inputs", {u.name: self._course(u.name) for u in system.inputs})
         self._energies()
@@ -286,7 +288,9 @@ class _Writer:
             self.table("start", {k: _turned(system, k, v) for k, v in start.items()})
         for kind in QUESTIONS:
             if kind in asked:
-                self.table(kind, asked[kind])
+                self.table(kind, {k: v for k, v in asked[kind].items() if k != "events"})
+                for event in asked[kind].get("events", ()):
+                    self.table(f"{kind}.events", self._event(event), many=True)
         return "\n".join(self.lines) + "\n"
 
     def _check_names(self) -> None:
@@ -400,6 +404,16 @@ class _Writer:
         if part.shape is not None:
             entries |= space.written(part.shape, lambda e: self.expression(sp.S(e)))
         return {**entries, "name": part.name} if part.name else entries
+
+    def _event(self, event: Any) -> dict[str, Any]:
+        entries: dict[str, Any] = {"expr": self.expression(event.expr)}
+        entries |= {"terminal": True} if event.terminal else {}
+        entries |= {"direction": event.direction} if event.direction else {}
+        entries |= {"name": event.name} if event.name else {}
+        if event.action:
+            jumps = {_name(k): self.expression(sp.S(e)) for k, e in event.action.items()}
+            entries["action"] = jumps
+        return entries
 
     # -- values ---------------------------------------------------------------------------------
 

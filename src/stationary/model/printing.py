@@ -123,7 +123,9 @@ def _term(term) -> str:
             rf"{_factor(f)}\,\delta\left({latex(on)}\right)" for f, on in zip(term.force, term.on)
         )
     if isinstance(term, Friction):
-        return rf"\text{{friction}} &\le {latex(term.limit)}\ \text{{against}}\ {_rate(term.on)}"
+        rest = "" if term.static is None else rf"\ (\text{{at rest}}\ {latex(term.static)})"
+        size = latex(term.limit) + rest
+        return rf"\text{{friction}} &\le {size}\ \text{{against}}\ {_rate(term.on)}"
     if isinstance(term, Drag):
         size = rf"{latex(term.eta)}\,|v|^{{{latex(term.power)}}}"
         return rf"\text{{drag}} &= {size}\ \text{{against}}\ v = {_rate(term.on)}"
@@ -132,7 +134,12 @@ def _term(term) -> str:
         # What is long stands on the right of the others' signs, so as not to push them away.
         return rf"{vanishes} &= 0" if _width(vanishes) <= _LONG_LEFT else rf"&{vanishes} = 0"
     assert isinstance(term, Contact)
-    return rf"{latex(term.gap)} &\ge 0"
+    told = rf"{latex(term.gap)} &\ge 0"
+    if term.restitution != 0:
+        told += rf",\quad e = {latex(term.restitution)}"
+    if term.slip:
+        told += rf",\quad \mu = {latex(term.friction)}\ \text{{against}}\ {_rate(term.slip)}"
+    return told
 
 
 def _factor(e: sp.Expr) -> str:

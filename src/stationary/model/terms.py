@@ -160,6 +160,11 @@ def _plain(entries: Vector) -> str:
     return text(entries[0]) if len(entries) == 1 else f"({', '.join(map(text, entries))})"
 
 
+def _rate(entries: Vector) -> str:
+    inside = _plain(entries)
+    return f"d/dt ({inside})" if len(entries) == 1 and entries[0].is_Add else f"d/dt {inside}"
+
+
 def _not_negative(e: sp.Expr, what: str = "the limit of a friction term") -> sp.Expr:
     """Refuse a number below zero: friction would push along."""
     if e.is_number and float(e) < 0:
@@ -260,7 +265,7 @@ class Friction(AbstractTerm):
         """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         rest = "" if self.static is None else f", at rest up to {text(self.static)},"
-        return f"{prefix}friction up to {text(self.limit)}{rest} against d/dt {_plain(self.on)}"
+        return f"{prefix}friction up to {text(self.limit)}{rest} against {_rate(self.on)}"
 
 
 @dataclass(frozen=True)
@@ -299,7 +304,7 @@ class Drag(AbstractTerm):
         """The term in one line, without its rows."""
         prefix = f"{self.name}: " if self.name else ""
         size = f"{text(self.eta)} |v|**{text(self.power)}"
-        return f"{prefix}drag {size} against v = d/dt {_plain(self.on)}"
+        return f"{prefix}drag {size} against v = {_rate(self.on)}"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,6 +19,7 @@ from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.solids import Surfaces
 from stationary.plot.style import look, words
 from stationary.plot.turntable import turntable
+from stationary.result.touched import Touched
 from stationary.result.trajectory import AbstractMotion
 from stationary.result.views import show, view
 
@@ -238,12 +240,19 @@ def _html(film: Film, fps: float) -> bytes:
 
 @view("motion", "player")
 def player(motion: AbstractMotion, *, fps: int = 20) -> str:
-    """Return the film of a motion as a piece of HTML that plays by itself, and let go of it."""
+    """Return the film of a motion as a piece of HTML that plays by itself, and let go of it.
+
+    Forces of contact are shown where it is known where they act.
+    """
     import matplotlib.pyplot as plt
 
     times, speed = _times(motion, fps * _FINE)
-    drawn = scene(motion.at(times))  # pyright: ignore[reportArgumentType]
-    film = _film(drawn, motion.system.name, speed, fps)
+    seen: Any = motion.at(times)
+    drawn, told = scene(seen), ""
+    if isinstance(seen, Touched):
+        with suppress(StatementError):
+            drawn, told = pushed(drawn, seen, True, _FINE)
+    film = _film(drawn, motion.system.name, speed, fps, told)
     made = _player(film, fps)
     plt.close(film.figure)
     return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -31,6 +32,9 @@ _LONGEST, _HEAD = 0.25, 0.2
 
 # Of forces that are longer than so many times the usual one, arrows are cut.
 _USUAL = 3.0
+
+# Of more contacts of one name, rows of arrays are drawn together, and others not.
+_MANY = 50
 
 # What a force at a part leaves of the force of a contact on coordinates, where it is that force.
 _SAME = 1e-6
@@ -61,6 +65,8 @@ def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tupl
     seen: Touched = motion.at(motion.t[::every])  # pyright: ignore[reportAssignmentType]
     found = _Found(seen, drawn.dimension)
     arrows = found.arrows(asked)
+    if not arrows:
+        return drawn, "nothing pushes"
     at = np.concatenate([a.at for a in arrows], axis=1)
     force = np.concatenate([a.force for a in arrows], axis=1)
     sizes = np.linalg.norm(force, axis=-1)
@@ -101,19 +107,22 @@ class _Found:
             if name not in self.names:
                 raise StatementError(unknown("the contact or friction", str(name), self.names))
         made, left = [], []
-        for name in self.names:
-            if isinstance(asked, Mapping) and name not in known:
+        for name in known or self.names:
+            if name in known:
+                made.append(self._given(name, known[name]))
                 continue
-            placed = self._given(name, known[name]) if name in known else self._placed(name)
-            made += placed
-            left += [] if placed else [name]
+            units = self._units(name)
+            for rows in units:
+                placed = self._placed(name, rows) if len(units) <= _MANY else []
+                made += placed
+                left += [] if placed else rows
         if left:
-            made += self._rows(left)
-        if not made:
+            made += self._of_arrays(left)
+        if not made and (left or known):
             raise StatementError(
                 say(
                     "it is not known where the forces of contact act.",
-                    f"Found no particle or body that {', '.join(left) or 'a contact'} pushes.",
+                    f"Found no particle or body that {', '.join(self.names)} pushes.",
                     "Say where, as in animate(forces={'floor': (x, y)}).",
                 )
             )
@@ -125,57 +134,65 @@ class _Found:
         layout = self.motion.kernel.layout
         return list(dict.fromkeys([*(r.name for r in layout.gaps), *self.motion.forces]))
 
-    def _rows_of(self, names: list[str]) -> tuple[np.ndarray, dict[int, Any]]:
-        """Return the forces of some contacts and rubs, and, at times when they act, their slopes.
+    def _units(self, name: str) -> list[list[int]]:
+        """Return the rows, gap and slips, of all contacts or rubs of one name that ever act."""
+        layout, touch = self.motion.kernel.layout, self.motion.touching.touch
+        gaps = [int(k) for r in layout.gaps if r.name == name for k in r.places.flat]
+        rates = {int(k) for r in layout.slips if r.name == name for k in r.places.flat}
+        slips: dict[int | None, list[list[int]]] = {}
+        for rub in touch.rubs:
+            if rates.issuperset(rub.rates):
+                slips.setdefault(rub.gap, []).append([touch.gaps + k for k in rub.entries])
+        units = [[i, *(row for rows in slips.get(i, []) for row in rows)] for i in gaps]
+        acting = np.any(self.acting, axis=0)
+        return [rows for rows in (*units, *slips.get(None, [])) if acting[rows].any()]
 
-        Forces have shape (times, rows); slopes are matrices (rows, coordinates).
-        """
-        motion = self.motion
-        touch, layout, kernel = motion.touching.touch, motion.kernel.layout, motion.kernel
-        rows = [int(k) for r in layout.gaps if r.name in names for k in r.places.flat]
-        rates = {int(k) for r in layout.slips if r.name in names for k in r.places.flat}
-        rows += [touch.gaps + k for k, rate in enumerate(touch.dry) if rate in rates]
-        acting = motion.acting[:, len(kernel.rows) :][:, rows]
-        sense, slopes = np.ones(touch.arguments[-1].numel()), {}
-        for k in np.flatnonzero(np.any(acting != 0, axis=1)).tolist():
-            where = (motion.t[k], motion.q[k], motion.v[k], motion.u[k], motion.params, sense)
-            slopes[k] = touch.rows(*where)[3].sparse().tocsr()[rows]
-        return acting, slopes
+    @cached_property
+    def acting(self) -> np.ndarray:
+        """The forces of all contacts and rubs, shape (times, rows)."""
+        return self.motion.acting[:, len(self.motion.kernel.rows) :]
 
-    def _on_coordinates(self, names: list[str]) -> np.ndarray:
-        """Return the force of some contacts and rubs on every coordinate, (times, coordinates)."""
-        acting, slopes = self._rows_of(names)
+    @cached_property
+    def slopes(self) -> dict[int, Any]:
+        """How gaps and slips change with coordinates, at times when something acts."""
+        motion, touch = self.motion, self.motion.touching.touch
+        sense = np.ones(touch.arguments[-1].numel())
+        times = np.flatnonzero(self.acting.any(axis=1)).tolist()
+        where = ((motion.t[k], motion.q[k], motion.v[k], motion.u[k]) for k in times)
+        every = (touch.rows(*at, motion.params, sense)[3] for at in where)
+        return {k: slope.sparse().tocsr() for k, slope in zip(times, every)}
+
+    def _on_coordinates(self, rows: list[int]) -> np.ndarray:
+        """Return the force of some rows on every coordinate, shape (times, coordinates)."""
         made = np.zeros(self.motion.q.shape)
-        for k, slope in slopes.items():
-            made[k] = slope.T @ acting[k]
+        for k, slope in self.slopes.items():
+            made[k] = slope[rows].T @ self.acting[k, rows]
         return made
 
     # -- where ----------------------------------------------------------------------------------
 
-    def _given(self, name: str, point: Any) -> list[Arrows]:
+    def _given(self, name: str, point: Any) -> Arrows:
         """Return the force at a point that was named."""
         point = tuple(map(sp.sympify, point))
-        J, Q = self._slopes(point), self._on_coordinates([name])
-        force = np.array([np.linalg.lstsq(j.T, q, rcond=None)[0] for j, q in zip(J, Q)])
-        return [Arrows(self._where(point), force[:, None])]
+        Q = self._on_coordinates([row for rows in self._units(name) for row in rows])
+        pairs = zip(self._slopes(point), Q)
+        force = np.array([np.linalg.lstsq(j.T, q, rcond=None)[0] for j, q in pairs])
+        return Arrows(self._where(point), self._padded(force)[:, None])
 
-    def _placed(self, name: str) -> list[Arrows]:
+    def _placed(self, name: str, rows: list[int]) -> list[Arrows]:
         """Return the force at the point that rubs, or at one or two parts that it pushes."""
         term = next((f for f in self.motion.system.friction if f.name == name), None)
         on = () if term is None or term.table is not None else term.on
         if len(on) > 1 and len(on) == self.dimension:
             return [Arrows(self._where(on), self.motion.forces[name][:, None])]
-        acting, slopes = self._rows_of([name])
         single = [p for p in self.parts if not isinstance(p.points[0], Array)]
-        for parts in (*((p,) for p in single), *combinations(single, 2)) if slopes else ():
-            made = self._at(parts, acting, slopes)
+        for parts in (*((p,) for p in single), *combinations(single, 2)):
+            made = self._at(parts, rows)
             if made:
                 return made
         return []
 
-    def _at(
-        self, parts: tuple[Part, ...], acting: np.ndarray, slopes: dict[int, Any]
-    ) -> list[Arrows]:
+    def _at(self, parts: tuple[Part, ...], rows: list[int]) -> list[Arrows]:
         """Return a force at a part, or one and its opposite at two, if rows act as these do."""
         points = [p.points[0] for p in parts]
         J = self._slopes(points[0])
@@ -186,12 +203,14 @@ class _Found:
         every = np.concatenate([J, *(self._slopes((parts[k].angle,)) for k in turning)], axis=1)
         ats = [self._where(point) for point in points]
         force = np.zeros((len(every), self.dimension))
-        for t, slope in slopes.items():
-            known = slope.toarray()
+        for t, slope in self.slopes.items():
+            if not self.acting[t, rows].any():
+                continue
+            known = slope[rows].toarray()
             found = np.linalg.lstsq(every[t].T, known.T, rcond=None)[0].T
             if np.abs(found @ every[t] - known).max() > _SAME * np.abs(known).max():
                 return []
-            force[t, :wide] = acting[t] @ found[:, :wide]
+            force[t, :wide] = self.acting[t, rows] @ found[:, :wide]
             for place, k in enumerate(turning):
                 # The arms of the gap and of the slip meet where it touches.
                 across = (-1) ** k * found[:, [wide - 1, 0]] * (1.0, -1.0)
@@ -199,17 +218,14 @@ class _Found:
                 ats[k][t, 0, [0, wide - 1]] += arm
         return [Arrows(at, (-1) ** k * force[:, None]) for k, at in enumerate(ats)]
 
-    def _rows(self, names: list[str]) -> list[Arrows]:
-        """Return what all these contacts together do to the rows of arrays of points."""
-        made, Q = [], None
-        for part in self.parts:
-            point = part.points[0]
-            if not isinstance(point, Array) or point.name not in self.motion.kernel.layout.arrays:
-                continue
-            Q = self._on_coordinates(names) if Q is None else Q
-            force = Q[:, self.motion.kernel.layout.place(point)]
-            at = np.asarray(self.motion[point], dtype=float)
-            made.append(Arrows(self._padded(at), self._padded(force)))
+    def _of_arrays(self, rows: list[int]) -> list[Arrows]:
+        """Return what all these rows together do to the points of arrays."""
+        made, layout = [], self.motion.kernel.layout
+        for point in (p.points[0] for p in self.parts):
+            if isinstance(point, Array) and point.name in layout.arrays:
+                force = self._on_coordinates(rows)[:, layout.place(point)]
+                at = np.asarray(self.motion[point], dtype=float)
+                made.append(Arrows(self._padded(at), self._padded(force)))
         return made
 
     # -- numbers --------------------------------------------------------------------------------

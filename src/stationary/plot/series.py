@@ -193,6 +193,10 @@ def _energy(figure: Any, place: Any, motion: AbstractMotion) -> None:
     else:
         courses = {"$T$": motion.kinetic, "$U$": motion.potential, "$E$": motion.energy}
         courses |= {"work": motion.work} if motion.kernel.graph.fed else {}
+    if isinstance(motion, Touched):
+        taken = {"friction took": motion.heat, "impacts took": motion.struck_off}
+        more = {"work": motion.work, **taken}
+        courses |= {name: course for name, course in more.items() if np.any(course)}
     for name, course in courses.items():
         upper.plot(motion.t, course, label=name)
     upper.set_ylabel("energy (J)")
@@ -207,7 +211,8 @@ def balance(axes: Any, motion: AbstractMotion) -> None:
     rounding = float(np.finfo(float).eps)
     # An exact zero has no logarithm; it stands at the foot of the panel.
     error = np.maximum(np.abs(motion.balance) / (largest or 1.0), rounding / 10)
-    axes.semilogy(motion.t, error, lw=0.9, label=r"$|\Delta E - \mathrm{work}|$")
+    lost = r" + \mathrm{taken}" if isinstance(motion, Touched) else ""
+    axes.semilogy(motion.t, error, lw=0.9, label=rf"$|\Delta E - \mathrm{{work}}{lost}|$")
     axes.axhline(rounding, color="0.45", ls=(0, (1, 1.5)), label="rounding")
     axes.set_ylim(rounding / 12, max(100 * rounding, 10 * float(np.max(error))))
     axes.set_ylabel("relative error")

@@ -20,6 +20,9 @@ from stationary.report.page import html_of_markdown, live_panel, page, picture, 
 _READABLE = 8
 _FPS = 20
 
+# Changes that a page lists.
+_CHANGES = 20
+
 
 @dataclass
 class Made:
@@ -316,7 +319,9 @@ def _moving(report: _Report, motion: st.Motion) -> str:
         pieces.append("<h3>The film</h3>" + film)
     views = [("strobe", "Configurations", "the earlier the fainter"),
              ("phase", "Phase portrait", "velocities over coordinates")]  # fmt: skip
-    if motion.lam.size:
+    if isinstance(motion, st.Touched):
+        views.append(("forces", "Forces of contact and friction", "and the energy that they took"))
+    elif motion.lam.size:
         views.append(("forces", "Forces of constraint", "multipliers, and violation"))
     for view, title, words in views:
         try:
@@ -324,8 +329,20 @@ def _moving(report: _Report, motion: st.Motion) -> str:
         except st.StatementError:
             continue  # Nothing has a position: the film shows the phase portrait.
         pieces.append(f"<h3>{title}</h3>" + picture(figure, f"{title}: {words}"))
+    if isinstance(motion, st.Touched) and motion.changes:
+        pieces.append("<h3>What happened</h3>" + _changes(motion.changes))
     pieces.append("<h3>The evidence</h3>" + _evidence(motion, balance))
     return "\n".join(pieces)
+
+
+def _changes(changes: list[Any]) -> str:
+    """Write the first changes as a table."""
+    rows = [
+        [f"{c.t:.6g}", c.kind, escape(c.name), f"{c.impulse:.4g}" if c.impulse else ""]
+        for c in changes[:_CHANGES]
+    ]
+    more = f"<p>The first {_CHANGES} of {len(changes)}.</p>" if len(changes) > _CHANGES else ""
+    return table(["t (s)", "change", "where", "impulse (N s)"], rows) + more
 
 
 def _film(motion: st.Motion) -> str:
@@ -359,7 +376,14 @@ def _evidence(motion: st.Motion, balance: float) -> str:
             "of energy minus the work of loads, dissipation and moving constraints",
         ],
     ]
-    if motion.lam.size:
+    if isinstance(motion, st.Touched):
+        found = motion.residual
+        rows.append(["what was taken", f"{motion.heat[-1]:.6g} J by friction, "
+                     f"{motion.struck_off[-1]:.6g} J by impacts"])  # fmt: skip
+        rows.append(["contacts", f"penetration ≤ {found['penetration']:.1e}, outside Coulomb's "
+                     f"cone by ≤ {found['cone']:.1e}, force times gap ≤ "
+                     f"{found['complementarity']:.1e}"])  # fmt: skip
+    if motion.kernel.layout.multipliers:
         rows.append(["constraints", f"|R| ≤ {motion.residual['R']:.1e}, "
                      f"|Ṙ| ≤ {motion.residual['Rdot']:.1e}"])  # fmt: skip
     if motion.repaired > 1e-12:

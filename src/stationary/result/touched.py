@@ -196,7 +196,7 @@ class Touched(AbstractMotion):
             if rub.gap is not None:
                 limit = limit * lam[:, rub.gap]
             over = max(over, float(np.max(np.linalg.norm(z[:, entries], axis=1) - limit)))
-        evidence["penetration"] = float(np.max(-value, initial=0.0))
+        evidence["penetration"] = abs(float(np.max(-value, initial=0.0)))
         evidence["cone"] = over
         evidence["complementarity"] = float(np.max(np.abs(lam * value), initial=0.0))
         return evidence

@@ -27,7 +27,7 @@ from stationary.solve.arguments import (
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
 from stationary.solve.edges import edge
-from stationary.solve.events import Ending, Event, Watch, as_events
+from stationary.solve.events import Ending, Event, Watch, as_events, with_own_parameters
 from stationary.solve.evidence import failure, with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
@@ -128,7 +128,7 @@ def simulate(
     require_system(system)
     first, last = times(span)
     points = count(points)
-    watched = as_events(events)
+    watched, params = with_own_parameters(as_events(events), system, params)
     rtol, atol = tolerance("rtol", rtol), tolerance("atol", atol)
     graph = graph_of(system)
     # Equal statements share one graph, and what was found out about the first of them.
@@ -140,7 +140,7 @@ def simulate(
         from stationary.solve.touch.simulate import simulate_touch
 
         return simulate_touch(
-            system, (first, last), start, values, inputs, points, events, method, repair,
+            system, (first, last), start, values, inputs, points, watched, method, repair,
             (rtol, atol), throw,
         )  # fmt: skip
     driven = drives(layout, inputs, (first, last))

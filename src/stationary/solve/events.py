@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -12,7 +12,9 @@ import sympy as sp
 
 from stationary.errors import StatementError, say
 from stationary.lower.kernel import AbstractKernel
-from stationary.model.symbols import from_dynamicsymbols
+from stationary.model.layout import number, pairs
+from stationary.model.symbols import Parameter, from_dynamicsymbols
+from stationary.model.system import System
 from stationary.model.terms import expression
 from stationary.result.happened import Happened
 from stationary.solve.branches import CHATTER, chatters
@@ -105,6 +107,40 @@ def as_events(events: Any) -> list[Event]:
             )
         made.append(event)
     return made
+
+
+def with_own_parameters(
+    events: list[Event], system: System, params: Any
+) -> tuple[list[Event], Any]:
+    """Put numbers for parameters that only events have; return them, and the other values."""
+    known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
+    every = [e for x in events for e in (x.expr, *map(sp.sympify, (x.action or {}).values()))]
+    found = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
+    alone = sorted((s for s in found if s.name not in known), key=str)
+    if not alone:
+        return events, params
+    given = dict(pairs(params, "params"))
+    for s in alone:
+        value = given.get(s, given.get(s.name, s.default))
+        if value is None:
+            raise StatementError(
+                say(
+                    f"parameter '{s.name}' of an event has no value.",
+                    "Expected one, since no default was declared.",
+                    f"Pass params={{'{s.name}': …}}, or declare st.parameters({s.name}=…).",
+                )
+            )
+        own[s] = sp.Float(number(value, f"the value of parameter '{s.name}'"))
+    names = {s.name for s in alone}
+
+    def put(e: Any) -> Any:
+        return sp.sympify(e).xreplace(own)
+
+    made = [
+        replace(x, expr=put(x.expr), action=x.action and {k: put(v) for k, v in x.action.items()})
+        for x in events
+    ]
+    return made, {k: v for k, v in given.items() if str(k) not in names}
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,14 @@ class OperatingPoint:
         kept = np.setdiff1d(np.arange(2 * self.f), self.drifting)
         # Without the coordinates that drift some directions are lost: what is left is a basis.
         tangent = orth(self._tangent()[kept], rcond=1e-10)
+        if not tangent.shape[1]:
+            raise StatementError(
+                say(
+                    "nothing can move about this state.",
+                    f"Found that constraints and closed contacts hold all of {', '.join(labels)}.",
+                    "Linearize where something is free, or leave out what holds it.",
+                )
+            )
         first = self._asked(asked, labels, kept)
         chosen = self._chosen(tangent, kept, first)
         units = np.concatenate([self.weights] * 2)[kept]

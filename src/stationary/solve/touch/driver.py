@@ -213,7 +213,7 @@ class Driver:
                 soon = 1e-5 * (self.grid[-1] - self.grid[0])
                 over, acted = self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
                 if not np.array_equal(acted, y):
-                    y = self._settled(t, self._acted(t, y, acted), [])
+                    y = self._settled(t, self._acted(t, y, acted), [], jumped=True)
                 if over:
                     yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
                     return
@@ -324,7 +324,8 @@ class Driver:
             t, border = event.t, None
             if event.terminal:
                 return piece, y, True, True
-            y = self._settled(t, y, found[1] if together and found else [])
+            jumped = not np.array_equal(before, y)
+            y = self._settled(t, y, found[1] if together and found else [], jumped=jumped)
         elif found is not None:
             stop = self._stops(t, y)
             if stop is None:
@@ -446,8 +447,9 @@ class Driver:
         return self.looks(t, y, self.legs.values(t))
 
     def _settled(
-        self, t: float, y: np.ndarray, causes: list[int], stopped: frozenset[int] = frozenset()
-    ) -> np.ndarray:
+        self, t: float, y: np.ndarray, causes: list[int], stopped: frozenset[int] = frozenset(),
+        jumped: bool = False,
+    ) -> np.ndarray:  # fmt: skip
         """Return the state after all that happens at an instant, and take the mode that follows."""
         self.at_once += 1
         if self.at_once > _AT_ONCE:
@@ -462,6 +464,7 @@ class Driver:
             self.prefer,
             0.0 if self.at_once <= 3 else 1e-12 * 2.0 ** min(self.at_once, _DOUBLED),
             stopped,
+            jumped,
         )
         y, mode, answer, facts, leaves = instant.settle(y, causes)
         self.impacts += instant.impacts

@@ -31,7 +31,7 @@ class Instant:
     """One instant at which something may change; `settle` says what does.
 
     `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before;
-    the rubs `stopped` have come to rest.
+    the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more.
     """
 
     t: float
@@ -43,6 +43,7 @@ class Instant:
     prefer: tuple[str, ...]
     rough: float = 0.0
     stopped: frozenset[int] = frozenset()
+    jumped: bool = False
     changes: list[Change] = field(default_factory=list)
     impacts: list[tuple[float, float]] = field(default_factory=list)
 
@@ -62,7 +63,8 @@ class Instant:
         until, struck, slow = None, False, facts.rate_rounding
         for _ in range(_AT_ONCE):
             rate = facts.rate[facts.gaps]
-            closing = near & (rate < -facts.rate_rounding[facts.gaps]) & (before.closed == 0)
+            closing = near & (rate < -facts.rate_rounding[facts.gaps])
+            closing &= (before.closed == 0) | self.jumped
             if not closing.any():
                 break
             y, until, near = self._impact(y, facts, near, closing)
@@ -105,7 +107,7 @@ class Instant:
         What would fall back before it has risen above the rounding of its gap has not left: places
         do not tell whether it bounces.
         """
-        held = (self.before.closed > 0) & (not struck)
+        held = (self.before.closed > 0) & (not struck and not self.jumped)
         while True:
             rate = facts.rate[facts.gaps]
             resting = near & ((rate <= slow[facts.gaps]) | held)
@@ -189,7 +191,7 @@ class Instant:
         for j, rub in enumerate(touch.rubs):
             entries = list(rub.entries)
             small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
-            stuck = self.before.sticks[j] > 0 and not struck
+            stuck = self.before.sticks[j] > 0 and not struck and not self.jumped
             ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
             made[j] = small or stuck or ended or j in self.stopped
         return made
