@@ -56,8 +56,13 @@ def results():
         Row("string: ω₃", 300 * np.pi, modes.frequencies[2], "3π √(T/ρ)/L", 1e-2),
         Row("belt: period (s)", period, np.diff(slips).mean(), "closed form", 1e-10),
         Row("balls: the floor bears (N)", 5 * 0.1 * 9.81, balls.lam["floor"][-1], "5mg", 1e-9),
-        Row("walker: time of a step (s)", 3.882463752851, np.diff(strikes)[0],
-            "Garcia et al. 1998", 1e-9),
+        Row(
+            "walker: time of a step (s)",
+            3.882463752851,
+            np.diff(strikes)[0],
+            "Garcia et al. 1998",
+            1e-9,
+        ),
         Row("every file asks", True, all(model(name).questions for name in FILES), "files"),
     ]
 
