@@ -13,7 +13,6 @@ from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
 from stationary.solve.pressure.cover import covered
-from stationary.solve.pressure.envelope import Pressures
 from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.lines import Pencil
 from stationary.solve.pressure.locus import locus_of
@@ -22,7 +21,7 @@ from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.power import greatest_power, least_power, power_of
 from stationary.solve.pressure.programs import Programs
 from stationary.solve.pressure.pushed import Scene
-from stationary.solve.pressure.region import Mode, spread
+from stationary.solve.pressure.region import Mode, spread, spread_motion
 from stationary.solve.pressure.vote import verdict, votes_of
 
 _WORDS = {
@@ -164,7 +163,7 @@ def extremes(
     functional = functional / (np.abs(functional).max() or 1.0)
     found: list[list[tuple[float, Mode, Summit]]] = [[], []]
     for mode in scene.modes:
-        hunt = Extremes(Pressures(scene.rest), mode)
+        hunt = Extremes(scene.rest, mode)
         for side, sign in enumerate((-1.0, 1.0)):
             summit = hunt.greatest(sign * functional)
             if summit is not None:
@@ -203,7 +202,7 @@ def _through(scene: Scene) -> tuple[Mode, Summit] | None:
         return None
     way = np.array([force[0], force[1], 0.0])
     twist = way * ((force @ modes[0].base) / (force @ way))
-    points, masses = spread(Pressures(scene.rest))
+    points, masses = spread(scene.rest)
     return modes[0], Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
 
 
@@ -217,9 +216,8 @@ def _power(scene: Scene) -> PressureBounds:
                 "Ask with friction=0, or ask of=phi.dot.",
             )
         )
-    pressures = Pressures(scene.rest)
-    start = Extremes(pressures, mode).start
-    low, high = least_power(pressures, mode), greatest_power(pressures, mode, start)
+    start = spread_motion(scene.rest, mode)
+    low, high = least_power(scene.rest, mode), greatest_power(scene.rest, mode, start)
     unit = scene.support.weight * scene.speed
     ends = power_of(low) * unit, power_of(high) * unit
     return told(scene, "power", ends, ((mode, low), (mode, high)))

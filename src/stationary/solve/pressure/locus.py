@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from stationary.solve.pressure.border import Border
-from stationary.solve.pressure.envelope import Pressures, centre_of
+from stationary.solve.pressure.envelope import centre_of
 from stationary.solve.pressure.extremes import Extremes
 
 
@@ -21,7 +21,7 @@ def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
     found: list[np.ndarray] = []
     single = len(scene.modes) == 1
     for mode in scene.modes:
-        hunt = Extremes(Pressures(scene.rest), mode)
+        hunt = Extremes(scene.rest, mode)
         if mode.free.shape[1] == 1:
             edges = [hunt.greatest(sign * mode.free[:, 0]) for sign in (-1.0, 1.0)]
             twists = [edge.twist for edge in edges if edge is not None]

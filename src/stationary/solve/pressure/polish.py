@@ -18,12 +18,13 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
-from stationary.solve.pressure.envelope import Pressures, centre_of, field
+from stationary.solve.pressure.envelope import centre_of, descended, field, slopes
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import Rest
 
 _STEPS = 25
 _CHANGES = 24
+_KINDS = ("fixed", "edge", "still")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,21 @@ class Atoms:
     angle: np.ndarray
     masses: np.ndarray
 
+    def sorted(self) -> Atoms:
+        """Return the same in order of their kinds: fewer conditions to derive."""
+        order = sorted(range(len(self.kinds)), key=lambda k: _KINDS.index(self.kinds[k]))
+        kinds = tuple(self.kinds[k] for k in order)
+        return Atoms(kinds, self.edges[order], self.along[order], self.angle[order],
+                     self.masses[order])  # fmt: skip
+
+    def loaded(self, least: float) -> Atoms:
+        """Return those that bear more than a share of the weight."""
+        made = self
+        for k in reversed(range(len(self.kinds))):
+            if self.masses[k] < least:
+                made = made.without(k)
+        return made
+
     def without(self, k: int) -> Atoms:
         """Return the others."""
         keep = np.arange(len(self.kinds)) != k
@@ -75,12 +91,13 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
     base, free, force = ca.SX.sym("base", 3), ca.SX.sym("free", 3, 2), ca.SX.sym("force", 3)
     moves = ca.SX.sym("moves", 3, ways)
     aim, A, D = ca.SX.sym("aim", ways), ca.SX.sym("A", 2, count), ca.SX.sym("D", 2, count)
+    grip = ca.SX.sym("grip")
     twist = base + ca.mtimes(moves, z)
     total = ca.SX.zeros(5)
     for k, kind in enumerate(kinds):
         if kind == "still":
             x = ca.vertcat(-twist[1], twist[0]) / twist[2]
-            e = ca.vertcat(ca.cos(place[k]), ca.sin(place[k]))
+            e = grip * ca.vertcat(ca.cos(place[k]), ca.sin(place[k]))
         else:
             along = place[k] if kind == "edge" else 0
             if round_ and kind == "edge":
@@ -101,7 +118,7 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
     lagrange = ca.dot(aim, z) - ca.dot(y, total)
     every = ca.vertcat(unknown, y)
     residual = ca.vertcat(ca.gradient(lagrange, unknown), total)
-    given = [z, m, place, y, base, moves, free, force, aim, A, D]
+    given = [z, m, place, y, base, moves, free, force, aim, A, D, grip]
     made = ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
     return Numeric(made, frozenset({1}), dense=True)
 
@@ -109,10 +126,11 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
 class Polisher:
     """Turns a rough extreme into the extreme."""
 
-    def __init__(self, pressures: Pressures, mode: Mode, functional: np.ndarray):
-        self.pressures = pressures
+    def __init__(self, rest: Rest, mode: Mode, functional: np.ndarray):
+        self.rest = rest
         self.mode = mode
         self.functional = functional
+        self.grip = 1.0  # what friction gives on an atom at rest, as a share of its limit
 
     def summit(self, twist: np.ndarray, atoms: Atoms, line: int = -1) -> Summit | None:
         """Return the extreme near a motion, for a pressure near these atoms; None if there is none.
@@ -122,7 +140,13 @@ class Polisher:
         would leave through an edge (`line`), it goes along that edge.
         """
         y = np.zeros(5)
+        seen: set[tuple] = set()
         for _ in range(_CHANGES):
+            atoms = atoms.sorted()
+            state = atoms.kinds, tuple(atoms.edges), tuple(np.round(atoms.along, 6)), line
+            if state in seen:
+                return None
+            seen.add(state)
             base, moves = self._plane(twist, line)
             if base is None:
                 return None
@@ -155,25 +179,53 @@ class Polisher:
             if parted is not None:
                 atoms, y = parted, y * 0
                 continue
-            lowest, where = lowest_on(self.pressures, twist, witness, affine)
+            lowest, where = lowest_on(self.rest, twist, witness, affine)
             scale = max(np.abs(y).max(), 1e-300)
             if lowest >= -1e-8 * scale or where is None:
-                points, ways = self._places(twist, atoms)
+                points = self._places(twist, atoms)
+                self._last = atoms, y, line
                 return Summit(twist, points, atoms.masses, affine, witness, lowest / scale, left)
             if where[0] == "still" and "still" in atoms.kinds:
                 return None
             atoms = atoms.joined(*where)
         return None
 
+    def firm(self, summit: Summit, loss: float) -> Summit:
+        """Give an extreme at which an atom just rests a pressure under which it does so firmly.
+
+        At the extreme itself the force on that atom is all that friction gives, and other motions
+        may do as well. The extreme for which it gives a little less has one motion only; it may
+        lose a share of the value.
+        """
+        atoms, y, line = self._last
+        if "still" not in atoms.kinds:
+            return summit
+        value = float(self.functional @ summit.twist)
+        base, moves = self._plane(summit.twist, line)
+        slack, best = loss, summit
+        for _ in range(3):
+            self.grip = 1.0 - slack
+            found = self._newton(base, moves, atoms, y, summit.twist)
+            self.grip = 1.0
+            if found is None or found[4] is not None:
+                slack /= 10
+                continue
+            twist = base + moves @ found[0]
+            lost = abs(float(self.functional @ twist) - value) / max(abs(value), 1e-300)
+            if lost <= 1.5 * loss:
+                best = replace(summit, points=self._places(twist, found[1]), masses=found[1].masses)
+                if lost >= 0.2 * loss or slack >= 1e-3:
+                    break
+            slack = min(slack * loss / max(lost, 1e-300), 1e-3)
+        return best
+
     def _parted(self, twist, witness, affine, atoms: Atoms) -> Atoms | None:
         """Put the load of an atom where f is greatest, not least, on the ends of its edge."""
-        rest = self.pressures.rest
+        rest = self.rest
         edge = np.flatnonzero([kind == "edge" for kind in atoms.kinds])
         if not len(edge) or rest.radius:
             return None
-        _, bend = self.pressures.slopes(
-            twist, witness, -affine, atoms.edges[edge], atoms.along[edge]
-        )
+        _, bend = slopes(rest, twist, witness, -affine, atoms.edges[edge], atoms.along[edge])
         if bend.min() >= -1e-9 * max(np.abs(witness).max(), np.abs(affine).max()):
             return None
         k = int(edge[bend.argmin()])
@@ -188,7 +240,7 @@ class Polisher:
         mode = self.mode
         if line < 0:
             return mode.base, mode.free
-        rest = self.pressures.rest
+        rest = self.rest
         (a,), (way,), _ = rest.at(np.array([line]), np.zeros(1))
         normal = np.array([-way[1], way[0]])
         row = np.array([normal[1], -normal[0], -(normal @ a)])
@@ -200,7 +252,7 @@ class Polisher:
 
     def _left(self, twist: np.ndarray, line: int | None = None) -> int:
         """Return the edge next to a centre of rotation that is off the support, or −1."""
-        rest, q = self.pressures.rest, centre_of(twist)
+        rest, q = self.rest, centre_of(twist)
         if q is None or rest.radius or rest.feet:
             return -1
         if line is not None:
@@ -222,7 +274,7 @@ class Polisher:
         return replace(atoms, kinds=tuple(kinds), along=along)
 
     def _geometry(self, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-        rest = self.pressures.rest
+        rest = self.rest
         A, D = np.zeros((2, len(atoms.kinds))), np.zeros((2, len(atoms.kinds)))
         for k, kind in enumerate(atoms.kinds):
             if kind == "still":
@@ -238,7 +290,7 @@ class Polisher:
 
     def _newton(self, base, moves, atoms: Atoms, y, twist):
         """Solve the conditions for these atoms; stop at the first that wants to change its kind."""
-        rest, mode = self.pressures.rest, self.mode
+        rest, mode = self.rest, self.mode
         count = moves.shape[1]
         function = _conditions(atoms.kinds, bool(rest.radius), count)
         z = np.linalg.lstsq(moves, twist - base, rcond=None)[0]
@@ -246,11 +298,13 @@ class Polisher:
         A, D = self._geometry(atoms)
         force = mode.force if mode.force is not None else np.zeros(3)
         # Matrices by columns, as the graph has them.
-        given = (base, moves.T.ravel(), mode.free.T.ravel(), force, aim, A.T.ravel(), D.T.ravel())
+        given = (base, moves.T.ravel(), mode.free.T.ravel(), force, aim, A.T.ravel(), D.T.ravel(),
+                 self.grip)  # fmt: skip
         m, place = (
             atoms.masses.copy(),
             np.where([k == "still" for k in atoms.kinds], atoms.angle, atoms.along),
         )
+        first = atoms.masses
         loose = np.array([k != "fixed" for k in atoms.kinds])
         count, known = len(m), bool(np.any(y))
         still = np.array([k == "still" for k in atoms.kinds])
@@ -292,7 +346,9 @@ class Polisher:
         atoms = replace(atoms, along=np.where(still, atoms.along, place),
                         angle=np.where(still, place, atoms.angle), masses=m)  # fmt: skip
         if count > 1 and m.min() < -1e-12:
-            k = int(m.argmin())
+            # The first to lose its load on the way.
+            had = np.maximum(first, 1e-12)
+            k = int(np.where(m < -1e-12, had / (had - np.minimum(m, 0.0)), np.inf).argmin())
             return z, replace(atoms, masses=np.maximum(m, 0.0)), y * 0, worst, ("leaves", k)
         if not rest.radius:
             off = np.where(loose & ~still, np.maximum(-place, place - 1), -1.0)
@@ -302,22 +358,18 @@ class Polisher:
             return None
         return z, atoms, y, worst, None
 
-    def _places(self, twist: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-        points, ways = np.zeros((len(atoms.kinds), 2)), np.zeros((len(atoms.kinds), 2))
+    def _places(self, twist: np.ndarray, atoms: Atoms) -> np.ndarray:
+        points = np.zeros((len(atoms.kinds), 2))
         for k, kind in enumerate(atoms.kinds):
             if kind == "still":
                 points[k] = centre_of(twist)
-                ways[k] = np.cos(atoms.angle[k]), np.sin(atoms.angle[k])
             else:
-                points[k] = self.pressures.rest.at(atoms.edges[[k]], atoms.along[[k]])[0][0]
-                v = field(twist, points[k])
-                ways[k] = v / np.hypot(*v)
-        return points, ways
+                points[k] = self.rest.at(atoms.edges[[k]], atoms.along[[k]])[0][0]
+        return points
 
 
-def lowest_on(pressures: Pressures, twist, witness, affine):
+def lowest_on(rest: Rest, twist, witness, affine):
     """Return the least value of λ0 + λ·x + W(x)·v̂(x) on the support, and where it is taken."""
-    rest = pressures.rest
     q = centre_of(twist)
     edges, along = rest.grid
     steps = rest.steps
@@ -335,8 +387,8 @@ def lowest_on(pressures: Pressures, twist, witness, affine):
     values = value(points)
     if rest.pieces:
         chosen = np.argsort(values)[:8]
-        edges, along = pressures.descended(
-            twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
+        edges, along = descended(
+            rest, twist, witness, -affine, edges[chosen], along[chosen], steps[chosen]
         )
         values = value(rest.at(edges, along)[0])
     k = int(values.argmin())
@@ -381,3 +433,17 @@ def atoms_of(rest: Rest, points, masses, ways, still, edges, along) -> Atoms:
         rows.append([edges[k], along[k], 0.0, masses[k]])
     table = np.array(rows)
     return Atoms(tuple(kinds), table[:, 0].astype(int), table[:, 1], table[:, 2], table[:, 3])
+
+
+def joined(points: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return atoms that share a place as one, and those without load not at all."""
+    places: list[np.ndarray] = []
+    loads: list[float] = []
+    for x, m in zip(points[masses > 0], masses[masses > 0]):
+        near = [k for k, y in enumerate(places) if np.abs(x - y).max() <= 1e-12]
+        if near:
+            loads[near[0]] += float(m)
+        else:
+            places.append(x)
+            loads.append(float(m))
+    return np.array(places), np.array(loads)

@@ -12,15 +12,15 @@ from scipy.optimize import minimize, nnls
 from scipy.spatial import ConvexHull
 
 from stationary.result.least_power import motions
-from stationary.solve.pressure.envelope import Pressures, field
+from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.simplex import solved
+from stationary.solve.pressure.support import Rest
 
 
-def greatest_power(pressures: Pressures, mode: Mode, start: np.ndarray) -> Summit:
+def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     """Return the motion and the pressure of greatest power."""
-    rest = pressures.rest
     points = rest.columns
     if not rest.radius and len(rest.corners) > 2:
         flat = np.linalg.matrix_rank(rest.corners - rest.corners[0], tol=1e-9) < 2
@@ -74,9 +74,8 @@ def greatest_power(pressures: Pressures, mode: Mode, start: np.ndarray) -> Summi
                   float(min(left.min(), 0.0)), 0.0)  # fmt: skip
 
 
-def least_power(pressures: Pressures, mode: Mode) -> Summit:
+def least_power(rest: Rest, mode: Mode) -> Summit:
     """Return the motion and the pressure of least power."""
-    rest = pressures.rest
     centre = np.zeros(2)
     if rest.contains(centre):
         points, masses = centre[None], np.ones(1)

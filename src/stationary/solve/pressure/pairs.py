@@ -1,0 +1,49 @@
+"""Pressures of two atoms, one of which rests: motions that are always there.
+
+The part turns about the one that rests; the other, on the border, moves. The force on the first is
+what the finger gives and the second does not take: where it is less than friction can give, the
+motion is that of a pressure, and so are all motions near it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.solve.pressure.region import Mode
+from stationary.solve.pressure.support import Rest
+
+# The load on the one that moves, as a share of the weight.
+_SHARES = np.concatenate([[1e-4, 1e-3], np.linspace(0.01, 0.65, 24)])
+
+
+def pairs(rest: Rest, mode: Mode) -> np.ndarray:
+    """Return the motions of many of them, one per row."""
+    columns = rest.columns[:: max(1, len(rest.columns) // 30)]
+    x = np.repeat(columns, len(_SHARES), axis=0)
+    twists, grip = resting(mode, x, np.tile(_SHARES, len(columns)))
+    good = grip <= 0.95
+    good[good] = rest.contain(-x[good] * np.tile(_SHARES / (1 - _SHARES), len(columns))[good, None])
+    if mode.guard is not None:
+        good &= twists @ mode.guard > 0
+    return twists[good]
+
+
+def resting(mode: Mode, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return motions about the other atom of pairs, and the force on it, in shares of its limit."""
+    force = mode.force
+    assert force is not None
+    (x0, x1), (f0, f1, f2) = x.T, force.tolist()
+    share = m / (1 - m)
+    a, b = -x1 * share, x0 * share  # q⊥, about which the part turns: v = ω (x − q)⊥
+    plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+    p0, p1, p2 = (plane / (plane @ mode.base)).tolist()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = 1 / (a * p0 + b * p1 + p2)
+        drive = turn * (a * f0 + b * f1 + f2)
+        u, v = turn * (a - x1), turn * (b + x0)
+        speed = np.sqrt(u * u + v * v)
+        push = m * speed / drive
+        e0, e1 = push * f0 - m * u / speed, push * f1 - m * v / speed
+        grip = np.sqrt(e0 * e0 + e1 * e1) / (1 - m)
+        grip = np.where((drive > 0) & np.isfinite(turn), grip, np.inf)
+    return np.stack([turn * a, turn * b, turn], axis=1), grip

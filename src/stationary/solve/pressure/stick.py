@@ -1,0 +1,124 @@
+"""The last motion of a line of them that some pressure allows.
+
+A finger that sticks, or two constraints, leave a part one way to turn. Power is convex along it, so
+that some pressure goes beyond a motion while its least slope there is negative; a force inside the
+cone of the finger is another program at each motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stationary.solve.pressure.polish import Summit, joined
+from stationary.solve.pressure.region import Mode
+from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
+
+_SAMPLES = 16
+_FAR = 1e9
+# How far before the last motion the force of a finger is inside its cone, as a share.
+_BEFORE = 3e-7
+
+
+def last_of(
+    single: Single, mode: Mode, functional: np.ndarray, start: np.ndarray
+) -> Summit | None:  # fmt: skip
+    """Return the motion with the greatest value of a functional, if some pressure has one."""
+    nothing = np.zeros(3)
+    slope = float(functional @ mode.free[:, 0]) if mode.free.shape[1] else 0.0
+    if mode.free.shape[1] == 0:
+        return _summit(start, single.least(start, nothing, nothing, rounds=ROUGH))
+    way = mode.free[:, 0] / np.linalg.norm(mode.free[:, 0])
+    if slope < 0:
+        way = -way
+
+    def end(sign: float) -> tuple[float, Answer]:
+        def ask(place: float, rounds: int) -> Answer:
+            return single.least(start + sign * place * way, sign * way, nothing, rounds=rounds)
+
+        return _root(ask, lambda found: found.slope(sign * way))
+
+    high, found = end(1.0)
+    if not mode.cone:
+        return _summit(start + high * way, found)
+    low = -end(-1.0)[0]
+
+    def short(place: float, rounds: int = ROUGH) -> tuple[float, Answer]:
+        """Return by how much the force misses the cone: at most zero where it is inside."""
+        worst: Answer | None = None
+        for w in mode.cone:
+            answer = single.least(start + place * way, -w, way, rounds=rounds)
+            if worst is None or answer.value > worst.value:
+                worst = answer
+            if rounds == ROUGH and answer.value > 0.1:
+                break
+        assert worst is not None
+        return worst.value, worst
+
+    places = high + (low - high) * (np.arange(_SAMPLES + 1) / _SAMPLES) ** 1.5
+    before, place = None, None
+    for p in places.tolist():
+        if short(p)[0] <= 0:
+            place = p
+            break
+        before = p
+    if place is None:
+        return None
+    if before is not None:
+        place = _between(lambda p: short(p, EXACT)[0], place, before)
+        place += _BEFORE * (low - place)
+    value, answer = short(place, EXACT)
+    return _summit(start + place * way, answer) if value <= 1e-9 else None
+
+
+def _summit(twist: np.ndarray, found: Answer) -> Summit:
+    points, masses = joined(np.array(found.points).T, np.array(found.masses))
+    return Summit(twist, points, masses, -found.affine, found.witness, 0.0, abs(found.value))
+
+
+def _root(ask: Callable[[float, int], Answer], slope: Callable[[Answer], float]):
+    """Return where the value of a program is zero: it rises along the line."""
+    place, best = 0.1, ask(0.0, ROUGH)
+    # Columns that move say more than those of the grid do: the second time without their bounds.
+    for rounds, close in ((ROUGH, 1e-2), (EXACT, 1e-13)):
+        low, high = 0.0, np.inf
+        for _ in range(80):
+            found = ask(place, rounds)
+            if found.value <= 0:
+                low, best = place, found
+            else:
+                high = place
+            steep = slope(found)
+            new = place - found.value / steep if steep > 0 else np.nan
+            if abs(new - place) <= close * abs(place):
+                best = found
+                break
+            if np.isfinite(high) and high - low <= 1e-2 * close * high:
+                place = low
+                break
+            if not low < new < high or new > 4 * place + 1:
+                new = (low + high) / 2 if np.isfinite(high) else 2 * place
+            if new > _FAR:
+                return low, best
+            place = new
+    return place, best
+
+
+def _between(short: Callable[[float], float], inside: float, outside: float) -> float:
+    """Return the last place, from one inside to one outside, where `short` is not positive."""
+    a, b = short(inside), short(outside)
+    if a > 0 or b <= 0:
+        return inside if a > 0 else outside
+    first = abs(outside - inside)
+    for k in range(100):
+        share = a / (a - b) if b < 10 and k % 3 < 2 else 0.5
+        middle = inside + min(max(share, 1e-3), 1 - 1e-3) * (outside - inside)
+        value = short(middle)
+        if value <= 0:
+            inside, a = middle, value
+        else:
+            outside, b = middle, value
+        if abs(outside - inside) <= 1e-13 * first or abs(a) < 1e-13:
+            break
+    return inside
