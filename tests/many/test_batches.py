@@ -167,3 +167,44 @@ def test_what_touches_or_turns_in_space_is_asked_by_itself(monkeypatch):
                       keep={"angle": lambda motion: motion[R][-1].magnitude()})  # fmt: skip
     assert turned.engine == "plain"
     np.testing.assert_allclose(turned["angle"], [1.0, 2.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("length", "time"), [(1.0, 1.0), (1e-9, 1e6)])
+def test_morses_oscillator_is_that_of_the_closed_form(length, time):
+    a, D = st.parameters(a=1 / length, D=(length / time) ** 2)
+    morse = st.System(kinetic=x.dot**2 / 2, potential=D * (1 - st.exp(-a * x)) ** 2)
+    start = length * np.linspace(0.1, 2.5, 300)
+    runs = st.sweep(st.simulate, morse, over={x: start}, span=(0, 10 * time),
+                    keep={"x": x, "low": st.least(x)})  # fmt: skip
+    assert runs.engine == "batches" and (runs.status == "done").all()
+    part = 1 - np.exp(-start / length)
+    rate = np.sqrt(2 * (1 - part**2))
+    exact = np.log((1 + part * np.cos(10 * rate)) / (1 - part**2))
+    np.testing.assert_allclose(runs["x"] / length, exact, atol=1e-11)
+    reached = 10 * rate > np.pi
+    np.testing.assert_allclose(
+        (runs["low"] / length)[reached], -np.log(1 + part)[reached], atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("width", [0.5, 0.1])
+def test_friction_that_is_nearly_dry_takes_what_simulate_says(width):
+    rubbed = OSCILLATOR + st.System(loads=[st.Load(-0.3 * st.tanh(x.dot / width), on=x)])
+    start = np.linspace(0.5, 2, 300)
+    keep = {"x": x, "v": x.dot, "mean": st.mean(x)}
+    runs = st.sweep(st.simulate, rubbed, over={x: start}, span=(0, 5), keep=keep)
+    assert runs.engine == "batches" and (runs.status == "done").all()
+    for i in (3, 160, 299):
+        alone = st.sweep(st.simulate, rubbed, over={x: start[[i]]}, span=(0, 5), keep=keep)
+        for name in keep:
+            np.testing.assert_allclose(runs[name][i], alone[name][0], atol=1e-11, err_msg=name)
+
+
+def test_a_thin_wall_is_left_to_those_who_look_inside_steps():
+    walled = OSCILLATOR + st.System(potential=10 * st.exp(-(((x + 0.3) / 0.001) ** 2)))
+    design, keeps = as_design({x: np.linspace(0.5, 2, 300)}), as_keeps({"x": x}, "simulate", walled)
+    asked = as_question(st.simulate, walled, design, keeps, {"span": (0, 3)})
+    assert "too suddenly" in (batches.refuses(asked) or "")
+    few = st.sweep(st.simulate, walled, over={x: [1.0]}, span=(0, 3), keep={"low": st.least(x)})
+    assert few["low"][0] == pytest.approx(-0.298, abs=1e-3)
+    assert few.facts["one by one"] == "there are few runs" and "one by one: " in repr(few)

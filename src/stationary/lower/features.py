@@ -72,9 +72,13 @@ class Features:
 
     @property
     def poles(self) -> Any:
-        """Arguments of functions that are steep near zero and nowhere else; None if others are."""
-        bounded = np.isfinite(self.low) | np.isfinite(self.high) | (self.least > 0)
-        return None if bounded.any() else self.arguments[np.flatnonzero(self.relative).tolist()]
+        """Arguments of functions that are steep near zero and nowhere else."""
+        return self.arguments[np.flatnonzero(self.relative & (self.least == 0)).tolist()]
+
+    @property
+    def bends(self) -> Any:
+        """Arguments of functions that change anywhere, when these change by about one."""
+        return self.arguments[np.flatnonzero(~self.relative | (self.least > 0)).tolist()]
 
     def look(
         self, t: np.ndarray, y: np.ndarray, p: np.ndarray
@@ -198,8 +202,10 @@ def near_zero(length: Any, z: Any, rate: Any, after: Any, rate_after: Any, least
     """Tell where the argument of a steep function passes zero, or comes close and goes back."""
     way = 0.25 * length * np.maximum(np.abs(rate), np.abs(rate_after))
     lowest, highest = np.minimum(z, after) - way, np.maximum(z, after) + way
+    # Signs are multiplied: arguments may be close to the largest numbers.
+    z, rate, after, rate_after, before = *map(np.sign, (z, rate, after, rate_after)), (z, after)
     back = (z * rate < 0) & (after * rate_after > 0)
-    ends = np.maximum(np.minimum(np.abs(z), np.abs(after)), least)
+    ends = np.maximum(np.minimum(*map(np.abs, before)), least)
     nearest = np.maximum(np.maximum(lowest, -highest), least)
     return (z * after < 0) & (ends > least) | back & (nearest < _SMALLER * ends)
 

@@ -75,6 +75,10 @@ class Looks:
         h = np.diff(self.t, axis=0)[..., None]
         return ~near_zero(h, z[:-1], rate[:-1], z[1:], rate[1:]).any(axis=(0, 2))
 
+    def pace(self) -> np.ndarray:
+        """Return how fast, at most, what sharp functions are of changes along every motion."""
+        return np.abs(self._at(_bends(self._motions), self.t, self.y, self.p)).max(axis=(0, 2))
+
     # -- between looks -----------------------------------------------------------------------------
 
     def _pieces(self, lanes: np.ndarray, place: np.ndarray) -> _Pieces:
@@ -263,7 +267,18 @@ def _energies(motions: Motions) -> ca.Function:
 @lru_cache(maxsize=8)
 def _guards(motions: Motions) -> ca.Function:
     """Return what must not come to zero, and its rates, as a function of t, y, p."""
-    t, y, p = motions.kernel.arguments
     z = motions.guards
-    rate = ca.jtimes(z, ca.vertcat(t, y), ca.vertcat(1, motions.kernel.rhs(t, y, p)))
-    return ca.Function("guards", [t, y, p], [ca.densify(ca.vertcat(z, rate))], {"cse": True})
+    every = ca.densify(ca.vertcat(z, _rate(motions, z)))
+    return ca.Function("guards", list(motions.kernel.arguments), [every], {"cse": True})
+
+
+@lru_cache(maxsize=8)
+def _bends(motions: Motions) -> ca.Function:
+    """Return the rates of what sharp functions are of, as a function of t, y, p."""
+    rate = ca.densify(_rate(motions, motions.bends))
+    return ca.Function("bends", list(motions.kernel.arguments), [rate], {"cse": True})
+
+
+def _rate(motions: Motions, z: Any) -> Any:
+    t, y, p = motions.kernel.arguments
+    return ca.jtimes(z, ca.vertcat(t, y), ca.vertcat(1, motions.kernel.rhs(t, y, p)))

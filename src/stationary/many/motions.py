@@ -159,6 +159,12 @@ class Motions:
         return ca.densify(ca.vertcat(*made)) if made else ca.SX(0, 1)
 
     @cached_property
+    def bends(self) -> Any:
+        """Return what functions that may be sharp are of, as SX of the kernel's arguments."""
+        features = self.kernel.features
+        return ca.SX(0, 1) if features is None else ca.densify(features.bends)
+
+    @cached_property
     def masses(self) -> Any:
         """Return the pivots of M, completed by constraints where need be: all are positive."""
         kernel = self.kernel
@@ -324,8 +330,6 @@ def _motions(question: Question) -> Motions:
         raise Refused("the system is too large to be written out")
     if kernel.kinks or kernel.switches is not None and kernel.switches.borders:
         raise Refused(f"forces are not smooth ({', '.join(kernel.kinks) or 'they switch'})")
-    if kernel.features is not None and kernel.features.poles is None:
-        raise Refused("forces may be sharp")
     if kernel.graph.timed and kernel.sudden:
         raise Refused("forces begin suddenly")
     start = np.zeros(kernel.states)

@@ -12,7 +12,7 @@ from stationary.errors import DidNotConverge, StatementError, say
 from stationary.many import crew
 from stationary.many.chunk import Chunk, Interrupted, one, stacked
 from stationary.many.design import as_design
-from stationary.many.engines import compiled, cuda, fastest
+from stationary.many.engines import compiled, cuda, fastest, why_alone
 from stationary.many.fixed import RK4
 from stationary.many.gathering import Gathering
 from stationary.many.keep import as_keeps, refuse_unknown
@@ -185,6 +185,8 @@ def _answered(
             into.kept.setdefault(name, np.full(len(design), np.nan))
         into.kept = {name: into.kept[name] for name in question.keeps}
         facts = {} if store is None else {"seed": design.seed, "versions": store.facts["versions"]}
+        reason = why_alone(question) if engine == "plain" else ""
+        facts |= {"one by one": reason} if reason else {}
         return into.runs(None if store is None else str(store.path), facts)
 
     if todo:

@@ -77,6 +77,8 @@ class Runs(AbstractShown):
         What computed it.
     store : str or None
         Where it is stored.
+    facts : dict
+        ``"one by one"``: why runs were not computed together, if so; seed and versions of a store.
 
     Examples
     --------
@@ -213,6 +215,8 @@ class Runs(AbstractShown):
             f"{len(self)} runs of {self.verb}, {self.name or 'a system'} ({axes})",
             f"  status  {counts}",
         ]
+        if "one by one" in self.facts:
+            lines.append(f"  asked   one by one: {self.facts['one by one']}")
         bad = [s for s in self.said if s not in ("done", "event", "pending")]
         if bad:
             lines.append("  first   " + bad[0].message.splitlines()[0])

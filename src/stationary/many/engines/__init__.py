@@ -37,6 +37,18 @@ ENGINES: dict[str, Engine] = {
 NAMED: dict[str, Engine] = {"cuda": cuda}  # pyright: ignore[reportAssignmentType]
 
 
+# What takes many runs of a verb together.
+_TOGETHER = {
+    "simulate": batches, "statics": rests, "minimum_power": slides, "minimum_dissipation": slides,
+}  # fmt: skip
+
+
+def why_alone(question: Question) -> str:
+    """Tell why runs are asked one by one, where there is something faster for others."""
+    faster = _TOGETHER.get(question.verb)
+    return (faster and faster.refuses(question)) or ""
+
+
 def compute(question: Question, engine: str, first: int, last: int) -> Chunk:
     """Compute a chunk on an engine."""
     return (ENGINES | NAMED)[engine].compute(question, first, last)

@@ -49,6 +49,14 @@ _OVER_STEPS = 1e3
 # Series are not shorter than this tolerance allows.
 _LOOSEST = 1e-6
 
+# What a function is of may change by so much in a step, or by so much where a limit is set to it: the
+# series of tanh, whose poles are π/2 away, then has all its digits, whether or not it begins where
+# tanh is flat.
+_PASSED, _PASSED_AGAIN = 0.25, 0.2
+
+# Runs by which it is tried whether forces are too sharp, and the part of them that may be.
+_SOME, _MANY = 16, 0.25
+
 # A motion of more steps is asked by itself.
 _MOST_STEPS = 1_000_000
 
@@ -74,7 +82,10 @@ def refuses(question: Question) -> str | None:
         return "an input is sampled"
     if motions.kernel.rhs.n_instructions() > min(_LONGEST, len(question.design)):
         return "the equations are too long to be compiled for so few runs"
-    return rough_mean(motions)
+    rough = rough_mean(motions)
+    if rough is None and motions.bends.numel() and _too_sharp(question):
+        return "forces change too suddenly for steps that many motions share"
+    return rough
 
 
 def _tolerance(question: Question) -> float:
@@ -166,20 +177,37 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     """Move all motions of a chunk, as many together as the processor is wide, on all cores."""
     motions = motions_of(question)
     assert isinstance(motions, Motions)
-    kept, bad, few = _moved(question, motions, np.arange(first, last), _LOOKS)
-    if few.any():
-        again = np.flatnonzero(few)
-        more, worse, still = _moved(question, motions, first + again, _MORE * _LOOKS)
-        bad[again] = worse | still
-        for name, rows in kept.items():
-            rows[again] = more[name]
-    return completed(question, first, kept, bad, _DONE)
+    runs = np.arange(first, last)
+    kept, bad, wanted, longest = _moved(question, motions, runs, _LOOKS, np.full(len(runs), np.inf))
+    left = ~bad & (wanted > 0)
+    for count in (_LOOKS, _MORE * _LOOKS):
+        again = np.flatnonzero(left & (wanted <= count))
+        if len(again):
+            more, worse, open_, _ = _moved(question, motions, runs[again], count, longest[again])
+            left[again], bad[again] = False, worse | (open_ > 0)
+            for name, rows in kept.items():
+                rows[again] = more[name]
+    return completed(question, first, kept, bad | left, _DONE)
+
+
+@lru_cache(maxsize=8)
+def _too_sharp(question: Question) -> bool:
+    """Tell by a few runs whether most of them would have to be asked by themselves."""
+    motions = motions_of(question)
+    assert isinstance(motions, Motions)
+    runs = np.unique(np.linspace(0, len(question.design) - 1, _SOME).astype(int))
+    _, _, wanted, _ = _moved(question, motions, runs, _LOOKS, np.full(len(runs), np.inf))
+    return bool(np.mean(wanted > _MORE * _LOOKS) > _MANY)
 
 
 def _moved(
-    question: Question, motions: Motions, runs: np.ndarray, count: int
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Return what is kept of some runs, which of them are lost, and which need more looks."""
+    question: Question, motions: Motions, runs: np.ndarray, count: int, longest: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """Return what is kept of some runs, and which of them are lost.
+
+    For those that have to be moved again, how many looks that takes, or zero, and no longer steps
+    than which.
+    """
     code = _code(motions)
     y, p, span = motions.arrays(runs)
     if motions.kernel.rows:
@@ -193,21 +221,30 @@ def _moved(
     unit = 1.0 if 1e-4 < length / _STEPS < 1e4 else 2.0 ** np.frexp(length / _STEPS)[1]
     pars = evaluate(code.coefficients, np.hstack([p, sizes, np.full((len(p), 1), unit)]))
     bad |= ~np.isfinite(pars).all(axis=1)
-    guarded = motions.guards.numel() > 0
+    guarded, sharp = motions.guards.numel() > 0, motions.bends.numel() > 0
     noted = any(not isinstance(keep, End) for keep in question.keeps.values())
-    grid = _grid(question, span, count) if noted or guarded else span
-    tracks = _Tracks(code, y / sizes, pars, grid / unit, _FIRST * time / unit, bad)
+    grid = _grid(question, span, count) if noted or guarded or sharp else span
+    longest = np.minimum(longest, (span[:, 1] - span[:, 0]) / _STEPS)
+    tracks = _Tracks(code, y / sizes, pars, grid / unit, _FIRST * time / unit, longest / unit, bad)
     states = tracks.run() * sizes[None, :, :]
     looks = Looks(motions, grid.T, states, p)
-    bad |= tracks.lost | ~looks.balanced(max(_BALANCE, _OVER_STEPS * _tolerance(question)))
+    bad |= tracks.lost
+    poor = ~looks.balanced(max(_BALANCE, _OVER_STEPS * _tolerance(question)))
     if guarded:
-        bad |= ~looks.guarded()
+        poor |= ~looks.guarded()
+    wanted = np.where(tracks.steps * _FOR_A_STEP > grid.shape[1], tracks.steps * _FOR_A_STEP, 0)
+    if sharp:
+        pace = np.where(bad, 0.0, looks.pace())
+        length = _FOR_A_STEP * (span[:, 1] - span[:, 0])
+        long = longest * pace > _PASSED
+        longest = np.where(long, _PASSED_AGAIN / np.maximum(pace, 1e-300), longest)
+        wanted = np.where(long, np.maximum(wanted, np.ceil(length / longest)), wanted)
     kept: dict[str, np.ndarray] = {}
     for name, keep in question.keeps.items():
         assert isinstance(keep, (End, First, Most, Mean, Values))
         if isinstance(keep, First):
             kept[name], doubt = looks.crossing(keep.what, keep.direction)
-            bad |= doubt
+            poor |= doubt
         elif isinstance(keep, Most):
             kept[name] = looks.extreme(keep.what, keep.sign)
         elif isinstance(keep, Mean):
@@ -219,7 +256,8 @@ def _moved(
         else:
             rows = [looks.values(e, -1) for e in expressions(keep.what)]
             kept[name] = np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
-    return kept, bad, tracks.few
+    # What is moved again may turn out well.
+    return kept, bad | poor & (wanted == 0), wanted, longest
 
 
 def _grid(question: Question, span: np.ndarray, count: int) -> np.ndarray:
@@ -241,9 +279,13 @@ class _Tracks:
     """All motions of a chunk on their way."""
 
     def __init__(self, code: _Code, y: np.ndarray, pars: np.ndarray, grid: np.ndarray,
-                 short: np.ndarray, bad: np.ndarray):  # fmt: skip
-        self._code, self._y, self._pars, self._grid, self._short = code, y, pars, grid, short
-        self.lost, self.few = bad.copy(), np.zeros(len(y), dtype=bool)
+                 short: np.ndarray, limit: np.ndarray, bad: np.ndarray):  # fmt: skip
+        self._code, self._y, self._pars, self._grid = code, y, pars, grid
+        # The first step is short, and ends before the first look.
+        self._short = np.minimum(short, np.minimum(limit, (grid[:, 1] - grid[:, 0]) / 2))
+        self._limit, self.lost = limit, bad.copy()
+        #: How many steps every motion took, where it is looked at on the way.
+        self.steps = np.zeros(len(y), dtype=int)
         self._states = np.full((grid.shape[1], len(y), y.shape[1]), np.nan)
 
     def run(self) -> np.ndarray:
@@ -254,13 +296,10 @@ class _Tracks:
             # The last group is filled up with motions that are computed twice.
             last = np.arange(-(-len(good) // width) * width).clip(max=len(good) - 1)
             groups = good[last].reshape(-1, width)
-            longest = (self._grid[:, -1] - begin) / _STEPS
-            # The first step is short, and ends before the first look.
-            short = np.minimum(self._short, np.minimum(longest, (self._grid[:, 1] - begin) / 2))
             pars = self._pars[:, : len(self._code.stepper.pars)]
             shares = [
-                zip(mine, begin[mine], _columns(self._y, mine), _columns(pars, mine), short[mine],
-                    longest[mine])
+                zip(mine, begin[mine], _columns(self._y, mine), _columns(pars, mine),
+                    self._short[mine], self._limit[mine])
                 for mine in (groups[k :: cores()] for k in range(cores()))
             ]  # fmt: skip
             with ThreadPoolExecutor(cores()) as pool:
@@ -275,7 +314,7 @@ class _Tracks:
             self._code.call(lambda group=group: self._one(stepper, *group))
 
     def _one(self, stepper: Any, lanes: np.ndarray, begin: np.ndarray, y: np.ndarray,
-             pars: np.ndarray, short: np.ndarray, longest: np.ndarray) -> int:  # fmt: skip
+             pars: np.ndarray, short: np.ndarray, limit: np.ndarray) -> int:  # fmt: skip
         """Move some motions side by side; return how many steps they took."""
         y, pars = y.copy(), pars.copy()
         grid, taken = self._grid[lanes], 0
@@ -288,7 +327,7 @@ class _Tracks:
             taken += 1
             outcomes, found = stepper.step_res, None
             if self._code.fine.issuperset(result[0] for result in outcomes):
-                found, outcomes = self._led(stepper, grid, longest)
+                found, outcomes = self._led(stepper, grid, limit)
                 taken += max(result[3] for result in outcomes)
                 if self._code.fine.issuperset(result[0] for result in outcomes):
                     break
@@ -298,19 +337,18 @@ class _Tracks:
             good = np.flatnonzero(~self.lost[lanes])
             if not len(good):
                 return taken
-            for column in (begin, y, pars, short, longest):
+            for column in (begin, y, pars, short, limit):
                 column[..., astray] = column[..., good[:1]]
             grid[astray] = grid[good[0]]
         kept = ~self.lost[lanes]
         self._states[1:, lanes[kept]] = found[:, kept]
         if grid.shape[1] > 2:
-            steps = np.array([result[3] for result in outcomes])
-            self.few[lanes] |= steps * _FOR_A_STEP > grid.shape[1]
+            self.steps[lanes] = [result[3] for result in outcomes]
         return taken
 
-    def _led(self, stepper: Any, grid: np.ndarray, longest: np.ndarray) -> tuple[np.ndarray, Any]:
+    def _led(self, stepper: Any, grid: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return states at the looks after the first, and how every motion went."""
-        limits = {"max_delta_t": longest, "max_steps": _MOST_STEPS}
+        limits = {"max_delta_t": limit, "max_steps": _MOST_STEPS}
         if grid.shape[1] == 2:
             stepper.propagate_until(grid[:, 1], **limits)
             return stepper.state.T.copy()[None], stepper.propagate_res

@@ -65,7 +65,7 @@ def refuses_program(question: Question) -> str | None:
     motions = motions_of(question)
     if isinstance(motions, str):
         return motions
-    rough = rough_mean(motions)
+    rough = "forces may be sharp" if motions.bends.numel() else rough_mean(motions)
     if rough is not None:
         return rough
     try:
