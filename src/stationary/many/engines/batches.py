@@ -49,9 +49,9 @@ _OVER_STEPS = 1e3
 # Series are not shorter than this tolerance allows.
 _LOOSEST = 1e-6
 
-# What a function is of may change by so much in a step, or by so much where a limit is set to it: the
-# series of tanh, whose poles are π/2 away, then has all its digits, whether or not it begins where
-# tanh is flat.
+# What a function is of may change by so much in a step, or by so much where a limit is set to it:
+# the series of tanh, whose poles are π/2 away, then has all its digits, whether or not it begins
+# where tanh is flat.
 _PASSED, _PASSED_AGAIN = 0.25, 0.2
 
 # Runs by which it is tried whether forces are too sharp, and the part of them that may be.
