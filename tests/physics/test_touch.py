@@ -374,7 +374,7 @@ def stack(count, rough=0.5):
     return system, {boxes[i][1]: h / 2 + i * h for i in range(count)}
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2, 10])
 def test_a_stack_of_boxes_stands_still(count):
     system, start = stack(count)
     motion = simulate(system, span=(0, 100), start=start, points=5)

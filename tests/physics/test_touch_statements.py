@@ -61,3 +61,15 @@ def test_a_part_thrown_with_spin_comes_to_rest_at_all_its_points_at_once(count, 
     assert len(sticks) == count and sticks.t[-1] - sticks.t[1] == 0
     assert np.abs(motion.v[-1]).max() < 1e-12 * scale
     assert motion.heat[-1] == pytest.approx(motion.kinetic[0], rel=1e-10)
+
+
+def test_what_stands_still_is_left_when_what_holds_it_changes():
+    # A block is held by friction until the slope turns under it beyond its angle.
+    slope = 0.1 * st.t
+    rough = st.Contact(y, friction=0.4, slip=x, name="slope")
+    weight = G * (y * st.cos(slope) - x * st.sin(slope))
+    block = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=weight, contacts=[rough])
+    motion = st.simulate(block, span=(0, 5), points=6)
+    assert isinstance(motion, st.Touched)
+    assert motion.changes.of("slip").t == pytest.approx([10 * np.arctan(0.4)], rel=1e-10)
+    assert motion[x][3] == 0 and motion[x][-1] > 0

@@ -32,6 +32,7 @@ from stationary.solve.touch.margins import (
 )
 from stationary.solve.touch.mode import Mode, Undecided
 from stationary.solve.touch.settle import Instant
+from stationary.solve.touch.still import stands
 from stationary.solve.touch.zeno import Zeno
 
 # Up to so many rows of contacts and slips one kernel serves all modes.
@@ -271,6 +272,9 @@ class Driver:
                 return
         elif not self._several():
             self.slid = t
+        if stands(self.kernel, self.facts(t, y), self.mode, end - t):
+            yield Piece(np.array([t, end]), lambda ts: np.tile(y, (len(ts), 1)), y, 1, exact=True)
+            return
         integrator = self.integrator
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()

@@ -1,0 +1,38 @@
+"""What stands still for good: everything is held, and nothing that holds it changes with time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from stationary.lower.touching import Touching
+from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.mode import Mode
+
+# Singular values this many times smaller than the largest count as zero.
+_RANK = 1e-11
+
+
+def stands(kernel: Touching, facts: Facts, mode: Mode, left: float) -> bool:
+    """Tell whether a state stays where it is for as long as is left.
+
+    All coordinates are held by constraints, closed contacts and what sticks, and at the rates that
+    there are they do not come further than the rounding of where they are.
+    """
+    rows = [*range(facts.fixed), *(facts.fixed + np.flatnonzero(mode.held)).tolist()]
+    if len(rows) < len(facts.v) or np.any(mode.along) or not _steady(kernel):
+        return False
+    if np.any(np.abs(facts.rate[rows]) * left > facts.value_rounding[rows]):
+        return False
+    size = np.sqrt(np.diag(facts.W)[rows])
+    held = np.linalg.svd(facts.W[np.ix_(rows, rows)] / size / size[:, None], compute_uv=False)
+    return int(np.sum(held > _RANK * held[0])) == len(facts.v)
+
+
+@lru_cache(maxsize=64)
+def _steady(kernel: Touching) -> bool:
+    """Tell whether neither the motion nor the end of a mode depends on time."""
+    if kernel.graph.system.inputs:
+        return False
+    return not any(f.jac_sparsity(0, 0).nnz() for f in (kernel.rhs, kernel.margins))
