@@ -17,6 +17,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.instructions import instructions
+from stationary.lower.orders import CONSTANT, MOVING, Order, order_of, rises
 
 if TYPE_CHECKING:
     from stationary.lower.kernel import AbstractKernel
@@ -48,8 +49,9 @@ _SMALLER = 0.1
 _MOST_INTERVALS = 512
 _MOST_HALVINGS = 48
 
-# Zero has no logarithm.
+# Zero has no logarithm; this many times that of the tiny number is as flat as an exponential gets.
 _TINY = 1e-300
+_LOWEST = 1.25
 
 # States that are looked at in one call.
 _AT_ONCE = 64
@@ -250,6 +252,7 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
     memory: list[Any] = [None] * stated.sz_w()
     # Whether a value moves, and which listed arguments it is made of.
     moves, made_of = [False] * stated.sz_w(), [frozenset()] * stated.sz_w()
+    orders = [CONSTANT] * stated.sz_w()
     listed: list[tuple[Any, int]] = []
     wanted: set[int] = set()
     for op, read, write, constant in instructions(stated):
@@ -258,11 +261,11 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
         place = write[0]
         if op == ca.OP_INPUT:
             memory[place], moves[place] = symbols[read[0]][read[1]], read[0] != 2
-            made_of[place] = frozenset()
+            made_of[place], orders[place] = frozenset(), MOVING if moves[place] else CONSTANT
             continue
         if op == ca.OP_CONST:
             memory[place], moves[place] = ca.SX(constant), False
-            made_of[place] = frozenset()
+            made_of[place], orders[place] = frozenset(), CONSTANT
             continue
         inside = [memory[i] for i in read]
         moving, parts = any(moves[i] for i in read), frozenset().union(*(made_of[i] for i in read))
@@ -283,7 +286,15 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
             if sharp:
                 wanted |= parts
         apply = ca.SX.unary if len(inside) == 1 else ca.SX.binary
-        memory[place], moves[place], made_of[place] = apply(op, *inside), moving, parts
+        made, of = apply(op, *inside), [orders[i] for i in read]
+        order = order_of(op, inside, of)
+        if rises(op, inside, of, order, _HIGHEST):
+            listed.append((_LOWEST * ca.log(ca.fabs(made) + _TINY), ca.OP_EXP))
+            order = Order(order.zero, order.off, told=order.zero)
+            parts |= {len(listed) - 1}
+            wanted |= parts
+        memory[place], moves[place], made_of[place] = made, moving, parts
+        orders[place] = order
     kept = sorted(wanted)
     return [listed[i][0] for i in kept], [listed[i][1] for i in kept]
 

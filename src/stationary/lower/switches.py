@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.instructions import instructions
+from stationary.lower.orders import CONSTANT, MOVING, Order, order_of, rises
 
 # What a value depends on: time, the state; and whether it may be out of its domain somewhere.
 _TIME, _STATE, _RISKY = 1, 2, 4
@@ -66,19 +67,23 @@ _PHASES: dict[int, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class Course:
-    """An expression of time and p alone: a border, or the phase of a peak."""
+    """An expression of time and p alone: a border, or the phase of a peak.
+
+    Of a `power` only the peaks matter: around its zeros it is flat.
+    """
 
     border: bool
     value: ca.Function
     rate: ca.Function
     linear: bool
+    power: bool = False
 
     @classmethod
-    def of(cls, e: Any, t: Any, p: Any, border: bool) -> Course:
+    def of(cls, e: Any, t: Any, p: Any, border: bool, power: bool = False) -> Course:
         """Make a course of an expression."""
         rate = ca.jacobian(e, t)
         value, slope = (ca.Function("course", [t, p], [ca.densify(x)]) for x in (e, rate))
-        return cls(border, value, slope, not ca.depends_on(rate, t))
+        return cls(border, value, slope, not ca.depends_on(rate, t), power)
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ class Switches:
         self._depends: list[int] = [0] * f.sz_w()
         # What depends on time alone is kept as it was stated, too.
         self._stated: list[Any] = [None] * f.sz_w()
+        self._orders: list[Order] = [CONSTANT] * f.sz_w()
         outputs = [ca.SX.zeros(f.sparsity_out(i)) for i in range(f.n_out())]
         for op, read, write, constant in instructions(f):
             if op == ca.OP_OUTPUT:
@@ -127,11 +133,13 @@ class Switches:
             if op == ca.OP_INPUT:
                 made = (self.t, self.y, self.p)[read[0]][read[1]]
                 entry = made, (_TIME, _STATE, 0)[read[0]], None if read[0] == 1 else made
+                order = CONSTANT if read[0] else MOVING
             elif op == ca.OP_CONST:
-                made = ca.SX(constant)
+                made, order = ca.SX(constant), CONSTANT
                 entry = made, 0, made
             else:
-                entry = self._entry(op, read)
+                entry, order = self._entry(op, read), self._order(op, read)
+            self._orders[write[0]] = order
             self._memory[write[0]], self._depends[write[0]], self._stated[write[0]] = entry
         self.s = ca.vertcat(*self._sides) if self._sides else ca.SX(0, 1)
         self._outputs = outputs
@@ -158,6 +166,18 @@ class Switches:
         if moves and op in _DOMAIN:
             depends |= _RISKY
         return apply(op, *values), depends, original
+
+    def _order(self, op: int, read: list[int]) -> Order:
+        """Return the order of zeros of what depends on time alone; note where it is flat."""
+        stated, orders = [self._stated[i] for i in read], [self._orders[i] for i in read]
+        if any(x is None for x in stated) or not any(o.zero for o in orders):
+            return CONSTANT
+        order = order_of(op, stated, orders)
+        if op in _PHASES or not rises(op, stated, orders, order, _FLAT):
+            return order
+        apply = ca.SX.unary if len(read) == 1 else ca.SX.binary
+        self._note(ca.log(ca.fabs(apply(op, *stated))), False, power=True)
+        return Order(order.zero, order.off, told=order.zero)
 
     def _held(
         self, op: int, read: list[int], values: list[Any], stated: list[Any], moves: int
@@ -220,10 +240,12 @@ class Switches:
     def _note_peak(self, op: int, stated: list[Any]) -> None:
         phase = _PHASES[op](*stated) if op in _PHASES else None
         if phase is not None and ca.depends_on(phase, self.t):
-            self._note(phase, False)
+            exponent = stated[-1] if op in (ca.OP_POW, ca.OP_CONSTPOW) else None
+            power = exponent is not None and exponent.is_constant() and float(exponent) > 0
+            self._note(phase, False, power)
 
-    def _note(self, e: Any, border: bool) -> None:
-        self.courses.append(Course.of(e, self.t, self.p, border))
+    def _note(self, e: Any, border: bool, power: bool = False) -> None:
+        self.courses.append(Course.of(e, self.t, self.p, border, power))
 
     # -- what came out --------------------------------------------------------------------------
 

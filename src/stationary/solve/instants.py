@@ -90,9 +90,11 @@ def _stretch(
             if len(zeros) > 1:
                 looks = np.union1d(looks, (zeros[1:] + zeros[:-1]) / 2)
         else:
-            centres = np.union1d(zeros, turns)
+            centres = turns if course.power else np.union1d(zeros, turns)
             widths = _widths(value, centres, last - first)
             narrow = widths < broad
+            if course.power:
+                narrow &= _highest(value, centres, widths)
             near = (centres[narrow, None] + widths[narrow, None] * _REACH).ravel()
             near = near[(near > first) & (near < last)]
             stops, looks = np.union1d(stops, near), np.union1d(looks, near)
@@ -141,6 +143,13 @@ def _widths(value: Callable, centres: np.ndarray, span: float) -> np.ndarray:
         changed = np.any([np.abs(side - middle) >= 1 for side in sides], axis=0)
     found = np.where(changed.any(axis=1), reach[np.argmax(changed, axis=1)], np.inf)
     return found
+
+
+def _highest(value: Callable, centres: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Tell where a phase is higher than a width away to both sides."""
+    with np.errstate(all="ignore"):
+        top = value(centres)
+        return (value(centres - widths) < top) & (value(centres + widths) < top)
 
 
 def _on_times(function: ca.Function, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

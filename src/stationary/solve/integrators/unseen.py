@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stationary.solve.ode import Ode
+from stationary.solve.stabilize import sizes
 
 # Difference quotients over this part of a step tell how fast its interpolation goes.
 _PART = 1e-4
@@ -57,7 +58,10 @@ def unseen(
     ends = np.maximum(np.abs(f[step, v]), np.abs(f[step + 1, v]))
     size = ends + np.abs(looked)
     size += (np.abs(nodes[step, v]) + np.abs(nodes[step + 1, v])) / h[step][:, None]
-    seen = np.abs(rates[:, v] - looked) <= _DEFECT * size
+    missed = np.abs(rates[:, v] - looked)
+    seen = missed <= _DEFECT * size
+    # What a tolerance allows in the whole step need not be seen.
+    seen |= missed * h[step][:, None] <= ode.atol * sizes(ode, times[0], nodes[0], times[-1])[0][v]
     if larger is not None:
         seen |= np.abs(looked) <= larger * ends
     if left is not None:
