@@ -18,10 +18,12 @@ from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.ode import BlowUp
 from stationary.solve.scales import scales_of
 
-# The energy is balanced at this many times, to this many tolerances for every step: errors add up
-# along the way, and what exceeds even that is no error of integration but a failure.
+# The energy is balanced at this many times, to this many tolerances and so many for every step:
+# errors add up along the way, and what exceeds even that is no error of integration but a failure.
 _LOOKS = 16
-_BALANCE = 10.0
+_BALANCE = 100.0
+_BALANCE_OF_A_STEP = 0.1
+_OF_A_CROSSING = 10.0
 
 # What series miss at most, and what a fixed step misses that is far too long.
 _BALANCE_OF_SERIES = 1e-11
@@ -67,9 +69,9 @@ def with_evidence(motion: Motion, rtol: float) -> Motion:
     scale = max(kinetic, potential, done, 1e-300)
     error = max(0.0, error - _LAST_DIGITS * _EPS * level)
     # Series promise rounding at every step; other methods their tolerance, a fixed step none.
-    allowed = _BALANCE_OF_SERIES + _LAST_DIGITS * _EPS * motion.steps + _BALANCE * motion.crossed
+    allowed = _BALANCE_OF_SERIES + _LAST_DIGITS * _EPS * motion.steps + _OF_A_CROSSING * motion.crossed
     if motion.method != "Taylor":
-        allowed += _BALANCE * rtol * motion.steps
+        allowed += (_BALANCE + _BALANCE_OF_A_STEP * motion.steps) * rtol
     if "Variational" in motion.method:
         allowed = _BALANCE_OF_FIXED_STEPS
     if error <= allowed * scale:

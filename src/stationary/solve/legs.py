@@ -128,6 +128,7 @@ class Legs:
         return Ode(
             kernel, p, *self._tolerances, self._longest, self._prove, stride,
             extent=self._extent, peaks=peaks if peaks is None or len(peaks) else None,
+            last=self.last,
         )  # fmt: skip
 
     def seen(self, y: np.ndarray) -> None:

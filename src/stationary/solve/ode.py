@@ -21,7 +21,7 @@ class Ode:
     shall `prove` itself where that was not enough. A piece that may be cut short begins with no
     more steps than `stride`. What f is summed from may leave it a `floor` of rounding. `extent` is
     how far places have gone before, and how large all else has been; `peaks` are instants to come
-    at which forces that depend on time may be largest.
+    at which forces that depend on time may be largest, none after the `last` of the motion.
     """
 
     kernel: AbstractKernel
@@ -34,6 +34,13 @@ class Ode:
     floor: np.ndarray | None = None
     extent: np.ndarray | None = None
     peaks: np.ndarray | None = None
+    last: float = np.inf
+
+    def after(self, states: np.ndarray) -> Ode:
+        """Return the same for what comes after states, which tell how large they become."""
+        far = np.abs(states - np.where(np.arange(states.shape[1]) < self.kernel.size, states[0], 0))
+        far = far.max(axis=0)
+        return replace(self, extent=far if self.extent is None else np.maximum(self.extent, far))
 
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:

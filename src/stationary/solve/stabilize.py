@@ -20,7 +20,7 @@ _SLOWEST = 10.0
 # at most so many times shorter.
 _SOON, _LOCAL, _SHORTER = 1e-3, 0.1, 12
 
-# Parts of the span at which forces that depend on time are looked at.
+# Parts of what is left of a motion at which forces that depend on time are looked at.
 _LATER = np.arange(1, 32, 2) / 32
 
 # What is this much smaller than what is coming need not be known by its own size.
@@ -124,11 +124,16 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         made = np.maximum(made, _BEFORE * _moving(n, y, coming, time))
     if ode.kernel.timely:
         # What hardly moves may yet be pushed, and is small beside that.
-        later = [np.abs(ode.f(t + part * span, y)) for part in _LATER]
+        ahead = min(span, ode.last - t)
+        later = [np.abs(ode.f(t + part * ahead, y)) for part in _LATER]
         finite = np.where(np.isfinite(later), later, 0.0).max(axis=0)
         made = np.maximum(made, _moving(n, y, finite, time))
     if not _sized(made).all():
         made = _equal(ode, t, y, made, time)
+    if len(y) > 2 * n:
+        # Work is beside the energy that it feeds.
+        energy = np.max(_weights(ode, t, y) * made[n : 2 * n], initial=0.0) ** 2
+        made[2 * n :] = np.maximum(made[2 * n :], energy)
     for group in ode.kernel.layout.alike:
         for several in (group, group + n):
             made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))

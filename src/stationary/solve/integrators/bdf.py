@@ -47,6 +47,11 @@ _MOST_STEPS = 100_000
 # On the last halves of a way that leads nowhere it gives up sooner.
 _LAST_STEPS = 1000
 
+# Errors of thousands of steps of low order add up: each is allowed this part of the tolerances, but
+# no less than rounding leaves it.
+_OF_A_STEP = 0.01
+_LEAST = 100 * np.finfo(float).eps, np.finfo(float).eps
+
 # The shortest step, as a part of the way: a hundred last digits of time.
 _SHORTEST = 1e-14
 
@@ -112,7 +117,7 @@ class BDF(AbstractIntegrator):
                     yield piece
             if times[-1] < ahead[-1]:
                 raise BlowUp(times[-1])
-            t, y = times[-1], states[-1]
+            t, y, ode = times[-1], states[-1], ode.after(states)
 
 
 def _free(ode: Ode, times: np.ndarray, states: np.ndarray) -> int:
@@ -219,7 +224,11 @@ def _run(
     places from an origin near them, so that the relative one is of their way.
     """
     kernel, (size, origin) = ode.kernel, sizes(ode, start, y, start + length)
-    solver = _integrator(kernel, fractions, ode.rtol, ode.atol, implicit, most, part)
+    rtol, atol = (
+        max(_OF_A_STEP * given, min(given, least))
+        for given, least in zip((ode.rtol, ode.atol), _LEAST)
+    )
+    solver = _integrator(kernel, fractions, rtol, atol, implicit, most, part)
     numbers = np.concatenate([ode.p, size, origin, [start, length]])
     given: dict[str, Any] = {"x0": (y - origin) / size, "p": numbers}
     if implicit:
