@@ -86,3 +86,62 @@ def test_a_random_parallelogram_turns_over_and_over(seed):
     found = st.simulate(linkage, span=span, start=start, points=41)
     np.testing.assert_allclose(found[x], crank * np.cos(expected[a]), atol=1e-7 * crank)
     np.testing.assert_allclose(found[w], crank * np.sin(expected[a]), atol=1e-7 * crank)
+
+
+@pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("slow", [0.3, 0.1, 0.01])
+def test_what_turns_shortly_behind_its_flat_position_comes_back_over_it(method, slow):
+    """Thrown up from below, it passes with this part of √(gL): as by one angle."""
+    windows, low, g = 2, -0.6, 9.81
+    system, _ = four_bars(windows)
+    plain, a = one_angle(windows)
+    rate = ((windows + 1) / 2 + windows) * g / ((windows + 1) / 3 + windows)
+    speed = np.sqrt(slow**2 * g - 2 * rate * np.sin(low))
+    expected = st.simulate(plain, span=(0, 0.8), start={a: low, a.dot: speed}, points=41)
+    c, s = np.cos(low), np.sin(low)
+    start = {}
+    for i in range(windows + 1):
+        start |= {f"x{i}": i + c, f"y{i}": s, f"x{i}.dot": -speed * s, f"y{i}.dot": speed * c}
+    found = st.simulate(system, span=(0, 0.8), start=start, points=41, method=method)
+    np.testing.assert_allclose(found["y0"], np.sin(expected[a]), atol=2e-8)
+    np.testing.assert_allclose(found["x2"] - 2, np.cos(expected[a]), atol=2e-8)
+
+
+@pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.005)], ids=str)
+def test_an_antiparallelogram_stays_one(method):
+    """Through its flat positions the half angles keep their ratio, (r − d)/(r + d) or its inverse."""
+    x, y, z, w = st.coordinates("x y z w")
+    linkage = (
+        st.particle(1.0, at=(x, y)) + st.particle(1.0, at=(z, w)) + st.rod((0, 0), (x, y), 1.0)
+        + st.rod((2, 0), (z, w), 1.0) + st.rod((x, y), (z, w), 2.0)
+    )  # fmt: skip
+    a, ratio = 1.2, -1 / 3
+    b = 2 * np.arctan(np.tan(a / 2) / ratio)
+    # d/dt of tan(a/2) = ratio tan(b/2).
+    va = -2.0
+    vb = va / ratio * (np.cos(b / 2) / np.cos(a / 2)) ** 2
+    start = {x: np.cos(a), y: np.sin(a), z: 2 + np.cos(b), w: np.sin(b)}
+    start |= {x.dot: -va * np.sin(a), y.dot: va * np.cos(a)}
+    start |= {z.dot: -vb * np.sin(b), w.dot: vb * np.cos(b)}
+    found = st.simulate(linkage, span=(0, 3), start=start, points=61, method=method)
+    A, B = np.arctan2(found[y], found[x]) / 2, np.arctan2(found[w], found[z] - 2) / 2
+    assert np.ptp(np.unwrap(2 * A)) > 4
+    np.testing.assert_allclose(np.sin(A) * np.cos(B), ratio * np.cos(A) * np.sin(B), atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_a_slider_crank_of_equal_rods_passes_under_its_pivot(method):
+    x, y, s, a = st.coordinates("x y s a")
+    crank = (
+        st.particle(1.0, at=(x, y), gravity=9.81) + st.particle(1.0, at=(s, 0))
+        + st.rod((0, 0), (x, y), 1.0) + st.rod((x, y), (s, 0), 1.0)
+    )  # fmt: skip
+    plain = st.System(
+        kinetic=(a.dot**2 + (2 * st.sin(a) * a.dot) ** 2) / 2, potential=9.81 * st.sin(a)
+    )
+    expected = st.simulate(plain, span=(0, 0.5), start={a: 0.4, a.dot: 7.0}, points=41)
+    c, b = np.cos(0.4), np.sin(0.4)
+    start = {x: c, y: b, s: 2 * c, x.dot: -7 * b, y.dot: 7 * c, s.dot: -14 * b}
+    found = st.simulate(crank, span=(0, 0.5), start=start, points=41, method=method)
+    np.testing.assert_allclose(found[y], np.sin(expected[a]), atol=1e-7)
+    np.testing.assert_allclose(found[s], 2 * np.cos(expected[a]), atol=1e-7)

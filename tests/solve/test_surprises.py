@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
+from scipy.special import beta
 
 import stationary as st
 from tests.solve.held import G, pendulum
@@ -33,6 +34,73 @@ def test_a_power_that_is_flat_at_the_start_gives_its_impulse():
     # Wallis: the integral of sin²ᵐ over half a turn is π (2m − 1)!! / (2m)!!.
     even = np.arange(2, 201, 2)
     assert motion[x.dot][-1] == pytest.approx(np.pi * np.prod((even - 1) / even), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("turns", "method"),
+    [
+        (16.0, "auto"),
+        *(pytest.param(17.3, m, marks=pytest.mark.slow) for m in ("auto", st.Runge(), st.BDF())),
+    ],
+    ids=str,
+)
+def test_products_that_are_flat_at_their_zeros_give_their_impulse(turns, method):
+    # No power is higher than 12, and every step of one turn begins and ends at a zero of order 36.
+    push = st.sin(st.t) ** 12 * (1 - st.cos(st.t)) ** 12
+    motion = st.simulate(pushed, span=(0, 2 * np.pi * turns), inputs={F: push}, method=method)
+    # sin¹² (1 − cos)¹² = 4¹² s³⁶ c¹² in half angles: over a turn 2·4¹²·B(37/2, 13/2).
+    whole = 2 * 4.0**12 * beta(18.5, 6.5)
+    part = 2 * 4.0**12 * quad(lambda s: np.sin(s) ** 36 * np.cos(s) ** 12, 0, np.pi * (turns % 1))[0]
+    accurate = 1e-9 if method == "auto" else 3e-7
+    assert motion[x.dot][-1] == pytest.approx(int(turns) * whole + part, rel=accurate)
+
+
+def test_a_peak_of_many_cosines_throws_back():
+    # Higher than the energy only where all three are one; none of them is a high power.
+    wall = 2 * st.cos(x) ** 12 * st.cos(2 * x) ** 12 * st.cos(4 * x) ** 12
+    system = st.System(kinetic=x.dot**2 / 2, potential=wall)
+    motion = st.simulate(system, span=(0, 8), start={x: np.pi / 2, x.dot: 1.0})
+    assert motion[x.dot][-1] == pytest.approx(-1, abs=1e-6) and motion[x].max() < np.pi
+
+
+@pytest.mark.parametrize("method", [st.Runge(), st.BDF()], ids=str)
+def test_forces_beyond_the_end_of_a_motion_have_no_say(method):
+    # After t = 10 the force grows as t²⁴; until then its integral is Euler's beta function.
+    push = st.t**12 * (10 - st.t) ** 12 / 5**24
+    motion = st.simulate(pushed, span=(0, 10), inputs={F: push}, method=method)
+    assert motion[x.dot][-1] == pytest.approx(10.0**25 * beta(13, 13) / 5.0**24, rel=3e-9)
+
+
+def test_backward_differentiation_remembers_how_fast_a_charge_was():
+    # It has turned so far that one velocity is nearly nothing at a chunk's end; forces do no work.
+    B = 100 * st.sin(x) ** 12
+    charge = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2,
+        loads=[st.Load(B * y.dot, on=x), st.Load(-B * x.dot, on=y)],
+    )  # fmt: skip
+    motion, other = (
+        st.simulate(charge, span=(0, 20), start={x.dot: 1.0}, method=method)
+        for method in (st.BDF(), "auto")
+    )
+    np.testing.assert_allclose(motion.y[-1, :4], other.y[-1, :4], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_errors_of_backward_differentiation_are_a_few_tolerances(seed):
+    # Oscillators and decays from slow to stiff, in closed form: thousands of steps add up.
+    rng = np.random.default_rng(seed)
+    m, k, c = 10.0 ** rng.uniform((-1, 0, -2), (1, 4, 3))
+    system = st.System(
+        kinetic=m * x.dot**2 / 2, potential=k * x**2 / 2, dissipation=c * x.dot**2 / 2
+    )
+    start, span = rng.uniform(-1, 1, 2), 10.0 ** rng.uniform(-1, 1)
+    motion = st.simulate(
+        system, span=(0, span), start={x: start[0], x.dot: start[1]}, points=41, method=st.BDF()
+    )
+    r, t = np.roots([m, c, k]).astype(complex), motion.t
+    one, two = np.linalg.solve([[1, 1], r], start)
+    expected = (one * np.exp(r[0] * t) + two * np.exp(r[1] * t)).real
+    assert np.abs(motion[x] - expected).max() < 3e-8 * np.abs(expected).max()
 
 
 def test_a_wall_that_moves_in_hits_what_rests():

@@ -26,13 +26,12 @@ from stationary.solve.arguments import (
 )
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
-from stationary.solve.edges import edge
+from stationary.solve.ends import Ends
 from stationary.solve.events import Ending, Event, Watch, as_events, with_own_parameters
 from stationary.solve.evidence import failure, with_evidence
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
-from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.pace import Pace
 from stationary.solve.passing import Crossings, refuse_forks
@@ -42,9 +41,6 @@ from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 DONE = Status("done", "reached the end of the span")
 EVENT = Status("event", "stopped at a terminal event")
 INTERRUPTED = Status("interrupted", "stopped from the keyboard; what there is was kept")
-
-# Rows whose smallest singular value has come down by this much are about to lose one of them.
-_SINGULAR = 0.05
 
 # How many steps times states are kept for `Motion.at`; beyond it the motion is integrated again.
 _DENSE_UP_TO = 1_000_000
@@ -251,7 +247,7 @@ class _Run:
         except Stopped as end:
             status = Status(end.word, end.message)
         except BlowUp as end:
-            status = self._ended(end.at)
+            status = self._ends.why(self.legs.ode(float(self.grid[0])), self.last, end.at)
         finally:
             progress.close()
         if not times:
@@ -321,41 +317,14 @@ class _Run:
         chosen = isinstance(self.stabilize, Baumgarte) and self.stabilize.alpha is None
         return chosen and bool(self.kernel.rows) and not isinstance(self.integrator, Taylor)
 
-    def _weakest(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return how far rows of A are from losing rank, and free motions from losing inertia."""
-        u = np.zeros(len(self.kernel.signature))
-        arguments = (t, q, v, u, self.params)
-        rows = numeric(self.kernel.graph, "constraints")(*arguments)[2].toarray()
-        rows = rows[list(self.kernel.rows)]
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rank = np.linalg.svd(rows / np.maximum(lengths, 1e-300), compute_uv=False)[-1]
-        free = tangent_basis(rows)
-        M = numeric(self.kernel.graph, "dynamics")(*arguments)[0]
-        inertia = np.linalg.eigvalsh(free.T @ (M @ free)) if free.shape[1] else np.ones(1)
-        return np.array([rank, inertia[0] / max(abs(M).max(), 1e-300)])
-
     def _lost(self) -> bool:
-        """Tell whether a motion has lost rank of its rows, or inertia, where it stopped."""
-        last = self.last
-        if not self.kernel.rows or last is None or self.kernel.size > EXAMINE_UP_TO:
-            return False
-        n = self.kernel.size
-        start = self._weakest(self.grid[0], self.state.q, self.state.v)
-        end = self._weakest(last.t[-1], last.end[:n], last.end[n : 2 * n])
-        return bool(np.any(end < _SINGULAR * start))
+        return self._ends.lost(self.last)
 
-    def _ended(self, at: float) -> Status:
-        """Say why a motion goes no further."""
-        if self._lost():
-            return Status("singular", f"the constraints become singular near t = {at:.5g}")
-        last = self.last
-        if last is not None:
-            fed = np.zeros(self.kernel.states - 2 * self.kernel.size)
-            first = self.grid[0], np.concatenate([self.state.q, self.state.v, fed])
-            reached = edge(self.kernel, self.params, first, (last.t[-1], last.end))
-            if reached:
-                return Status("blow-up", f"{reached}, near t = {at:.6g}")
-        return Status("blow-up", f"the motion leaves every bound near t = {at:.6g}")
+    @cached_property
+    def _ends(self) -> Ends:
+        fed = np.zeros(self.kernel.states - 2 * self.kernel.size)
+        start = np.concatenate([self.state.q, self.state.v, fed])
+        return Ends(self.kernel, self.params, float(self.grid[0]), start)
 
     def _solution(self, y: np.ndarray) -> Iterator[tuple[Piece, float | None]]:
         """Yield pieces from the first time to the last, and the time of a terminal event.
@@ -488,23 +457,31 @@ class _Run:
             self.used.append(name)
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         dense = self.watch.awake or self.legs.watching
-        for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
-            piece, border = self.legs.cut(piece, ode, self.integrator)
-            fixed = isinstance(self.integrator, Variational)
-            stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
-            if stood is not None:
-                yield shortened(piece, stood, piece.evaluate(np.array([stood]))[0]), None
-                raise BlowUp(stood)
-            looks = self._crossings if not fixed else None
-            way = looks.look(ode, y, piece, grid) if looks else None
-            if way is not None:
-                yield way.up_to(piece), None
-                over = way.over(end)
-                self.crossed += over.error
-                yield over, None
-                return
-            yield piece, border
-            y = piece.end
+        fixed = isinstance(self.integrator, Variational)
+        looks = self._crossings if not fixed else None
+        try:
+            for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
+                piece, border = self.legs.cut(piece, ode, self.integrator)
+                stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
+                if stood is not None:
+                    yield shortened(piece, stood, piece.evaluate(np.array([stood]))[0]), None
+                    raise BlowUp(stood)
+                way = looks.look(ode, y, piece, grid) if looks else None
+                if way is not None:
+                    yield way.up_to(piece, end), None
+                    over = way.over()
+                    self.crossed += over.error
+                    yield over, None
+                    return
+                yield piece, border
+                t, y = float(piece.t[-1]), piece.end
+        except BlowUp:
+            # It may have stopped before a singular configuration that it does not see beyond.
+            over = looks.beyond(ode, t, y, end) if looks else None
+            if over is None:
+                raise
+            self.crossed += over.error
+            yield over, None
 
     @cached_property
     def _crossings(self) -> Crossings | None:

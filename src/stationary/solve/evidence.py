@@ -231,6 +231,12 @@ def failure(motion: AbstractMotion, last: float) -> str:
             "Keep it away from there by a start, a stop or a constraint, or round the edge off, as "
             "st.sqrt(x**2 + small**2) for x; throw=False returns what there is.",
         )
+    if "steps become too small" in found:
+        return say(
+            f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
+            f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",
+            'Widen what is narrow there, or take method="auto"; throw=False returns what there is.',
+        )
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
         f"{found}; the last good state is error.solution.at(error.solution.t[-1]).",

@@ -27,8 +27,9 @@ from stationary.solve.ode import BlowUp, Ode, Piece
 from stationary.solve.scales import scales_of
 
 # The regular stretch ends, and begins again, where the smallest singular value of the rows, each of
-# length one, is this part of what it was.
+# length one, is this part of what it was; nearer where that is too far to see the other side from.
 _EDGE = 0.03
+_EDGES = (_EDGE, 0.01, 0.003, 0.001)
 
 # One step of so many is looked at; where less than this is left, all are, at so many instants.
 _EVERY, _LOW, _SUBSTEPS = 5, 0.25, 5
@@ -41,6 +42,16 @@ _LONGEST = 60.0
 
 # Ways of so many widths of the gap, or more, tell how it goes on.
 _LONG = 12.0
+
+# Up to so many widths from its edge one looks for the other side of the gap, and at so many instants
+# of each. What turns shortly behind the singular configuration comes back over it, and late.
+_REACHES = (3.0, 6.0, 12.0, 24.0)
+_INSTANTS = 16
+# Where a continuation is judged, as a part of that.
+_LANDING = 0.75
+
+# Where a rank is below this part of what it is at the edge, it may be lost nearby.
+_NEAR = 0.3
 
 # A continuation known no better than this, relative to the motion, is none.
 _KNOWN = 1e-8
@@ -144,6 +155,25 @@ class Crossings:
             raise BlowUp(float(piece.t[0]))
         return best
 
+    def beyond(self, ode: Ode, t: float, y: np.ndarray, end: float) -> Piece | None:
+        """Return the piece over what an integrator has stopped before, at (t, y), if it is one."""
+        before = [known for known in reversed(self.known) if known[0] < t]
+        for begun, start in () if ode.kernel.kinks else before:
+            until = min(end, t + max(t - begun, ode.longest))
+            way = _Way(ode, self.rank, begun, start, t, until, self.full)
+            if np.isfinite(way.edge):
+                way.up_to(Piece(np.array([t, t]), way.states, y, 1), end)
+                made = way.over()
+                self.known.clear()
+
+                def evaluate(times: np.ndarray) -> np.ndarray:
+                    states, short = made.evaluate(times), times < way.edge
+                    states[short] = way.states(times[short])
+                    return states
+
+                return replace(made, t=np.array([t, made.t[-1]]), evaluate=evaluate)
+        return None
+
     def stands(self, ode: Ode, piece: Piece) -> float | None:
         """Return when a motion by fixed steps comes to stand in a singular configuration, if ever.
 
@@ -195,8 +225,12 @@ class _Way:
                 self.pieces.append(piece)
         except BlowUp:
             pass
-        if self.pieces:
-            self._find_edge(after, full)
+        self._after, self._full, self._over_it = after, full, None
+        # What has just come over another one may never have been farther from this.
+        for share in _EDGES if self.pieces else ():
+            self._find_edge(share)
+            if np.isfinite(self.edge):
+                break
 
     @property
     def long_enough(self) -> bool:
@@ -217,16 +251,17 @@ class _Way:
         """Return how far rows are from losing rank at a time."""
         return float(ranks(self.ode, self.wanted, np.array([t]), self.states(np.array([t])))[0])
 
-    def _find_edge(self, after: float, full: float) -> None:
+    def _find_edge(self, share: float) -> None:
         """Find the last regular time, and how far behind it the rank is lost."""
+        self.edge, self.width = np.nan, 0.0
         times = np.unique(np.concatenate([p.t for p in self.pieces]))
         fine = np.linspace(times[:-1], times[1:], _SUBSTEPS, endpoint=False).ravel(order="F")
         times = np.append(fine, times[-1])
         left = ranks(self.ode, self.wanted, times, self.states(times))
-        full = max(full, left.max())
-        regular = left >= _EDGE * full
+        full = max(self._full, left.max())
+        regular = left >= share * full
         # The first time after a regular one at which the rank is all but lost.
-        lost = np.flatnonzero(regular[:-1] & ~regular[1:] & (times[1:] > after))
+        lost = np.flatnonzero(regular[:-1] & ~regular[1:] & (times[1:] > self._after))
         if not len(lost):
             return
         last = int(lost[0])
@@ -236,7 +271,7 @@ class _Way:
         low, high = times[last], times[last + 1]
         for _ in range(30):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.rank(middle) >= _EDGE * full else (low, middle)
+            low, high = (middle, high) if self.rank(middle) >= share * full else (low, middle)
         self.edge = float(low)
         # Near its zero the rank goes down evenly.
         here, back = self.rank(low), low
@@ -247,34 +282,48 @@ class _Way:
         fall = self.rank(back) - here
         self.width = here * (low - back) / fall if fall > 0 else np.inf
 
-    def up_to(self, piece: Piece) -> Piece:
-        """Return what of a piece comes before the edge."""
+    def up_to(self, piece: Piece, end: float) -> Piece:
+        """Return what of a piece comes before the edge from which the other side is seen."""
+        first = self.start, self.edge, self.width
+        for share in _EDGES:
+            self._find_edge(share)
+            self._over_it = None if np.isnan(self.edge) else self._over(end)
+            if self._over_it is not None:
+                break
+        else:
+            self.start, self.edge, self.width = first
         times = np.array([piece.t[0], self.edge])
-        end = self.states(times[1:])[0]
-        return Piece(times, self.states, end, piece.steps, exact=True)
+        last = self.states(times[1:])[0]
+        return Piece(times, self.states, last, piece.steps, exact=True)
 
-    def over(self, end: float) -> Piece:
+    def over(self) -> Piece:
         """Return the piece to the other side.
 
         Raises `BlowUp` where the motion is not determined, or would not be known well enough.
         """
-        made = self._over(end)
-        if made is None:
+        if self._over_it is None:
             raise BlowUp(self.edge)
-        return made
+        return self._over_it
 
     def _over(self, end: float) -> Piece | None:
-        if not np.isfinite(self.width):
+        if not np.isfinite(self.width) or not self.width > 0:
             return None
-        several = [
-            self._continued(min(part * (self.edge - self.start), _LONGEST * self.width))
-            for part in _STRETCHES
-        ]
-        error, length, series = min(several, key=lambda found: found[0])
-        land = self._other_side(length, series)
-        if error > _KNOWN or land is None:
+        # Sizes are those of the way up to its edge.
+        self.__dict__.pop("_sizes", None)
+        found = None
+        for reach in _REACHES:
+            several = [
+                self._continued(min(part * (self.edge - self.start), _LONGEST * self.width), reach)
+                for part in _STRETCHES
+            ]
+            error, length, series = min(several, key=lambda found: found[0])
+            found = self._other_side(length, series, reach) if error <= _KNOWN else None
+            if found is not None or error > _KNOWN:
+                break
+        if found is None:
             return None
-        y = self._landed(land, _at(self._scaled(land, length), series))
+        land, moves = found
+        y = self._landed(land, _at(self._scaled(land, length), series)) if moves else None
         if y is None or not self._agrees(land, y, length, series):
             return None
         # Where the span ends within, so does the motion.
@@ -288,23 +337,29 @@ class _Way:
 
         return Piece(np.array([self.edge, stop]), evaluate, last, 1, exact=True, error=error)
 
-    def _other_side(self, length: float, series: np.ndarray) -> float | None:
-        """Return a time behind the gap; None where the motion stands still in it."""
-        times = np.linspace(self.edge, self.edge + 3 * self.width, 49)
+    def _other_side(
+        self, length: float, series: np.ndarray, reach: float
+    ) -> tuple[float, bool] | None:
+        """Return a time behind the gap, and whether the motion goes through it with a speed."""
+        times = np.linspace(self.edge, self.edge + reach * self.width, int(_INSTANTS * reach) + 1)
         states = chebyshev.chebval(self._scaled(times, length), series).T
         left = ranks(self.ode, self.wanted, times, states)
-        lowest = int(np.argmin(left))
-        again = np.flatnonzero(left[lowest:] >= 0.9 * left[0])
-        if not len(again) or not self._moves(times[lowest], states[lowest]):
+        entered = np.flatnonzero(left < _NEAR * left[0])
+        again = np.flatnonzero(left[entered[0] :] >= 0.9 * left[0]) if len(entered) else entered
+        if not len(again):
             return None
-        return float(times[lowest + int(again[0])])
+        land = int(entered[0] + again[0])
+        inside = left[1:land]
+        lowest = 1 + np.flatnonzero((inside <= left[: land - 1]) & (inside <= left[2 : land + 1]))
+        through = [k for k in lowest if left[k] < _NEAR * left[0]]
+        return float(times[land]), all(self._moves(times[k], states[k]) for k in through)
 
     def _scaled(self, t, length: float):
         return 1 + 2 * (t - self.edge) / length
 
-    def _continued(self, length: float) -> tuple[float, float, np.ndarray]:
+    def _continued(self, length: float, reach: float) -> tuple[float, float, np.ndarray]:
         """Return the polynomial that changes least by one more degree, and by how much it does."""
-        land = self.edge + 2.2 * self.width
+        land = self.edge + _LANDING * reach * self.width
         sizes = self._sizes
         best, last = (np.inf, length, np.zeros((1, self.ode.kernel.states))), None
         for degree in _DEGREES:

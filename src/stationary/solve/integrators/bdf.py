@@ -48,7 +48,7 @@ _MOST_STEPS = 100_000
 _LAST_STEPS = 1000
 
 # Errors of thousands of steps of low order add up: each is allowed this part of the tolerances, but
-# no less than rounding leaves it.
+# no less than rounding leaves it. Accelerations that are unknowns have too few digits for less.
 _OF_A_STEP = 0.01
 _LEAST = 100 * np.finfo(float).eps, np.finfo(float).eps
 
@@ -170,9 +170,12 @@ def _advance(
     # Rounded, so that chunks of an even grid share one integrator.
     way = tuple(np.round(fractions, 12)), times[0], times[-1] - times[0], y
     part = 0.0 if narrow == np.inf else 2.0 ** np.floor(np.log2(narrow / way[2]))
-    states, steps = _run(ode, *way, implicit=_implicit(ode.kernel), part=part)
-    if states is None and _implicit(ode.kernel):
-        # Where IDAS finds no consistent rates to begin with, the equation solved for them has them.
+    implicit = _implicit(ode.kernel)
+    share = 1.0 if implicit else _OF_A_STEP
+    states, steps = _run(ode, *way, implicit=implicit, part=part, share=share)
+    if states is None:
+        # Where IDAS finds no consistent rates to begin with, the equation solved for them has them;
+        # where rounding forbids small errors, there are those that were asked for.
         states, steps = _run(ode, *way, implicit=False, part=part)
     if states is not None:
         return times, np.vstack([y, states]), steps
@@ -185,15 +188,11 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
     ahead, halvings = list(times[1:]), 0
     while ahead and halvings < _MOST_HALVINGS:
         length = ahead[0] - reached[-1]
-        states, taken = _run(
-            ode,
-            (0.0, 1.0),
-            reached[-1],
-            length,
-            found[-1],
-            implicit=_implicit(ode.kernel),
-            most=_LAST_STEPS if halvings else _MOST_STEPS,
-        )
+        way = (0.0, 1.0), reached[-1], length, found[-1]
+        most = _LAST_STEPS if halvings else _MOST_STEPS
+        states, taken = _run(ode, *way, implicit=_implicit(ode.kernel), most=most)
+        if states is None and _implicit(ode.kernel):
+            states, taken = _run(ode, *way, implicit=False, most=most)
         if states is None:
             ahead = [reached[-1] + length / 2]
             halvings += 1
@@ -217,15 +216,18 @@ def _run(
     implicit: bool,
     most: int = _MOST_STEPS,
     part: float = 0.0,
+    share: float = 1.0,
 ) -> tuple[np.ndarray | None, int]:
     """Return states at fractions of a way and the steps, each at most a part of it if one is told.
+
+    A step is allowed a share of the tolerances.
 
     States are integrated over their sizes, so that the absolute tolerance is one of these, and
     places from an origin near them, so that the relative one is of their way.
     """
     kernel, (size, origin) = ode.kernel, sizes(ode, start, y, start + length)
     rtol, atol = (
-        max(_OF_A_STEP * given, min(given, least))
+        max(share * given, min(given, least))
         for given, least in zip((ode.rtol, ode.atol), _LEAST)
     )
     solver = _integrator(kernel, fractions, rtol, atol, implicit, most, part)
