@@ -185,13 +185,14 @@ def _advance(
 def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Go from output to output as far as possible, then half of the way, and half of the rest."""
     reached, found, steps = [times[0]], [y], 0
-    ahead, halvings = list(times[1:]), 0
+    ahead, halvings, implicit = list(times[1:]), 0, _implicit(ode.kernel)
     while ahead and halvings < _MOST_HALVINGS:
         length = ahead[0] - reached[-1]
         way = (0.0, 1.0), reached[-1], length, found[-1]
         most = _LAST_STEPS if halvings else _MOST_STEPS
-        states, taken = _run(ode, *way, implicit=_implicit(ode.kernel), most=most)
-        if states is None and _implicit(ode.kernel):
+        share = 1.0 if halvings or implicit else _OF_A_STEP
+        states, taken = _run(ode, *way, implicit=implicit, most=most, share=share)
+        if states is None and (implicit or not halvings):
             states, taken = _run(ode, *way, implicit=False, most=most)
         if states is None:
             ahead = [reached[-1] + length / 2]
