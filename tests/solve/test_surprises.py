@@ -50,7 +50,9 @@ def test_products_that_are_flat_at_their_zeros_give_their_impulse(turns, method)
     motion = st.simulate(pushed, span=(0, 2 * np.pi * turns), inputs={F: push}, method=method)
     # sin¹² (1 − cos)¹² = 4¹² s³⁶ c¹² in half angles: over a turn 2·4¹²·B(37/2, 13/2).
     whole = 2 * 4.0**12 * beta(18.5, 6.5)
-    part = 2 * 4.0**12 * quad(lambda s: np.sin(s) ** 36 * np.cos(s) ** 12, 0, np.pi * (turns % 1))[0]
+    part = (
+        2 * 4.0**12 * quad(lambda s: np.sin(s) ** 36 * np.cos(s) ** 12, 0, np.pi * (turns % 1))[0]
+    )
     accurate = 1e-9 if method == "auto" else 3e-7
     assert motion[x.dot][-1] == pytest.approx(int(turns) * whole + part, rel=accurate)
 

@@ -64,7 +64,9 @@ def order_of(op: int, values: Sequence[Any], orders: Sequence[Order]) -> Order:
     return Order(1, 1, told)
 
 
-def rises(op: int, values: Sequence[Any], orders: Sequence[Order], made: Order, beyond: int) -> bool:
+def rises(
+    op: int, values: Sequence[Any], orders: Sequence[Order], made: Order, beyond: int
+) -> bool:
     """Tell whether an operation makes a value flatter than a power, by far more than was told.
 
     A factor that has nothing to do with the others makes them no flatter: power is force times a

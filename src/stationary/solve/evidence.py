@@ -69,7 +69,9 @@ def with_evidence(motion: Motion, rtol: float) -> Motion:
     scale = max(kinetic, potential, done, 1e-300)
     error = max(0.0, error - _LAST_DIGITS * _EPS * level)
     # Series promise rounding at every step; other methods their tolerance, a fixed step none.
-    allowed = _BALANCE_OF_SERIES + _LAST_DIGITS * _EPS * motion.steps + _OF_A_CROSSING * motion.crossed
+    allowed = (
+        _BALANCE_OF_SERIES + _LAST_DIGITS * _EPS * motion.steps + _OF_A_CROSSING * motion.crossed
+    )
     if motion.method != "Taylor":
         allowed += (_BALANCE + _BALANCE_OF_A_STEP * motion.steps) * rtol
     if "Variational" in motion.method:

@@ -228,8 +228,7 @@ def _run(
     """
     kernel, (size, origin) = ode.kernel, sizes(ode, start, y, start + length)
     rtol, atol = (
-        max(share * given, min(given, least))
-        for given, least in zip((ode.rtol, ode.atol), _LEAST)
+        max(share * given, min(given, least)) for given, least in zip((ode.rtol, ode.atol), _LEAST)
     )
     solver = _integrator(kernel, fractions, rtol, atol, implicit, most, part)
     numbers = np.concatenate([ode.p, size, origin, [start, length]])
