@@ -109,7 +109,7 @@ def test_what_turns_shortly_behind_its_flat_position_comes_back_over_it(method, 
 
 @pytest.mark.parametrize("method", [*METHODS, st.Variational(step=0.005)], ids=str)
 def test_an_antiparallelogram_stays_one(method):
-    """Through its flat positions the half angles keep their ratio, (r − d)/(r + d) or its inverse."""
+    """Through its flat positions the half angles keep their ratio, (r − d)/(r + d)."""
     x, y, z, w = st.coordinates("x y z w")
     linkage = (
         st.particle(1.0, at=(x, y)) + st.particle(1.0, at=(z, w)) + st.rod((0, 0), (x, y), 1.0)

@@ -100,7 +100,7 @@ def test_errors_of_backward_differentiation_are_a_few_tolerances(seed):
         system, span=(0, span), start={x: start[0], x.dot: start[1]}, points=41, method=st.BDF()
     )
     r, t = np.roots([m, c, k]).astype(complex), motion.t
-    one, two = np.linalg.solve([[1, 1], r], start)
+    one, two = np.linalg.solve(np.array([[1, 1], r]), start)
     expected = (one * np.exp(r[0] * t) + two * np.exp(r[1] * t)).real
     assert np.abs(motion[x] - expected).max() < 3e-8 * np.abs(expected).max()
 

@@ -43,8 +43,8 @@ _LONGEST = 60.0
 # Ways of so many widths of the gap, or more, tell how it goes on.
 _LONG = 12.0
 
-# Up to so many widths from its edge one looks for the other side of the gap, and at so many instants
-# of each. What turns shortly behind the singular configuration comes back over it, and late.
+# Up to so many widths from its edge one looks for the other side of the gap, at so many instants of
+# each. What turns shortly behind the singular configuration comes back over it, and late.
 _REACHES = (3.0, 6.0, 12.0, 24.0)
 _INSTANTS = 16
 # Where a continuation is judged, as a part of that.
@@ -310,19 +310,10 @@ class _Way:
             return None
         # Sizes are those of the way up to its edge.
         self.__dict__.pop("_sizes", None)
-        found = None
-        for reach in _REACHES:
-            several = [
-                self._continued(min(part * (self.edge - self.start), _LONGEST * self.width), reach)
-                for part in _STRETCHES
-            ]
-            error, length, series = min(several, key=lambda found: found[0])
-            found = self._other_side(length, series, reach) if error <= _KNOWN else None
-            if found is not None or error > _KNOWN:
-                break
-        if found is None:
+        seen = self._seen()
+        if seen is None:
             return None
-        land, moves = found
+        error, length, series, land, moves = seen
         y = self._landed(land, _at(self._scaled(land, length), series)) if moves else None
         if y is None or not self._agrees(land, y, length, series):
             return None
@@ -336,6 +327,21 @@ class _Way:
             return made
 
         return Piece(np.array([self.edge, stop]), evaluate, last, 1, exact=True, error=error)
+
+    def _seen(self) -> tuple[float, float, np.ndarray, float, bool] | None:
+        """Return a continuation, how well and from how far it is known, and where it lands."""
+        for reach in _REACHES:
+            several = [
+                self._continued(min(part * (self.edge - self.start), _LONGEST * self.width), reach)
+                for part in _STRETCHES
+            ]
+            error, length, series = min(several, key=lambda found: found[0])
+            if error > _KNOWN:
+                return None
+            found = self._other_side(length, series, reach)
+            if found is not None:
+                return error, length, series, *found
+        return None
 
     def _other_side(
         self, length: float, series: np.ndarray, reach: float
