@@ -1,8 +1,5 @@
 """Constrained motions against published end states, closed forms and peers' own checks.
 
-# Published digits beyond the tolerance of other methods.
-pytestmark = pytest.mark.taylor
-
 Every number comes from outside: from the Test Set for IVP Solvers (Bari; its R port rforge/bvpsolve
 @78c711b, pkg/deTestSet), from the IFToMM multibody benchmark library, from textbooks, or from the
 test suites of SymPy (@e950d31) and EXUDYN (@e44aca1). Digits marked "80 bit" were converged in
@@ -40,6 +37,9 @@ from tests.physics.mechanisms import (  # noqa: F401  # fixtures
     slider_crank,
     squeezed,
 )
+
+# Published digits beyond the tolerance of other methods.
+pytestmark = pytest.mark.taylor
 
 
 def test_andrews_mechanism_ends_where_the_test_set_says(squeezed):

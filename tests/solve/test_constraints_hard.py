@@ -22,6 +22,7 @@ from tests.solve.held import (
 )
 
 
+@pytest.mark.taylor
 def test_a_ball_on_a_turntable_goes_round_in_a_circle_at_two_sevenths_of_its_rate():
     # Earnshaw 1844; Milne, Vectorial Mechanics: v̇ = (2/7) Ω × v.
     motion = ball_on_turntable(3.0, 20.0)
@@ -34,6 +35,7 @@ def test_a_ball_on_a_turntable_goes_round_in_a_circle_at_two_sevenths_of_its_rat
     assert motion.residual["energy"] < 1e-12
 
 
+@pytest.mark.taylor
 def test_a_ball_on_a_turntable_that_speeds_up_keeps_its_first_integral():
     # v − (2/7) Ω(t) × r is constant for any Ω(t).
     motion = ball_on_turntable(1 + st.t / 2 + sin(2 * st.t) / 3, 10.0)
@@ -116,6 +118,7 @@ def test_a_moving_constraint_is_repaired_at_the_time_of_the_start():
 # -- redundant constraints ------------------------------------------------------------------------
 
 
+@pytest.mark.taylor
 def test_a_rod_stated_twice_is_named_shares_its_force_and_changes_nothing():
     x, y = st.coordinates("x y")
     twice = pendulum() + st.rod((0, 0), (x, y), 1.0, name="again")

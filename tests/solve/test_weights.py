@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from tests.physics.mechanisms import ANDREWS_PUBLISHED, ANDREWS_START, andrews, assert_state
 
 METHODS = [st.Runge(), st.BDF()]
 x, y = st.coordinates("x y")
@@ -36,6 +37,21 @@ def test_what_is_pushed_later_has_a_size_from_the_start(unit, method):
     motion = st.simulate(joined, span=(0, 10), start={y.dot: 1.0}, points=11, method=method)
     expected = motion.t / 2 - np.sin(np.sqrt(2) * motion.t) / np.sqrt(8)
     np.testing.assert_allclose(motion[x] / unit, expected, rtol=0, atol=1e-6)
+
+
+def test_what_is_rounding_has_no_size_of_its_own():
+    """Work of a turning tube, which is none, and rates of angles at a dead centre, which are 0."""
+    tube = st.particle(2.0, at=(x * st.cos(1.5 * st.t), x * st.sin(1.5 * st.t)))
+    steps = set()
+    for size in (1e-9, 1.0, 1e6):
+        motion = st.simulate(tube, span=(0, 4), start={x: size}, points=9, method=st.Runge())
+        np.testing.assert_allclose(motion[x], size * np.cosh(1.5 * motion.t), rtol=1e-9)
+        steps.add(motion.steps)
+    assert max(steps) <= min(steps) + 2
+    mechanism = andrews()
+    start = dict(zip(mechanism.coordinates, ANDREWS_START))
+    motion = st.simulate(mechanism, span=(0, 0.03), start=start, points=4, method=st.Runge())
+    assert_state(motion, 0.03, ANDREWS_PUBLISHED, within=1e-8)
 
 
 @pytest.mark.parametrize("method", ["auto", *METHODS], ids=str)

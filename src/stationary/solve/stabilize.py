@@ -142,6 +142,10 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     lost = _rounding(ode, t, y) / ode.atol
     made = np.maximum(made, time * lost)
     made[:n] = np.maximum(made[:n], np.spacing(np.abs(y[:n])) / ode.atol)
+    if len(y) > 2 * n:
+        # Work has the digits of the energy that it feeds: its own may be rounding alone.
+        energy = np.max((_weights(ode, t, y) * made[n : 2 * n]) ** 2, initial=0.0)
+        made[2 * n :] = np.maximum(made[2 * n :], energy)
     return made, origin
 
 
@@ -184,9 +188,14 @@ def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     lost = np.zeros(len(y)) if ode.floor is None else ode.floor
     if ode.kernel.features is not None:
         lost = np.maximum(lost, ode.kernel.features.rounding(np.array([t]), y[None, :], ode.p)[0])
-    if ode.kernel.damped:
-        # Rows that depend on each other leave noise in the accelerations.
-        for sign in (-1.0, 1.0):
-            changed = np.abs(ode.f(t, y + sign * np.spacing(np.abs(y))) - ode.f(t, y))
-            lost = np.maximum(lost, _DIGITS * changed)
+    # Last digits of a state change the rates that follow from it; rows that depend on each other
+    # leave more noise than that.
+    digits = _DIGITS if ode.kernel.damped else 1.0
+    for sign in (-1.0, 1.0):
+        changed = np.abs(ode.f(t, y + sign * np.spacing(np.abs(y))) - ode.f(t, y))
+        lost = np.maximum(lost, digits * changed)
+    if ode.kernel.rows:
+        # What is held together shares its noise.
+        n, weights = ode.kernel.size, _weights(ode, t, y)
+        lost[n : 2 * n] = np.max(weights * lost[n : 2 * n], initial=0.0) / weights
     return np.where(np.isfinite(lost), lost, 0.0)
