@@ -117,6 +117,7 @@ def test_an_oscillator_with_dry_friction_stops_in_its_dead_zone():
     assert motion.heat[-1] == pytest.approx(F * sum(2 - (2 * n + 1) * falls for n in range(count)))
 
 
+@pytest.mark.taylor
 def test_friction_that_falls_with_speed_is_followed_smoothly():
     # A Stribeck curve: m v̇ = −F/(1 + v/s) has v + v²/2s = v₀ + v₀²/2s − F t/m.
     curve = st.Friction(2 / (1 + st.Abs(x.dot) / 0.7), on=x, name="oil")
@@ -469,6 +470,7 @@ def test_discs_fall_into_a_box_and_come_to_rest(count, width, end):
     assert apart.min() > 0.1 - 1e-4 * h * np.sqrt(2 * G)
 
 
+@pytest.mark.taylor
 def test_many_closed_contacts_are_handed_over_to_steps():
     count = 42
     x = st.coordinates("x", shape=(count,))

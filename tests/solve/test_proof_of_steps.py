@@ -138,6 +138,7 @@ def test_a_short_pulse_gives_all_its_momentum(unit):
     assert motion[x.dot][-1] == pytest.approx(1.0, rel=1e-10)
 
 
+@pytest.mark.taylor
 def test_short_ranges_are_no_blow_up():
     between = st.System(kinetic=x.dot**2 / 2, potential=st.exp(-200 * x) + st.exp(-200 * (1 - x)))
     floor = st.System(kinetic=x.dot**2 / 2, potential=G * x + st.log(1 + st.exp(-x / 0.001)))

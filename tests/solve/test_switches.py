@@ -89,6 +89,7 @@ TIMELY = {
 }  # fmt: skip
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize("kind", TIMELY)
 def test_every_kind_of_switch_in_time_is_met(kind):
     force, speed, way = TIMELY[kind]
@@ -308,6 +309,7 @@ def test_a_border_may_move():
     np.testing.assert_allclose(motion[x][-1], 1 + 0.4 * np.sqrt(2), rtol=0, atol=1e-12)
 
 
+@pytest.mark.taylor
 def test_a_side_out_of_its_domain_does_not_matter_on_the_other():
     # √x and ln x exist on one side only.
     law = st.Piecewise((st.sqrt(x) + st.log(x) - 1, x > 1), (x - 1, True))

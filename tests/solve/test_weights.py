@@ -65,6 +65,7 @@ def test_a_narrow_band_in_the_way_takes_its_work(width, method):
         assert motion[x.dot][-1] == pytest.approx(left, abs=1e-8 + 1e-10 / width)
 
 
+@pytest.mark.taylor
 def test_a_force_too_stiff_for_runge_kutta_is_told_so_at_once():
     """Where friction holds, explicit steps are a few 1e-8 long; "auto" changes by itself."""
     rubbed = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2,

@@ -18,6 +18,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.model.system import System
 from stationary.solve.inertia import NO_MASS, metric, sizes_of
 from stationary.solve.linear import independent_rows
+from stationary.solve.newton import iterated
 from stationary.solve.scales import Scales, scales_of
 
 # Largest number of unknowns for which dense least squares are used, which see lost rank.
@@ -257,13 +258,19 @@ def projected(
 
 def _projected(place: _Place, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     R, Rdot, A = place.violation(q, v)
-    M, steps = None, 0
-    while steps < _FEW_STEPS and (np.abs(R) > place.rounding(q, A)).any():
+    M = None
+
+    def step(q: np.ndarray) -> np.ndarray | None:
+        nonlocal M, R, Rdot
+        if (np.abs(R) <= place.rounding(q, A)).all():
+            return None
         # One A serves all steps: they are tiny.
         M = place.mass(q, v) if M is None else M
         q = place.moved(q, place.step(M, A, np.zeros_like(q), R))
         R, Rdot, _ = place.violation(q, v)
-        steps += 1
+        return q
+
+    q, _, _ = iterated(q, step, most=_FEW_STEPS)
     if (np.abs(Rdot) > _ROUNDING * place.rates(q, v, A)).any():
         M = place.mass(q, v) if M is None else M
         v = v + place.step(M, A, np.zeros_like(v), Rdot)
@@ -456,21 +463,19 @@ class _Place:
 
         `rows` are the sizes of the rows, in which violations are measured.
         """
-        q, v = start, np.zeros_like(start)
-        R, _, A = self.violation(q, v)
-        for _ in range(_MOST_STEPS):
-            if (np.abs(R) <= self.rounding(q, A)).all():
-                return q
-            move = self.step(self.mass(q, v), A, np.zeros_like(q), R)
-            size = np.linalg.norm(R / rows)
-            trial = self._shortened(q, move, size, rows)
-            if trial is None:
-                return q
-            q = trial
+        v, before = np.zeros_like(start), np.inf
+
+        def step(q: np.ndarray) -> np.ndarray | None:
+            nonlocal before
             R, _, A = self.violation(q, v)
-            if np.linalg.norm(R / rows) >= size:
-                return q
-        return q
+            size = np.linalg.norm(R / rows)
+            if (np.abs(R) <= self.rounding(q, A)).all() or not size < before:
+                return None
+            before = size
+            move = self.step(self.mass(q, v), A, np.zeros_like(q), R)
+            return self._shortened(q, move, size, rows)
+
+        return iterated(start, step, most=_MOST_STEPS)[0]
 
     def _shortened(self, q: np.ndarray, move: np.ndarray, size: Any, rows: np.ndarray) -> Any:
         """Shorten a step until the violation goes down, or stays at rounding."""

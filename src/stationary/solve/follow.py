@@ -16,6 +16,7 @@ from scipy.linalg import svd
 from stationary.result.status import Status
 from stationary.solve.curve import AbstractCurve
 from stationary.solve.linear import null_rows
+from stationary.solve.newton import Ending, iterated
 from stationary.solve.progress import Progress
 
 # The first, the longest and the shortest step, in the scaled variables.
@@ -325,27 +326,29 @@ class Follower:
 
     def _polished(self, z: np.ndarray) -> np.ndarray:
         """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
-        best = z
-        _, J = self.curve.values(z)
-        psi = null_rows(J.T, 0.0, least=1)[0]
-        for _ in range(8):
+        n = len(z)
+
+        def step(both: np.ndarray) -> np.ndarray:
+            z, psi = both[:n], both[n:]
             F, J = self.curve.values(z)
-            bend = np.empty((len(z), len(z)))
-            for j in range(len(z)):
-                e = np.zeros(len(z))
-                e[j] = 1e-5
+            bend = np.empty((n, n))
+            for j, e in enumerate(1e-5 * np.eye(n)):
                 bend[:, j] = (
                     (self.curve.values(z + e)[1] - self.curve.values(z - e)[1]).T @ psi / 2e-5
                 )
             top = np.hstack([J, np.zeros((len(J), len(J)))])
-            K = np.vstack([top, np.hstack([bend, J.T]), np.append(np.zeros(len(z)), 2 * psi)])
+            K = np.vstack([top, np.hstack([bend, J.T]), np.append(np.zeros(n), 2 * psi)])
             known = np.concatenate([F, J.T @ psi, [psi @ psi - 1]])
-            move = -np.linalg.lstsq(K, known, rcond=1e-10)[0]
-            z, psi = z + move[: len(z)], psi + move[len(z) :]
-            if _ended(z, move[: len(z)]):
-                break
-        near = np.abs(z - best).max() < _LONGEST and np.abs(self.curve.values(z)[0]).max() < 1e-9
-        return z if near else best
+            return both - np.linalg.lstsq(K, known, rcond=1e-10)[0]
+
+        psi = null_rows(self.curve.values(z)[1].T, 0.0, least=1)[0]
+        both, _, _ = iterated(
+            np.append(z, psi), step, lambda both, move: _ended(both[:n], move[:n]),
+            most=_MOST_CORRECTIONS,
+        )  # fmt: skip
+        there = both[:n]
+        near = np.abs(there - z).max() < _LONGEST
+        return there if near and np.abs(self.curve.values(there)[0]).max() < 1e-9 else z
 
     def _crossing(self, z, J, plane: np.ndarray, tangent: np.ndarray):
         """Return the tangents of the two branches that cross, that of this one first.
@@ -403,11 +406,13 @@ class Follower:
 
         They are null directions a little further along it, too: at a crossing there are more.
         """
-        place = w + 10 * FIRST * tangent
-        for _ in range(_MOST_CORRECTIONS):
+
+        def step(place: np.ndarray) -> np.ndarray:
             F, J = self.curve.values(place)
             K = np.vstack([J, tangent])
-            place = place - np.linalg.lstsq(K, np.append(F, 0.0), rcond=1e-10)[0]
+            return place - np.linalg.lstsq(K, np.append(F, 0.0), rcond=1e-10)[0]
+
+        place, _, _ = iterated(w + 10 * FIRST * tangent, step, most=_MOST_CORRECTIONS)
         _, J = self.curve.values(place)
         plane = null_rows(J, 1e-9)
         if len(plane) < 2:
@@ -436,21 +441,23 @@ class Follower:
 
     def correct(self, z: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
         """Newton's method onto the curve, in the plane across the tangent."""
-        anchor = z.copy()
-        for count in range(_MOST_CORRECTIONS):
+        anchor = z
+
+        def step(z: np.ndarray) -> np.ndarray | None:
             F, J = self.curve.values(z)
             if not np.all(np.isfinite(F)):
                 return None
             # Border with the tangent: at a fold ∂F/∂(q, λ) is singular, the bordered matrix is not.
             move = self.solved(J, tangent, -np.append(F, tangent @ (z - anchor)))
-            if move is None:
-                return None
-            z = z + move
-            if _ended(z, move[: len(z)]):
-                return z, count + 1
-        F, _ = self.curve.values(z)
-        good = np.abs(F).max() <= 1e-10 + 64 * np.spacing(np.abs(z).max())
-        return (z, _MOST_CORRECTIONS) if good else None
+            return None if move is None else z + move
+
+        z, count, ending = iterated(z, step, _ended, most=_MOST_CORRECTIONS)
+        if ending is Ending.TOO_MANY_STEPS:
+            F, _ = self.curve.values(z)
+            good = np.abs(F).max() <= 1e-10 + 64 * np.spacing(np.abs(z).max())
+        else:
+            good = ending is Ending.BALANCED
+        return (z, count) if good else None
 
     def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """Return the unit tangent of the curve, in the direction of the one before."""

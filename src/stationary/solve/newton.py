@@ -76,6 +76,41 @@ class Ending(StrEnum):
     NOT_FINITE = "not finite", "forces or constraints are not finite"
 
 
+def iterated(
+    z: np.ndarray,
+    step: Callable[[np.ndarray], np.ndarray | None],
+    ended: Callable[[np.ndarray, np.ndarray], bool] | None = None,
+    *,
+    most: int = _MOST_STEPS,
+) -> tuple[np.ndarray, int, Ending]:
+    """Take steps from z: return the last place, the number of steps, and how they ended.
+
+    `step` returns the next place, or none where it is not to go on; `ended` tells whether a place
+    and the move that led to it are those of the last digits.
+    """
+    for count in range(most):
+        there = step(z)
+        if there is None:
+            return z, count, Ending.STALLED
+        move, z = there - z, there
+        if ended is not None and ended(z, move):
+            return z, count + 1, Ending.BALANCED
+    return z, most, Ending.TOO_MANY_STEPS
+
+
+def iterated_together(
+    work: np.ndarray, step: Callable[[np.ndarray], np.ndarray], *, most: int = _MOST_STEPS
+) -> None:
+    """Take steps from many places at once.
+
+    `step` moves the places of these numbers, and tells which of them are to go on.
+    """
+    for _ in range(most):
+        if not len(work):
+            return
+        work = work[step(work)]
+
+
 class Place:
     """A configuration with its multipliers, and what is out of balance there."""
 

@@ -16,6 +16,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, lowered
 from stationary.model.system import System
 from stationary.solve.at_rest import balance_of
+from stationary.solve.newton import iterated_together
 from stationary.solve.search import Search
 
 # Newton's steps from each start, and the most along a family.
@@ -136,34 +137,35 @@ class Swarm:
         w = self.held(starts)
         F, J = self.values(w)
         done, alive = np.zeros(len(w), bool), np.all(np.isfinite(F), axis=1)
-        for _ in range(_MOST_STEPS):
-            work = np.flatnonzero(alive & ~done)
-            if not len(work):
-                break
+
+        def step(work: np.ndarray) -> np.ndarray:
             move = -_solved(J[work], F[work])
             factor = _factors(w[work, :n], move[:, :n], known)
             size = np.abs(factor[:, None] * move[:, :n]).max(axis=1, initial=0.0)
-            step = factor * 0.5 / np.maximum(size, 0.5)
-            w[work], F[work], J[work] = self._shortened(w[work], F[work], move, step, bool(known))
+            share = factor * 0.5 / np.maximum(size, 0.5)
+            w[work], F[work], J[work] = self._shortened(w[work], F[work], move, share, bool(known))
             done[work] = size <= 1e-9
             alive[work] = np.all(np.isfinite(F[work]), axis=1) & (
                 np.abs(w[work, :n] - self.home[:n]).max(axis=1) < 1e6
             )
+            return alive[work] & ~done[work]
+
+        iterated_together(np.flatnonzero(alive), step, most=_MOST_STEPS)
         w = w[done & alive]
         return w[self.is_zero(w)]
 
     def corrected(self, w: np.ndarray, steps: int) -> np.ndarray:
         """Take the shortest of Newton's steps, which leave a place in a family as it is."""
         w = w.copy()
-        work = np.arange(len(w))
-        for _ in range(steps):
+
+        def step(work: np.ndarray) -> np.ndarray:
             F, J = self.values(w[work])
             move = np.einsum("kij,kj->ki", pinv(J, FLAT), F)
             w[work] -= move
             size = np.abs(move).max(axis=1, initial=0.0)
-            work = work[size > 1e-14 * np.abs(w[work]).max(axis=1, initial=0.0)]
-            if not len(work):
-                break
+            return size > 1e-14 * np.abs(w[work]).max(axis=1, initial=0.0)
+
+        iterated_together(np.arange(len(w)), step, most=steps)
         return w
 
     def _shortened(self, w, F, move, step, deflated: bool):

@@ -18,6 +18,7 @@ from stationary.model.drawing import Support
 from stationary.model.symbols import Velocity
 from stationary.model.system import System
 from stationary.solve.inertia import require_system
+from stationary.solve.linear import null_rows
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import Rest
 
@@ -298,13 +299,12 @@ def _held(name: str, rows: np.ndarray, rate: np.ndarray) -> Mode:
             ),
             kind="jammed",
         )
-    _, sizes, V = np.linalg.svd(rows)
-    rank = int(np.count_nonzero(sizes > 1e-10 * sizes.max()))
+    free = null_rows(rows, 1e-10).T
     force = None
-    if rank == 1:
+    if free.shape[1] == 2:
         k = int(np.abs(rate).argmax())
         force = rows[k] * np.sign(rate[k])
-    return Mode(name, base, V[rank:].T, force)
+    return Mode(name, base, free, force)
 
 
 def _full(matrix: Any) -> np.ndarray:
