@@ -455,13 +455,14 @@ def discs(count, width, rough=0.0):
 
 @pytest.mark.parametrize(
     ("count", "width", "end"),
-    [(12, 0.5, 1.5), pytest.param(100, 1.0, 3.0, marks=pytest.mark.slow)],
+    [(12, 0.5, 1.5), pytest.param(1000, 3.45, 5.0, marks=pytest.mark.slow)],
 )
 def test_discs_fall_into_a_box_and_come_to_rest(count, width, end):
     box, r, places = discs(count, width)
-    h = 5e-3
+    h = 5e-3 if count < 100 else 1e-2
     motion = simulate(box, span=(0, end), start={r: places}, points=5, method=st.Moreau(step=h))
-    assert motion.kinetic[-1] < 1e-9 * motion.struck_off[-1]
+    # One that lies loose on the smooth floor may go on for ever.
+    assert motion.kinetic[-1] < (1e-9 if count < 100 else 1e-7) * motion.struck_off[-1]
     assert motion.lam["floor"][-1].sum() == pytest.approx(count * G, rel=1e-6)
     # Bent gaps stay open to a part of 1e-4 of the longest way of a step.
     assert motion.residual["penetration"] < 1e-4 * h * np.sqrt(2 * G)

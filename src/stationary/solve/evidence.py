@@ -198,7 +198,7 @@ def failure(motion: AbstractMotion, last: float) -> str:
             "the motion cannot be trusted.",
             f"{found}; the motion is error.solution.",
             "Take a shorter step or another method; throw=False returns it as it is."
-            if "Variational" in motion.method and motion.status == "inaccurate"
+            if motion.method.startswith(("Variational", "Moreau")) and motion.status == "inaccurate"
             else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
             if motion.status == "inaccurate"
             else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",

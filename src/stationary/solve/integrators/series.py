@@ -81,6 +81,11 @@ class Series:
     def evaluate(self, times: np.ndarray) -> np.ndarray:
         """Return the states at times of these steps."""
         steps, count = len(self.c), len(times)
+        if steps == 1:
+            part = np.maximum(np.minimum((times - self.t[0]) / self.h[0], 1.0), 0.0)
+            states = powers(part, self.c.shape[2]).T @ self.c[0].T
+            states[times == self.t[1]] = self.ends[1]
+            return states
         first = times.searchsorted(self.t[:-1])
         first[0] = 0
         counts = np.append(first[1:], count) - first

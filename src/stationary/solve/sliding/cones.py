@@ -90,12 +90,12 @@ class Cones:
         """Require rows·x ≤ rhs."""
         self.add(rows, rhs, self.package.NonnegativeConeT(rows.shape[0]))
 
-    def solve(self) -> Solution:
-        """Return the solution, or what proves that there is none."""
+    def solve(self, close: float = 1e-11) -> Solution:
+        """Return the solution to a tolerance, or what proves that there is none."""
         settings = self.package.DefaultSettings()
         settings.verbose = False
         settings.max_iter = 200
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = close
         settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-8
         settings.reduced_tol_feas = 1e-8
         settings.max_threads = 1

@@ -13,30 +13,62 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.solve.sliding.cones import clarabel
+from stationary.solve.sliding.cones import Cones, Solution
 
-# Rounds in which speeds of slip and impulses of contacts find each other.
-_ROUNDS = 40
-_AGREE = 1e-9
+# To what, of velocities, programs are solved; and, for a second try, by what they are made less
+# flat: both in their own units, in which masses and velocities are one.
+_CLOSE, _FLAT = 1e-10, 1e-10
 
 
-def solved(law: Any, closed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and impulses of all rows; `closed` are the contacts that touched before.
+class Unsolved(Exception):
+    """Raised where the solver of cone programs gives up; `told` is its own word."""
 
-    Contacts are left out that open faster than others close, as long as they do not close.
+    def __init__(self, told: str):
+        self.told = told
+
+
+class Programs:
+    """The programs of one law, one after another.
+
+    Contacts are left out that open faster than others close, as long as they do not close; `closed`
+    are those that touched before.
     """
-    rates = (law.C @ law.free + law.c)[law.normal]
-    kept = closed | (rates <= max(-float(rates.min(initial=0.0)), 0.0))
-    z = np.zeros(len(law.c))
-    while True:
-        small, rows = _part(law, np.flatnonzero(kept))
-        v, part = _scaled(small)
-        rates = (law.C @ v + law.c)[law.normal]
-        below = ~kept & (rates < 0)
-        if not below.any():
-            z[rows] = part
-            return v, z
-        kept |= below
+
+    def __init__(self, law: Any, closed: np.ndarray):
+        rates = (law.C @ law.free + law.c)[law.normal]
+        self.law = law
+        self.kept = closed | (rates <= max(-float(rates.min(initial=0.0)), 0.0))
+        self._choose()
+        #: Whether friction follows the force of a contact: then one program follows another.
+        self.several = bool(np.any((law.owner >= 0) & (law.rough > 0)))
+
+    def _choose(self) -> None:
+        small, self.rows = _part(self.law, np.flatnonzero(self.kept))
+        self.program = _Scaled(small)
+
+    def after(self, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return velocities and impulses of all rows, with speeds of slip as they are in v.
+
+        Without v what slides opens its gap by as much as friction is rough: the convex law of
+        M. Anitescu, Math. Program. 105 (2006) 113, the same for steps that vanish.
+        """
+        law = self.law
+        while True:
+            new, part = self.program.solved(v)
+            rates = (law.C @ new + law.c)[law.normal]
+            below = ~self.kept & (rates < 0)
+            if not below.any():
+                z = np.zeros(len(law.c))
+                z[self.rows] = part
+                return new, z
+            self.kept |= below
+            self._choose()
+
+
+def _ranges(first: np.ndarray, width: np.ndarray) -> np.ndarray:
+    """Return the rows first, first + 1, … of all units, one unit after the other."""
+    ends = np.cumsum(width)
+    return np.repeat(first - ends + width, width) + np.arange(int(ends[-1]) if len(ends) else 0)
 
 
 def _part(law: Any, kept: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -44,101 +76,106 @@ def _part(law: Any, kept: np.ndarray) -> tuple[Any, np.ndarray]:
     place = np.full(len(law.normal) + 1, -1)
     place[kept] = np.arange(len(kept))
     units = np.flatnonzero((law.owner < 0) | (place[law.owner] >= 0))
-    slips = [law.first[k] + np.arange(law.width[k]) for k in units]
-    rows = np.concatenate([np.arange(law.fixed), law.normal[kept], *slips]).astype(int)
-    ends = law.fixed + len(kept) + np.cumsum([0, *law.width[units]])[:-1].astype(int)
+    width = law.width[units]
+    slips = _ranges(law.first[units], width)
+    rows = np.concatenate([np.arange(law.fixed), law.normal[kept], slips]).astype(int)
     owner = np.where(law.owner[units] < 0, -1, place[law.owner[units]])
     return replace(
-        law, C=law.C[rows], c=law.c[rows], normal=law.fixed + np.arange(len(kept)), first=ends,
-        width=law.width[units], owner=owner, rough=law.rough[units],
+        law, C=law.C[rows], c=law.c[rows], normal=law.fixed + np.arange(len(kept)),
+        first=(law.fixed + len(kept) + np.cumsum(width) - width).astype(int),
+        width=width, owner=owner, rough=law.rough[units],
     ), rows  # fmt: skip
 
 
-def _scaled(law: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Solve in units of its own, for tolerances are numbers: rows of one cone stay alike."""
-    D = 1 / np.sqrt(law.M.diagonal())
-    C = sparse.csr_matrix(law.C) @ sparse.diags(D)
-    size = np.asarray(abs(C).max(axis=1).todense()).ravel() if C.shape[0] else np.zeros(0)
-    for k in range(len(law.first)):
-        rows = law.first[k] + np.arange(law.width[k])
-        if law.owner[k] >= 0:
-            rows = np.append(rows, law.normal[law.owner[k]])
-        size[rows] = size[rows].max()
-    each = 1 / np.where(size > 0, size, 1.0)
-    unit = max(np.abs(law.free / D).max(initial=0.0), np.abs(each * law.c).max(initial=0.0)) or 1.0
-    rubs = law.owner < 0
-    rough = np.where(
-        rubs, law.rough / (unit * each[law.first]) if len(law.first) else 0.0, law.rough
-    )
-    M = sparse.csc_matrix(sparse.diags(D) @ sparse.csc_matrix(law.M) @ sparse.diags(D))
-    v, z = _programs(
-        replace(law, M=M, free=law.free / D / unit, C=sparse.csr_matrix(sparse.diags(each) @ C),
-                c=each * law.c / unit, rough=rough)
-    )  # fmt: skip
-    return unit * D * v, unit * each * z
+class _Scaled:
+    """A law in units of its own, for tolerances are numbers: rows of one cone stay alike."""
+
+    def __init__(self, law: Any):
+        self.D = 1 / np.sqrt(law.M.diagonal())
+        C = sparse.csr_matrix(law.C) @ sparse.diags(self.D)
+        size = np.asarray(abs(C).max(axis=1).todense()).ravel() if C.shape[0] else np.zeros(0)
+        unit = np.repeat(np.arange(len(law.first)), law.width)
+        slips = _ranges(law.first, law.width)
+        most = np.zeros(len(law.first))
+        np.maximum.at(most, unit, size[slips])
+        own = law.owner >= 0
+        most[own] = np.maximum(most[own], size[law.normal[law.owner[own]]])
+        size[slips] = most[unit]
+        size[law.normal[law.owner[own]]] = most[own]
+        self.each = 1 / np.where(size > 0, size, 1.0)
+        self.unit = max(
+            np.abs(law.free / self.D).max(initial=0.0), np.abs(self.each * law.c).max(initial=0.0)
+        ) or 1.0  # fmt: skip
+        rough = law.rough.copy()
+        rough[~own] /= self.unit * self.each[law.first[~own]]
+        M = sparse.csc_matrix(
+            sparse.diags(self.D) @ sparse.csc_matrix(law.M) @ sparse.diags(self.D)
+        )
+        self.law = replace(
+            law, M=M, free=law.free / self.D / self.unit, rough=rough,
+            C=sparse.csr_matrix(sparse.diags(self.each) @ C), c=self.each * law.c / self.unit,
+        )  # fmt: skip
+
+    def solved(self, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return velocities and impulses, with speeds of slip as they are in v."""
+        v, z = _solved(self.law, None if v is None else v / self.D / self.unit)
+        return self.unit * self.D * v, self.unit * self.each * z
 
 
-def _programs(law: Any) -> tuple[np.ndarray, np.ndarray]:
-    package = clarabel()
-    n = len(law.free)
-    rubs = np.flatnonzero(law.owner < 0)
-    rough = np.flatnonzero((law.owner >= 0) & (law.rough > 0))
-    at = set(law.owner[rough].tolist())
-    plain = [i for i in range(len(law.normal)) if i not in at]
-    blocks, ahead, places, scales = [law.C[: law.fixed]], [law.c[: law.fixed]], [], []
-    cones = [package.ZeroConeT(law.fixed)] if law.fixed else []
-    if plain:
-        rows = law.normal[plain]
-        blocks.append(law.C[rows])
-        ahead.append(law.c[rows])
-        cones.append(package.NonnegativeConeT(len(rows)))
-    start = law.fixed + len(plain)
-    tops: list[int] = []
-    for k in [*rough.tolist(), *rubs.tolist()]:
-        slips = law.first[k] + np.arange(law.width[k])
-        own = law.owner[k] >= 0
-        mu = float(law.rough[k]) if own else 1.0
-        top = law.C[[law.normal[law.owner[k]]]] if own else sparse.csr_matrix((1, n))
-        blocks += [top, mu * law.C[slips]]
-        ahead += [law.c[[law.normal[law.owner[k]]]] if own else np.zeros(1), mu * law.c[slips]]
-        cones.append(package.SecondOrderConeT(1 + len(slips)))
-        places.append(slips)
-        scales.append(mu)
-        tops.append(start)
-        start += 1 + len(slips)
-    extra = len(rubs)
-    A = sparse.vstack(blocks).tocsr()
+def _solved(law: Any, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and impulses of the convex program of a law."""
+    n, own = len(law.free), law.owner >= 0
+    units = np.concatenate([np.flatnonzero(own & (law.rough > 0)), np.flatnonzero(~own)])
+    rubs = np.flatnonzero(~own)
+    plain = np.ones(len(law.normal), dtype=bool)
+    plain[law.owner[own & (law.rough > 0)]] = False
+    width = law.width[units]
+    slips, mine = _ranges(law.first[units], width), np.repeat(np.arange(len(units)), width)
+    # What follows the force of a contact slides on its cone; what has a limit has a slack instead.
+    tops = np.cumsum(width + 1) - width - 1
+    below = tops[mine] + 1 + np.arange(len(slips)) - (np.cumsum(width) - width)[mine]
+    rows, scale = np.full(len(units) + len(slips), len(law.c)), np.ones(len(units) + len(slips))
+    at_contact = own[units]
+    rows[tops[at_contact]] = law.normal[law.owner[units[at_contact]]]
+    rows[below] = slips
+    scale[below] = np.where(at_contact, law.rough[units], 1.0)[mine]
+    C = sparse.vstack([law.C, sparse.csr_matrix((1, n))]).tocsr()
+    c = np.append(law.c, 0.0)
     slack = sparse.csr_matrix(
-        (np.ones(extra), (tops[len(rough) :], np.arange(extra))), shape=(A.shape[0], extra)
+        (np.ones(len(rubs)), (tops[~at_contact], np.arange(len(rubs)))),
+        shape=(len(rows), len(rubs)),
     )
-    whole = -sparse.hstack([A, slack]).tocsc()
-    P = sparse.triu(sparse.block_diag([law.M, sparse.csc_matrix((extra, extra))])).tocsc()
-    linear = np.concatenate([-law.M @ law.free, law.rough[rubs]])
-    known = np.concatenate(ahead)
-    settings = package.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    v, before, z = law.free, None, np.zeros(len(known))
-    for _ in range(_ROUNDS):
-        b = known.copy()
-        for k, top in zip(rough.tolist(), tops):
-            # A slip opens no gap: what the cone adds to it is taken back.
-            slips = law.first[k] + np.arange(law.width[k])
-            b[top] += law.rough[k] * np.linalg.norm(law.C[slips] @ v + law.c[slips])
-        found = package.DefaultSolver(P, linear, whole, b, cones, settings).solve()
-        v, z = np.array(found.x)[:n], np.array(found.z)
-        moved = np.inf if before is None else np.abs(v - before).max()
-        size = np.abs(v).max(initial=0.0) + np.abs(law.free).max(initial=0.0)
-        if not len(rough) or moved <= _AGREE * size:
-            break
-        before = v
-    made = np.zeros(len(law.c))
+    wide = sparse.csr_matrix((law.fixed + int(plain.sum()), len(rubs)))
+    program = Cones(n + len(rubs))
+    program.P = sparse.block_diag([law.M, sparse.csc_matrix((len(rubs), len(rubs)))], format="csc")
+    program.cost = np.concatenate([-law.M @ law.free, law.rough[rubs]])
+    smooth = law.normal[plain]
+    program.zero(-sparse.hstack([C[: law.fixed], wide[: law.fixed]]), c[: law.fixed])
+    program.least(-sparse.hstack([C[smooth], wide[law.fixed :]]), c[smooth])
+    known = scale * c[rows]
+    # A slip opens no gap: what the cone adds to it is taken back.
+    if v is not None:
+        speed = np.sqrt(np.bincount(mine, (law.C[slips] @ v + law.c[slips]) ** 2, len(units)))
+        known[tops] += np.where(at_contact, law.rough[units] * speed, 0.0)
+    cone = program.package.SecondOrderConeT
+    every = sparse.hstack([sparse.diags(scale) @ C[rows], slack])
+    program.add(-every, known, *(cone(int(k) + 1) for k in width))
+    found = _trusted(program)
+    z, made = found.z, np.zeros(len(law.c) + 1)
     made[: law.fixed] = z[: law.fixed]
-    made[law.normal[plain]] = z[law.fixed : law.fixed + len(plain)]
-    for k, top, slips, mu in zip([*rough, *rubs], tops, places, scales):
-        if law.owner[k] >= 0:
-            made[law.normal[law.owner[k]]] = z[top]
-        made[slips] = mu * z[top + 1 : top + 1 + len(slips)]
-    # Where nothing pushes, interior points leave a trace.
-    made[np.abs(made) <= 1e-10 * np.abs(made).max(initial=0.0)] = 0.0
-    return v, made
+    first = law.fixed + len(smooth)
+    made[smooth] = z[law.fixed : first]
+    made[rows] = scale * z[first : first + len(rows)]
+    return found.x[:n], made[:-1]
+
+
+def _trusted(program: Cones) -> Solution:
+    """Return the solution of a program, or say that there is none that can be used."""
+    found = program.solve(_CLOSE)
+    if not found.solved:
+        # What is flat along some directions is solved when it is a little less so.
+        program.P = program.P + _FLAT * sparse.identity(program.unknowns, format="csc")
+        found = program.solve(_CLOSE)
+    if not found.solved:
+        raise Unsolved(found.told)
+    return found

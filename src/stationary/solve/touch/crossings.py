@@ -7,7 +7,7 @@ they vanish, dips that come back included.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import casadi as ca
 import numpy as np
@@ -182,13 +182,19 @@ def _between(c: np.ndarray, x: np.ndarray, values: np.ndarray, k: int, begin: fl
     above = float(values[k - 1]) if k and np.isfinite(values[k - 1]) else None
     if above is None or above <= 0:
         return low
-    if _value(c, low) <= 0:
+    series = c.tolist()
+    if _value(series, low) <= 0:
         return low
-    return float(brentq(lambda at: _value(c, at), low, high, xtol=1e-300, rtol=2e-15, maxiter=1000))
+    # The margin itself corrects the last digits.
+    return float(brentq(partial(_value, series), low, high, xtol=1e-300, rtol=1e-12, maxiter=1000))
 
 
-def _value(c: np.ndarray, x: float) -> float:
-    return float(c @ np.cos(np.arange(len(c)) * np.arccos(min(max(2 * x - 1, -1.0), 1.0))))
+def _value(c: list[float], x: float) -> float:
+    """Return the value of a series by Clenshaw's recurrence, which is quickest for one place."""
+    twice, last, one = 4 * x - 2, 0.0, 0.0
+    for coefficient in c[:0:-1]:
+        last, one = one, twice * one - last + coefficient
+    return twice / 2 * one - last + c[0]
 
 
 @cache

@@ -278,7 +278,7 @@ class Driver:
         integrator = self.integrator
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
-        ode = replace(ode, floor=self.floor, stride=2)
+        ode = replace(ode, floor=self.floor, stride=1)
         for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, integrator)
             if border is not None:

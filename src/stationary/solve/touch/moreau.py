@@ -5,14 +5,13 @@ J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, CI
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import splu
 
 from stationary.derive.touch import Touch as TouchGraph
 from stationary.errors import StatementError, say
@@ -21,7 +20,8 @@ from stationary.lower.inputs import lowered
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
-from stationary.solve.touch.impulses import STICK, Guess, Law, solved
+from stationary.solve.touch.cones import Unsolved
+from stationary.solve.touch.impulses import STICK, Guess, Law, divided, solved
 from stationary.solve.touch.near import Near, Rows, rubs_of
 
 # How much of a violation that a step begins with is taken back in it.
@@ -33,6 +33,9 @@ _STRAIGHT = 1e-6
 
 # After a law whose set was not found, so many are not searched for it.
 _HARD = 30
+
+# A motion is not accurate in which laws of steps are missed by more than this, of velocities.
+_MISSED = 0.05
 
 # Up to so many rows and coordinates matrices are dense.
 _DENSE = 300
@@ -109,7 +112,11 @@ class Stepper:
         self.along = np.zeros(int(self.width.sum()))
         self.heat = self.struck = self.work = 0.0
         self.found = {"penetration": 0.0, "cone": 0.0, "complementarity": 0.0}
-        self.judged = self.most = self.hard = 0
+        self.judged = self.most = self.hard = self.convex = 0
+        #: Impulses of the last step, of all rows; and the largest part by which the law of a step
+        #: is missed, and when.
+        self.acted = np.zeros(len(rows) + touch.gaps + len(self.along))
+        self.left = 0.0, 0.0
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray) -> list[Any]:
         """Return M, force, rows of constraints, power and inputs at a state."""
@@ -123,45 +130,54 @@ class Stepper:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return places and velocities a step later, the rows that act, and their forces."""
         M, force, R, A, ahead, power, u = self.at(t, q, v)
-        a = _divided(M, force)
-        free = v + h * a
-        rows = self.near.rows(t, h, q, v, a, u)
-        gaps = len(rows.back)
-        C = sparse.vstack([A.tocsr()[self.fixed], rows.slope]).tocsr() if self.fixed else rows.slope
-        if C.shape[0] + C.shape[1] <= _DENSE:
-            M, C = M.toarray(), C.toarray()
-            rows = replace(rows, slope=C[len(self.fixed) :])
+        a = divided(M, force)
+        free, fixed = v + h * a, A.tocsr()[self.fixed]
         held = ahead[self.fixed] + R[self.fixed] / h
-        law = self._law(M if isinstance(M, np.ndarray) else M.tocsc(), free, C, held, rows, h)
-        strikes = rows.value[:gaps] + h * (rows.slope[:gaps] @ free + rows.drive[:gaps]) <= 0
-        strikes &= rows.back > 0
-        guess, bent = self._guess(rows), np.zeros(gaps)
-        way = h * (abs(rows.slope[:gaps]) @ np.maximum(np.abs(v), np.abs(free)))
-        room = _STRAIGHT * way.max(initial=0.0) + 1e-15 * (abs(rows.slope[:gaps]) @ np.abs(q))
-        after, z = free, np.zeros(len(law.c))
-        lowest, places = np.zeros(gaps), rows.places[:gaps]
-        for _ in range(_BENDS):
-            law.c[len(held) :] = rows.drive
-            law.c[len(held) : len(held) + gaps] += self._shift(rows, gaps, strikes, bent, h)
-            after, z, guess, found = solved(law, guess, self.hard > 0)
-            self.judged += not found
-            self.hard = self.hard - 1 if self.hard else 0 if found else _HARD
-            new = q + h * after
-            where, values = self.near.values(t + h, new, after, u)
-            lowest = np.zeros(gaps)
-            lowest[np.searchsorted(places, where)] = values
-            straight = rows.value[:gaps] + h * (rows.slope[:gaps] @ after + rows.drive[:gaps])
-            aim = np.where(rows.value[:gaps] > 0, 0.0, (1 - _PUSHED) * rows.value[:gaps])
-            off = lowest - aim
-            left = np.where(guess.closed & ~strikes, np.abs(off), np.maximum(-off, 0.0))
-            if np.all(left <= room):
+        while True:
+            rows = self.near.rows(t, h, q, v, a, u)
+            law = self._law(M, free, fixed, held, rows, h)
+            after, z, guess, lowest = self._kept(law, rows, t, h, q, v, u)
+            if not self.near.missed(t, h, q, v, a, u, after):
                 break
-            bent = np.where(guess.closed | (lowest < 0), lowest - straight, bent)
         pushes = z[len(held) :]
         self._account(t, h, (v, after), rows, pushes, power)
         self._note(rows, guess, pushes, lowest, h)
         index = np.concatenate([np.arange(len(held)), len(held) + rows.places])
+        self.acted = np.zeros_like(self.acted)
+        self.acted[index] = z
         return q + h * after, after, index, z / h
+
+    def _kept(
+        self, law: Law, rows: Rows, t: float, h: float, q: np.ndarray, v: np.ndarray, u: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, Guess, np.ndarray]:
+        """Return velocities, impulses, what they show, and gaps, none negative though they bend."""
+        gaps, fixed, free = len(rows.back), law.fixed, law.free
+        slope, drive, gap = law.C[fixed : fixed + gaps], rows.drive[:gaps], rows.value[:gaps]
+        strikes = (gap + h * (slope @ free + drive) <= 0) & (rows.back > 0)
+        guess, bent = self._guess(rows), np.zeros(gaps)
+        way = h * (abs(slope) @ np.maximum(np.abs(v), np.abs(free)))
+        way, rounding = way.max(initial=0.0), 1e-15 * (abs(slope) @ np.abs(q))
+        aim = np.where(gap > 0, 0.0, (1 - _PUSHED) * gap)
+        after, lowest = free, np.zeros(gaps)
+        z = self.acted[np.concatenate([np.arange(fixed), fixed + rows.places])]
+        for _ in range(_BENDS):
+            law.c[fixed:] = rows.drive
+            law.c[fixed : fixed + gaps] += self._shift(rows, gaps, strikes, bent, h)
+            found = solved(law, guess, z, self.hard > 0)
+            after, z, guess = found.v, found.z, found.shown
+            self.judged += not found.exact
+            self.hard = self.hard - 1 if self.hard else 0 if found.exact else _HARD
+            self.convex += found.convex
+            if found.left > self.left[0]:
+                self.left = found.left, t
+            where, values = self.near.values(t + h, q + h * after, after, u)
+            lowest[np.searchsorted(rows.places[:gaps], where)] = values
+            below = lowest < aim - max(_STRAIGHT, found.left) * way - rounding
+            if not below.any():
+                break
+            straight = gap + h * (slope @ after + drive)
+            bent = np.where(below | (bent < 0), np.minimum(lowest - straight, 0.0), bent)
+        return after, z, guess, lowest
 
     def _shift(
         self, rows: Rows, gaps: int, strikes: np.ndarray, bent: np.ndarray, h: float
@@ -172,7 +188,13 @@ class Stepper:
         back = rows.back * np.minimum(rows.rate[:gaps], 0.0)
         return np.where(strikes, np.minimum(closes, back), closes)
 
-    def _law(self, M: Any, free: np.ndarray, C: Any, held: np.ndarray, rows: Rows, h: float) -> Law:
+    def _law(
+        self, M: Any, free: np.ndarray, fixed: Any, held: np.ndarray, rows: Rows, h: float
+    ) -> Law:
+        """Return the law of what is near; of little its matrices are dense."""
+        C = sparse.vstack([fixed, rows.slope]).tocsr() if self.fixed else rows.slope
+        dense = C.shape[0] + C.shape[1] <= _DENSE
+        M, C = (M.toarray(), C.toarray()) if dense else (M.tocsc(), C)
         gaps = len(rows.back)
         all_gaps = self.touch.gaps
         slips = rows.places[gaps:] - all_gaps
@@ -243,13 +265,6 @@ class Stepper:
             self.changes.append(Change(t, "lift", name(i)))
 
 
-def _divided(M: Any, force: np.ndarray) -> np.ndarray:
-    """Return M⁻¹ force."""
-    if M.nnz == M.shape[0] and np.array_equal(M.tocoo().row, M.tocoo().col):
-        return force / M.diagonal()
-    return splu(M.tocsc()).solve(force)
-
-
 def stepped(
     touch: TouchGraph, driven: Any, params: np.ndarray, rows: tuple[int, ...], q: np.ndarray,
     v: np.ndarray, grid: np.ndarray, method: Moreau,
@@ -268,6 +283,7 @@ def stepped(
     progress = Progress(touch.graph.system.name or "simulate")
     status = Status("done", "reached the end of the span")
     wanted = set(np.unique(np.round((grid - grid[0]) / h)).astype(int).tolist())
+    now = times[0]
     try:
         for k in range(count):
             q, v, index, z = stepper.step(float(grid[0] + k * h), h, q, v)
@@ -282,6 +298,20 @@ def stepped(
             progress.show((k + 1) / count)
     except KeyboardInterrupt:
         status = Status("interrupted", "stopped from the keyboard; what there is was kept")
+    except Unsolved as end:
+        status = Status("stalled", f"no impulses were found near t = {now:.6g}: {end.told}")
     finally:
         progress.close()
+    if times[-1] < now:
+        # What ends early has its last state.
+        times.append(now)
+        states.append(np.concatenate([q, v, [stepper.work, stepper.heat, stepper.struck]]))
+        forces.append(sparse.csr_matrix((1, width)))
+    if status == "done" and stepper.convex:
+        message = f"{status.message}; {stepper.convex} times with the convex law of friction"
+        status = Status("done", message)
+    if status == "done" and stepper.left[0] > _MISSED:
+        part, at = stepper.left
+        message = f"friction and contact are missed by {part:.1e} of velocities near t = {at:.6g}"
+        status = Status("inaccurate", message)
     return stepper, np.array(times), np.array(states), sparse.vstack(forces).tocsr(), status

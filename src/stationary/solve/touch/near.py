@@ -1,7 +1,8 @@
 """Which of many contacts are near, and their rows: gaps far away are not looked at.
 
-All gaps are looked at from time to time. One that its rate does not close soon, nor coordinates
-that leave their straight ways by an allowance, is left out until one of them has left it by more.
+All gaps are looked at now and then, those that may close before the next look more often. One that
+its rate does not close soon, nor coordinates that leave their straight ways by an allowance, is
+left out until one of them has left it by more.
 """
 
 from __future__ import annotations
@@ -22,11 +23,16 @@ from stationary.model.terms import Contact, Drag
 # Rows that are evaluated together.
 _TOGETHER = 1024
 
-# For so many steps gaps shall stay far away; so much more may slopes and rates become meanwhile,
-# and by this part of what the fastest go may ways be left.
-_AHEAD = 8
+# For so many steps gaps shall stay far away, of all gaps and of those of a first list; so much more
+# may slopes and rates become meanwhile, and by these parts of what the fastest go and of what
+# forces pull may ways be left.
+_AHEAD = (64, 8)
 _STEEPER = 2.0
 _ASIDE = 0.25
+_PULLED = 0.1
+
+# By how much more than a step has left its ways they may be left when it is taken again.
+_WIDER = 2.0
 
 
 class _Mapped:
@@ -144,10 +150,9 @@ class Near:
         self.touch, self.p = touch, p
         self.looked = _looked(touch)
         self.lists: list[np.ndarray] = []
-        self.places: list[np.ndarray] = []
-        self.moves: list[np.ndarray] = []
         self.count = touch.graph.system.size
-        self.built = -np.inf
+        alike = [np.unique(column) for one in self.looked for column in one.element.index]
+        self.levels = [_Level(ahead, alike, self.count) for ahead in _AHEAD]
         self.surveys = 0
 
     def all(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -163,8 +168,7 @@ class Near:
         self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray
     ) -> Rows:
         """Return the rows of all that may touch in a step; a are accelerations without contact."""
-        if self._moved(t, h, q):
-            self._survey(t, h, q, v, a, u)
+        self._updated(t, h, q, v, a, u)
         parts = []
         for one, rows in zip(self.looked, self.lists):
             found = one.near(rows, t, q, v, u, self.p)
@@ -214,41 +218,102 @@ class Near:
         ).tocsr()
         return Rows(sorted_places, value, rate, drive, slope, size, back)
 
-    # -- the list -------------------------------------------------------------------------------
+    # -- the lists ------------------------------------------------------------------------------
 
-    def _moved(self, t: float, h: float, q: np.ndarray) -> bool:
-        """Tell whether something has moved by more than it was allowed to."""
-        if t - self.built >= _AHEAD * h or not self.lists:
-            return True
-        for one, moves in zip(self.looked, self.moves):
-            for column, most in zip(one.element.index, moves):
-                straight = self.at[column] + (t - self.built) * self.speed[column]
-                if np.abs(q[column] - straight).max() > most:
-                    return True
-        return False
-
-    def _survey(
+    def _updated(
         self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray
     ) -> None:
-        """Look at all gaps, and keep those that may close soon."""
-        self.lists, self.moves, self.built = [], [], t
-        self.at, self.speed = q.copy(), v.copy()
-        self.surveys += 1
-        soon = _AHEAD * h
-        for one in self.looked:
-            e = one.element
-            way = np.array([
-                _ASIDE * np.abs(v[column]).max() * soon + np.abs(a[column]).max() * soon**2
-                for column in e.index
-            ])  # fmt: skip
-            every = np.arange(e.rows)
-            self.moves.append(way)
-            if not one.gaps or e.rows == 1:
-                self.lists.append(every)
-                continue
-            gap, slopes, rates = one.far(every, t, q, v, u, self.p)
-            reach = -_STEEPER * np.minimum(rates, 0.0) * soon
-            rows, columns = one.far_entries
-            for slope, r, c in zip(slopes, rows, columns):
-                reach[r] += _STEEPER * np.abs(slope) * way[c]
-            self.lists.append(every[np.any(gap <= reach, axis=0)])
+        """Look again at gaps of coordinates that have left their ways, now and then at all."""
+        state = t, q, v, u, self.p
+        every = [np.arange(one.element.rows) for one in self.looked]
+        known, new = every, [np.zeros(0, int) for _ in every]
+        for level in self.levels:
+            out = level.left(t, q)
+            if t >= level.end or 4 * np.count_nonzero(out) > len(q):
+                level.begin(t, h, q, v, a)
+                level.lists = [np.zeros(len(rows), dtype=bool) for rows in every]
+                new, self.surveys = known, self.surveys + 1
+            elif out.any():
+                level.straighten(out, t, q, v, a)
+                new = [
+                    np.union1d(rows[out[one.element.index[:, rows]].any(axis=0)], more)
+                    for one, rows, more in zip(self.looked, known, new)
+                ]
+            new = [level.reached(*x, state) for x in zip(self.looked, new)]
+            for some, rows in zip(level.lists, new):
+                some[rows] = True
+            known = [np.flatnonzero(some) for some in level.lists]
+        self.lists = known
+
+    def missed(
+        self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray,
+        after: np.ndarray,
+    ) -> bool:  # fmt: skip
+        """Tell whether gaps have closed in a step that were not looked at; then they are now."""
+        new, before = q + h * after, self.lists
+        every = [level.left(t + h, new) for level in self.levels]
+        if not any(out.any() for out in every):
+            return False
+        for level, out in zip(self.levels, every):
+            level.seen[out] = (_WIDER * h * np.abs(after - v) + np.spacing(np.abs(new)))[out]
+        self._updated(t, h, q, v, a, u)
+        for one, rows, old in zip(self.looked, self.lists, before):
+            more = np.setdiff1d(rows, old, assume_unique=True)
+            if one.gaps and np.any(one.value(more, t + h, new, after, u, self.p)[0] < 0):
+                return True
+        return False
+
+
+class _Level:
+    """Gaps that may close within some steps, as long as no coordinate leaves its straight way.
+
+    Coordinates that are `alike` take the same places in a table: what one may do, all may.
+    """
+
+    def __init__(self, ahead: int, alike: list[np.ndarray], count: int):
+        self.ahead, self.alike = ahead, alike
+        self.end, self.lists = -np.inf, []
+        self.since, self.at, self.speed, self.allowed = np.zeros((4, count))
+        #: How far coordinates went aside in a step that was taken with this list.
+        self.seen = np.zeros(count)
+
+    def aside(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Return how far coordinates are from their straight ways."""
+        return np.abs(q - self.at - (t - self.since) * self.speed)
+
+    def left(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Tell which coordinates are, or have been seen, further from their ways than they may."""
+        return (self.aside(t, q) > self.allowed) | (self.seen > 0)
+
+    def begin(self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+        """Begin a new list."""
+        self.end, self.soon = t + self.ahead * h, self.ahead * h
+        self.straighten(np.ones(len(q), dtype=bool), t, q, v, a)
+
+    def straighten(
+        self, out: np.ndarray, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray
+    ) -> None:
+        """Take the ways on which these coordinates go now."""
+        allowed = np.zeros(len(q))
+        for some in self.alike:
+            pulled = np.abs(a[some]).max() * self.soon**2
+            most = _ASIDE * np.abs(v[some]).max() * self.soon + _PULLED * pulled
+            allowed[some] = np.maximum(allowed[some], most)
+        self.since[out], self.at[out], self.speed[out] = t, q[out], v[out]
+        # What is far from the origin has a rounding.
+        self.allowed[out] = (np.maximum(allowed, self.seen) + 64 * np.spacing(np.abs(q)))[out]
+        self.seen[:] = 0.0
+
+    def reached(self, one: _Looked, rows: np.ndarray, state: tuple) -> np.ndarray:
+        """Return those of the rows whose gaps may close."""
+        t, q, v, _, _ = state
+        if not one.gaps or one.element.rows == 1:
+            return rows
+        gap, slopes, rates = one.far(rows, *state)
+        soon = self.end - t
+        reach = -_STEEPER * np.minimum(rates, 0.0) * soon
+        # Others of a row may be on their ways for some time.
+        aside = self.allowed + self.aside(t, q) + soon * np.abs(v - self.speed)
+        for slope, r, c in zip(slopes, *one.far_entries):
+            reach[r] += _STEEPER * np.abs(slope) * aside[one.element.index[c, rows]]
+        return rows[np.any(gap <= reach, axis=0)]

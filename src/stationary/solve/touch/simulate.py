@@ -51,7 +51,11 @@ def simulate_touch(
 
     def by_steps(made: Moreau, why: str = "") -> Touched:
         motion = _by_steps(system, driven, params, state, grid, made, repair)
-        return replace(motion, method=f"Moreau ({why}; step {made.step:g})") if why else motion
+        if why:
+            motion = replace(motion, method=f"Moreau ({why}; step {made.step:g})")
+        if throw and not motion.success and motion.status != "interrupted":
+            raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
+        return motion
 
     if isinstance(method, Moreau):
         return by_steps(method)
