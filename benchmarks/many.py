@@ -26,6 +26,7 @@ from scipy.integrate import solve_ivp
 
 import stationary as st
 from stationary.many.cores import cores
+from stationary.many.engines.batches import Depth
 
 from .goals import Goal
 from .goals import table as goals_table
@@ -73,6 +74,21 @@ def measured(work, runs):
     return Measured(runs, wall / runs, used / runs)
 
 
+def beside(ours, theirs, runs, rounds):
+    """Measure two calls in turn; return the median of each, and of their ratios of both times."""
+    pairs = [(measured(ours, runs), measured(theirs, runs)) for _ in range(rounds)]
+    walls = np.median([theirs.wall / ours.wall for ours, theirs in pairs])
+    busy = np.median([theirs.processor / max(ours.processor, 1e-9) for ours, theirs in pairs])
+    one, other = (
+        Measured(
+            runs, float(np.median([m.wall for m in side])),
+            float(np.median([m.processor for m in side])),
+        )
+        for side in zip(*pairs)
+    )  # fmt: skip
+    return one, other, float(walls), float(busy)
+
+
 def starts(count):
     """Return angles of double pendulums, spread over all that there are, the same for everyone."""
     side = int(np.ceil(np.sqrt(count)))
@@ -80,10 +96,10 @@ def starts(count):
     return np.stack(np.meshgrid(line, line, indexing="ij"), -1).reshape(-1, 2)[:count]
 
 
-def ours(angles, **keep):
+def ours(angles, keep=None, **given):
     keep = keep or {"end": (theta1, theta2)}
     over = {(theta1, theta2): (angles[:, 0], angles[:, 1])}
-    return st.sweep(st.simulate, PENDULUM, over=over, span=(0, 10), keep=keep)
+    return st.sweep(st.simulate, PENDULUM, over=over, span=(0, 10), keep=keep, **given)
 
 
 def by_scipy(start):
@@ -119,23 +135,30 @@ def heyoka_equations(how):
     return [(a, u), (b, v), (u, du), (v, dv)]
 
 
-def heyoka_batches(how, angles):
-    """Return a loop of heyoka's batch mode on all cores, compiled before it is measured."""
+def heyoka_batches(how, angles, **given):
+    """Return a loop of heyoka's batch mode on all cores, compiled before it is measured.
+
+    It is called at that depth of the stack at which it is fastest, as our own batches are.
+    """
     import heyoka as hy
 
     width = hy.recommended_simd_size()
-    ta = hy.taylor_adaptive_batch(heyoka_equations(how), np.zeros((4, width)))
-    ends = np.zeros((len(angles), 4))
+    ta = hy.taylor_adaptive_batch(heyoka_equations(how), np.zeros((4, width)), **given)
+    ends, call = np.zeros((len(angles), 4)), Depth()
+
+    def one(mine, lanes):
+        mine.state[:] = 0.0
+        mine.state[:2] = angles[lanes].T
+        mine.set_time(0.0)
+        mine.propagate_until(10.0)
+        ends[lanes] = mine.state.T
+        return max(result[3] for result in mine.propagate_res)
 
     def some(first):
         mine = copy.copy(ta)
         for i in range(first * width, len(angles), cores() * width):
             lanes = np.arange(i, i + width).clip(max=len(angles) - 1)
-            mine.state[:] = 0.0
-            mine.state[:2] = angles[lanes].T
-            mine.set_time(0.0)
-            mine.propagate_until(10.0)
-            ends[lanes] = mine.state.T
+            call(lambda lanes=lanes: one(mine, lanes))
 
     def run():
         with ThreadPoolExecutor(cores()) as pool:
@@ -194,14 +217,25 @@ def diffrax_vmap(angles):
 
 def motions(count, rows, goals, smoke):
     angles = starts(count)
-    rows["double pendulum, 10 s to rounding: st.sweep"] = first = measured(
-        lambda: ours(angles), len(angles)
+    first: Any = None
+    for what, given, theirs in (
+        ("to rounding", {}, {}), ("at 1e-12", {"rtol": 1e-12}, {"tol": 1e-12}),
+    ):  # fmt: skip
+        run = heyoka_batches("hand", angles, **theirs)
+        ours(angles[:512], **given)
+        one, other, walls, busy = beside(
+            lambda given=given: ours(angles, **given), run, len(angles), 2 if smoke else 5
+        )
+        rows[f"double pendulum, 10 s {what}: st.sweep"] = one
+        rows[f"heyoka's batches on all cores {what}, equations by hand"] = other
+        goals.append(at_least(f"heyoka's own batches by hand {what}, times", 1.0, walls))
+        goals.append(Goal(f"the same {what}, by processor time", "", f"{busy:.3g}", None))
+        first = first or one
+    some = angles[:: max(1, count // 10_000)]
+    run = heyoka_batches("energies", some)
+    rows["heyoka's batches, equations from the energies by its Lagrangian"] = measured(
+        run, len(some)
     )
-    for what, how in (("by hand", "hand"), ("from the energies, by its Lagrangian", "energies")):
-        some = angles if how == "hand" else angles[:: max(1, count // 10_000)]
-        run = heyoka_batches(how, some)
-        rows[f"heyoka's batches on all cores, equations {what}"] = measured(run, len(some))
-    batch = rows["heyoka's batches on all cores, equations by hand"]
     some = angles[:: max(1, count // 10_000)]
     rows["heyoka's ensemble of batches, equations by hand"] = measured(
         heyoka_ensemble(some), len(some)
@@ -217,13 +251,8 @@ def motions(count, rows, goals, smoke):
         print("Diffrax is not installed here")
     noted = {"flip": st.first(abs(theta2) - st.pi), "top": st.most(abs(theta2.dot))}
     some = angles[:: max(1, count // 20_000)]
-    rows["st.sweep with a crossing and an extreme"] = measured(
-        lambda: ours(some, **noted), len(some)
-    )
-    goals += [
-        at_least("a loop of SciPy, times", 300, loop.wall / first.wall),
-        at_least("heyoka's own batches by hand, times", 1.0, batch.wall / first.wall),
-    ]
+    rows["st.sweep with a crossing and an extreme"] = measured(lambda: ours(some, noted), len(some))
+    goals.append(at_least("a loop of SciPy, times", 300, loop.wall / first.wall))
 
 
 def at_least(what, wanted, found):

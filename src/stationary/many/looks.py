@@ -254,6 +254,11 @@ def _lowered(motions: Motions, e: Any) -> ca.Function:
     return ca.Function("e", list(motions.kernel.arguments), [ca.densify(motions.lowered(e))])
 
 
+def energies(motions: Motions, t: np.ndarray, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return the energy of every motion at one time of its own."""
+    return evaluate(_energies(motions), t, y, p)[:, 2]
+
+
 @lru_cache(maxsize=8)
 def _energies(motions: Motions) -> ca.Function:
     """T, U, the energy and the work done, as a function of t, y, p."""

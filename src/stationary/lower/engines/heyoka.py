@@ -41,7 +41,7 @@ _UNROLL_UP_TO = 250
 _BETWEEN_LOOKS = 0.1
 
 # Names the way in which a graph is lowered: code that another way has left on disk is not used.
-LOWERING = "coefficients, pairs, squares, differences, sizes, unit"
+LOWERING = "coefficients in front, pairs, squares, differences, sizes, unit"
 
 # Compiling a larger graph than this takes longer than interpreting it for a typical run.
 _COMPILE_UP_TO = 20_000

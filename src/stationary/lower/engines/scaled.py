@@ -132,9 +132,11 @@ class Scaled:
             return Scaled(1.0, {}, total, addends=_squares(self, other))
         if constant:
             return Scaled(self.number + other.number, self.powers)
-        # Only powers of two divide exactly: what cancels in the graph must cancel here.
+        # Only powers of two divide exactly: what cancels in the graph must cancel here. A factor in
+        # front costs nothing; one of what moves, beside a constant, does.
+        lead = other if self.moving is None else self
         ratio = other.number / self.number
-        front = self.number if frexp(abs(ratio))[0] == 0.5 else 1.0
+        front = lead.number if frexp(abs(ratio))[0] == 0.5 else 1.0
         a, b = (_times(x.number / front, 1.0 if x.moving is None else x.moving)
                 for x in (self, other))  # fmt: skip
         both = (x._times(x.number / front, {}) for x in (self, other))

@@ -18,7 +18,7 @@ from stationary.lower.engines import heyoka
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.keep import End, First, Mean, Most, Values
-from stationary.many.looks import Looks
+from stationary.many.looks import Looks, energies
 from stationary.many.motions import Motions, expressions, motions_of, rough_mean
 from stationary.many.question import Question
 from stationary.many.vectors import evaluate
@@ -134,8 +134,8 @@ class _Code:
         content = disk.load(f"{key}.batch")
         pairs, coefficients = heyoka.equations(rhs)
         self.coefficients, self.call = coefficients, Depth()
-        #: Outcomes of steps that went as far as they should.
-        self.fine = {hy.taylor_outcome.success, hy.taylor_outcome.time_limit}
+        #: Outcomes of motions that went as far as they should.
+        self.fine = (hy.taylor_outcome.time_limit,) * self.width
         self.stepper: Any = None
         # Whatever is wrong with the file, compiling again mends it.
         with contextlib.suppress(Exception):
@@ -225,7 +225,13 @@ def _moved(
     noted = any(not isinstance(keep, End) for keep in question.keeps.values())
     grid = _grid(question, span, count) if noted or guarded or sharp else span
     longest = np.minimum(longest, (span[:, 1] - span[:, 0]) / _STEPS)
-    tracks = _Tracks(code, y / sizes, pars, grid / unit, _FIRST * time / unit, longest / unit, bad)
+    order = np.arange(len(runs))
+    if not np.ptp(p, axis=0).any():
+        # Those of one system with about as much energy take about as many steps.
+        order = np.argsort(energies(motions, span[:, 0], y, p), kind="stable")
+    tracks = _Tracks(
+        code, y / sizes, pars, grid / unit, _FIRST * time / unit, longest / unit, bad, order
+    )
     states = tracks.run() * sizes[None, :, :]
     looks = Looks(motions, grid.T, states, p)
     bad |= tracks.lost
@@ -279,18 +285,19 @@ class _Tracks:
     """All motions of a chunk on their way."""
 
     def __init__(self, code: _Code, y: np.ndarray, pars: np.ndarray, grid: np.ndarray,
-                 short: np.ndarray, limit: np.ndarray, bad: np.ndarray):  # fmt: skip
+                 short: np.ndarray, limit: np.ndarray, bad: np.ndarray,
+                 order: np.ndarray):  # fmt: skip
         self._code, self._y, self._pars, self._grid = code, y, pars, grid
         # The first step is short, and ends before the first look.
         self._short = np.minimum(short, np.minimum(limit, (grid[:, 1] - grid[:, 0]) / 2))
-        self._limit, self.lost = limit, bad.copy()
+        self._limit, self.lost, self._order = limit, bad.copy(), order
         #: How many steps every motion took, where it is looked at on the way.
         self.steps = np.zeros(len(y), dtype=int)
         self._states = np.full((grid.shape[1], len(y), y.shape[1]), np.nan)
 
     def run(self) -> np.ndarray:
         """Return states at all times, shape (times, motions, states)."""
-        good = np.flatnonzero(~self.lost)
+        good = self._order[~self.lost[self._order]]
         if len(good):
             width, begin = self._code.width, self._grid[:, 0]
             # The last group is filled up with motions that are computed twice.
@@ -316,7 +323,6 @@ class _Tracks:
     def _one(self, stepper: Any, lanes: np.ndarray, begin: np.ndarray, y: np.ndarray,
              pars: np.ndarray, short: np.ndarray, limit: np.ndarray) -> int:  # fmt: skip
         """Move some motions side by side; return how many steps they took."""
-        y, pars = y.copy(), pars.copy()
         grid, taken = self._grid[lanes], 0
         while True:
             stepper.set_time(begin)
@@ -324,14 +330,12 @@ class _Tracks:
             if pars.size:
                 stepper.pars[:] = pars
             stepper.step(max_delta_t=short)
-            taken += 1
-            outcomes, found = stepper.step_res, None
-            if self._code.fine.issuperset(result[0] for result in outcomes):
-                found, outcomes = self._led(stepper, grid, limit)
-                taken += max(result[3] for result in outcomes)
-                if self._code.fine.issuperset(result[0] for result in outcomes):
-                    break
-            astray = np.array([result[0] not in self._code.fine for result in outcomes])
+            found = self._led(stepper, grid, limit)
+            outcomes, _, _, steps = zip(*stepper.propagate_res)
+            taken += 1 + max(steps)
+            if outcomes == self._code.fine:
+                break
+            astray = np.array([a != b for a, b in zip(outcomes, self._code.fine)])
             # One that leaves every bound stops those beside it: another takes its place.
             self.lost[lanes[astray]] = True
             good = np.flatnonzero(~self.lost[lanes])
@@ -340,21 +344,20 @@ class _Tracks:
             for column in (begin, y, pars, short, limit):
                 column[..., astray] = column[..., good[:1]]
             grid[astray] = grid[good[0]]
-        kept = ~self.lost[lanes]
-        self._states[1:, lanes[kept]] = found[:, kept]
+        self._states[1:, lanes] = found
         if grid.shape[1] > 2:
-            self.steps[lanes] = [result[3] for result in outcomes]
+            self.steps[lanes] = steps
         return taken
 
-    def _led(self, stepper: Any, grid: np.ndarray, limit: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Return states at the looks after the first, and how every motion went."""
+    def _led(self, stepper: Any, grid: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        """Return states at the looks after the first."""
         limits = {"max_delta_t": limit, "max_steps": _MOST_STEPS}
         if grid.shape[1] == 2:
             stepper.propagate_until(grid[:, 1], **limits)
-            return stepper.state.T.copy()[None], stepper.propagate_res
+            return stepper.state.T[None]
         ahead = np.vstack([stepper.time, grid[:, 1:].T])
         _, found = stepper.propagate_grid(ahead, **limits)
-        return found[1:].transpose(0, 2, 1), stepper.propagate_res
+        return found[1:].transpose(0, 2, 1)
 
 
 def _columns(rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
