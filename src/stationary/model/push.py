@@ -31,6 +31,9 @@ class Push:
         to slide.
     force : number or tuple of two numbers, optional
         What the finger pushes with: its normal force, or both components.
+    noise : tuple of two or three numbers, optional
+        Standard errors of the displacement and of the angle (or of velocities and rates), and of
+        the force, where they differ from push to push.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Push:
     after: Any = None
     finger: Any = None
     force: Any = None
+    noise: Any = None
 
     def __post_init__(self):
         for word, size in (("point", 2), ("normal", 2), ("motion", 3), ("before", 3), ("after", 3),
@@ -70,6 +74,8 @@ class Push:
             size = 1 if np.ndim(self.force) == 0 else 2
             value = _numbers("force", np.atleast_1d(self.force), size)
             object.__setattr__(self, "force", value)
+        if self.noise is not None:
+            object.__setattr__(self, "noise", tuple(np.ravel(self.noise)))
 
     @property
     def twist(self) -> np.ndarray:

@@ -9,50 +9,55 @@ from __future__ import annotations
 
 import numpy as np
 
+# Feet few enough that each is asked whether it rests.
+_FEW = 12
 _LEVELS = (0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 
 
-def jacobians(points: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Return ∂v(xₖ)/∂z for pushes (B, 3, n) and points (K, 2) or (B, K, 2): (B, K, 2, n)."""
+def jacobians(
+    points: np.ndarray, free: np.ndarray, patch: np.ndarray | None = None
+) -> np.ndarray:  # fmt: skip
+    """Return ∂v(xₖ)/∂z for pushes (B, 3, n) and points (K, 2) or (B, K, 2): (B, K, 2, n).
+
+    Points that stand for patches of an area have a third row: in the mean over a patch of radius
+    `patch` a point is as fast as √(v² + (patch ω/2)²), up to the fourth order of its radius.
+    """
     x, y = points[..., 0, None], points[..., 1, None]
     turn = free[:, None, 2, :]
-    first = free[:, None, 0, :] - y * turn
-    return np.stack([first, free[:, None, 1, :] + x * turn], axis=2)
+    rows = [free[:, None, 0, :] - y * turn, free[:, None, 1, :] + x * turn]
+    if patch is not None:
+        rows.append(0.5 * patch[..., None] * turn)
+    return np.stack(rows, axis=2)
 
 
 def motions(
     points: np.ndarray, weights: np.ndarray, base: np.ndarray, free: np.ndarray,
-    levels: tuple[float, ...] = _LEVELS,
+    levels: tuple[float, ...] = _LEVELS, patch: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return z of the motions of least power (B, n), and which foot rests in each (−1: none).
 
     Points (K, 2) and weights (K,) are the same for all pushes, or have a row for each. Fewer levels
-    of smoothing leave the motions rough.
+    of smoothing leave the motions rough. Points that are patches of an area never rest.
     """
     weights = np.broadcast_to(weights, (len(base), points.shape[-2]))
-    J = jacobians(points, free)
-    v0 = jacobians(points, base[:, :, None])[..., 0]
+    J = jacobians(points, free, patch)
+    v0 = jacobians(points, base[:, :, None], patch)[..., 0]
     n = free.shape[2]
     speed = np.abs(v0).max(axis=(1, 2)) + 1e-300
     z = np.zeros((len(base), n))
     small = (speed / np.maximum(np.abs(J).max(axis=(1, 2, 3)), 1e-300))[:, None]
-
-    def value(z: np.ndarray, eps: np.ndarray) -> np.ndarray:
-        v = v0 + np.einsum("bkin,bn->bki", J, z)
-        return (weights * np.sqrt((v**2).sum(axis=2) + eps[:, None] ** 2)).sum(axis=1)
 
     for level in levels:
         eps = level * speed
         for _ in range(6 if level > 1e-5 else 10):
             gradient, hessian = _bent(weights, J, v0, z, eps)
             step = -_solve(hessian, gradient, small)
-            here = value(z, eps)
+            here = _power(weights, J, v0, z, eps)
             share = np.ones(len(z))
             fall = (gradient * step).sum(axis=1)
             for _ in range(12):
-                worse = value(z + share[:, None] * step, eps) > here + 1e-4 * share * fall + (
-                    1e-15 * here
-                )
+                there = _power(weights, J, v0, z + share[:, None] * step, eps)
+                worse = there > here + 1e-4 * share * fall + 1e-15 * here
                 if not worse.any():
                     break
                 share[worse] *= 0.4
@@ -61,7 +66,100 @@ def motions(
                 break
     if levels is not _LEVELS:
         return z, np.full(len(z), -1)
-    return _snapped(points, weights, J, v0, z, speed, small)
+    still = np.full(len(z), -1)
+    if n and patch is None:
+        _rested(weights, J, v0, z, still, speed)
+    _polished(weights, J, v0, z, still, small)
+    return z, still
+
+
+def followed(
+    points: np.ndarray, weights: np.ndarray, base: np.ndarray, free: np.ndarray, near: np.ndarray,
+    patch: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return what `motions` does, from motions z that are close already.
+
+    Points that are patches of an area never rest. What Newton's method does not reach from close
+    by is asked of `motions`.
+    """
+    count, n = near.shape
+    J = jacobians(points, free, patch)
+    v0 = jacobians(points, base[:, :, None], patch)[..., 0]
+    weights = np.broadcast_to(weights, (count, points.shape[-2]))
+    speed = np.abs(v0).max(axis=(1, 2)) + 1e-300
+    small = speed / np.maximum(np.abs(J).max(axis=(1, 2, 3)), 1e-300)
+    z, still = near.copy(), np.full(count, -1)
+    if n == 0:
+        return z, still
+    if patch is None:
+        _rested(weights, J, v0, z, still, speed)
+    todo = np.flatnonzero(still < 0)
+    for k in range(25):
+        if not len(todo):
+            break
+        w, A, b, eps = weights[todo], J[todo], v0[todo], 1e-13 * speed[todo]
+        gradient, hessian = _bent(w, A, b, z[todo], eps)
+        step = -_solve(hessian, gradient, small[todo, None])
+        here, fall = _power(w, A, b, z[todo], eps), (gradient * step).sum(axis=1)
+        share = np.ones(len(todo))
+        for _ in range(12):
+            there = _power(w, A, b, z[todo] + share[:, None] * step, eps)
+            worse = there > here + 1e-4 * share * fall + 1e-15 * here
+            if not worse.any():
+                break
+            share[worse] *= 0.4
+        z[todo] += share[:, None] * step
+        moved = np.abs(step).max(axis=1)
+        # Steps are short near any foot, at rest or not: there power falls still.
+        falls = np.abs(gradient).max(axis=1) * small[todo] > 1e-7 * here
+        done = (moved <= (1e-12 if k <= 8 else 1e-8) * small[todo]) & ~falls
+        todo = todo[~done]
+    if len(todo):
+        given = (points, weights[todo], base[todo], free[todo])
+        z[todo], still[todo] = motions(*given, patch=patch)
+    return z, still
+
+
+def _power(weights, J, v0, z, eps):
+    v = v0 + np.einsum("bkin,bn->bki", J, z)
+    return (weights * np.sqrt((v**2).sum(axis=2) + eps[:, None] ** 2)).sum(axis=1)
+
+
+def _rested(weights, J, v0, z, still, speed) -> None:
+    """Find the pushes in which a foot rests: the others ask no more of it than it can give."""
+    count, feet = weights.shape
+    v = v0 + np.einsum("bkin,bn->bki", J, z)
+    slow = np.argsort(np.hypot(v[..., 0], v[..., 1]), axis=1)[:, : feet if feet <= _FEW else 3]
+    every = np.arange(count)
+    for k in slow.T:
+        Jk = J[every, k]
+        back = _backwards(Jk)
+        spot = -np.einsum("bni,bi->bn", back, v0[every, k])
+        moving = v0 + np.einsum("bkin,bn->bki", J, spot)
+        fast = np.hypot(moving[..., 0], moving[..., 1])
+        rests = fast <= 1e-9 * speed[:, None]
+        e = moving / np.maximum(fast, 1e-300)[..., None]
+        pull = np.einsum("bk,bki,bkin->bn", np.where(rests, 0.0, weights), e, J)
+        force = -np.einsum("bni,bn->bi", back, pull)
+        left = np.abs(np.einsum("bin,bi->bn", Jk, force) + pull).max(axis=1)
+        held = left <= 1e-9 * (np.abs(pull).max(axis=1) + 1e-300)
+        most = np.where(rests, weights, 0.0).sum(axis=1) * (1 + 1e-12)
+        held &= rests[every, k] & (np.hypot(force[:, 0], force[:, 1]) <= most) & (still < 0)
+        z[held], still[held] = spot[held], k[held]
+
+
+def _backwards(J: np.ndarray) -> np.ndarray:
+    """Return the pseudoinverses of (B, 2, n); of zero where a foot cannot move in every way."""
+    if J.shape[2] == 1:
+        square = (J**2).sum(axis=1, keepdims=True)
+        return J.transpose(0, 2, 1) / np.maximum(square, 1e-300)
+    if J.shape[2] != 2:
+        return np.linalg.pinv(J)
+    (a, b), (c, d) = J[:, 0].T, J[:, 1].T
+    size, det = (J**2).sum(axis=(1, 2)), a * d - b * c
+    adjoint = np.stack([np.stack([d, -b], axis=1), np.stack([-c, a], axis=1)], axis=1)
+    clear = np.abs(det) > 1e-14 * size
+    return adjoint * np.divide(1.0, det, out=np.zeros_like(det), where=clear)[:, None, None]
 
 
 def _bent(weights, J, v0, z, eps):
@@ -87,35 +185,10 @@ def _solve(hessian, gradient, small):
     return step * np.minimum(1.0, most / np.maximum(size, 1e-300))
 
 
-def _snapped(points, weights, J, v0, z, speed, small):
-    """Put motions on the kink where a foot holds; polish the others without smoothing."""
-    count, n = z.shape
-    still = np.full(count, -1)
-    v = v0 + np.einsum("bkin,bn->bki", J, z)
-    size = np.hypot(v[..., 0], v[..., 1])
-    if n == 0:
-        return z, still
-    loaded = np.where(weights > 0, size, np.inf)
-    slow = np.argmin(loaded, axis=1)
-    rows = np.arange(count)
-    near = loaded[rows, slow] < 1e-3 * speed
-    for b in np.flatnonzero(near):
-        k = int(slow[b])
-        # Where v(xₖ) would vanish, and what the others ask of that foot there.
-        spot, *_ = np.linalg.lstsq(J[b, k], -v0[b, k], rcond=None)
-        moving = v0[b] + J[b] @ spot
-        fast = np.hypot(moving[:, 0], moving[:, 1])
-        rests = fast <= 1e-9 * speed[b]
-        if not rests[k]:
-            continue
-        e = moving / np.maximum(fast, 1e-300)[:, None]
-        pull = np.einsum("k,ki,kin->n", np.where(rests, 0.0, weights[b]), e, J[b])
-        force, *_ = np.linalg.lstsq(J[b, k].T, -pull, rcond=None)
-        held = np.abs(J[b, k].T @ force + pull).max() <= 1e-9 * (np.abs(pull).max() + 1e-300)
-        if held and np.hypot(*force) <= weights[b][rests].sum() * (1 + 1e-12):
-            z[b], still[b] = spot, k
+def _polished(weights, J, v0, z, still, small) -> None:
+    """Take the last steps without smoothing, where no foot rests."""
     free = still < 0
-    if free.any():
+    if free.any() and z.shape[1]:
         for _ in range(4):
             nothing = np.zeros(int(free.sum()))
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -126,4 +199,3 @@ def _snapped(points, weights, J, v0, z, speed, small):
             # Only what is close already: far steps belong to the smoothed power.
             step[np.abs(step).max(axis=1) > 1e-3 * small[free][:, 0]] = 0.0
             z[free] += step
-    return z, still

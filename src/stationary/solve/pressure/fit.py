@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear
 from scipy.stats import norm, t
 
 from stationary.errors import StatementError, say
+from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.slider import slider
 from stationary.model.system import System
@@ -18,16 +18,15 @@ from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
 from stationary.solve.inertia import require_system
 from stationary.solve.pressure.measured import Measured
+from stationary.solve.pressure.search import Found, Search
 from stationary.solve.sliding.limits import limit_surface
 
-_STEPS = 60
-
-# How far aside a search looks for less, in parts of the weight, and how often.
-_ASIDE, _ROUNDS = (0.001, 0.005, 0.02), 5
-# Smooth shapes over an outline, and the points that sample it.
-_SHAPES, _SAMPLES = 7, 160
+# Feet few enough that the likelihood of each load is followed.
+_EACH = 12
+# The points that sample an outline.
+_SAMPLES = 160
 # The share of pushes that may be left out, and how often those that miss the fit are looked for.
-_SHARE, _PASSES = 0.25, 4
+_SHARE, _PASSES = 0.25, 6
 
 
 def fit_pressure(
@@ -76,7 +75,7 @@ def fit_pressure(
     >>> str(fit.status), bool(fit.identifiable), len(fit.identifiable.directions) > 0
     ('undetermined', False, True)
     """
-    points, shapes, weight = _unknown(part, params)
+    points, shapes, weight, patch = _unknown(part, params)
     taken = [_push(p, k) for k, p in enumerate(pushes)] if pushes is not None else []
     if not taken:
         raise StatementError(
@@ -84,23 +83,49 @@ def fit_pressure(
         )
     forced = any(p.force is not None for p in taken)
 
-    def fitted(names: list[int]):
-        chosen = Measured(points, shapes, [taken[k] for k in names], noise, friction)
-        return chosen, _fitted(chosen, weight, forced)
+    def measured(names: list[int]) -> Measured:
+        return Measured(points, shapes, [taken[k] for k in names], noise, friction, patch)
 
-    usable, out = _usable(Measured(points, shapes, taken, noise, friction))
-    every, (load, mu, J, r) = fitted(usable)
-    measured, names, odd = every, usable, set()
-    for _ in range(_PASSES):
-        # A mistake pulls the fit, and others seem to be mistakes: each is judged anew.
-        each = every.per_push(every.residuals(load, mu)[0])
-        now = {usable[k] for k in every.odd(each)}
-        if now == odd or len(out) + len(now) > _SHARE * len(taken):
-            break
-        odd, names = now, [k for k in usable if k not in now]
-        measured, (load, mu, J, r) = fitted(names)
-    out |= dict.fromkeys(odd, "misses the fit")
-    return _told(part, measured, load, mu, J, r, weight, forced, noise is not None, names, out)
+    usable, out = _usable(measured(list(range(len(taken)))))
+    search = Search(measured(usable), weight, forced)
+    odd, found = _mistakes(search, search.fitted())
+    if len(out) + len(odd) > _SHARE * len(taken):
+        odd = []
+    names = [k for j, k in enumerate(usable) if j not in odd]
+    if len(odd):
+        search = Search(measured(names), weight, forced)
+        found = search.fitted(found)
+    out |= dict.fromkeys((usable[j] for j in odd), "misses the fit")
+    return _told(part, search, found, names, out)
+
+
+def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
+    """Return the pushes that are far from what most of the others say, and a fit to those.
+
+    A mistake pulls a fit by least squares, and others seem to be mistakes: what is far counts by
+    the logarithm of its distance, and far is what most of the pushes are not. Of several ends the
+    one to which most pushes are close is taken.
+    """
+    every = search.measured
+
+    def each(fit: Found) -> np.ndarray:
+        return every.per_push(every.residuals(fit.load, fit.mu)[0])
+
+    near = every.usual(each(found))
+    if not np.any(each(found) > 3 * near):
+        return [], found
+    ends = [found]
+    for load, mu in [(found.load, found.mu), *search.starts()]:
+        far = np.inf
+        for _ in range(_PASSES):
+            fit = replace(search, far=far).descended(load, mu)
+            load, mu, before, far = fit.load, fit.mu, far, 3 * every.usual(each(fit))
+            if not far < 0.9 * before:
+                break
+        ends.append(fit)
+    best = min(ends, key=lambda f: every.usual(each(f)))
+    odd = [int(k) for k in np.flatnonzero(each(best) > 6 * every.usual(each(best)))]
+    return odd, best if odd else found
 
 
 def _usable(measured: Measured) -> tuple[list[int], dict[int, str]]:
@@ -122,91 +147,12 @@ def _usable(measured: Measured) -> tuple[list[int], dict[int, str]]:
     return [k for k in range(count) if k not in out], out
 
 
-def _fitted(measured: Measured, weight: float, forced: bool):
-    """Minimize what is left of the motions, from even loads and from loads in balance.
-
-    Where a motion is one about a foot it does not change with the loads, and a search may end
-    there; the better of two starts seldom does. Errors hide that: only what is exact ends early.
-    """
-    count = measured.shapes.shape[1]
-    mu = measured.mu if np.isfinite(measured.mu) else 0.3
-    mu = 0.3 if measured.wants_friction else mu
-    starts = (measured.balanced(mu), np.full(count, 1 / count))
-    found = []
-    for share in starts:
-        load = weight * (0.98 * share + 0.02 / count)
-        found.append(_descended(measured, load, mu, weight, forced))
-        r = found[-1][3]
-        if measured.typical < 1 and r @ r <= 4.0 * measured.equations * measured.typical:
-            break
-    best = min(found, key=lambda f: float(f[3] @ f[3]))
-    return best if measured.typical < 1 else _beside(measured, best, weight, forced)
-
-
-def _beside(measured: Measured, best, weight: float, forced: bool):
-    """Look a little aside, in every direction: a search stops where a foot just begins to move."""
-    total = float(best[0].sum())
-    ways = np.linalg.svd(np.ones((1, len(best[0]))))[2][1:]
-    steps = [aside * total * way for way in (*ways, *-ways) for aside in _ASIDE]
-    for _ in range(_ROUNDS):
-        load, mu, _, r = best
-        places = [place for step in steps if np.all((place := load + step) > 0)]
-        left = [float((x := measured.residuals(place, mu)[0]) @ x) for place in places]
-        if not left or min(left) >= r @ r:
-            return best
-        found = _descended(measured, places[int(np.argmin(left))], mu, weight, forced)
-        best = min(found, best, key=lambda f: float(f[3] @ f[3]))
-    return best
-
-
-def _descended(measured: Measured, load: np.ndarray, mu: float, weight: float, forced: bool):
-    """Minimize what is left by Gauss and Newton's method, damped; loads stay positive."""
-    count = len(load)
-    wanted = measured.wants_friction
-    if forced:
-        load = load * measured.first_scale(load, mu)
-    r, J = measured.residuals(load, mu)
-    damping = 1e-3
-    for _ in range(_STEPS):
-        scale = np.append(np.full(count, load.sum() / count), 0.3)[: J.shape[1]]
-        rows, right = [J * scale], [-r]
-        if not forced:
-            # Without forces nothing tells how much there is in all.
-            stiff = 1e3 * max(np.abs(J * scale).max(), 1e-300)
-            rows.append(stiff * np.append(np.ones(count), 0.0)[None, : J.shape[1]])
-            right.append(np.array([stiff * (weight - load.sum()) / scale[0]]))
-        size = np.abs(rows[0]).max() or 1.0
-        rows.append(damping * size * np.eye(J.shape[1]))
-        right.append(np.zeros(J.shape[1]))
-        now = np.append(load, mu)[: J.shape[1]]
-        low = -now / scale
-        step = lsq_linear(np.vstack(rows), np.concatenate(right),
-                          (np.minimum(low, -1e-300), np.inf), method="bvls").x * scale  # fmt: skip
-        new = np.maximum(now + step, 0.0)
-        new_load, new_mu = new[:count], float(new[count]) if wanted else mu
-        if not new_load.sum() > 0:
-            damping *= 10
-            continue
-        if not forced:
-            new_load = new_load * (weight / new_load.sum())
-        new_r, new_J = measured.residuals(new_load, new_mu)
-        if new_r @ new_r <= r @ r * (1 + 1e-12):
-            small, gain = np.abs(step / scale).max(), r @ r - new_r @ new_r
-            load, mu, r, J = new_load, new_mu, new_r, new_J
-            damping = max(damping / 30, 1e-12)
-            if small < 1e-12 or (small < 1e-6 and gain <= 1e-11 * (r @ r)):
-                break
-        else:
-            damping *= 8
-            if damping > 1e6 or np.abs(step / scale).max() < 1e-12:
-                break
-    return load, mu, J, r
-
-
 def _told(
-    part, measured: Measured, load, mu, J, r, weight, forced, stated, kept, out
-) -> FittedPressure:  # fmt: skip
-    count = len(load)
+    part: System, search: Search, found: Found, kept: list[int], out: dict[int, str]
+) -> FittedPressure:
+    measured, weight, forced = search.measured, search.weight, search.forced
+    load, mu, J, r = found.load, found.mu, found.J, found.r
+    count, stated = len(load), not measured.relative
     total = float(load.sum())
     scale = np.append(np.full(count, total / count), 1.0)[: J.shape[1]]
     # Changes of the loads that keep their sum, unless forces weigh them.
@@ -215,7 +161,7 @@ def _told(
         one = np.append(np.ones(count), 0.0)[: J.shape[1]]
         basis = np.linalg.svd(one[None])[2][1:].T
     unit = J * scale @ basis
-    _, s, V = np.linalg.svd(unit, full_matrices=True)
+    _, s, V = np.linalg.svd(np.linalg.qr(unit, mode="r"), full_matrices=True)
     s = np.append(s, np.zeros(V.shape[0] - len(s)))
     dof = max(measured.equations - basis.shape[1], 0)
     rms = float(np.sqrt(r @ r / max(dof, 1)))
@@ -238,8 +184,15 @@ def _told(
     if not len(directions):
         seen = np.ones(len(B), dtype=bool)
     top = np.inf if forced else weight
-    low = np.where(seen, np.maximum(weights - quantile * error, 0.0), 0.0)
-    high = np.where(seen, np.minimum(weights + quantile * error, top), top)
+    below = above = quantile * error
+    if len(load) == len(B) <= _EACH and not np.any(blind) and error.max() > 1e-6 * total:
+        rise = (quantile * sigma) ** 2
+        around = search.around(found)
+        ends = [[search.reach(found, covariance, k, way, rise, around) for k in range(count)]
+                for way in (-1, 1)]  # fmt: skip
+        below, above = np.array(ends)
+    low = np.where(seen, np.maximum(weights - below, 0.0), 0.0)
+    high = np.where(seen, np.minimum(weights + above, top), top)
     finger, around = mu, (mu, mu)
     if measured.wants_friction:
         off = quantile * float(np.sqrt(covariance[count, count]))
@@ -289,21 +242,23 @@ def _push(given: Any, k: int) -> Push:
     )
 
 
-def _unknown(part: Any, params: Any) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the points of a part, the shapes of its pressure, and its weight."""
+def _unknown(part: Any, params: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
+    """Return the points of a part, shapes of its pressure, its weight, and radii of patches."""
     require_system(part)
     open_ = [p.support for p in part.parts if p.support is not None]
     if len(open_) == 1 and open_[0].kind == "points":
         points = np.array(open_[0].points)
-        return points, np.eye(len(points)), open_[0].weight
+        return points, np.eye(len(points)), open_[0].weight, None
     if len(open_) == 1:
-        area = {"radius": open_[0].radius} if open_[0].kind == "disc" else {
-            "outline": open_[0].points}  # fmt: skip
-        points, weights = _table(slider(**area, count=_SAMPLES), None)
-        return points, _smooth(points, weights), open_[0].weight
+        disc = open_[0].kind == "disc"
+        over = {"radius": open_[0].radius} if disc else {"outline": open_[0].points}
+        points, weights = _table(slider(**over, count=_SAMPLES), None)
+        whole = np.pi * open_[0].radius ** 2 if disc else abs(area(np.array(open_[0].points)))
+        patch = np.sqrt(whole / np.pi * weights / weights.sum())
+        return points, _smooth(points, weights), open_[0].weight, patch
     if len(part.coordinates) == 3 and any(x.table is not None for x in part.friction):
         points, weights = _table(part, params)
-        return points, np.eye(len(points)), float(weights.sum())
+        return points, np.eye(len(points)), float(weights.sum()), None
     raise StatementError(
         say(
             "loads are asked of what is no part on a table.",
@@ -318,14 +273,12 @@ def _table(part: System, params: Any) -> tuple[np.ndarray, np.ndarray]:
     return surface.points, surface.weights
 
 
-def _smooth(points: np.ndarray, area: np.ndarray) -> np.ndarray:
-    """Return positive shapes over an outline that sum up to an even pressure."""
-    chosen = [int(np.argmax(np.linalg.norm(points - points.mean(axis=0), axis=1)))]
-    while len(chosen) < _SHAPES:
-        far = np.min(np.linalg.norm(points[:, None] - points[chosen], axis=2), axis=1)
-        chosen.append(int(far.argmax()))
-    apart = np.linalg.norm(points[:, None] - points[chosen], axis=2)
-    wide = np.sort(np.linalg.norm(points[chosen][:, None] - points[chosen], axis=2), axis=1)[:, 1]
-    bumps = np.exp(-((apart / (0.8 * wide.mean())) ** 2))
-    shapes = bumps / bumps.sum(axis=1, keepdims=True) * area[:, None]
+def _smooth(points: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return positive shapes over an outline that sum up to an even pressure.
+
+    Bernstein polynomials over its box: pressures of the second degree along both sides.
+    """
+    u = (points - points.min(axis=0)) / np.ptp(points, axis=0)
+    along = np.stack([(1 - u) ** 2, 2 * u * (1 - u), u**2])
+    shapes = np.einsum("ik,jk,k->kij", along[..., 0], along[..., 1], cells).reshape(len(u), 9)
     return shapes / shapes.sum(axis=0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -10,28 +12,32 @@ from scipy.spatial import ConvexHull
 
 from stationary.errors import StatementError, say
 from stationary.model.push import Push
-from stationary.result.least_power import jacobians, motions
+from stationary.result.least_power import jacobians
+from stationary.solve.pressure.expected import (
+    Expected,
+    Fingers,
+    Support,
+    carried,
+    expected,
+    least,
+    turned,
+)
 
-
-def turned(way: np.ndarray) -> np.ndarray:
-    """Return the direction of an edge whose part lies along `way`."""
-    return np.stack([way[..., 1], -way[..., 0]], axis=-1)
+# By how many standard errors a finger must be seen to slide.
+_SLIDES = 4.0
+# The share of a measured force that counts as its error where none is stated.
+_FORCE = 0.01
 
 
 class Measured:
-    """Pushes of one part, scaled: lengths in sizes of the part, motions in standard errors.
+    """Pushes of one part, scaled: lengths in sizes of the part, motions in standard errors."""
 
-    A finger that slides, or is smooth, pushes along a known line: the motion is known up to its
-    speed. One that sticks pushes in an unknown direction: known is that no moment is left about
-    the contact, and so the rate of turning for the motion of the contact.
-    """
-
-    def __init__(self, points, shapes, pushes: list[Push], noise, friction):
-        self.points, self.shapes = points, shapes
+    def __init__(self, points, shapes, pushes: list[Push], noise, friction, patch=None):
+        self.points, self.shapes, self.pushes = points, shapes, pushes
         self.origin = points.mean(axis=0)
         self.size = float(np.hypot(*(points - self.origin).T).max()) or 1.0
         self.x = (points - self.origin) / self.size
-        self.pushes = pushes
+        self.support = Support(self.x, shapes, None if patch is None else patch / self.size)
         self.place = (np.array([p.point for p in pushes]) - self.origin) / self.size
         way = np.array([p.normal for p in pushes])
         self.normal = way / np.hypot(*way.T)[:, None]
@@ -40,70 +46,110 @@ class Measured:
         y[:, 0] -= y[:, 2] * self.origin[1]
         y[:, 1] += y[:, 2] * self.origin[0]
         self.y = np.stack([y[:, 0] / self.size, y[:, 1] / self.size, y[:, 2]], axis=1)
-        self.scatter = np.diag([self.size, self.size, 1.0])
-        self.force_error: float | None = None
-        if noise is None:
-            # The same share of each motion.
-            self.sigma = np.linalg.norm(self.y, axis=1)[:, None] * np.ones(3)
+        self.long = np.linalg.norm(self.y, axis=1)
+        self._feel()
+        self._errors(noise)
+        self._touch(friction)
+        self._near: np.ndarray = self.y
+
+    def _errors(self, noise) -> None:
+        """Take the standard errors of motions and forces."""
+        common = None if noise is None else tuple(np.ravel(noise))
+        stated = [common if p.noise is None else p.noise for p in self.pushes]
+        told = [e is not None for e in stated]
+        if any(told) and not all(told):
+            k = told.index(False)
+            raise StatementError(
+                say(
+                    f"push {k} does not say how good it is, and others do.",
+                    f"Found noise= at {sum(told)} of {len(told)} pushes.",
+                    "Give noise= to fit_pressure for the others, or to every push.",
+                )
+            )
+        self.relative = not all(told)
+        force = np.hypot(*self.given.T)
+        if self.relative:
+            # The same share of each motion, and of each force.
+            self.sigma = self.long[:, None] * np.ones(3)
             self.roots = self.sigma[:, :, None] * np.eye(3)
+            self.force_error = np.maximum(force, 1e-300)
         else:
             # Errors of the origin and of the angle are independent; those of the middle are not.
-            (a, b, self.force_error), (x, y) = _noise(noise), self.origin
-            root = np.array([[a, 0, -b * y], [0, a, b * x], [0, 0, b * self.size]]) / self.size
-            self.roots = np.tile(root, (len(pushes), 1, 1))
+            seen = {e: _noise(e) for e in stated}
+            each = [seen[e] for e in stated]
+            a, b = np.array([e[:2] for e in each]).T
+            (x, y), self.roots = self.origin / self.size, np.zeros((len(each), 3, 3))
+            self.roots[:, 0, 0] = self.roots[:, 1, 1] = a / self.size
+            self.roots[:, 0, 2], self.roots[:, 1, 2], self.roots[:, 2, 2] = -b * y, b * x, b
             self.sigma = np.linalg.norm(self.roots, axis=2)
-        self.mu = 0.0 if friction is None else float(friction)
-        slips = np.full(len(pushes), np.nan)
-        for k, p in enumerate(pushes):
-            if p.finger is not None:
-                contact = self._carried(self.y[k], self.place[k])
-                slips[k] = (np.array(p.finger) / self.size - contact) @ turned(self.normal[k])
+            error = [_FORCE * f if e[2] is None else e[2] for e, f in zip(each, force)]
+            self.force_error = np.maximum(error, 1e-300)
+        self.inverse = np.linalg.inv(np.where(self.long[:, None, None] > 0, self.roots, np.eye(3)))
+
+    def _feel(self) -> None:
+        """Take the forces: along the normal, and along the edge where both were measured."""
+        self.pressed = np.array([p.force is not None for p in self.pushes])
+        self.felt = np.array([p.force is not None and len(p.force) == 2 for p in self.pushes])
+        self.given = np.array([(*(p.force or (0.0,)), 0.0)[:2] for p in self.pushes])
+        frame = np.stack([self.normal, turned(self.normal)], axis=1)[self.felt]
+        self.given[self.felt] = np.einsum("bij,bj->bi", frame, self.given[self.felt])
+
+    def _touch(self, friction) -> None:
+        """Tell which fingers stick, and to which side the others slide."""
+        mu = 0.0 if friction is None else float(friction)
+        contact, edge = carried(self.y, self.place), turned(self.normal)
+        moved = [(np.nan, np.nan) if p.finger is None else p.finger for p in self.pushes]
+        slips = ((np.array(moved) / self.size - contact) * edge).sum(axis=1)
         spread = self.sigma[:, 0] * np.sqrt(2) + self.sigma[:, 2]
-        share = 3 * spread if noise is not None else 1e-6 * np.linalg.norm(self.y, axis=1)
+        share = 1e-6 * self.long if self.relative else _SLIDES * spread
         known = np.isfinite(slips)
-        rough = known & (friction is None) | known & (self.mu > 0)
-        self.sticks = rough & (np.abs(slips) <= share)
-        self.side = np.where(rough & ~self.sticks, np.sign(slips), 0.0)
-        self.wants_friction = friction is None and bool(np.any(self.side))
-        if friction is None and np.any(self.sticks) and not self.wants_friction:
+        rough = known if friction is None else known & (mu > 0)
+        # Of a finger that is not seen, only a force sensor tells along what it pushes.
+        unseen = ~known & (self.felt if friction is None else np.full(len(known), mu > 0))
+        with np.errstate(invalid="ignore"):
+            sticks = rough & (np.abs(slips) <= share) | unseen
+            side = np.where(rough & ~sticks, np.sign(slips), 0.0)
+        # Both components of the force tell something of a finger that is not smooth.
+        self.pulled = self.felt & (sticks | (side != 0))
+        self.wants_friction = friction is None and bool(np.any(side))
+        self.mu = mu
+        if friction is None and np.any(sticks) and not self.wants_friction:
             self.mu = np.nan
+        self.fingers = Fingers(self.place, self.normal, sticks, side, contact)
 
     @property
-    def typical(self) -> float:
-        """The square of what is left that is no reason to look further."""
-        relative = np.allclose(self.sigma[:, 0], np.linalg.norm(self.y, axis=1))
-        return 1e-16 if relative else 1.0
+    def sticks(self) -> np.ndarray:
+        """Which fingers stick, or push in an unknown direction."""
+        return self.fingers.sticks
 
     @property
     def equations(self) -> int:
         """How many numbers the motions tell beyond their speeds."""
-        forces = sum(p.force is not None for p in self.pushes)
-        return int(2 * np.count_nonzero(~self.sticks) + np.count_nonzero(self.sticks)) + forces
+        motions = 2 * len(self.pushes) - np.count_nonzero(self.sticks)
+        return int(motions + np.count_nonzero(self.pressed) + np.count_nonzero(self.pulled))
 
-    @staticmethod
-    def _carried(y: np.ndarray, place: np.ndarray) -> np.ndarray:
-        return np.stack([y[..., 0] - y[..., 2] * place[..., 1],
-                         y[..., 1] + y[..., 2] * place[..., 0]], axis=-1)  # fmt: skip
+    @property
+    def much(self) -> float:
+        """A sum of squares that is a reason to look elsewhere."""
+        return self.equations * (1e-4 if self.relative else 2.0)
 
     @property
     def speeds(self) -> np.ndarray:
         """How far each contact goes along its normal."""
-        return (self._carried(self.y, self.place) * self.normal).sum(axis=1)
+        return (carried(self.y, self.place) * self.normal).sum(axis=1)
 
     @property
     def backing(self) -> np.ndarray:
         """Pushes whose contact moves away from the finger, which cannot pull."""
-        speed, size = self.speeds, np.linalg.norm(self.y, axis=1)
-        if np.all(self.sigma == size[:, None]):
-            return np.flatnonzero(speed <= 0)
-        return np.flatnonzero(speed < -3 * self.sigma[:, 0])
+        if self.relative:
+            return np.flatnonzero(self.speeds <= 0)
+        return np.flatnonzero(self.speeds < -3 * self.sigma[:, 0])
 
     @property
     def idle(self) -> np.ndarray:
         """Pushes under which the part did not move, or by less than its errors."""
-        size = np.linalg.norm(self.y, axis=1)
-        if np.all(self.sigma == size[:, None]):
-            return np.flatnonzero(size <= 1e-9 * size.max(initial=0.0))
+        if self.relative:
+            return np.flatnonzero(self.long <= 1e-9 * self.long.max(initial=0.0))
         return np.flatnonzero(np.all(np.abs(self.y) <= 2 * self.sigma, axis=1))
 
     def require_pushes(self, names: Sequence[int]) -> None:
@@ -121,174 +167,140 @@ class Measured:
                 )
             )
 
-    def _lines(self, mu: float) -> np.ndarray:
-        """Return the wrenches of the fingers, up to their sizes."""
-        way = self.normal + (mu * self.side)[:, None] * turned(self.normal)
-        lever = self.place[:, 0] * way[:, 1] - self.place[:, 1] * way[:, 0]
-        return np.stack([way[:, 0], way[:, 1], lever], axis=1)
-
     def balanced(self, mu: float) -> np.ndarray:
         """Return shares of the loads that balance the fingers at the measured motions.
 
         Friction is linear in the loads there: a start, not the most likely loads, since motions
         that are measured with errors stand in the equations. Motions about a foot tell nothing.
         """
-        rows = []
-        for k, y in enumerate(self.y):
-            v = jacobians(self.x, y[None, :, None])[0, ..., 0]
-            speed = np.hypot(v[:, 0], v[:, 1])
-            if speed.min() < 1e-3 * speed.max():
-                continue
-            e = v / speed[:, None]
-            moment = self.x[:, 0] * e[:, 1] - self.x[:, 1] * e[:, 0]
-            g = np.stack([e[:, 0], e[:, 1], moment]) @ self.shapes
-            if self.sticks[k]:
-                x, z = self.place[k]
-                rows.append(np.array([[z, -x, 1.0]]) @ g)
-            else:
-                rows.append(np.linalg.svd(self._lines(mu)[k][None])[2][1:] @ g)
         count = self.shapes.shape[1]
-        rows.append(1e-3 * (np.eye(count) - 1 / count))
-        rows.append(np.ones((1, count)))
+        v = jacobians(self.x, self.y[:, :, None])[..., 0]
+        speed = np.hypot(v[..., 0], v[..., 1])
+        e = v / np.maximum(speed, 1e-300)[..., None]
+        moment = self.x[:, 0] * e[..., 1] - self.x[:, 1] * e[..., 0]
+        wrench = np.stack([e[..., 0], e[..., 1], moment], axis=1) @ self.shapes
+        clear = (speed.min(axis=1) >= 1e-3 * speed.max(axis=1)) | (self.support.patch is not None)
+        across = np.linalg.svd(self.fingers.lines(mu)[:, None, :])[2][:, 1:]
+        sticks, (x, y) = self.sticks, self.place.T
+        about = np.stack([y, -x, np.ones(len(x))], axis=1)[:, None]
+        rows = [
+            (across @ wrench)[clear & ~sticks].reshape(-1, count),
+            (about @ wrench)[clear & sticks].reshape(-1, count),
+            1e-3 * (np.eye(count) - 1 / count),
+            np.ones((1, count)),
+        ]
         A = np.vstack(rows)
         found, _ = nnls(A, np.append(np.zeros(len(A) - 1), 1.0))
         return found / found.sum() if found.sum() > 0 else np.full(count, 1 / count)
 
+    def padded(self, radius: float) -> Measured:
+        """Return the same pushes of a part whose feet are pads: no motion sticks at one of them."""
+        other = copy(self)
+        other.support = replace(self.support, patch=np.full(len(self.x), 2 * radius))
+        return other
+
     # -- what is left ----------------------------------------------------------------------------
 
-    def predicted(self, load: np.ndarray, mu: float):
-        """Return motions of unit drive (or of the measured contact), and how they change."""
-        weights = self.shapes @ load
-        count = len(self.pushes)
-        twist, slope = np.zeros((count, 3)), np.zeros((count, 3, len(load)))
-        lines = self._lines(mu)
-        for stuck in (False, True):
-            rows = np.flatnonzero(self.sticks == stuck)
-            if not len(rows):
-                continue
-            if stuck:
-                px, py = self.place[rows].T
-                free = np.stack([py, -px, np.ones(len(rows))], axis=1)[:, :, None]
-                v = self._carried(self.y[rows], self.place[rows])
-                base = np.concatenate([v, np.zeros((len(rows), 1))], axis=1)
-            else:
-                C = lines[rows]
-                base = C / (C**2).sum(axis=1)[:, None]
-                free = np.linalg.svd(C[:, None, :])[2][:, 1:, :].transpose(0, 2, 1)
-            z, still = motions(self.x, weights, base, free)
-            twist[rows] = base + np.einsum("bij,bj->bi", free, z)
-            slope[rows] = self._slope(twist[rows], weights, free, still)
-        return twist, slope, lines
+    def expected(self, load: np.ndarray, mu: float) -> Expected:
+        """Return the motions under loads, from the last ones."""
+        found = expected(self.support, self.fingers, load, mu, self._near)
+        self._near = found.twist
+        return found
 
-    def _slope(self, twist, weights, free, still) -> np.ndarray:
-        """Return how motions of minimum power change with the loads."""
-        J = jacobians(self.x, free)
-        v = jacobians(self.x, twist[:, :, None])[..., 0]
-        size = np.hypot(v[..., 0], v[..., 1])
-        # A foot at rest turns with nothing: what is as good as zero beside the fastest.
-        size = np.maximum(size, 1e-100 * size.max(initial=1e-200))
-        e = v / size[..., None]
-        pulls = np.einsum("bki,bkin->bkn", e, J)
-        share = weights / size
-        H = np.einsum("bk,bkin,bkim->bnm", share, J, J)
-        H -= np.einsum("bk,bkn,bkm->bnm", share, pulls, pulls)
-        turn = np.einsum("bkn,kl->bnl", pulls, self.shapes)
-        made = np.zeros((len(twist), 3, self.shapes.shape[1]))
-        for b in np.flatnonzero(still < 0):
-            z = -np.linalg.lstsq(H[b], turn[b], rcond=1e-12)[0]
-            made[b] = free[b] @ z
-        return made
-
-    def residuals(self, load: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is left of motions and forces in standard errors, and its slope."""
-        twist, slope, lines = self.predicted(load, mu)
+    def table(self, load: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is left of each push: three of its motion and two of its force; slopes."""
+        found = self.expected(load, mu)
         columns = len(load) + self.wants_friction
-        left, slopes = [], []
-        changed = None
-        if self.wants_friction:
-            step = 1e-6
-            up, down = self.predicted(load, mu + step)[0], self.predicted(load, mu - step)[0]
-            changed = (up - down) / (2 * step)
-        for k in range(len(self.pushes)):
-            d = slope[k] if changed is None else np.column_stack([slope[k], changed[k]])
-            if self.sticks[k]:
-                r, J = self._turning(k, twist[k], d)
-            else:
-                u, y, d = (np.linalg.solve(self.roots[k], x) for x in (twist[k], self.y[k], d))
-                speed = float(u @ y / (u @ u))
-                r = y - speed * u
-                J = -speed * d
-                along = u / np.linalg.norm(u)
-                J = J - np.outer(along, along @ J)
-            left.append(r)
-            slopes.append(J)
-            if self.pushes[k].force is not None:
-                r, J = self._forced(k, load, twist[k], d, lines[k])
-                left.append(r)
-                slopes.append(J)
-        return np.concatenate(left), np.vstack(slopes)[:, :columns]
+        count, sticks = len(self.pushes), self.sticks
+        slope, force_slope = found.slope[..., :columns], found.force_slope[..., :columns]
+        r, J = np.zeros((count, 5)), np.zeros((count, 5, columns))
+        # Up to its speed: what is across the expected motion, in standard errors.
+        u, y = (np.einsum("bij,bj->bi", self.inverse, a) for a in (found.twist, self.y))
+        long = (u**2).sum(axis=1)
+        speed = np.maximum((u * y).sum(axis=1) / long, 0.0)
+        d = self.inverse @ slope
+        d = d - u[..., None] * np.einsum("bi,bij->bj", u, d)[:, None] / long[:, None, None]
+        r[:, :3], J[:, :3] = y - speed[:, None] * u, -speed[:, None, None] * d
+        # Where the finger sticks: the rate of turning for the motion of the contact, which is
+        # measured, too.
+        spread = np.maximum(np.linalg.norm(self._seen(found) @ self.roots, axis=2), 1e-300)
+        turn = ((self.y[:, 2] - found.twist[:, 2]) / spread[:, 0])[sticks]
+        r[sticks, :3], J[sticks, :3] = 0.0, 0.0
+        r[sticks, 0], J[sticks, 0] = turn, (-slope[:, 2] / spread)[sticks]
+        if np.any(self.pressed):
+            error = np.linalg.norm(found.force_follows @ self._carries() @ self.roots, axis=2)
+            error = np.hypot(error, self.force_error[:, None])
+            told = np.stack([self.pressed, self.pulled], axis=1)
+            r[:, 3:] = np.where(told, (self.given - found.force) / error, 0.0)
+            J[:, 3:] = np.where(told[..., None], -force_slope / error[..., None], 0.0)
+        return r, J
 
-    def _turning(self, k: int, twist: np.ndarray, d: np.ndarray):
-        """Compare the rate of turning for the contact's own motion, which is measured, too."""
-        x, y = self.place[k]
-        v = self._carried(self.y[k], self.place[k])
-        # ω follows the speed of the contact; how it follows its direction is small beside that.
-        share = twist[2] * v / max(float(v @ v), 1e-300)
-        c = np.array([-share[0], -share[1], 1 + share[0] * y - share[1] * x])
-        spread = float(np.linalg.norm(c @ self.roots[k]))
-        return np.array([(self.y[k, 2] - twist[2]) / spread]), -d[2:3] / spread
+    def residuals(
+        self, load: np.ndarray, mu: float, far: float = np.inf
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is left of motions and forces in standard errors, and its slope.
 
-    def _forced(self, k: int, load, twist, d, line):
-        """Compare the normal force."""
-        force = np.array(self.pushes[k].force)
-        measured = float(force[0]) if len(force) == 1 else float(force @ self.normal[k])
-        v = jacobians(self.x, twist[None, :, None])[0, ..., 0]
-        speed = np.hypot(v[:, 0], v[:, 1])
-        drive = float(line @ twist)
-        made = float((self.shapes @ load) @ speed) / drive
-        # At a minimum of power its value does not change with the motion.
-        J = np.zeros((1, d.shape[1]))
-        J[0, : len(load)] = (speed @ self.shapes) / drive
-        error = 0.01 * abs(measured) if np.any(self.sigma[k] != np.linalg.norm(self.y[k])) else (
-            abs(measured))  # fmt: skip
-        error = max(error, 1e-300) if self.force_error is None else self.force_error
-        return np.array([(measured - made) / error]), -J / error
+        The squares of pushes that are `far` grow as logarithms: far² log(1 + r²/far²).
+        """
+        r, J = self.table(load, mu)
+        if np.isfinite(far):
+            square = (r**2).sum(axis=1) / far**2
+            shrunk = np.sqrt(np.log1p(square) / np.maximum(square, 1e-300))
+            shrunk = np.where(square > 1e-12, shrunk, 1.0)
+            r = r * shrunk[:, None]
+            J = J / ((1 + square) * shrunk)[:, None, None]
+        return r.ravel(), J.reshape(-1, J.shape[2])
+
+    def squares(self, loads: np.ndarray, mu: float) -> np.ndarray:
+        """Return what is left under many loads, roughly where a finger sticks: sums of squares."""
+        found = self.expected(loads[0], mu)
+        twist, power = least(self.support, self.fingers, loads, mu, found.twist)
+        u, y = (a @ self.inverse.transpose(0, 2, 1) for a in (twist[..., None, :], self.y[:, None]))
+        u, y = u[..., 0, :], y[..., 0, :]
+        speed = np.maximum((u * y).sum(axis=-1) / (u**2).sum(axis=-1), 0.0)
+        left = ((y - speed[..., None] * u) ** 2).sum(axis=-1)
+        spread = np.maximum(np.linalg.norm(self._seen(found) @ self.roots, axis=2)[:, 0], 1e-300)
+        turn = ((self.y[:, 2] - twist[..., 2]) / spread) ** 2
+        left = np.where(self.sticks, turn, left)
+        pressed = self.pressed & ~self.sticks
+        force = (self.given[pressed, 0] - power[:, pressed]) / self.force_error[pressed]
+        return left.sum(axis=1) + (force**2).sum(axis=1)
+
+    def _carries(self) -> np.ndarray:
+        """Return how the contacts follow the motions of the part."""
+        by = np.zeros((len(self.pushes), 2, 3))
+        by[:, 0, 0] = by[:, 1, 1] = 1.0
+        by[:, 0, 2], by[:, 1, 2] = -self.place[:, 1], self.place[:, 0]
+        return by
+
+    def _seen(self, found: Expected) -> np.ndarray:
+        """Return how what is left of a turn follows the measured motion, contact and all."""
+        seen = -found.follows[:, 2:3] @ self._carries()
+        seen[:, 0, 2] += 1.0
+        return seen
 
     def first_scale(self, load: np.ndarray, mu: float) -> float:
         """Return by how much loads are to be multiplied to give the measured forces."""
-        twist, slope, lines = self.predicted(load, mu)
-        found = []
-        for k, p in enumerate(self.pushes):
-            if p.force is not None:
-                r, J = self._forced(k, load, twist[k], slope[k], lines[k])
-                made = -float((J[:, : len(load)] @ load)[0])
-                found.append((float(r[0]) + made) / max(made, 1e-300))
-        return max(float(np.median(found)), 1e-300)
+        made = self.expected(load, mu).force[:, 0][self.pressed]
+        given = self.given[self.pressed, 0]
+        return max(float(np.median(given / np.maximum(made, 1e-300))), 1e-300)
 
     # -- what it says ----------------------------------------------------------------------------
 
-    def per_push(self, r: np.ndarray) -> np.ndarray:
+    @staticmethod
+    def per_push(r: np.ndarray) -> np.ndarray:
         """Return how far each push is from the fit."""
-        found, first = np.zeros(len(self.pushes)), 0
-        for k, p in enumerate(self.pushes):
-            rows = (1 if self.sticks[k] else 3) + (p.force is not None)
-            found[k] = float(np.linalg.norm(r[first : first + rows]))
-            first += rows
-        return found
+        return np.linalg.norm(r.reshape(-1, 5), axis=1)
 
-    def odd(self, each: np.ndarray) -> np.ndarray:
-        """Return pushes that are far from a fit which most of the others are close to."""
-        relative = bool(np.allclose(self.sigma[:, 0], np.linalg.norm(self.y, axis=1)))
-        middle = float(np.median(each))
-        floor = 0.02 if relative else 1.0
-        return np.flatnonzero(each > 6 * max(middle, floor))
+    def usual(self, each: np.ndarray) -> float:
+        """Return how far most pushes are from the fit: no less than is no reason to look."""
+        return max(float(np.median(each)), 0.02 if self.relative else 1.0)
 
     def require_agreement(self, each: np.ndarray, names: Sequence[int]) -> None:
         """Refuse pushes that no loads explain, not even roughly."""
         share = each * np.linalg.norm(self.sigma, axis=1) / np.sqrt(3)
-        share = share / np.linalg.norm(self.y, axis=1)
-        bad = np.flatnonzero((share > 0.5) & (each > 8 if not np.allclose(
-            self.sigma[:, 0], np.linalg.norm(self.y, axis=1)) else True))  # fmt: skip
+        share = share / self.long
+        bad = np.flatnonzero((share > 0.5) & ((each > 8) | self.relative))
         if len(bad):
             told = ", ".join(str(names[int(k)]) for k in bad[np.argsort(-share[bad])][:5])
             raise StatementError(
@@ -303,15 +315,8 @@ class Measured:
 
     def sticks_from(self, load: np.ndarray) -> float:
         """Return the least friction under which every finger that stuck could."""
-        twist, *_ = self.predicted(load, 0.0)
-        least = 0.0
-        for k in np.flatnonzero(self.sticks):
-            v = jacobians(self.x, twist[k][None, :, None])[0, ..., 0]
-            e = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
-            force = (self.shapes @ load) @ e
-            along = float(force @ self.normal[k])
-            least = max(least, abs(float(force @ turned(self.normal[k]))) / max(along, 1e-300))
-        return least
+        along, across = self.expected(load, 0.0).force[self.sticks].T
+        return float(np.max(np.abs(across) / np.maximum(along, 1e-300), initial=0.0))
 
     def next_push(self, load, mu, V, s, basis, scale) -> Push | None:
         """Return the push around the part that tells most about what is least known."""
@@ -325,21 +330,14 @@ class Measured:
             -1, 2
         )
         normals = np.repeat(np.stack([-way[:, 1], way[:, 0]], axis=1), len(share), axis=0)
-        made = []
-        for place, normal in zip(places, normals):
-            C = np.array([*normal, place[0] * normal[1] - place[1] * normal[0]])
-            free = np.linalg.svd(C[None])[2][1:].T
-            made.append((place, normal, C / (C @ C), free))
-        base, free = np.array([m[2] for m in made]), np.array([m[3] for m in made])
-        z, still = motions(self.x, self.shapes @ load, base, free)
-        twist = base + np.einsum("bij,bj->bi", free, z)
-        slope = self._slope(twist, self.shapes @ load, free, still)
+        found = expected(self.support, Fingers.smooth(places, normals), load, 0.0)
+        twist, slope = found.twist, found.slope[..., : len(load)]
         least = (basis @ V[int(np.argmin(s))]) * scale
-        noise = self.sigma.mean(axis=0) / np.linalg.norm(self.y, axis=1).mean()
+        noise = self.sigma.mean(axis=0) / self.long.mean()
         size = np.linalg.norm(twist, axis=1)
         gain = np.linalg.norm(slope @ least[: len(load)] / noise, axis=1) / size
         k = int(gain.argmax())
-        place, normal = made[k][0], made[k][1]
+        place, normal = places[k], normals[k]
         moved = twist[k] * np.array([self.size, self.size, 1.0]) / size[k] / self.size
         v = moved[:2] - moved[2] * np.array([-self.origin[1], self.origin[0]])
         return Push(point=tuple(place * self.size + self.origin), normal=tuple(normal),
