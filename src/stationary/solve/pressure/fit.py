@@ -116,7 +116,7 @@ def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
         return [], found
     ends = [found]
     for load, mu in [(found.load, found.mu), *search.starts()]:
-        far = np.inf
+        far, fit = np.inf, found
         for _ in range(_PASSES):
             fit = replace(search, far=far).descended(load, mu)
             load, mu, before, far = fit.load, fit.mu, far, 3 * every.usual(each(fit))

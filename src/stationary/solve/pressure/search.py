@@ -132,7 +132,7 @@ class Search:
             size = float(np.abs(A).max()) or 1.0
             if len(b) > 3 * columns:
                 # As many rows as columns tell the same.
-                R = np.linalg.qr(np.column_stack([A, b]), mode="r")
+                R = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
                 A, b = R[:, :-1], R[:, -1]
             rows, right = [A, damping * size * np.eye(len(free))], [b, np.zeros(len(free))]
             if not self.forced:
