@@ -26,7 +26,8 @@ from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Question, terms_of
 from stationary.solve.sliding.stretch import State, Stretch, located
 
-_MOST_UNKNOWNS = 160
+# Up to so many unknowns equations are compiled.
+_MOST_UNKNOWNS = 400
 _MOST_STEPS = 8
 # What is off by this share of the forces and lengths at work is rounding; what is more is no place.
 _ROUNDING, _RIGHT = 1e-14, 1e-11
@@ -101,14 +102,14 @@ class Places:
         """Find place, forces and velocity at a time, from a look nearby."""
         question, n = self.question, self.question.system.size
         z, best = near.z + (t - near.t) * near.rate, np.inf
+        assert self._equations is not None
+        equations, says = self._equations
+        given = (mode.stuck, mode.sign, mode.works, mode.along, self._lengths, self.whole)
         for _ in range(_MOST_STEPS):
             u = question.inputs(t, z[:n])
-            left, slope, by_time, units, told = self._equations(
-                t, z, u, question.params, mode.stuck, mode.sign, mode.works, mode.along,
-                self._lengths, self.whole, near.rate,
-            )  # fmt: skip
-            error = told[0]
-            if not (error < np.inf and isfinite(left.sum() + told.sum())):
+            left, slope, by_time, units = equations(t, z, u, question.params, *given)
+            error = float(np.abs(left).max(initial=0.0))
+            if not isfinite(error):
                 return None
             factors, pivots, singular = dgetrf(slope)
             if singular:
@@ -120,13 +121,12 @@ class Places:
         else:
             return None
         rate = -units * dgetrs(factors, pivots, by_time)[0]
-        *_, told = self._equations(
-            t, z, u, question.params, mode.stuck, mode.sign, mode.works, mode.along,
-            self._lengths, self.whole, rate,
-        )  # fmt: skip
+        told = says(t, z, u, question.params, *given, rate[:n])[0]
+        if not isfinite(told.sum()):
+            return None
         swaps = np.count_nonzero(pivots != np.arange(len(pivots)))
         turns = float(np.prod(np.sign(np.diag(factors)))) * (-1.0) ** swaps
-        return _Look(t, z, rate, told[3:], float(told[1]), float(told[2]), turns)
+        return _Look(t, z, rate, told[2:], float(told[0]), float(told[1]), turns)
 
     # -- all times --------------------------------------------------------------------------------
 
@@ -322,11 +322,11 @@ def _added(energies: tuple[float, float], looks: list[_Look]) -> tuple[float, fl
 
 
 @lru_cache(maxsize=64)
-def _equations(sliding: Sliding) -> Any:
-    """Compile what is left over, its slopes in the unknowns and in time, and what they say.
+def _equations(sliding: Sliding) -> tuple[Numeric, Numeric] | None:
+    """Compile what is left over, with its slopes in the unknowns and in time; and what they say.
 
-    The unknowns are places and all forces. None where there are too many, or where friction is not
-    dry and along lines.
+    The unknowns are places and all forces. What they say are powers and margins, at velocities.
+    None where there are too many, or where friction is not dry and along lines.
     """
     graph = sliding.graph
     n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
@@ -336,10 +336,9 @@ def _equations(sliding: Sliding) -> Any:
     if not sliding.slips.is_a("SXFunction"):
         return None
     t, z = ca.SX.sym("t"), ca.SX.sym("z", n + rates + rows + gaps)
-    rate = ca.SX.sym("rate", z.numel())
+    v = ca.SX.sym("v", n)
     u, p = ca.SX.sym("u", len(graph.system.inputs)), ca.SX.sym("p", len(graph.system.parameters))
     q, y, lam, mu = ca.vertsplit(z, np.cumsum([0, n, rates, rows, gaps]).tolist())
-    v = rate[:n]
     here = (t, q, u, p)
     along, c, B, sizes, powers = sliding.slips(*here)
     if not (powers.is_constant() and np.all(np.array(ca.DM(powers)) == 0)):
@@ -365,7 +364,6 @@ def _equations(sliding: Sliding) -> Any:
         lengths / energy, ca.if_else(stuck != 0, 1 / ways, ways / energy), 1 / far,
         ca.if_else(works != 0, 1 / apart, apart / energy),
     )  # fmt: skip
-    off = _largest(each * residual)
     w, speed = B @ v + c, ways / whole + ca.fabs(c)
     rooms = ca.if_else(size > 0, (size - ca.fabs(y)) / size, 0) + _CLEAR
     slides = ca.if_else(speed > 0, w * sign / speed, 0) + _CLEAR
@@ -376,13 +374,14 @@ def _equations(sliding: Sliding) -> Any:
     given = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
     if graph.fed:
         given += ca.sum1(sliding.power(*here, v)[1:]) + sliding.pumped(*here)
-    told = ca.vertcat(off, taken, given, ahead, open_)
-    arguments = [t, z, u, p, stuck, sign, works, at, lengths, whole, rate]
+    told = ca.densify(ca.vertcat(taken, given, ahead, open_))
+    arguments = [t, z, u, p, stuck, sign, works, at, lengths, whole]
     slope = ca.diag(each) @ ca.jacobian(residual, z) @ ca.diag(units)
     by_time = ca.densify(each * ca.jacobian(residual, t))
-    outputs = [ca.densify(each * residual), slope, by_time, ca.densify(units), ca.densify(told)]
-    function = ca.Function("places", arguments, outputs, {"cse": True})
-    return Numeric(function, frozenset({1}), dense=True)
+    outputs = [ca.densify(each * residual), slope, by_time, ca.densify(units)]
+    equations = ca.Function("places", arguments, outputs, {"cse": True})
+    says = ca.Function("says", [*arguments, v], [told], {"cse": True})
+    return Numeric(equations, frozenset({1}), dense=True), Numeric(says)
 
 
 def _some(sizes: Any) -> Any:
