@@ -11,8 +11,9 @@ x, y, phi = st.coordinates("x y phi")
 
 @pytest.mark.parametrize(
     "count, seed, length, force, origin",
-    [(3, 0, 1.0, 1.0, 0.0), (5, 1, 1e-9, 1e6, 0.0), (5, 1, 1e9, 1.0, 0.0), (30, 2, 1.0, 1.0, 1e4)],
-)
+    [(3, 0, 1.0, 1.0, 0.0), (5, 1, 1e-9, 1e6, 0.0), (5, 1, 1e9, 1.0, 0.0), (30, 2, 1.0, 1.0, 1e4),
+     pytest.param(100, 3, 1e-9, 1.0, 0.0, marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_every_change_of_an_iwan_chain_is_told_at_its_time(count, seed, length, force, origin):
     # Springs k with sliders f in parallel behind sin t: each starts at f/k, all stop where it
     # turns, and start again where it has come back by 2f/k. Each loses f times its way.
@@ -156,10 +157,7 @@ def test_all_motions_under_a_rough_finger_are_told_and_none_is_false(seed):
         assert min(np.abs(third - other).max() for other in told) < 1e-5
 
 
-@pytest.mark.parametrize("seed", [5, 14, 15, 17, 22])
-def test_a_foot_and_a_finger_that_seem_to_hold_at_once_are_followed_by_events(seed):
-    # Where the finger turns round a foot rests: both hold there, at that instant alone. And feet
-    # that come to rest, or nearly so. At each time the motion is that of this time, found afresh.
+def random_push(seed):
     rng = np.random.default_rng(seed)
     feet, weights = rng.uniform(-1, 1, (5, 2)) * [0.9, 0.45], rng.uniform(0.1, 1, 5)
     place, side, mu, apart = (
@@ -167,7 +165,28 @@ def test_a_foot_and_a_finger_that_seem_to_hold_at_once_are_followed_by_events(se
     )
     finger = (place + side * st.t, st.t - 0.5 - apart)
     pusher = st.Pusher(point=finger, edge=((-1, -0.5), (1, -0.5)), friction=mu)
-    part = st.slider(points=feet, weights=weights / weights.sum(), pusher=pusher)
+    return st.slider(points=feet, weights=weights / weights.sum(), pusher=pusher), finger
+
+
+@pytest.mark.parametrize("seed", [41, 76])
+def test_a_finger_that_slips_off_the_end_of_an_edge_leaves_the_part_at_rest(seed):
+    # There is no contact beyond the end: what pushed is gone at once.
+    part, finger = random_push(seed)
+    slide = st.quasistatics(part, span=(0, 0.5), points=6)
+    assert slide.method == "events" and slide.status == "done"
+    off = slide.events[0][-1]
+    assert not np.any(slide.v[-1]) and off < 0.5
+    a, b, turn = (slide.at(off)[c] for c in part.coordinates)
+    fx, fy = (float(z.subs(st.t, off)) for z in finger)
+    along = (fx - a) * np.cos(turn) + (fy - b) * np.sin(turn)
+    assert abs(along) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", [5, 14, 15, 17, 22])
+def test_a_foot_and_a_finger_that_seem_to_hold_at_once_are_followed_by_events(seed):
+    # Where the finger turns round a foot rests: both hold there, at that instant alone. And feet
+    # that come to rest, or nearly so. At each time the motion is that of this time, found afresh.
+    part, _ = random_push(seed)
     slide = st.quasistatics(part, span=(0, 0.5), points=6)
     assert slide.method == "events" and len(slide.events[0]) > 1
     assert slide.residual["energy"] < 1e-8

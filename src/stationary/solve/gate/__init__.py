@@ -117,11 +117,15 @@ def _(motion: Motion) -> list[Finding]:
 
 
 @findings.register
-def _(slide: Slide, *, ended: Reason | None = None) -> list[Finding]:
+def _(
+    slide: Slide, *, ended: Reason | None = None, instants: bool | None = None
+) -> list[Finding]:
+    # Velocities are those of instants, or the means of increments.
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
     u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
     found: list[Finding] = []
     moves, first, state = "increments" not in slide.method, None, None
+    moves = moves if instants is None else instants
     rtol = _SLIDING if moves else _INCREMENTS
     for k in range(len(slide.t)):
         y, lam = slide.more[k, 3 : 3 + count], slide.more[k, 3 + count :]

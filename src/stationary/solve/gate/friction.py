@@ -49,13 +49,21 @@ def friction(state: State, rtol: float) -> list[Finding]:
     moves = speeds > 0
     fast = np.where(moves, speeds, 1.0)
     along = (law * moves / fast)[term] * rates
-    slides = (speeds > slop) | ~dry
-    off = np.where(slides, state.lengths(y - along), 0.0)
-    unsure = np.where(
-        slides & dry, 2 * size * np.minimum(np.where(moves, slop / fast, 1.0), 1.0), 0.0
-    )
-    allowed = allowed + rtol * law + steep + unsure
-    return found + measured("friction opposes the slip:", off, allowed, name)
+
+    def opposed(slop: np.ndarray) -> list[Finding]:
+        slides = (speeds > slop) | ~dry
+        off = np.where(slides, state.lengths(y - along), 0.0)
+        share = np.minimum(np.where(moves, slop / fast, 1.0), 1.0)
+        unsure = np.where(slides & dry, 2 * size * share, 0.0)
+        return measured("friction opposes the slip:", off, allowed + rtol * law + steep + unsure,
+                        name)  # fmt: skip
+
+    told = opposed(slop)
+    if state.span > 0 and not all(finding.holds for finding in told):
+        # What turns round rests for an instant, beside how fast it is at others.
+        usual = abs(B) @ (state.scales.length / state.span)
+        told = opposed(np.maximum(slop, rtol * state.lengths(usual)))
+    return found + told
 
 
 def _steep(speeds: np.ndarray, terms: np.ndarray, powers: np.ndarray) -> np.ndarray:

@@ -13,6 +13,8 @@ from stationary.solve.gate.state import State
 _FAR = 30.0
 # What is off by this share is off.
 _OFF = 1e-6
+# Forces that grow without bound are known to this share.
+_PROVED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Reason:
         The place at which it is so.
     rows, gaps : ndarray or None
         Weights of constraints and of contacts that contradict each other.
+    locks : ndarray or None
+        Forces of friction that, with these as forces, hold against whatever drives.
     ray : ndarray or None
         A direction along which nothing holds it.
     rubs : float
@@ -38,6 +42,7 @@ class Reason:
     u: np.ndarray
     rows: np.ndarray | None = None
     gaps: np.ndarray | None = None
+    locks: np.ndarray | None = None
     ray: np.ndarray | None = None
     rubs: float = 0.0
     stiffness: float | None = None
@@ -51,7 +56,10 @@ def reason(told: Reason, last: State) -> list[Finding]:
     far = np.abs(told.q - last.q) / np.maximum(reach, 1e-300)
     found = [Finding("it ends", "where it is", float(far.max(initial=0.0)), 1.0)]
     if told.rows is not None and told.gaps is not None:
-        found += jammed(state, told.rows, told.gaps)
+        if told.locks is None:
+            found += jammed(state, told.rows, told.gaps)
+        else:
+            found += locked(state, np.concatenate([told.rows, told.gaps]), told.locks)
     if told.ray is not None:
         found += accelerates(state, told.ray, told.rubs, told.stiffness)
     return found
@@ -73,6 +81,32 @@ def jammed(state: State, rows: np.ndarray, gaps: np.ndarray) -> list[Finding]:
         Finding("no velocity satisfies", "what conflicts", _FAR * given, asked),
         Finding("contacts in conflict", "only push", pushed, _OFF),
     ]
+
+
+def locked(state: State, forces: np.ndarray, y: np.ndarray) -> list[Finding]:
+    """Measure whether forces balance by themselves within their cones, and work against the drive.
+
+    Then they grow with whatever drives, for friction without a contact has its limit.
+    """
+    _, drive, both = state.holds
+    drift, B, size, _ = state.slips
+    moves = state.scales.length
+    left = np.asarray(both.T @ forces - B.T @ y).ravel()
+    pulls = np.asarray(abs(both).T @ np.abs(forces) + abs(B).T @ np.abs(y)).ravel()
+    push, (starts, pressed, _) = forces[state.rows :], state.terms
+    limit = np.where(pressed >= 0, size[starts] * np.append(push, 0.0)[pressed], 0.0)
+    most = np.abs(np.concatenate([push, y])).max(initial=0.0) or 1.0
+    beyond = float((state.lengths(y) - limit).max(initial=0.0))
+    work = float(forces @ drive - y @ drift)
+    whole = float(np.abs(forces) @ np.abs(drive) + np.abs(y) @ np.abs(drift))
+    return [
+        Finding("forces that lock balance", "by themselves", float(np.abs(left) @ moves),
+                _PROVED * float(pulls @ moves)),
+        Finding("forces that lock stay", "within their cones", beyond, _PROVED * most),
+        Finding("contacts that lock", "only push", float(np.max(-push, initial=0.0)),
+                _PROVED * most),
+        Finding("forces that lock", "resist what drives", _OFF * whole, -work),
+    ]  # fmt: skip
 
 
 def accelerates(

@@ -293,7 +293,7 @@ def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
     off = largest(left) / (largest(pulls) or 1.0)
     if max(off, outside, -mu.min(initial=0.0)) > 1e-5 or work >= 0:
         return None
-    return Verdict("jammed", rows=lam, gaps=mu, locked=True), size
+    return Verdict("jammed", rows=lam, gaps=mu, locks=y), size
 
 
 # -- places to start from -------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def _decided(place: Place, cone: np.ndarray) -> tuple[Outcome, Place]:
     if runaway is not None:
         return runaway
     if found is not None and most.word == "locks":
-        verdict = Verdict("jammed", rows=most.lam, gaps=most.mu, locked=True)
+        verdict = Verdict("jammed", rows=most.lam, gaps=most.mu, locks=most.y)
         none = limited(problem, cone, np.zeros(len(problem.g)))
         return Outcome("jammed", verdict=verdict), replace(place, problem=none)
     if best is None:

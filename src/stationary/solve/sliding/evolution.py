@@ -145,7 +145,8 @@ def quasistatics(
     if not run.rows:
         run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
     slide = run.wrapped(status, moved)
-    slide = passed(slide, "quasistatics", throw=throw, ended=run.reason())
+    instants = all(stretch.known for stretch in run.stretches)
+    slide = passed(slide, "quasistatics", throw=throw, ended=run.reason(), instants=instants)
     if throw and not slide.success:
         raise run.error(slide)
     return slide
@@ -409,12 +410,12 @@ class _Run:
         if verdict is None or place is None or not self.stepper:
             return None
         gaps = None
-        if verdict.gaps is not None and not verdict.locked:
+        if verdict.gaps is not None:
             gaps = np.zeros(len(place.gap))
             gaps[place.touching] = verdict.gaps
         return Reason(
-            place.t, place.q, place.u, verdict.rows, gaps, verdict.ray, verdict.rubs,
-            verdict.stiffness,
+            place.t, place.q, place.u, verdict.rows, gaps, verdict.locks, verdict.ray,
+            verdict.rubs, verdict.stiffness,
         )  # fmt: skip
 
     def error(self, slide: Slide) -> DidNotConverge:

@@ -16,8 +16,8 @@ from stationary.solve.sliding.problem import Answer, Problem
 class Verdict:
     """How it ended: an answer, a direction without end, or rows that cannot hold together.
 
-    `locked` are forces of contacts within their cones that outgrow any drive; `rubs` is what
-    friction of pressed contacts takes along the ray. With a `stiffness` the ray is a direction
+    Where friction `locks`, these forces of contacts within their cones, with those of rows and
+    gaps, outgrow any drive; `rubs` is what friction of pressed contacts takes along the ray. With a `stiffness` the ray is a direction
     along which nothing brings it back.
     """
 
@@ -26,9 +26,14 @@ class Verdict:
     ray: np.ndarray | None = None
     rows: np.ndarray | None = None
     gaps: np.ndarray | None = None
-    locked: bool = False
+    locks: np.ndarray | None = None
     rubs: float = 0.0
     stiffness: float | None = None
+
+    @property
+    def locked(self) -> bool:
+        """Whether friction holds what no contradiction does."""
+        return self.locks is not None
 
     @property
     def proved(self) -> bool:
