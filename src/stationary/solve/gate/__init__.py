@@ -33,7 +33,7 @@ from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.friction import friction
 from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
-from stationary.solve.gate.state import State
+from stationary.solve.gate.state import State, deflections
 from stationary.solve.gate.way import way
 
 # How far from true a claim may be, relative to what is at work: of rest, of sliding, where forces
@@ -124,21 +124,24 @@ def _(
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
     u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
     found: list[Finding] = []
-    moves, first, state = "increments" not in slide.method, None, None
-    moves = moves if instants is None else instants
+    moves = "increments" not in slide.method if instants is None else instants
     rtol = _SLIDING if moves else _INCREMENTS
-    for k in range(len(slide.t)):
-        y, lam = slide.more[k, 3 : 3 + count], slide.more[k, 3 + count :]
-        state = State(
+    states = [
+        State(
             slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
-            np.asarray(u[k]), slide.params, lam, y, moves, float(slide.t[-1] - slide.t[0]),
-            travel, first,
-        )  # fmt: skip
-        first = first or state
+            np.asarray(u[k]), slide.params, slide.more[k, 3 + count :], slide.more[k, 3 : 3 + count],
+            moves, float(slide.t[-1] - slide.t[0]), travel,
+        )
+        for k in range(len(slide.t))
+    ]  # fmt: skip
+    # What never moves is measured by how far springs would let it.
+    some = [states[k] for k in {0, len(states) // 2, len(states) - 1}]
+    first = replace(states[0], travel=np.maximum(travel, deflections(some)))
+    state = first
+    for state in (first, *(replace(x, first=first) for x in states[1:])):
         # A start from which nothing moves tells of no forces.
         if slide.success or len(slide.t) > 1:
             found += [*_slides(state, rtol), *constraints(state, rtol)]
-    assert state is not None
     if moves and len(slide.t) > 1:
         found += way(slide, rtol, state.scales)
     return found if ended is None else found + reason(ended, state)

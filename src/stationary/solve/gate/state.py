@@ -162,6 +162,14 @@ class State:
         return K
 
 
+def deflections(states: list[State]) -> np.ndarray:
+    """Return how far coordinates would go if forces at work bent springs, as stiff as anywhere."""
+    found = [abs(sparse.csr_matrix(state.stiffness)).max(axis=1).toarray() for state in states]
+    stiff = np.max(found, axis=0).ravel()
+    force = np.max([np.maximum(state.pulls, state.strongest) for state in states], axis=0)
+    return np.divide(force, stiff, out=np.zeros(len(stiff)), where=stiff > 0)
+
+
 @lru_cache(maxsize=64)
 def _terms(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     starts, pressed, _ = terms_of(sliding)

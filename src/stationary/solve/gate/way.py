@@ -44,7 +44,7 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
     rounding = 16 * np.spacing(np.abs(q).max(axis=0))
     events = np.sort(np.concatenate([np.zeros(0), *map(np.ravel, slide.events)]))
     off, doubt, seen = [], [], np.zeros(len(t) - 1, dtype=bool)
-    last = np.zeros(0, dtype=int)
+    ends = np.zeros(0, dtype=int)
     for rule, beside in _RULES:
         first, went, unsure = _told(t, v, events, rule, beside)
         wide = len(rule) - 1
@@ -53,22 +53,21 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
         clear = np.all((unsure <= 0.1 * small) & (left <= small + rounding), axis=1)
         first = first[clear]
         off, doubt = [*off, left[clear]], [*doubt, unsure[clear]]
-        last = np.append(last, first + wide)
+        ends = np.append(ends, first + wide)
         seen[first[:, None] + np.arange(wide)] = True
     unseen = np.flatnonzero(~seen)
     # Where there is too much to look at, what is looked at is spread over all of it.
     most = max(_LOOKS, slide.steps) // len(_NODES)
     unseen = unseen[:: 1 + len(unseen) // (most + 1)]
     if len(unseen):
-        dense = slide.dense
-        small = rtol * lengths + rounding
-        moved = _between(lambda at: dense(at)[:, n : 2 * n], t, q, events, unseen, small, most)
-        off, doubt, last = [*off, moved[0]], [*doubt, moved[1]], np.append(last, unseen + 1)
-    if not len(last):
+        states, small = slide.dense, rtol * lengths + rounding
+        moved = _between(lambda at: states(at)[:, n : 2 * n], t, q, events, unseen, small, most)
+        off, doubt, ends = [*off, moved[0]], [*doubt, moved[1]], np.append(ends, unseen + 1)
+    if not len(ends):
         return []
     left, allowed = np.vstack(off), rtol * lengths + np.vstack(doubt) + rounding + 1e-300
     i, j = np.unravel_index(np.argmax(left / allowed), allowed.shape)
-    where = f"'{slide.kernel.layout.name(int(j))}' up to t = {t[last[i]]:.6g}"
+    where = f"'{slide.kernel.layout.name(int(j))}' up to t = {t[ends[i]]:.6g}"
     found = float(left[i, j]), float(allowed[i, j])
     return [Finding("it goes where velocities lead:", where, *found)]
 
