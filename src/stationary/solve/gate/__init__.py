@@ -117,20 +117,19 @@ def _(motion: Motion) -> list[Finding]:
 
 
 @findings.register
-def _(
-    slide: Slide, *, ended: Reason | None = None, instants: bool | None = None
-) -> list[Finding]:
-    # Velocities are those of instants, or the means of increments.
+def _(slide: Slide, *, ended: Reason | None = None, instants: bool | None = None) -> list[Finding]:
+    # Velocities are those of instants, unless they are means of increments.
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
     u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
     found: list[Finding] = []
     moves = "increments" not in slide.method if instants is None else instants
     rtol = _SLIDING if moves else _INCREMENTS
+    span, forces = float(slide.t[-1] - slide.t[0]), slide.more[:, 3:]
     states = [
         State(
             slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
-            np.asarray(u[k]), slide.params, slide.more[k, 3 + count :], slide.more[k, 3 : 3 + count],
-            moves, float(slide.t[-1] - slide.t[0]), travel,
+            np.asarray(u[k]), slide.params, forces[k, count:], forces[k, :count], moves, span,
+            travel,
         )
         for k in range(len(slide.t))
     ]  # fmt: skip

@@ -155,16 +155,21 @@ class State:
     @cached_property
     def stiffness(self) -> Any:
         """How strongly the forces follow the coordinates, whatever their signs."""
-        balance, at = Balance(self.graph), (self.t, self.q, self.u, self.params)
-        K = abs(numeric(balance, "tangent")(*at)[0])
-        if len(self.lam):
-            K = K + abs(numeric(balance, "curvature")(*at, self.lam)[0])
-        return K
+        if not len(self.lam):
+            return self.springs
+        at = (self.t, self.q, self.u, self.params, self.lam)
+        return self.springs + abs(numeric(Balance(self.graph), "curvature")(*at)[0])
+
+    @cached_property
+    def springs(self) -> Any:
+        """How strongly energies and loads follow the coordinates, whatever their signs."""
+        at = (self.t, self.q, self.u, self.params)
+        return abs(numeric(Balance(self.graph), "tangent")(*at)[0])
 
 
 def deflections(states: list[State]) -> np.ndarray:
     """Return how far coordinates would go if forces at work bent springs, as stiff as anywhere."""
-    found = [abs(sparse.csr_matrix(state.stiffness)).max(axis=1).toarray() for state in states]
+    found = [sparse.csr_matrix(state.springs).max(axis=1).toarray() for state in states]
     stiff = np.max(found, axis=0).ravel()
     force = np.max([np.maximum(state.pulls, state.strongest) for state in states], axis=0)
     return np.divide(force, stiff, out=np.zeros(len(stiff)), where=stiff > 0)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.linalg.lapack import dpotrf
 
+from stationary.solve.linear import tangent_basis
 from stationary.solve.sliding.cones import Cones, End
 from stationary.solve.sliding.problem import Answer, Problem, largest
 from stationary.solve.sliding.reduced import in_mode, mended
@@ -85,7 +86,7 @@ class Choice:
         """Return velocities and forces of this mode, if it is real."""
         p = self.problem
         B = p.matrices[0]
-        costs = B[self.rubs[p.term]] @ _null(self.held[0])
+        costs = B[self.rubs[p.term]] @ tangent_basis(self.held[0])
         if np.abs(costs).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
             v = _allowed(*self.held, *self.way)
             return None if v is None else self.forces(v, self.others)
@@ -108,7 +109,7 @@ class Choice:
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
-        free = _null(self.held[0])
+        free = tangent_basis(self.held[0])
         ahead = self.way[0] @ free
         if not ahead.size:
             return None
@@ -449,13 +450,6 @@ def independent(rows: np.ndarray) -> bool:
     return not failed and bool(factor.diagonal().min() > _OFF)
 
 
-def _null(rows: np.ndarray) -> np.ndarray:
-    if not len(rows):
-        return np.eye(rows.shape[1])
-    _, s, V = np.linalg.svd(rows)
-    return V[int(np.sum(s > 1e-10 * max(s[0], 1e-300))) :].T
-
-
 def _allowed(
     held: np.ndarray, rate: np.ndarray, way: np.ndarray, least: np.ndarray
 ) -> np.ndarray | None:
@@ -466,7 +460,7 @@ def _allowed(
         return None
     if (way @ v + least).min(initial=0.0) >= -LAW * scale:
         return v
-    free = _null(held)
+    free = tangent_basis(held)
     if not free.shape[1]:
         return None
     cones = Cones(free.shape[1])

@@ -20,6 +20,7 @@ from scipy.linalg.lapack import dgesv
 
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
+from stationary.solve.linear import dense
 from stationary.solve.sliding.problem import Answer, Problem
 from stationary.solve.sliding.question import Place, Question, terms_of
 from stationary.solve.sliding.reduced import ways_along
@@ -128,9 +129,7 @@ def _limits(p: Problem, mu: np.ndarray) -> Problem:
 def _softness(place: Place, near: Answer) -> np.ndarray:
     """Return for each force how much its row gives way to it: next to nothing."""
     p = place.problem
-    normals = np.asarray(place.normals.toarray() if hasattr(place.normals, "toarray")
-                         else place.normals)  # fmt: skip
-    rows = np.vstack([*p.matrices[:2], normals]) if p.n else np.zeros((0, 0))
+    rows = np.vstack([*p.matrices[:2], dense(place.normals)]) if p.n else np.zeros((0, 0))
     soft = _SOFT / near.strength * (np.abs(rows) @ near.moves)
     # What slides has its force, and what is open has none.
     held = np.concatenate([near.stuck[p.term], np.ones(len(p.b)), np.zeros(len(place.gap))])
@@ -168,19 +167,19 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
     w, opening = B @ v + c, G @ v + g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
-    arms = ca.vertcat(*(_largest(B[:, j]) for j in range(n)))
-    slopes = ca.vertcat(*(_largest(A[:, j], G[:, j]) for j in range(n)))
+    arms = ca.vertcat(*(largest_of(B[:, j]) for j in range(n)))
+    slopes = ca.vertcat(*(largest_of(A[:, j], G[:, j]) for j in range(n)))
     levers = ca.if_else(arms > 0, arms, ca.if_else(slopes > 0, slopes, 1))
     drags = [k for k in range(terms) if not _is_zero(powers[int(starts[k])])]
     limits = [k for k in range(terms) if pressed[k] < 0 and k not in drags]
-    force = _largest(f / levers, *(sizes[int(starts[k])] for k in limits))
+    force = largest_of(f / levers, *(sizes[int(starts[k])] for k in limits))
     # A coefficient of drag is no force, but where there is no other.
-    force = ca.if_else(force > 0, force, _largest(*(sizes[int(starts[k])] for k in drags)))
+    force = ca.if_else(force > 0, force, largest_of(*(sizes[int(starts[k])] for k in drags)))
     force = ca.if_else(force > 0, force, 1)
     dragged = (y[int(starts[k])] for k in drags)
-    strength = _largest(force, lam, mu, slope / levers, *dragged)
-    speed = _largest(w, 1e-5 * (ca.dot(arms, ca.fabs(v)) + _largest(c)))
-    speed = ca.if_else(speed > 0, speed, _largest(v, b))
+    strength = largest_of(force, lam, mu, slope / levers, *dragged)
+    speed = largest_of(w, 1e-5 * (ca.dot(arms, ca.fabs(v)) + largest_of(c)))
+    speed = ca.if_else(speed > 0, speed, largest_of(v, b))
     speed = ca.if_else(speed > 0, speed, 1)
     law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
     taken = ca.dot(slope, v)
@@ -209,13 +208,13 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
             left, unit = y[part] - size * r ** (power - 1) * w[part], strength
             left = ca.if_else(r > 0, left, y[part])
         law.append(ca.if_else(stuck[k] != 0, w[part], left))
-        off.append(_largest(ca.if_else(stuck[k] != 0, w[part] / speed, left / unit)))
+        off.append(largest_of(ca.if_else(stuck[k] != 0, w[part] / speed, left / unit)))
         taken += ca.dot(y[part], w[part])
     balance = f - B.T @ y - slope + A.T @ lam + G.T @ mu
     held = A @ v + b
     contacts = ca.if_else(works != 0, opening, mu)
     moves = ca.fabs(v) + ca.if_else(arms > 0, speed / arms, 0)
-    off.append(_largest(balance / levers) / strength)
+    off.append(largest_of(balance / levers) / strength)
     off.append(_shares(held, A, moves, b))
     off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, g))
     margin.append(_least(ca.if_else(works != 0, mu / strength, opening / speed) + 1e-11, touches))
@@ -226,7 +225,7 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
         given += ca.sum1(supplied[1:]) + sliding.pumped(*here)
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
-    told = ca.vertcat(_largest(*off), _smallest(margin), taken, given)
+    told = ca.vertcat(largest_of(*off), _smallest(margin), taken, given)
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
@@ -237,7 +236,7 @@ def _is_zero(x: Any) -> bool:
     return bool(x.is_constant() and float(x) == 0)
 
 
-def _largest(*parts: Any) -> Any:
+def largest_of(*parts: Any) -> Any:
     """Return the largest size of any entry."""
     entries: list[Any] = [e for x in parts for e in ca.densify(ca.SX(x)).elements()]
     return reduce(ca.fmax, (ca.fabs(e) for e in entries), ca.SX(0))
@@ -256,4 +255,4 @@ def _least(values: Any, where: Any) -> Any:
 def _shares(off: Any, rows: Any, moves: Any, rate: Any) -> Any:
     """Return what is off of rates, as the largest share of what adds up in them."""
     whole = ca.fabs(rows) @ moves + ca.fabs(rate)
-    return _largest(ca.if_else(whole > 0, off / whole, 0))
+    return largest_of(ca.if_else(whole > 0, off / whole, 0))

@@ -177,9 +177,7 @@ def _runaway(
 
     That it does may be `proved` already: then this tells which way, by Coulomb's law.
     """
-    problem = place.problem
-    drive = (problem.b, problem.c, problem.g)
-    speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+    problem, speed = place.problem, place.problem.imposed
     found, where = [], place
     for eta in (1e-3, 1e-4):
         unit = sparse.eye(problem.n, format="csc") * (eta * problem.force / speed)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 
 from stationary.result.status import Status
+from stationary.solve.linear import dense, tangent_basis
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.problem import STILL, Answer
@@ -55,7 +54,7 @@ def conflict(question: Question, place: Place) -> Verdict | None:
     coordinate changes it any more: at the end of its reach, or at a dead centre.
     """
     problem = place.problem
-    _, A, G = (_dense(x) for x in problem.matrices)
+    _, A, G = (dense(x) for x in problem.matrices)
     rows, rate = np.vstack([A, G]), np.concatenate([problem.b, problem.g])
     if not np.any(rate):
         return None
@@ -85,7 +84,7 @@ def ending(
 
     `ahead` is where it would be a moment later, at its velocity.
     """
-    if len(answer.working) != _gaps(question) or not answer.problem.dense:
+    if len(answer.working) != question.sliding.gaps or not answer.problem.dense:
         return None
     place = question.at(t, q, viscous=True, touching=np.flatnonzero(answer.working))
     found = conflict(question, place)
@@ -110,14 +109,14 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     """
     if not answer.problem.dense:
         return None
-    place = question.at(t, q, viscous=True, touching=np.arange(_gaps(question)))
+    place = question.at(t, q, viscous=True, touching=np.arange(question.sliding.gaps))
     p, rough = answer.problem, place.problem.size
     given = (place.t, place.q, place.u, question.params)
     forces = np.concatenate([answer.y, answer.lam, answer.mu])
-    K = -_dense(evaluated(question.sliding, "tangent")(*given)[0])
-    K = K + _dense(evaluated(question.sliding, "curvature")(*given, forces)[0])
+    K = -dense(evaluated(question.sliding, "tangent")(*given)[0])
+    K = K + dense(evaluated(question.sliding, "curvature")(*given, forces)[0])
     K = (K + K.T) / 2
-    B, A, G = (_dense(x) for x in place.problem.matrices)
+    B, A, G = (dense(x) for x in place.problem.matrices)
     # What slides by rounding's worth, or is about to, slides the way its force resists.
     told = ((answer.resists > p.size / 2) | (answer.speeds <= STILL * answer.speed)) & ~answer.stuck
     ahead = np.where((told & (p.power == 0))[p.term], answer.y, answer.rates)
@@ -126,8 +125,8 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     aside = B - unit[:, None] * p.sums(unit[:, None] * B)[p.term]
     held = [A, B[answer.stuck[p.term] | (p.power > 0)[p.term]], aside[slides[p.term]]]
     if place.problem.viscous is not None:
-        held.append(np.nan_to_num(_dense(place.problem.viscous(np.zeros(p.n))[2])))
-    grip = _dense(evaluated(question.sliding, "grip")(*given)[0])
+        held.append(np.nan_to_num(dense(place.problem.viscous(np.zeros(p.n))[2])))
+    grip = dense(evaluated(question.sliding, "grip")(*given)[0])
     # A limit that grows along the way brings it back, one that falls drives it on.
     for k in np.flatnonzero(slides):
         rows = slice(p.starts[k], p.starts[k] + p.widths[k])
@@ -137,7 +136,7 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     for k in np.flatnonzero(slides & (question.rubs >= 0)):
         rows = slice(p.starts[k], p.starts[k] + p.widths[k])
         pushed[question.rubs[k]] -= rough[k] * (unit[rows] @ B[rows])
-    ways, turned = (_null(np.vstack([*held, x[answer.working]])) for x in (G, pushed))
+    ways, turned = (tangent_basis(np.vstack([*held, x[answer.working]])) for x in (G, pushed))
     if not ways.shape[1] or ways.shape != turned.shape:
         return None
     least, ray = _least(np.linalg.pinv(turned.T @ ways) @ (turned.T @ K @ ways))
@@ -159,17 +158,3 @@ def _least(K: np.ndarray) -> tuple[float, np.ndarray]:
     values, vectors = np.linalg.eig(K)
     k = int(np.argmin(np.real(values)))
     return float(np.real(values[k])), np.real(vectors[:, k])
-
-
-def _gaps(question: Question) -> int:
-    return sum(rows.places.size for rows in question.layout.gaps)
-
-
-def _dense(x: Any) -> np.ndarray:
-    return x.toarray() if sparse.issparse(x) else np.asarray(x)
-
-
-def _null(rows: np.ndarray) -> np.ndarray:
-    size = np.linalg.norm(rows, axis=1, keepdims=True)
-    _, values, V = np.linalg.svd(rows[size[:, 0] > 0] / size[size[:, 0] > 0])
-    return V[int(np.sum(values > 1e-10)) :].T

@@ -351,7 +351,7 @@ class _Run:
     def _row(self, state: State) -> np.ndarray:
         """Return what is kept of a state: coordinates, velocities, energies, power and forces."""
         layout, answer, place = self.question.layout, state.answer, state.place
-        mu = np.zeros(sum(r.places.size for r in layout.gaps))
+        mu = np.zeros(self.question.sliding.gaps)
         y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
         if answer is not None:
             y, lam, mu[place.touching] = state.forces or (answer.y, answer.lam, answer.mu)

@@ -17,8 +17,8 @@ class Verdict:
     """How it ended: an answer, a direction without end, or rows that cannot hold together.
 
     Where friction `locks`, these forces of contacts within their cones, with those of rows and
-    gaps, outgrow any drive; `rubs` is what friction of pressed contacts takes along the ray. With a `stiffness` the ray is a direction
-    along which nothing brings it back.
+    gaps, outgrow any drive; `rubs` is what friction of pressed contacts takes along the ray. With a
+    `stiffness` the ray is a direction along which nothing brings it back.
     """
 
     word: str
@@ -50,8 +50,7 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     if not problem.even:
         return _in_units_of(problem, judged(problem.in_own_units(), slow=slow))
     K, n = problem.terms, problem.n
-    force = problem.force
-    speed = max(np.abs(x).max(initial=0.0) for x in (problem.b, problem.c, problem.g)) or 1.0
+    force, speed = problem.force, problem.imposed
     size = problem.size * speed**problem.power / force
     dry = (problem.power == 0) & (size > 0)
     viscous = (problem.power == 1) & (size > 0)
@@ -336,8 +335,7 @@ def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None
     for; `ahead` is the slip of each term by which they may be below that.
     """
     n, m, rows = problem.n, len(problem.c), len(problem.b)
-    drive = (problem.b, problem.c, problem.g)
-    force, speed = problem.force, max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+    force, speed = problem.force, problem.imposed
     g = problem.g.copy()
     if ahead is not None:
         pressed = cone >= 0

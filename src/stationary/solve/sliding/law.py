@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
+from stationary.solve.linear import dense
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question, evaluated
 
@@ -43,16 +44,12 @@ class Law:
         self.question, self.place, self.stiffness = question, place, stiffness
         problem = place.problem
         self.problem = problem
-        self.B, self.A, self.G = (
-            np.asarray(x.toarray() if hasattr(x, "toarray") else x)
-            for x in (problem.B, problem.A, problem.G)
-        )
+        self.B, self.A, self.G = map(dense, (problem.B, problem.A, problem.G))
         self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
         self.pressed = question.pressed(place)
         self.left = np.inf
         self.drag = self.give = 0.0
-        drive = (problem.b, problem.c, problem.g)
-        self.speed = max(np.abs(x).max(initial=0.0) for x in drive) or 1.0
+        self.speed = problem.imposed
         self.strength = self.strongest = self._strongest()
         dry = problem.size[(problem.power == 0) & (self.pressed == -1)]
         self.light = max(dry.max(initial=0.0), largest(problem.f)) or self.strongest

@@ -21,6 +21,7 @@ from stationary.result.status import Status
 from stationary.solve.arguments import as_time
 from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
+from stationary.solve.linear import dense
 from stationary.solve.sliding.cones import Cones, End
 from stationary.solve.sliding.judge import Strength, strength
 from stationary.solve.sliding.modes import movable
@@ -202,7 +203,7 @@ def _slipping(
 
     What is inside its cone sticks, what is on its edge slips against its force without lifting.
     """
-    B, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
+    B, A, G = map(dense, problem.matrices)
     limit = problem.size.copy()
     limit[cone >= 0] *= found.mu[cone[cone >= 0]]
     top = max(np.abs(x).max(initial=0.0) for x in (found.y, found.lam, found.mu)) or 1.0
@@ -271,7 +272,7 @@ def _end(
             v = found.v if slips is None else slips
             exact = abs(safe - sign * found.static) <= 1e-6 * abs(found.static)
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")
-    mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
+    mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = found.mu
     forces = {
         rows.name: (float(-found.y[rows.places]) if not rows.shape else -found.y[rows.places])

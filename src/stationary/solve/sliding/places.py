@@ -19,6 +19,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.result.status import Status
+from stationary.solve.sliding.compiled import largest_of
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import Ended, runaway
 from stationary.solve.sliding.mode import Mode
@@ -358,7 +359,7 @@ def _equations(sliding: Sliding) -> tuple[Numeric, Numeric] | None:
     ways, far, apart = (_some(ca.fabs(rows) @ lengths) for rows in (B, A, G))
     # In units of ways that matter, and of forces that make one energy of them, all is of size one.
     limits = [sizes[k] * ways[k] for k in range(rates) if pressed[k] < 0]
-    energy = _some(_largest(f * lengths, y * ways, lam * far, mu * apart, *limits))
+    energy = _some(largest_of(f * lengths, y * ways, lam * far, mu * apart, *limits))
     units = ca.vertcat(lengths, energy / ways, energy / far, energy / apart)
     each = ca.vertcat(
         lengths / energy, ca.if_else(stuck != 0, 1 / ways, ways / energy), 1 / far,
@@ -387,12 +388,3 @@ def _equations(sliding: Sliding) -> tuple[Numeric, Numeric] | None:
 def _some(sizes: Any) -> Any:
     """Return sizes, or one where there is none."""
     return ca.if_else(sizes > 0, sizes, 1)
-
-
-def _largest(*parts: Any) -> Any:
-    """Return the largest size of any entry; what is none counts as endless."""
-    largest: Any = ca.SX(0)
-    entries: list[Any] = [e for x in parts for e in ca.densify(ca.SX(x)).elements()]
-    for size in map(ca.fabs, entries):
-        largest = ca.if_else(size <= largest, largest, size)
-    return largest

@@ -258,6 +258,11 @@ class Problem:
         force = max(self.size[limits].max(initial=0.0), largest(self.f / self.levers))
         return force or float(self.size[self.power > 0].max(initial=0.0)) or 1.0
 
+    @property
+    def imposed(self) -> float:
+        """The size of the velocities that are imposed."""
+        return max(map(largest, (self.b, self.c, self.g))) or 1.0
+
     @cached_property
     def driven(self) -> bool:
         """Whether something imposes a motion."""

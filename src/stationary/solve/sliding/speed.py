@@ -239,15 +239,12 @@ def _difference(question: Question, start: Any, duration: float, count: int) -> 
         # Drag is in the force already; constraints are met at the end of the step.
         later = question.at(t + h, q + h * v, touching=every)
         size = np.where(now.power > 0, 0.0, now.size)
-        held = np.zeros(len(now.b), dtype=bool)
-        for rows in question.layout.rows:
-            held[rows.places] = rows.holonomic
         moved = later.R / h - later.problem.A @ v
         problem = replace(
             later.problem,
             f=push,
             size=size,
-            b=np.where(held, moved, later.problem.b),
+            b=np.where(question.holonomic, moved, later.problem.b),
             g=later.gap / h - later.problem.G @ v,
             viscous=inertia,
         )

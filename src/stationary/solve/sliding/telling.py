@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.linalg import null_space
 
 from stationary.derive.scope import minimum_power_holds
 from stationary.errors import DidNotConverge, NoMotion, say
@@ -15,6 +13,7 @@ from stationary.result.limits import Velocities
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
+from stationary.solve.linear import dense, tangent_basis
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.settle import Outcome, free_directions, smallest
@@ -54,7 +53,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         known = not follows or outcome.examined
         known = known and (slope is None or _monotone(question, place, answer.v, slope))
         unique = False if len(free) or len(others) else True if known else None
-    mu = np.zeros(sum(rows.places.size for rows in layout.gaps))
+    mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = answer.mu
     named = Forces({rows.name: _shaped(-y[rows.places]) for rows in layout.slips})
     return Step(
@@ -108,9 +107,9 @@ def _monotone(question: Question, place: Place, v: np.ndarray, slope: Any) -> bo
 def _loose(answer: Answer) -> np.ndarray:
     """Return directions in which nothing at all resists what rests."""
     problem = answer.problem
-    B, A, G = (x.toarray() if sparse.issparse(x) else x for x in problem.matrices)
+    B, A, G = map(dense, problem.matrices)
     rubs, presses = (problem.size > 0)[problem.term], answer.mu > 1e-12 * answer.strength
-    return null_space(np.vstack([B[rubs], A, G[presses]]), rcond=1e-10).T
+    return tangent_basis(np.vstack([B[rubs], A, G[presses]])).T
 
 
 def _shaped(values: np.ndarray) -> Any:
