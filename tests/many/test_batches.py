@@ -67,16 +67,18 @@ def test_reductions_are_those_of_the_closed_form_in_every_unit(length, time):
     runs = st.sweep(
         st.simulate, OSCILLATOR, over={x: amplitudes}, span=(0, 3 * time), params={k: 4 / time**2},
         keep={"end": x, "zero": st.first(x), "low": st.least(x), "top": st.most(abs(x.dot)),
+              "near": st.least(abs(x)),
               "mean": st.mean(x**2), "way": st.values(x, at=[0.5 * time, 2.5 * time])},
     )  # fmt: skip
     assert runs.engine == "batches" and (runs.status == "done").all()
     exact = {
         "end": amplitudes * np.cos(6), "zero": np.full(300, np.pi / 4 * time), "low": -amplitudes,
-        "top": 2 * amplitudes / time, "mean": amplitudes**2 * (1 / 2 + np.sin(12) / 24),
+        "top": 2 * amplitudes / time, "near": 0 * amplitudes,
+        "mean": amplitudes**2 * (1 / 2 + np.sin(12) / 24),
         "way": amplitudes[:, None] * np.cos([1.0, 5.0]),
     }  # fmt: skip
     for name, values in exact.items():
-        scale = np.abs(values).max()
+        scale = np.abs(values).max() or length
         np.testing.assert_allclose(runs[name] / scale, values / scale, atol=1e-11, err_msg=name)
 
 

@@ -185,16 +185,25 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path, monkeypatch):
     assert rested(tmp_path / "runs.zarr").complete
 
 
-def test_results_without_a_fixed_size_are_told_where_they_do_not_fit(tmp_path):
+def test_as_many_equilibria_are_stored_as_runs_find_and_others_are_told(tmp_path, monkeypatch):
     # x⁴/4 − Fx²/2 has one rest for F < 0 and three for F > 0.
     double = st.System(potential=x**4 / 4 - F * x**2 / 2)
-    asked: Any = {"over": {F: [-1.0, 1.0]}, "within": {x: (-2, 2)}}
-    runs = st.sweep(st.equilibria, double, **asked, keep={"x": x})
-    np.testing.assert_allclose(runs["x"], [[0, np.nan, np.nan], [-1, 0, 1]], atol=1e-9)
-    stored = st.sweep(st.equilibria, double, **asked, keep={"n": len}, store=tmp_path / "a.zarr")
-    assert stored["n"].tolist() == [1, 3]
-    short = st.sweep(st.equilibria, double, **asked, keep={"x": x}, store=tmp_path / "b.zarr")
-    assert st.open(tmp_path / "b.zarr").status[1] == "too large" and short["x"].shape == (2, 3)
+    given: Any = {
+        "over": {F: [-1.0, 1.0, 4.0, -2.0]}, "within": {x: (-3, 3)}, "chunk": 2,
+        "keep": {"x": x, "count": len},
+    }  # fmt: skip
+    stored: Any = given | {"store": tmp_path / "a.zarr"}
+    exact = np.array([[0, np.nan, np.nan], [-1, 0, 1], [-2, 0, 2], [0, np.nan, np.nan]])
+    first = st.sweep(st.equilibria, double, **stored)
+    stores._record(stored["store"], 1).unlink()
+    for runs in (st.sweep(st.equilibria, double, **given), first,
+                 st.sweep(st.equilibria, double, **stored), st.open(stored["store"])):  # fmt: skip
+        assert runs["count"].tolist() == [1, 3, 3, 1]
+        np.testing.assert_allclose(runs["x"], exact, atol=1e-9)
+    monkeypatch.setattr(stores, "_ROOM", 2)
+    st.sweep(st.equilibria, double, **(stored | {"store": tmp_path / "b.zarr"}))
+    told = st.open(tmp_path / "b.zarr").status.tolist()
+    assert told == ["done", "too large", "too large", "done"]
 
 
 PROGRAM = """

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.features import near_zero
+from stationary.lower.instructions import kinks
 from stationary.many.motions import Motions
 from stationary.many.vectors import evaluate
 
@@ -21,6 +22,9 @@ _NODES = 6
 
 # Places, on the way of one motion, where its extreme is looked for.
 _PLACES = 3
+
+# How often the place of an extreme is divided by four: where it is round, and where it is pointed.
+_ROUNDS = (10, 24)
 
 # A value that is zero to these many last digits of what it is summed from.
 _ROUNDING = 64 * np.finfo(float).eps
@@ -143,7 +147,8 @@ class Looks:
         if len(lanes):
             course = self._course(e, lanes, place)
             a, b = self.t[place - 1, lanes], self.t[np.minimum(place + 1, len(g) - 1), lanes]
-            np.maximum.at(best, lanes, _summit(course, a, b, sign))
+            rounds = _ROUNDS[bool(kinks(self._function(e)))]
+            np.maximum.at(best, lanes, _summit(course, a, b, sign, rounds))
         return sign * best
 
     def mean(self, e: Any) -> np.ndarray:
@@ -235,12 +240,12 @@ def _zero(course: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.asarray(find_root(course, (a, b), args=(which,), tolerances=close).x)
 
 
-def _summit(course: Any, a: np.ndarray, b: np.ndarray, sign: int) -> np.ndarray:
+def _summit(course: Any, a: np.ndarray, b: np.ndarray, sign: int, rounds: int) -> np.ndarray:
     """Return the largest value between pairs of times, by looking ever more closely."""
     which = np.arange(len(a))
     shares = np.linspace(0, 1, 9)
     best = np.full(len(a), -np.inf)
-    for _ in range(10):
+    for _ in range(rounds):
         times = a[:, None] + (b - a)[:, None] * shares
         found = sign * course(times, which[:, None])
         k = found.argmax(axis=1)

@@ -147,17 +147,22 @@ def _of_values(values: np.ndarray, keep: Any) -> float:
     )
 
 
-def _values(motion: AbstractMotion, keep: Values) -> np.ndarray:
-    at = np.array(keep.at)
-    if np.any(at < motion.t[0]) or (motion.status == "done" and np.any(at > motion.t[-1])):
+def require_inside(keep: Values, first: float, last: float) -> None:
+    """Refuse values at times outside the span."""
+    low, high = min(keep.at), max(keep.at)
+    if low < first or high > last:
         raise StatementError(
             say(
                 "values are kept at a time outside the span.",
-                f"Found times from {at.min():g} to {at.max():g}, expected {motion.t[0]:g} to "
-                f"{motion.t[-1]:g}.",
+                f"Found times from {low:g} to {high:g}, expected {first:g} to {last:g}.",
                 "Choose times inside the span.",
             )
         )
+
+
+def _values(motion: AbstractMotion, keep: Values) -> np.ndarray:
+    at = np.array(keep.at)
+    require_inside(keep, motion.t[0], motion.t[-1] if motion.status == "done" else np.inf)
     inside = at <= motion.t[-1]
     made = np.full(keep.shape, np.nan)
     if inside.any():

@@ -143,13 +143,15 @@ def _kinds(question: Question) -> dict[str, tuple[tuple[int, ...], Any]]:
     made: dict[str, tuple[tuple[int, ...], Any]] = {
         name: (keep.shape, np.dtype(float))
         for name, keep in question.keeps.items()
-        if keep.shape is not None
+        # Of equilibria there are as many values as a run finds.
+        if keep.shape is not None and question.verb != "equilibria"
     }
     if len(made) == len(question.keeps):
         return made
     for run in range(len(question.design)):
         values, _ = one(question, run)
-        if values is not None:
+        # A run that finds no equilibrium does not tell what is kept of one.
+        if values is not None and all(np.size(value) for value in values.values()):
             rows = {name: stacked([value]) for name, value in values.items() if name not in made}
             return made | {name: (r.shape[1:], r.dtype) for name, r in rows.items()}
     return made | {n: ((), np.dtype(float)) for n in question.keeps if n not in made}

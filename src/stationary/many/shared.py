@@ -9,7 +9,10 @@ import numpy as np
 
 from stationary.errors import DidNotConverge
 from stationary.many.fixed import RK4
+from stationary.many.keep import Values
 from stationary.many.question import Question
+from stationary.many.reduce import require_inside
+from stationary.solve.arguments import times
 from stationary.solve.progress import Begun, looking
 
 # Runs, spread over all, that must be refused alike.
@@ -22,6 +25,7 @@ _PLACES = frozenset({"start", "at", "within", "guess", "repair"}) | _VALUES
 
 def refuse_shared(question: Question) -> None:
     """Raise what the verb itself says to what all runs share, if that is why it refuses them."""
+    _require_times(question)
     if isinstance(question.given.get("method"), RK4):
         # Known to engines of many motions alone.
         return
@@ -43,6 +47,14 @@ def refuse_shared(question: Question) -> None:
         missing = name in _PLACES or isinstance(without, TypeError)
         if not missing and str(without) != str(said):
             raise said
+
+
+def _require_times(question: Question) -> None:
+    """Refuse values that are kept at times which no run comes to."""
+    values = [keep for keep in question.keeps.values() if isinstance(keep, Values)]
+    if values and question.verb in ("simulate", "quasistatics") and "span" in question.given:
+        for keep in values:
+            require_inside(keep, *times(question.given["span"]))
 
 
 def _fewer(question: Question) -> Iterator[tuple[str, dict[str, Any]]]:

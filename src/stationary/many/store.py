@@ -34,6 +34,9 @@ _FORMAT = 1
 _RECORDS = ".done"
 _ATTRIBUTE = "stationary runs"
 
+# Equilibria of one run for which a store has room.
+_ROOM = 64
+
 
 def _zarr() -> Any:
     try:
@@ -162,6 +165,8 @@ def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None
             if zlib.crc32(file.read_bytes()) != told:
                 return None
         kept = {name: np.asarray(group[f"kept/{name}"][first:last]) for name in facts["keeps"]}
+        for name in facts.get("lists", ()):
+            kept[name] = _trimmed(kept[name])
         said = [Status(*pair) for pair in record["said"]]
         codes = np.asarray(group["status"][first:last]).astype(int)
         if codes.max(initial=0) >= len(said):
@@ -169,6 +174,12 @@ def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None
         return Chunk(first, last, kept, codes, said)
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return None
+
+
+def _trimmed(rows: np.ndarray) -> np.ndarray:
+    """Return lists of runs as long as the longest of them."""
+    filled = ~np.isnan(rows).all(axis=(0, *range(2, rows.ndim)))
+    return rows[:, : np.flatnonzero(filled).max(initial=0) + 1]
 
 
 # -- making, finding and locking ------------------------------------------------------------------
@@ -241,6 +252,12 @@ def opened(path: Path, question: Question, engine: str | None) -> Store | None:
     return made
 
 
+def lists(question: Question, kinds: dict[str, tuple]) -> list[str]:
+    """Return what is kept of as many things as a run finds."""
+    found = question.verb == "equilibria"
+    return [name for name, (shape, _) in kinds.items() if found and shape]
+
+
 def created(
     path: Path, question: Question, engine: str, chunk: int, kinds: dict[str, tuple]
 ) -> Store:
@@ -257,6 +274,7 @@ def created(
         facts = {
             "format": _FORMAT, "verb": question.verb, "system": question.system.name or "",
             "runs": count, "chunk": chunk, "engine": engine, "keeps": list(question.keeps),
+            "lists": lists(question, kinds),
             "kind": design.kind, "seed": design.seed, "versions": versions(),
             "axes": [[axis.name, [_column(v) for _, v in axis.columns],
                       [n for n, _ in axis.columns]] for axis in design.axes],
@@ -273,6 +291,8 @@ def created(
                     )
                     array[...] = values
         for name, (shape, kind) in kinds.items():
+            if name in facts["lists"]:
+                shape = (max(_ROOM, shape[0]), *shape[1:])
             group.create_array(
                 f"kept/{name}", shape=(count, *shape), chunks=(chunk, *(max(n, 1) for n in shape)),
                 dtype=kind, fill_value=np.nan, **whole,
@@ -403,7 +423,8 @@ def open(path: Any) -> Runs:
     runs = Gathering(facts["verb"], facts["system"], design, facts["engine"])
     for name in facts["keeps"]:
         array = group[f"kept/{name}"]
-        runs.kept[name] = np.full(array.shape, np.nan, dtype=array.dtype)
+        rows = np.full(array.shape, np.nan, dtype=array.dtype)
+        runs.kept[name] = rows[:, :1] if name in facts.get("lists", ()) else rows
     for k in range(-(-facts["runs"] // facts["chunk"])):
         chunk = _read(place, group, facts, k)
         if chunk is not None:
