@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
+from stationary.model.track import Pushes, cut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,46 @@ class Push:
             object.__setattr__(self, "force", value)
         if self.noise is not None:
             object.__setattr__(self, "noise", tuple(np.ravel(self.noise)))
+
+    @staticmethod
+    def from_track(
+        poses: Any, tip: Any, *, outline: Any, radius: float = 0.0, force: Any = None,
+        far: float | None = None,
+    ) -> Pushes:  # fmt: skip
+        """Cut the recorded track of a pushed part into short pushes.
+
+        Rests, lost contact, readings that are not finite and jumps of the pose are left out;
+        `told` of the list says how many. Errors of each push come from the scatter of its readings.
+
+        Parameters
+        ----------
+        poses : array, shape (readings, 3)
+            Position and angle (in radians) of the part on the table.
+        tip : array, shape (readings, 2)
+            Where the middle of the finger was, on the table.
+        outline : array, shape (corners, 2)
+            What the finger touches, in the part's own frame.
+        radius : float
+            Of the finger.
+        force : array, shape (readings, 2), optional
+            On the part, in the frame of the table.
+        far : float, optional
+            How far a push goes; about a twelfth of the part's size if left out.
+
+        Returns
+        -------
+        list of Push
+
+        Examples
+        --------
+        >>> poses = [(0, 0.0002 * k, 0) for k in range(101)]
+        >>> tip = [(0, 0.0002 * k - 0.03) for k in range(101)]
+        >>> box = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
+        >>> pushes = st.Push.from_track(poses, tip, outline=box)
+        >>> pushes.told
+        '4 pushes of about 0.00466 from 101 readings'
+        """
+        return cut(Push, poses, tip, outline, radius, force, far)
 
     @property
     def twist(self) -> np.ndarray:
