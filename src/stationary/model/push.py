@@ -114,7 +114,7 @@ class Push:
         >>> box = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
         >>> pushes = st.Push.from_track(poses, tip, outline=box)
         >>> pushes.told
-        '4 pushes of about 0.00466 from 101 readings'
+        '4 pushes of about 0.00466 from 101 readings; 4 at rest or too short'
         """
         return cut(Push, poses, tip, outline, radius, force, far)
 

@@ -106,7 +106,7 @@ def _table(word: str, value: Any, width: int) -> np.ndarray:
         table = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         table = np.zeros(0)
-    if table.ndim != 2 or table.shape[1] != width:
+    if table.ndim != 2 or table.shape[-1] != width:
         raise StatementError(
             say(
                 f"the {word} of a track are not rows of {width} numbers.",
