@@ -485,7 +485,13 @@ def test_many_closed_contacts_are_handed_over_to_steps():
     assert few.method == "Taylor" and len(few.changes.of("touch")) == 40
     many = simulate(coins, span=(0, 0.5), start={x: heights}, points=3)
     last = np.sqrt(2 * 0.3 / G)
-    assert many.method.startswith(f"Moreau (42 contacts closed at t = {last:.6g}, too many")
+    assert many.method.startswith(f"Taylor until t = {last:.6g}, then Moreau (42 contacts closed")
+    # Until then nothing is taken from the events: they are met to rounding, and gone on from.
+    touched = np.sqrt(2 * np.array([0.1, 0.2, 0.3]) / G)
+    assert np.unique(many.changes.of("impact").t) == pytest.approx(touched, rel=1e-12)
+    assert many.at(0.1)[x] == pytest.approx(heights - G * 0.1**2 / 2, rel=1e-12)
+    assert np.abs(many.balance).max() < 1e-12 * many.struck_off[-1]
+    assert list(many.t) == [0, 0.25, 0.5]
     assert np.abs(many[x][-1]).max() < 1e-9
     assert many.lam["floor"][-1] == pytest.approx(np.full(count, G), rel=1e-6)
 

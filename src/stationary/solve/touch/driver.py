@@ -69,8 +69,8 @@ _DECAYS = 1000.0
 class TooMany(Exception):
     """Raised where more contacts are closed than shall be followed from change to change."""
 
-    def __init__(self, t: float, count: int):
-        self.t, self.count = t, count
+    def __init__(self, t: float, y: np.ndarray, closed: np.ndarray):
+        self.t, self.y, self.closed = t, y, closed > 0
 
 
 @dataclass
@@ -166,6 +166,8 @@ class Driver:
             status = Status("interrupted", "stopped from the keyboard; what there is was kept")
         except Stopped as end:
             status = Status(end.word, end.message)
+        except TooMany as end:
+            self.many = end
         except Undecided as end:
             status = Status(end.kind, _undecided(end), names=end.modes)
         except BlowUp as end:
@@ -293,12 +295,14 @@ class Driver:
         """Return a piece up to its first change, the state after it, and whether all is over."""
         try:
             return self._changed(piece)
-        except (Undecided, Stopped) as end:
+        except (Undecided, Stopped, TooMany) as end:
             # What led there is kept.
             self.undone, (until, state) = end, self.reached
             kept = shortened(piece, until, state) if until > piece.t[0] else _empty(until, state)
             return kept, state, True, False
 
+    #: Where more contacts closed than are followed, if they did.
+    many: TooMany | None = None
     #: What ended the motion at a change, and the time and state before it.
     undone: Exception | None = None
     reached: tuple[float, np.ndarray] = (0.0, np.zeros(0))
@@ -480,9 +484,8 @@ class Driver:
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
         """Go on in a mode."""
-        count = int(mode.closed.sum())
-        if self.most is not None and count > self.most:
-            raise TooMany(t, count)
+        if self.most is not None and mode.closed.sum() > self.most:
+            raise TooMany(t, y, mode.closed)
         self.mode = mode
         self._use(mode)
         vector = mode.vector(0.0)

@@ -112,7 +112,7 @@ class Stepper:
         self.along = np.zeros(int(self.width.sum()))
         self.heat = self.struck = self.work = 0.0
         self.found = {"penetration": 0.0, "cone": 0.0, "complementarity": 0.0}
-        self.judged = self.most = self.hard = self.convex = 0
+        self.steps = self.judged = self.most = self.hard = self.convex = 0
         #: Impulses of the last step, of all rows; and the largest part by which the law of a step
         #: is missed, and when.
         self.acted = np.zeros(len(rows) + touch.gaps + len(self.along))
@@ -139,6 +139,7 @@ class Stepper:
             after, z, guess, lowest = self._kept(law, rows, t, h, q, v, u)
             if not self.near.missed(t, h, q, v, a, u, after):
                 break
+        self.steps += 1
         pushes = z[len(held) :]
         self._account(t, h, (v, after), rows, pushes, power)
         self._note(rows, guess, pushes, lowest, h)
@@ -265,37 +266,51 @@ class Stepper:
             self.changes.append(Change(t, "lift", name(i)))
 
 
+def _ends(grid: np.ndarray, step: float) -> tuple[np.ndarray, set[int]]:
+    """Return when steps end, and which of them end at, or nearest to, output times."""
+    wide = np.diff(grid)
+    if wide.min() >= step * (1 - 1e-9):
+        counts = np.ceil(wide / step * (1 - 1e-12)).astype(int)
+        parts = [np.linspace(a, b, k + 1)[1:] for a, b, k in zip(grid, grid[1:], counts)]
+        return np.concatenate(parts), set((np.cumsum(counts) - 1).tolist())
+    count = max(1, int(np.ceil((grid[-1] - grid[0]) / step * (1 - 1e-12))))
+    ends = np.linspace(grid[0], grid[-1], count + 1)[1:]
+    nearest = np.round((grid - grid[0]) / (grid[-1] - grid[0]) * count).astype(int) - 1
+    return ends, set(nearest.tolist())
+
+
 def stepped(
     touch: TouchGraph, driven: Any, params: np.ndarray, rows: tuple[int, ...], q: np.ndarray,
-    v: np.ndarray, grid: np.ndarray, method: Moreau,
+    v: np.ndarray, grid: np.ndarray, method: Moreau, closed: np.ndarray | None = None,
 ) -> tuple[Stepper, np.ndarray, np.ndarray, Any, Status]:  # fmt: skip
     """Return the stepper, output times, states there, forces, and how it ended.
 
-    States are places, velocities, and what was supplied, rubbed off and struck off.
+    States are places, velocities, and what was supplied, rubbed off and struck off; `closed` says
+    which contacts touch to begin with.
     """
     stepper = Stepper(touch, driven, params, rows)
-    count = max(1, int(np.ceil((grid[-1] - grid[0]) / method.step * (1 - 1e-12))))
-    h = (grid[-1] - grid[0]) / count
+    if closed is not None:
+        stepper.shut = closed
+    ends, wanted = _ends(grid, method.step)
     states = [np.concatenate([q, v, np.zeros(3)])]
     width = len(rows) + touch.gaps + len(stepper.along)
     forces = [sparse.csr_matrix((1, width))]
     times = [float(grid[0])]
     progress = Progress(touch.graph.system.name or "simulate")
     status = Status("done", "reached the end of the span")
-    wanted = set(np.unique(np.round((grid - grid[0]) / h)).astype(int).tolist())
     now = times[0]
     try:
-        for k in range(count):
-            q, v, index, z = stepper.step(float(grid[0] + k * h), h, q, v)
-            now = float(grid[-1] if k + 1 == count else grid[0] + (k + 1) * h)
+        for k, end in enumerate(ends.tolist()):
+            q, v, index, z = stepper.step(now, end - now, q, v)
+            now = end
             stepper.tell(now)
-            if k + 1 in wanted:
+            if k in wanted:
                 times.append(now)
                 more = [stepper.work, stepper.heat, stepper.struck]
                 states.append(np.concatenate([q, v, more]))
                 one = (z, (np.zeros(len(index), dtype=int), index))
                 forces.append(sparse.csr_matrix(one, shape=(1, width)))
-            progress.show((k + 1) / count)
+            progress.show((k + 1) / len(ends))
     except KeyboardInterrupt:
         status = Status("interrupted", "stopped from the keyboard; what there is was kept")
     except Unsolved as end:

@@ -77,11 +77,7 @@ def simulate_touch(
     )
     _check(driver.facts(first, y))
     y, moved = outside(lambda y: driver.facts(first, y), y, last - first, repair)
-    try:
-        t, states, status = driver.run(y)
-    except TooMany as end:
-        why = f"{end.count} contacts closed at t = {end.t:.6g}, too many for events"
-        return by_steps(Moreau((last - first) / _STEPS), why)
+    t, states, status = driver.run(y)
     n = kernel.size
     base = kernel_of(system, driven.signature, state.rows)
     motion = Touched(
@@ -106,7 +102,10 @@ def simulate_touch(
         modes=np.array(driver.modes),
         impacts=np.array(driver.impacts).reshape(-1, 2),
     )
-    motion = _judged(motion, tolerances[0], driver.largest)
+    if driver.many is not None and driver.many.t < last:
+        motion = _continued(motion, driver.many, Moreau((last - first) / _STEPS), grid)
+    else:
+        motion = _judged(motion, tolerances[0], driver.largest)
     if throw and motion.status in ("none", "several"):
         raise NoMotion(_told(motion, last), kind=str(motion.status), solution=motion,
                        names=motion.status.names)  # fmt: skip
@@ -145,12 +144,48 @@ def _by_steps(
     acted = np.unique(forces.indices)
     return Touched(
         system=system, t=t, y=states[:, : base.states], params=params, kernel=base, drives=driven,
-        status=status, steps=round((grid[-1] - grid[0]) / method.step), method="Moreau",
+        status=status, steps=stepper.steps, method="Moreau",
         repaired=float(np.hypot(state.moved, moved)), redundant=state.redundant,
         more=states[:, 2 * n : 2 * n + 2],
         changes=Changes(stepper.changes), began=t[:1], starts=states[:1, : 2 * n + 2],
         impacts=struck, acted=acted, given=forces[:, acted].toarray(),
         seen=np.array(list(stepper.found.values())),
+    )  # fmt: skip
+
+
+def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) -> Touched:
+    """Return a motion that goes on by steps of one length from where too many contacts closed."""
+    touch, n, rows = touch_of(motion.system), motion.kernel.size, motion.kernel.rows
+    q, v, more = end.y[:n], end.y[n : 2 * n], end.y[2 * n : 2 * n + 2]
+    rest = np.append(end.t, grid[grid > end.t])
+    stepper, t, states, forces, status = stepped(
+        touch, motion.drives, motion.params, rows, q, v, rest, method, end.closed
+    )
+    states[:, 2 * n : 2 * n + 2] += more
+    before = motion.dense or motion._between
+    table, early = states[:, : 2 * n + 2], motion.t <= end.t
+
+    def dense(times: np.ndarray) -> np.ndarray:
+        made = np.array([np.interp(times, t, column) for column in table.T]).T
+        if np.any(times < end.t):
+            made[times < end.t] = before(times[times < end.t])
+        return made
+
+    acted = np.arange(forces.shape[1])
+    seen = [motion.residual[name] for name in stepper.found]
+    taken = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])[1:]
+    smooth = motion.method
+    why = f"{end.closed.sum()} contacts closed, too many for events; step {method.step:g}"
+    return replace(
+        motion, t=np.append(motion.t[early], t[1:]), status=status, dense=dense,
+        y=np.vstack([motion.y[early], states[1:, : motion.y.shape[1]]]),
+        more=np.vstack([motion.more[early], states[1:, 2 * n : 2 * n + 2]]),
+        steps=motion.steps + stepper.steps,
+        method=f"{smooth} until t = {end.t:.6g}, then Moreau ({why})",
+        changes=Changes([*motion.changes, *stepper.changes]),
+        impacts=np.vstack([motion.impacts, taken]), acted=acted,
+        given=np.vstack([motion._acting[1][early], forces.toarray()[1:]]),
+        seen=np.maximum(seen, list(stepper.found.values())),
     )  # fmt: skip
 
 
