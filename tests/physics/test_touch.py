@@ -572,3 +572,34 @@ def test_quasistatics_is_the_limit_of_slow_motion_at_the_rate_that_its_error_pre
     # Forces of inertia grow with the square of the speed as well, and what they do follows them.
     predicted = said.level * (np.array(speeds) / said.speed) ** 2
     assert np.all((off < predicted) & (off > predicted / 5))
+
+
+def test_a_start_inside_one_of_many_bodies_is_refused():
+    # More contacts than one graph of all of them would have.
+    box, r, places = discs(60, 1.0, rough=0.1)
+    places[50] = places[49] + [0.09, 0.0]
+    with pytest.raises(st.StatementError, match=r"start is inside a body: contact 'pair\[\d+\]'"):
+        simulate(box, span=(0, 0.01), start={r: places}, method=st.Moreau(step=5e-3))
+
+
+def test_what_is_not_known_of_modes_and_forces_is_said():
+    def blocks(coupling):
+        # Eleven rough feet under blocks: far more modes than can be tried, unless they are apart.
+        u, w = (st.coordinates(name, shape=(11,)) for name in "uw")
+        kinetic = st.each(lambda a, b: (a**2 + b**2) / 2, u.dot, w.dot)
+        feet = st.each(lambda a, b: st.Contact(b, friction=0.4, slip=a), u, w, name="foot")
+        tied = st.each(lambda a, b: coupling * (a - b) ** 2 / 2, w.dot[:-1], w.dot[1:])
+        falling = st.each(lambda p: G * p, w)
+        blocks = st.System(kinetic=kinetic + tied, potential=falling, contacts=[feet])
+        return simulate(blocks, span=(0, 0.2), start={w: np.full(11, 0.1)}, points=2).status
+
+    assert blocks(0.0).message == "reached the end of the span"
+    said = blocks(0.5).message
+    assert "other modes were not all tried" in said and said.endswith("first at t = 0.142784")
+    # A bar on three feet: their forces are not unique.
+    up, turn = st.coordinates("up turn")
+    feet = [st.Contact(up + s * turn, name=f"foot {k}") for k, s in enumerate((-1, 0, 1))]
+    bar = st.System(kinetic=up.dot**2 / 2 + turn.dot**2 / 6, potential=G * up, contacts=feet)
+    motion = simulate(bar, span=(0, 1), points=2)
+    assert "how foot 0, foot 1, foot 2 share the forces from t = 0 is not" in motion.status.message
+    assert motion.lam[-1].sum() == pytest.approx(G, rel=1e-12)

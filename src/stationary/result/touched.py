@@ -10,7 +10,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from stationary.lower.kernel import numeric
-from stationary.lower.touching import Touching, touching_of
+from stationary.lower.touching import Touching, touch_of, touching_of
 from stationary.result.changes import Changes
 from stationary.result.motion import Instant
 from stationary.result.multipliers import Multipliers
@@ -82,7 +82,7 @@ class Touched(AbstractMotion):
         """Accelerations, and the forces of constraints, contacts and friction."""
         if len(self.given):
             # Velocities jump from step to step.
-            touch = self.touching.touch
+            touch = touch_of(self.system)
             z = np.zeros((len(self.t), len(self.kernel.rows) + touch.gaps + len(touch.dry)))
             z[:, self.acted] = self.given
             return np.full_like(self.q, np.nan), z
@@ -104,7 +104,7 @@ class Touched(AbstractMotion):
     def lam(self) -> Multipliers:
         """Multipliers of constraints, then of contacts, shape (times, rows)."""
         layout, z = self.kernel.layout, self.acting
-        count, kept = self.touching.touch.gaps, list(self.kernel.rows)
+        count, kept = touch_of(self.system).gaps, list(self.kernel.rows)
         full = np.zeros((len(self.t), layout.multipliers + count))
         full[:, kept] = z[:, : len(kept)]
         full[:, layout.multipliers :] = z[:, len(kept) : len(kept) + count]
@@ -113,7 +113,7 @@ class Touched(AbstractMotion):
     @cached_property
     def forces(self) -> dict[str, np.ndarray]:
         """The force of friction on the system, by name of the term or contact."""
-        touch, z = self.touching.touch, self.acting
+        touch, z = touch_of(self.system), self.acting
         rubbing = z[:, len(self.kernel.rows) + touch.gaps :]
         places = dict(zip(touch.dry, range(len(touch.dry))))
         forces = {}
@@ -182,7 +182,7 @@ class Touched(AbstractMotion):
         names = ("penetration", "cone", "complementarity")
         if len(self.given):
             return evidence | dict(zip(names, self.seen.tolist()))
-        touch, gaps = self.touching.touch, self.touching.touch.gaps
+        touch, gaps = touch_of(self.system), touch_of(self.system).gaps
         arguments = (self.t[None, :], self.q.T, self.v.T, self.u.T, self.params)
         sense = np.ones((touch.arguments[-1].numel(), 1))
         value = self._columns(touch.rows(*arguments, sense)[0])[:, :gaps]

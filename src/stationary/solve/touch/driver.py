@@ -33,6 +33,7 @@ from stationary.solve.touch.margins import (
 from stationary.solve.touch.mode import Mode, Undecided
 from stationary.solve.touch.settle import Instant
 from stationary.solve.touch.still import stands
+from stationary.solve.touch.words import remarked, undecided
 from stationary.solve.touch.zeno import Zeno
 
 # Up to so many rows of contacts and slips one kernel serves all modes.
@@ -99,6 +100,10 @@ class Driver:
     largest: float = 0.0
     strong: float = 0.0
     used: list[str] = field(default_factory=list)
+    #: Where modes were too many to try them all.
+    unproven: list[float] = field(default_factory=list)
+    #: Since when forces that do the same could be others, and which.
+    shared: tuple[float, list[str]] | None = None
 
     def __post_init__(self):
         self.every: dict[Any, Legs] = {}
@@ -169,11 +174,12 @@ class Driver:
         except TooMany as end:
             self.many = end
         except Undecided as end:
-            status = Status(end.kind, _undecided(end), names=end.modes)
+            status = Status(end.kind, undecided(end), names=end.modes)
         except BlowUp as end:
             status = Status("blow-up", f"the motion leaves every bound near t = {end.at:.6g}")
         finally:
             progress.close()
+        status = remarked(status, self.unproven, self.shared)
         if not states:
             states.append((self.starts[0] if self.starts else y)[None, :])
         t, every = np.concatenate(times), np.concatenate(states)
@@ -476,6 +482,8 @@ class Driver:
         )
         y, mode, answer, facts, leaves = instant.settle(y, causes)
         self.impacts += instant.impacts
+        if not instant.proven:
+            self.unproven.append(t)
         # A start is no change, but an impact at once is one.
         self.changes += [c for c in instant.changes if self.began or c.kind == "impact"]
         self._take(t, y, mode)
@@ -487,6 +495,10 @@ class Driver:
         if self.most is not None and mode.closed.sum() > self.most:
             raise TooMany(t, y, mode.closed)
         self.mode = mode
+        if mode.redundant and self.shared is None:
+            rows = np.flatnonzero(np.concatenate([mode.closed, mode.sticks]))
+            names = [*self.kernel.touch.names, *(rub.name for rub in self.kernel.touch.rubs)]
+            self.shared = t, list(dict.fromkeys(names[k] for k in rows))
         self._use(mode)
         vector = mode.vector(0.0)
         self.legs.params = np.concatenate([self.params, vector])
@@ -565,13 +577,3 @@ def _margins(kernel: Touching) -> Margins:
 
 def _empty(t: float, y: np.ndarray) -> Piece:
     return Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0)
-
-
-def _undecided(end: Undecided) -> str:
-    what = "impact" if end.impact else "motion"
-    if end.kind == "none":
-        return f"no {what} satisfies the laws of contact and friction at t = {end.t:.6g}"
-    return (
-        f"several {what}s satisfy the laws of contact and friction at t = {end.t:.6g}: "
-        + "; or ".join(end.modes)
-    )

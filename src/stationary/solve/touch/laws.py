@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 # Forces and accelerations below this part of what they are summed from are zero.
 _ROUNDING = 1e-10
@@ -64,12 +65,16 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A consistent mode: what each unit does, and forces and rates of all rows."""
+    """A consistent mode: what each unit does, and forces and rates of all rows.
+
+    `proven` says that no other mode moves otherwise: all were tried, or the law is convex.
+    """
 
     choices: tuple[Choice, ...]
     z: np.ndarray
     w: np.ndarray
     redundant: bool
+    proven: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,15 +319,41 @@ class Law:
 
     def all_or_one(self, first: tuple[Choice, ...]) -> list[Answer]:
         """Return all modes if they can be tried, or one that was found."""
+        parts = self._parts()
+        if len(parts) > 1:
+            each = [replace(self, units=tuple(self.units[k] for k in part)).all_or_one(
+                    tuple(first[k] for k in part)) for part in parts]  # fmt: skip
+            return [self._joined(parts, answers) for answers in product(*each)]
         count = 1
         for u in self.units:
             count *= len(u.choices)
-        if count > MOST:
-            return self.mended(first)
         # Where no limit follows a force, accelerations minimize a strictly convex function (Gauss):
         # one that satisfies the laws is the only one.
         alone = all(u.rest <= u.moving and not (u.gap is not None and u.slips) for u in self.units)
-        return (alone and self.mended(first)) or self.answers()
+        if count <= MOST:
+            return (alone and self.mended(first)) or self.answers()
+        return [replace(answer, proven=alone) for answer in self.mended(first)]
+
+    def _parts(self) -> list[list[int]]:
+        """Return the units in groups that do not answer to each other's forces."""
+        if self.fixed or len(self.units) < 2:
+            return [list(range(len(self.units)))]
+        scale = np.sqrt(np.maximum(np.diag(self.W), 1e-300))
+        tied = np.abs(self.W) > _ROUNDING * np.outer(scale, scale)
+        of = np.zeros((len(self.units), len(self.w0)))
+        for k, unit in enumerate(self.units):
+            of[k, [*unit.slips, *(() if unit.gap is None else (unit.gap,))]] = 1.0
+        count, group = connected_components(of @ tied @ of.T, directed=False)
+        return [np.flatnonzero(group == k).tolist() for k in range(count)]
+
+    def _joined(self, parts: list[list[int]], answers: tuple[Answer, ...]) -> Answer:
+        """Return the answer of all units, from those of groups that have nothing in common."""
+        chosen = {k: c for part, a in zip(parts, answers) for k, c in zip(part, a.choices)}
+        z = np.sum([a.z for a in answers], axis=0)
+        return Answer(
+            tuple(chosen[k] for k in range(len(self.units))), z, self.w0 + self.W @ z,
+            any(a.redundant for a in answers), all(a.proven for a in answers),
+        )  # fmt: skip
 
 
 # Sweeps of the relaxation, and after how many of them its mode is tried.

@@ -164,8 +164,8 @@ def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
 
 def after_impact(
     facts: Facts, near: Iterable[int], prefer: tuple[str, ...], ended: frozenset[int] = frozenset()
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the velocities after an impact, and the impulses of all rows.
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return the velocities after an impact, the impulses of all rows, and whether no others do.
 
     Newton's law of restitution with Coulomb's law for the impulses, all contacts at once: of every
     contact that pushes the rate after is −e times that before; one that would part faster is free.
@@ -179,7 +179,7 @@ def after_impact(
         # One smooth contact that closes: nothing is to be chosen.
         row, z = near[0], np.zeros(len(facts.rate))
         z[row] = -(1 + e[row]) * facts.rate[row] / facts.W[row, row]
-        return facts.v + facts.answers[:, row] * z[row], z
+        return facts.v + facts.answers[:, row] * z[row], z, True
     slips = facts.fixed + touch.gaps
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
     units = []
@@ -211,13 +211,13 @@ def after_impact(
         left = (facts.C @ v + facts.drive + shift)[held]
         more = -np.linalg.lstsq(facts.W[np.ix_(held, held)], left, rcond=1e-14)[0]
         v = v + facts.answers[:, held] @ more
-    return v, z
+    return v, z, answer.proven
 
 
 def brought_to_rest(
     facts: Facts, near: Iterable[int], ended: frozenset[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities without what is left of a series of impacts, and the impulses for that.
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return velocities without what is left of a series of impacts, and as after an impact.
 
     Contacts that touch while others of the series bounce share in it. Where one impact cannot do
     what the series does, all of them are stopped, with what slips there no faster than they close.
@@ -235,7 +235,7 @@ def brought_to_rest(
                     rows += slips
         z = np.zeros(len(facts.rate))
         z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=1e-11)[0]
-        return facts.v + facts.answers @ z, z
+        return facts.v + facts.answers @ z, z, True
 
 
 def _widths(touch: Touch) -> list[int]:

@@ -280,23 +280,18 @@ def _ends(grid: np.ndarray, step: float) -> tuple[np.ndarray, set[int]]:
 
 
 def stepped(
-    touch: TouchGraph, driven: Any, params: np.ndarray, rows: tuple[int, ...], q: np.ndarray,
-    v: np.ndarray, grid: np.ndarray, method: Moreau, closed: np.ndarray | None = None,
-) -> tuple[Stepper, np.ndarray, np.ndarray, Any, Status]:  # fmt: skip
-    """Return the stepper, output times, states there, forces, and how it ended.
+    stepper: Stepper, q: np.ndarray, v: np.ndarray, grid: np.ndarray, method: Moreau
+) -> tuple[np.ndarray, np.ndarray, Any, Status]:
+    """Return output times, states there, forces, and how it ended.
 
-    States are places, velocities, and what was supplied, rubbed off and struck off; `closed` says
-    which contacts touch to begin with.
+    States are places, velocities, and what was supplied, rubbed off and struck off.
     """
-    stepper = Stepper(touch, driven, params, rows)
-    if closed is not None:
-        stepper.shut = closed
     ends, wanted = _ends(grid, method.step)
     states = [np.concatenate([q, v, np.zeros(3)])]
-    width = len(rows) + touch.gaps + len(stepper.along)
+    width = len(stepper.acted)
     forces = [sparse.csr_matrix((1, width))]
     times = [float(grid[0])]
-    progress = Progress(touch.graph.system.name or "simulate")
+    progress = Progress(stepper.touch.graph.system.name or "simulate")
     status = Status("done", "reached the end of the span")
     now = times[0]
     try:
@@ -329,4 +324,4 @@ def stepped(
         part, at = stepper.left
         message = f"friction and contact are missed by {part:.1e} of velocities near t = {at:.6g}"
         status = Status("inaccurate", message)
-    return stepper, np.array(times), np.array(states), sparse.vstack(forces).tocsr(), status
+    return np.array(times), np.array(states), sparse.vstack(forces).tocsr(), status

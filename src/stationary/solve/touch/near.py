@@ -7,6 +7,7 @@ left out until one of them has left it by more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -94,14 +95,20 @@ class _Looked:
         ])  # fmt: skip
 
 
-@lru_cache(maxsize=16)
-def _looked(touch: Touch) -> tuple[_Looked, ...]:
-    dry: dict[int, int] = {}
+def dry_slips(touch: Touch) -> Iterator[tuple[Any, Any]]:
+    """Yield the rows of all slips with dry friction, and the terms that state it."""
     layout = touch.graph.layout
     for rows, term in zip(layout.slips, (*layout.system.friction, *layout.rubbing)):
         if not isinstance(term, Drag):
-            for k in rows.places.reshape(-1).tolist():
-                dry[int(k)] = len(dry)
+            yield rows, term
+
+
+@lru_cache(maxsize=16)
+def _looked(touch: Touch) -> tuple[_Looked, ...]:
+    dry: dict[int, int] = {}
+    for rows, _ in dry_slips(touch):
+        for k in rows.places.reshape(-1).tolist():
+            dry[int(k)] = len(dry)
     return tuple(
         _Looked(e, touch, dry) for e in touch.graph.whole.elements
         if e.gap_index.size or any(int(k) in dry for k in e.slip_index[:, :1].ravel())
@@ -114,9 +121,7 @@ def rubs_of(touch: Touch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     layout = touch.graph.layout
     gaps = {r.name: r.places.reshape(-1) for r in layout.gaps}
     firsts, widths, owners, count = [], [], [], 0
-    for rows, term in zip(layout.slips, (*layout.system.friction, *layout.rubbing)):
-        if isinstance(term, Drag):
-            continue
+    for rows, term in dry_slips(touch):
         contact = isinstance(term, Contact)
         width = len(term.slip if contact else term.on)
         many = rows.places.size // width
@@ -155,14 +160,12 @@ class Near:
         self.levels = [_Level(ahead, alike, self.count) for ahead in _AHEAD]
         self.surveys = 0
 
-    def all(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return all gaps."""
-        made = np.zeros(self.touch.gaps)
-        for one in self.looked:
-            rows = np.arange(one.element.rows)
-            if one.gaps:
-                made[one.element.gap_index.ravel()] = one.value(rows, t, q, v, u, self.p)[0].ravel()
-        return made
+    def all(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Rows:
+        """Return the rows of all contacts and rubs."""
+        every = [(one, np.arange(one.element.rows)) for one in self.looked]
+        return self._joined(
+            [(one, rows, one.near(rows, t, q, v, u, self.p)) for one, rows in every]
+        )
 
     def rows(
         self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray

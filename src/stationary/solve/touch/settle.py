@@ -46,6 +46,8 @@ class Instant:
     jumped: bool = False
     changes: list[Change] = field(default_factory=list)
     impacts: list[tuple[float, float]] = field(default_factory=list)
+    #: Whether no other impacts and modes satisfy the laws.
+    proven: bool = True
 
     def settle(
         self, y: np.ndarray, causes: list[int]
@@ -96,6 +98,7 @@ class Instant:
             if undecided.kind == "several" or not (lost or away):
                 raise
             mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
+        self.proven &= answer.proven
         self._tell(self.t if until is None else until, mode, facts)
         return y, mode, answer, facts, near & ~resting
 
@@ -117,7 +120,8 @@ class Instant:
                 return y, facts, resting
             ended = frozenset(np.flatnonzero(low).tolist())
             where = np.flatnonzero(resting | low)
-            y = self._struck(y, facts, *brought_to_rest(facts, where, ended))[0]
+            v, z, proven = brought_to_rest(facts, where, ended)
+            y, self.proven = self._struck(y, facts, v, z)[0], self.proven and proven
             facts = self.look(y)
             slow, held = np.maximum(slow, facts.rate_rounding), held | low
 
@@ -136,7 +140,8 @@ class Instant:
         self, y: np.ndarray, facts: Facts, near: np.ndarray, closing: np.ndarray
     ) -> tuple[np.ndarray, float | None, np.ndarray]:
         """Return the state after an impact, when a series of them ends here, and what is near."""
-        v, z = after_impact(facts, np.flatnonzero(near), self.prefer)
+        v, z, proven = after_impact(facts, np.flatnonzero(near), self.prefer)
+        self.proven &= proven
         speed = float(np.abs(facts.rate[facts.gaps][closing]).max())
         rough = float(facts.value_rounding[facts.gaps][closing].max())
         key = frozenset(np.flatnonzero(closing).tolist())
@@ -146,7 +151,8 @@ class Instant:
             until = series[0]
             near = near.copy()
             near[list(series[1])] = True
-            v, z = brought_to_rest(facts, np.flatnonzero(near), series[1])
+            v, z, proven = brought_to_rest(facts, np.flatnonzero(near), series[1])
+            self.proven &= proven
             self.zeno.clear()
         after, push = self._struck(y, facts, v, z)
         names = facts.touch.names

@@ -12,6 +12,7 @@ from stationary.lower.inputs import drives
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.lower.touching import touch_of, touching_of
 from stationary.model.system import System
+from stationary.model.terms import Contact
 from stationary.result.changes import Changes
 from stationary.result.status import Status
 from stationary.result.touched import Touched
@@ -22,9 +23,11 @@ from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.touch.driver import Driver, TooMany
 from stationary.solve.touch.facts import Looks
+from stationary.solve.touch.impulses import divided
 from stationary.solve.touch.method import Touch
-from stationary.solve.touch.moreau import Moreau, stepped
-from stationary.solve.touch.start import outside
+from stationary.solve.touch.moreau import Moreau, Stepper, stepped
+from stationary.solve.touch.near import dry_slips
+from stationary.solve.touch.start import mended_of, outside, refuse_coefficients, refuse_inside
 
 
 def simulate_touch(
@@ -127,7 +130,8 @@ def _by_steps(
     """Follow a motion by steps of one length."""
     touch, first = touch_of(system), float(grid[0])
     q, moved = state.q, 0.0
-    if touch.graph.scalar:
+    stepper = Stepper(touch, driven, params, state.rows)
+    if not _many(touch.graph):
         looks = Looks(touching_of(system, driven.signature, state.rows))
         p = np.concatenate([params, np.zeros(looks.kernel.modes), driven.slots(first)])
         p = np.append(p, 0.0) if state.rows else p
@@ -135,10 +139,10 @@ def _by_steps(
         _check(looks(first, y, p))
         y, moved = outside(lambda y: looks(first, y, p), y, grid[-1] - grid[0], repair)
         q = y[: len(q)]
+    else:
+        _check_many(stepper, first, q, state.v, grid[-1] - grid[0] if repair else 0.0)
     base = kernel_of(system, driven.signature, state.rows)
-    stepper, t, states, forces, status = stepped(
-        touch, driven, params, state.rows, q, state.v, grid, method
-    )
+    t, states, forces, status = stepped(stepper, q, state.v, grid, method)
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
     acted = np.unique(forces.indices)
@@ -158,9 +162,9 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
     touch, n, rows = touch_of(motion.system), motion.kernel.size, motion.kernel.rows
     q, v, more = end.y[:n], end.y[n : 2 * n], end.y[2 * n : 2 * n + 2]
     rest = np.append(end.t, grid[grid > end.t])
-    stepper, t, states, forces, status = stepped(
-        touch, motion.drives, motion.params, rows, q, v, rest, method, end.closed
-    )
+    stepper = Stepper(touch, motion.drives, motion.params, rows)
+    stepper.shut = end.closed
+    t, states, forces, status = stepped(stepper, q, v, rest, method)
     states[:, 2 * n : 2 * n + 2] += more
     before = motion.dense or motion._between
     table, early = states[:, : 2 * n + 2], motion.t <= end.t
@@ -211,27 +215,25 @@ def _methods(method: Any) -> tuple[Touch, Any]:
 
 def _check(facts: Any) -> None:
     """Refuse coefficients that no contact has."""
-    for i, e in enumerate(facts.restitution):
-        if not 0 <= e <= 1:
-            raise StatementError(
-                say(
-                    f"the restitution of contact '{facts.touch.names[i]}' is not between 0 and 1.",
-                    f"Found {e:g} with these parameters.",
-                    "Give 0 for an impact without rebound, 1 for one without loss.",
-                )
-            )
-    for rub in facts.touch.rubs:
-        k = rub.entries[0]
-        low = min(facts.moving[k], facts.rest[k])
-        if not low >= 0:
-            what = "limit of friction" if rub.gap is None else "friction coefficient of contact"
-            raise StatementError(
-                say(
-                    f"the {what} '{rub.name}' is negative at the start.",
-                    f"Found {low:g} with these parameters; friction acts against the motion.",
-                    "Give zero or a positive number; the direction follows from the motion.",
-                )
-            )
+    rubs = facts.touch.rubs
+    first = [rub.entries[0] for rub in rubs]
+    limits = np.minimum(facts.moving, facts.rest)[first]
+    refuse_coefficients(facts.restitution, limits, lambda i: facts.touch.names[i],
+                        lambda j: (rubs[j].name, rubs[j].gap is not None))  # fmt: skip
+
+
+def _check_many(stepper: Stepper, t: float, q: np.ndarray, v: np.ndarray, span: float) -> None:
+    """Refuse the same, and starts inside a body, where one graph of all contacts is too large."""
+    layout, count = stepper.touch.graph.layout, stepper.touch.gaps
+    M, force, *_, u = stepper.at(t, q, v)
+    rows = stepper.near.all(t, q, v, u)
+    slips = [(r.name, isinstance(term, Contact)) for r, term in dry_slips(stepper.touch)
+             for _ in r.places.flat]  # fmt: skip
+    refuse_coefficients(rows.back, rows.size, layout.gap_name, lambda j: slips[j])
+    G, gaps = rows.slope[:count], rows.value[:count]
+    rounding = 64 * np.finfo(float).eps * (np.abs(gaps) + abs(G) @ np.abs(q))
+    near = mended_of(G, q, v, divided(M, force), span)
+    refuse_inside(gaps, np.maximum(rounding, near), layout.gap_name)
 
 
 # "auto" takes steps of one length where more contacts than this close, or where there are more rows

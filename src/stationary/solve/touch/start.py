@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -47,22 +48,59 @@ def outside(
 
 
 def _near(facts: Facts, span: float) -> np.ndarray:
-    """Return how far inside a start may be to be mended."""
-    G = np.abs(facts.C[facts.gaps])
-    way = np.abs(facts.v) * span + np.abs(facts.free) * span**2
-    return np.minimum(_TYPED * (G @ np.abs(facts.q)), _WAY * (G @ way))
+    return mended_of(facts.C[facts.gaps], facts.q, facts.v, facts.free, span)
+
+
+def mended_of(G: Any, q: np.ndarray, v: np.ndarray, a: np.ndarray, span: float) -> np.ndarray:
+    """Return how far inside a start may be to be mended; a are accelerations without contact."""
+    way = np.abs(v) * span + np.abs(a) * span**2
+    return np.minimum(_TYPED * (abs(G) @ np.abs(q)), _WAY * (abs(G) @ way))
 
 
 def _refuse(facts: Facts, near: np.ndarray | float) -> None:
     """Refuse a start inside a body."""
-    value = facts.value[facts.gaps]
-    deep = np.flatnonzero(value < -np.maximum(facts.value_rounding[facts.gaps], near))
+    rounding = np.maximum(facts.value_rounding[facts.gaps], near)
+    refuse_inside(facts.value[facts.gaps], rounding, lambda i: facts.touch.names[i])
+
+
+def refuse_inside(gaps: np.ndarray, rounding: np.ndarray, name: Callable[[int], str]) -> None:
+    """Refuse gaps that are more negative than rounding makes them."""
+    deep = np.flatnonzero(gaps < -rounding)
     if len(deep):
-        i = int(deep[np.argmin(value[deep])])
+        i = int(deep[np.argmin(gaps[deep])])
         raise StatementError(
             say(
-                f"the start is inside a body: contact '{facts.touch.names[i]}' is closed too far.",
-                f"Found a gap of {value[i]:.6g}, expected zero or more.",
+                f"the start is inside a body: contact '{name(i)}' is closed too far.",
+                f"Found a gap of {gaps[i]:.6g}, expected zero or more.",
                 "Start where every gap is open, or just closed.",
+            )
+        )
+
+
+def refuse_coefficients(
+    restitution: np.ndarray, limits: np.ndarray, contact: Callable[[int], str],
+    rub: Callable[[int], tuple[str, bool]],
+) -> None:  # fmt: skip
+    """Refuse coefficients that no contact has; a rub has a name, and may be that of a contact."""
+    wrong = np.flatnonzero(~((restitution >= 0) & (restitution <= 1)))
+    if len(wrong):
+        i = int(wrong[0])
+        raise StatementError(
+            say(
+                f"the restitution of contact '{contact(i)}' is not between 0 and 1.",
+                f"Found {restitution[i]:g} with these parameters.",
+                "Give 0 for an impact without rebound, 1 for one without loss.",
+            )
+        )
+    wrong = np.flatnonzero(~(limits >= 0))
+    if len(wrong):
+        name, at_contact = rub(int(wrong[0]))
+        what = "friction coefficient of contact" if at_contact else "limit of friction"
+        raise StatementError(
+            say(
+                f"the {what} '{name}' is negative at the start.",
+                f"Found {limits[wrong[0]]:g} with these parameters; friction acts against the "
+                "motion.",
+                "Give zero or a positive number; the direction follows from the motion.",
             )
         )
