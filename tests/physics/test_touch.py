@@ -428,74 +428,6 @@ def test_steps_of_one_length_approach_the_events_with_order_one(system, start, e
     assert 1.5 < errors[0] / errors[1] < 12
 
 
-def discs(count, width, rough=0.0):
-    """Discs that fall into a box, in rows a little askew."""
-    R = 0.05
-    r = st.coordinates("r", shape=(count, 2))
-    i, j = np.triu_indices(count, 1)
-    box = st.System(
-        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
-        potential=st.each(lambda p: G * p[1], r),
-        contacts=[
-            st.each(lambda a, b: st.Contact(st.norm(b - a) - 2 * R), r[i], r[j], name="pair"),
-            st.each(lambda p: st.Contact(p[1] - R, friction=rough, slip=p[0]) if rough
-                    else st.Contact(p[1] - R), r, name="floor"),
-            st.each(lambda p: st.Contact(p[0] - R), r, name="left"),
-            st.each(lambda p: st.Contact(width - R - p[0]), r, name="right"),
-        ],
-    )  # fmt: skip
-    k, columns = np.arange(count), int((width - 0.02) / 0.11)
-    askew = np.random.default_rng(1).uniform(-0.004, 0.004, (count, 2))
-    return (
-        box,
-        r,
-        np.column_stack([0.06 + 0.11 * (k % columns), 0.06 + 0.115 * (k // columns)]) + askew,
-    )
-
-
-@pytest.mark.parametrize(
-    ("count", "width", "end"),
-    [(12, 0.5, 1.5), pytest.param(1000, 3.45, 5.0, marks=pytest.mark.slow)],
-)
-def test_discs_fall_into_a_box_and_come_to_rest(count, width, end):
-    box, r, places = discs(count, width)
-    h = 5e-3 if count < 100 else 1e-2
-    motion = simulate(box, span=(0, end), start={r: places}, points=5, method=st.Moreau(step=h))
-    # One that lies loose on the smooth floor may go on for ever.
-    assert motion.kinetic[-1] < (1e-9 if count < 100 else 1e-7) * motion.struck_off[-1]
-    assert motion.lam["floor"][-1].sum() == pytest.approx(count * G, rel=1e-6)
-    # Bent gaps stay open to a part of 1e-4 of the longest way of a step.
-    assert motion.residual["penetration"] < 1e-4 * h * np.sqrt(2 * G)
-    i, j = np.triu_indices(count, 1)
-    apart = np.linalg.norm(motion[r][:, i] - motion[r][:, j], axis=2)
-    assert apart.min() > 0.1 - 1e-4 * h * np.sqrt(2 * G)
-
-
-@pytest.mark.taylor
-def test_many_closed_contacts_are_handed_over_to_steps():
-    count = 42
-    x = st.coordinates("x", shape=(count,))
-    coins = st.System(
-        kinetic=st.each(lambda v: v**2 / 2, x.dot),
-        potential=st.each(lambda p: G * p, x),
-        contacts=[st.each(lambda p: st.Contact(p), x, name="floor")],
-    )
-    heights = np.repeat([0.1, 0.2, 0.3], [20, 20, 2])
-    few = simulate(coins, span=(0, 0.24), start={x: heights}, points=3)
-    assert few.method == "Taylor" and len(few.changes.of("touch")) == 40
-    many = simulate(coins, span=(0, 0.5), start={x: heights}, points=3)
-    last = np.sqrt(2 * 0.3 / G)
-    assert many.method.startswith(f"Taylor until t = {last:.6g}, then Moreau (42 contacts closed")
-    # Until then nothing is taken from the events: they are met to rounding, and gone on from.
-    touched = np.sqrt(2 * np.array([0.1, 0.2, 0.3]) / G)
-    assert np.unique(many.changes.of("impact").t) == pytest.approx(touched, rel=1e-12)
-    assert many.at(0.1)[x] == pytest.approx(heights - G * 0.1**2 / 2, rel=1e-12)
-    assert np.abs(many.balance).max() < 1e-12 * many.struck_off[-1]
-    assert list(many.t) == [0, 0.25, 0.5]
-    assert np.abs(many[x][-1]).max() < 1e-9
-    assert many.lam["floor"][-1] == pytest.approx(np.full(count, G), rel=1e-6)
-
-
 def test_a_model_file_states_restitution_and_the_limit_at_rest(tmp_path):
     floor = st.Contact(y, friction=mu, slip=x, restitution=e, name="floor")
     stated = st.System(
@@ -572,34 +504,3 @@ def test_quasistatics_is_the_limit_of_slow_motion_at_the_rate_that_its_error_pre
     # Forces of inertia grow with the square of the speed as well, and what they do follows them.
     predicted = said.level * (np.array(speeds) / said.speed) ** 2
     assert np.all((off < predicted) & (off > predicted / 5))
-
-
-def test_a_start_inside_one_of_many_bodies_is_refused():
-    # More contacts than one graph of all of them would have.
-    box, r, places = discs(60, 1.0, rough=0.1)
-    places[50] = places[49] + [0.09, 0.0]
-    with pytest.raises(st.StatementError, match=r"start is inside a body: contact 'pair\[\d+\]'"):
-        simulate(box, span=(0, 0.01), start={r: places}, method=st.Moreau(step=5e-3))
-
-
-def test_what_is_not_known_of_modes_and_forces_is_said():
-    def blocks(coupling):
-        # Eleven rough feet under blocks: far more modes than can be tried, unless they are apart.
-        u, w = (st.coordinates(name, shape=(11,)) for name in "uw")
-        kinetic = st.each(lambda a, b: (a**2 + b**2) / 2, u.dot, w.dot)
-        feet = st.each(lambda a, b: st.Contact(b, friction=0.4, slip=a), u, w, name="foot")
-        tied = st.each(lambda a, b: coupling * (a - b) ** 2 / 2, w.dot[:-1], w.dot[1:])
-        falling = st.each(lambda p: G * p, w)
-        blocks = st.System(kinetic=kinetic + tied, potential=falling, contacts=[feet])
-        return simulate(blocks, span=(0, 0.2), start={w: np.full(11, 0.1)}, points=2).status
-
-    assert blocks(0.0).message == "reached the end of the span"
-    said = blocks(0.5).message
-    assert "other modes were not all tried" in said and said.endswith("first at t = 0.142784")
-    # A bar on three feet: their forces are not unique.
-    up, turn = st.coordinates("up turn")
-    feet = [st.Contact(up + s * turn, name=f"foot {k}") for k, s in enumerate((-1, 0, 1))]
-    bar = st.System(kinetic=up.dot**2 / 2 + turn.dot**2 / 6, potential=G * up, contacts=feet)
-    motion = simulate(bar, span=(0, 1), points=2)
-    assert "how foot 0, foot 1, foot 2 share the forces from t = 0 is not" in motion.status.message
-    assert motion.lam[-1].sum() == pytest.approx(G, rel=1e-12)
