@@ -15,7 +15,10 @@ import stationary as st
 from stationary.errors import StationaryError
 from stationary.lower.engines import heyoka
 from stationary.many import crew
+from stationary.many.design import as_design
 from stationary.many.engines import batches, plain
+from stationary.many.keep import as_keeps
+from stationary.many.question import as_question
 
 x, y = st.coordinates("x y")
 k, m, F = st.parameters(k=4.0, m=1.0, F=0.0)
@@ -370,3 +373,20 @@ def test_what_varies_is_refused_run_by_run(over, refused):
     span: dict[str, Any] = {} if "span" in over else {"span": (0, 1)}
     runs = st.sweep(st.simulate, SPRUNG, over=over, params={FREE: 1.0}, keep={"x": x}, **span)
     assert np.flatnonzero(runs.status == "refused").tolist() == refused
+
+
+@pytest.mark.slow
+def test_processes_that_are_no_longer_needed_begin_nothing_new(tmp_path):
+    def noted(motion):
+        (tmp_path / f"{float(motion.params[1]):.9g}").touch()
+        return 1.0
+
+    over = {k: np.linspace(1, 2, 200)}
+    asked = as_question(
+        st.simulate, OSCILLATOR, as_design(over),
+        as_keeps({"n": noted}, "simulate", OSCILLATOR), {"span": (0, 1)},
+    )  # fmt: skip
+    chunks = crew.processes(asked, "plain", [(i, i + 1) for i in range(200)], 2)
+    next(chunks)
+    chunks.close()
+    assert 1 <= len(list(tmp_path.iterdir())) < 100

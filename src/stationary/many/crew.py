@@ -140,13 +140,16 @@ def processes(question: Question, engine: str, todo: list[Range], count: int) ->
             left -= 1
             yield made
     finally:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                waiting.get_nowait()
         for _ in workers:
             waiting.put(None)
         for each in workers:
-            each.stop()
-        for each in workers:
-            # What waits for a chunk still in hand is told that nothing more comes.
-            each.thread.join()
+            # One that has just begun a chunk may have a process only now.
+            while each.thread.is_alive():
+                each.stop()
+                each.thread.join(0.1)
 
 
 def cluster(on: Any) -> tuple[Any, bool]:

@@ -293,6 +293,7 @@ class _Tracks:
         self._limit, self.lost, self._order = limit, bad.copy(), order
         #: How many steps every motion took, where it is looked at on the way.
         self.steps = np.zeros(len(y), dtype=int)
+        self._over = False
         self._states = np.full((grid.shape[1], len(y), y.shape[1]), np.nan)
 
     def run(self) -> np.ndarray:
@@ -310,7 +311,11 @@ class _Tracks:
                 for mine in (groups[k :: cores()] for k in range(cores()))
             ]  # fmt: skip
             with ThreadPoolExecutor(cores()) as pool:
-                list(pool.map(self._some, shares))
+                try:
+                    list(pool.map(self._some, shares))
+                finally:
+                    # From the keyboard: threads end with the motions that they have in hand.
+                    self._over = True
         self._states[0, good] = self._y[good]
         self.lost |= ~np.isfinite(self._states[-1]).all(axis=1)
         return self._states
@@ -318,6 +323,8 @@ class _Tracks:
     def _some(self, groups: Iterable[tuple[np.ndarray, ...]]) -> None:
         stepper = copy.copy(self._code.stepper)
         for group in groups:
+            if self._over:
+                return
             self._code.call(lambda group=group: self._one(stepper, *group))
 
     def _one(self, stepper: Any, lanes: np.ndarray, begin: np.ndarray, y: np.ndarray,

@@ -149,7 +149,8 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     def part(a: int, b: int) -> None:
         run(a, b, count, *given, *knots(motions, arrays), *settings(question), MOST_STEPS, *results)
 
-    ends = np.linspace(0, count, min(8 * cores(), count) + 1).astype(int)
+    # Small parts: from the keyboard, threads end with those that they have in hand.
+    ends = np.linspace(0, count, min(64 * cores(), count) + 1).astype(int)
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(part, ends[:-1], ends[1:]))
     return judged(question, motions, made, first, out, status)
