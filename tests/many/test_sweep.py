@@ -386,7 +386,7 @@ def test_processes_that_are_no_longer_needed_begin_nothing_new(tmp_path):
         st.simulate, OSCILLATOR, as_design(over),
         as_keeps({"n": noted}, "simulate", OSCILLATOR), {"span": (0, 1)},
     )  # fmt: skip
-    chunks = crew.processes(asked, "plain", [(i, i + 1) for i in range(200)], 2)
+    chunks: Any = crew.processes(asked, "plain", [(i, i + 1) for i in range(200)], 2)
     next(chunks)
     chunks.close()
     assert 1 <= len(list(tmp_path.iterdir())) < 100
