@@ -181,6 +181,22 @@ def test_no_method_passes_a_thin_wall(method, unit):
         assert motion[x][-1] / unit == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=str)
+def test_pulses_and_walls_of_a_billionth_are_met(method):
+    # Last digits of time and place are a millionth of them: so much is known of what they do.
+    width = 1e-9
+    pulse = st.exp(-(((st.t - 5) / width) ** 2)) / (np.sqrt(np.pi) * width)
+    motion = st.simulate(
+        st.System(kinetic=x.dot**2 / 2, work=x * pulse), span=(0, 10), method=method
+    )
+    assert motion[x.dot][-1] == pytest.approx(1, abs=3e-6)
+    wall = st.System(kinetic=x.dot**2 / 2, potential=10 * st.exp(-(((x - 5.3) / width) ** 2)))
+    motion = st.simulate(wall, span=(0, 10), start={x.dot: 1.0}, method=method, throw=False)
+    if motion.status == "done":
+        assert motion[x.dot][-1] == pytest.approx(-1, abs=3e-5)
+    assert motion.status == "done" or isinstance(method, st.BDF)
+
+
 def test_a_fixed_step_over_a_thin_wall_is_told():
     system = st.System(kinetic=x.dot**2 / 2, potential=10 * st.exp(-(((x - 5.3) / 0.001) ** 2)))
     with pytest.raises(st.DidNotConverge, match="jumps over") as caught:

@@ -12,6 +12,7 @@ from stationary.solve.edges import edge
 from stationary.solve.inertia import EXAMINE_UP_TO
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import Ode, Piece
+from stationary.solve.stabilize import sizes
 
 # Rows whose smallest singular value has come down by this much are about to lose one of them.
 _SINGULAR = 0.05
@@ -68,6 +69,9 @@ class Ends:
         """Tell whether a motion ends about as large as it was bound to become."""
         n, time = self.kernel.size, last.t[-1] - self.t
         v = slice(n, 2 * n)
-        speed = np.linalg.norm(np.abs(self.y[v]) + time * np.abs(ode.f(self.t, self.y)[v]))
+        speeds = np.abs(self.y[v]) + time * np.abs(ode.f(self.t, self.y)[v])
+        # What rests at first may be pushed later.
+        speeds = np.maximum(speeds, sizes(ode, self.t, self.y, last.t[-1])[0][v])
+        speed = np.linalg.norm(speeds)
         way = np.linalg.norm(last.end[:n] - self.y[:n])
         return bool(max(np.linalg.norm(last.end[v]), way / time) <= _BEYOND * speed)

@@ -30,8 +30,10 @@ _BEFORE = 1e-6
 # the other, too.
 _BESIDE = 1e-3
 
-# Last digits of places that tell no direction, and that noise may take.
+# Last digits of places that tell no direction, and that noise may take; those of forces that do not
+# come from equations.
 _DIGITS = 64.0
+_LAST_DIGITS = 4.0
 
 
 @dataclass(frozen=True)
@@ -130,10 +132,6 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         made = np.maximum(made, _moving(n, y, finite, time))
     if not _sized(made).all():
         made = _equal(ode, t, y, made, time)
-    if len(y) > 2 * n:
-        # Work is beside the energy that it feeds.
-        energy = np.max(_weights(ode, t, y) * made[n : 2 * n], initial=0.0) ** 2
-        made[2 * n :] = np.maximum(made[2 * n :], energy)
     for group in ode.kernel.layout.alike:
         for several in (group, group + n):
             made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))
@@ -188,12 +186,12 @@ def _rounding(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:
     lost = np.zeros(len(y)) if ode.floor is None else ode.floor
     if ode.kernel.features is not None:
         lost = np.maximum(lost, ode.kernel.features.rounding(np.array([t]), y[None, :], ode.p)[0])
-    # Last digits of a state change the rates that follow from it; rows that depend on each other
-    # leave more noise than that.
-    digits = _DIGITS if ode.kernel.damped else 1.0
+    # Last digits of time and state change the rates that follow from them; rows that depend on each
+    # other leave more noise than that.
+    digits, f = _DIGITS if ode.kernel.damped else _LAST_DIGITS, ode.f(t, y)
     for sign in (-1.0, 1.0):
-        changed = np.abs(ode.f(t, y + sign * np.spacing(np.abs(y))) - ode.f(t, y))
-        lost = np.maximum(lost, digits * changed)
+        changed = ode.f(t + sign * np.spacing(abs(t)), y + sign * np.spacing(np.abs(y)))
+        lost = np.maximum(lost, digits * np.abs(changed - f))
     if ode.kernel.rows:
         # What is held together shares its noise.
         n, weights = ode.kernel.size, _weights(ode, t, y)

@@ -12,6 +12,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.kernel import AbstractKernel, numeric
+from stationary.solve.integrators.runge import Runge
 from stationary.solve.integrators.unseen import unseen
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 from stationary.solve.stabilize import sizes
@@ -34,6 +35,9 @@ _MOST_HALVINGS = 14
 # Fewest and most nodes of an interval that is gone over once more, and how often it is.
 _NODES = 101, 20_001
 _TRIES = 6
+
+# An interval of more widths than this is not gone over in steps of one.
+_MANY = 1e5
 
 # Forces that change velocities by less than this part of a tolerance are none.
 _UNSEEN = 1e-3
@@ -144,6 +148,8 @@ def _narrowly(
     What an interpolation between nodes does not show may have been seen by steps between them:
     shorter ones lead to the same `end` then.
     """
+    if times[1] - times[0] > _MANY * narrow:
+        return _thinly(ode, times, y, dense)
     allowed = _SAME * ode.rtol * sizes(ode, times[0], y)[0]
     for _ in range(_TRIES):
         # Nodes near enough for an interpolation between them that shows what lies there.
@@ -160,6 +166,22 @@ def _narrowly(
             return reached, states, piece
         narrow, end = min(missed[1], narrow / 2), states[-1]
     return times[:1], y[None, :], None
+
+
+def _thinly(
+    ode: Ode, times: np.ndarray, y: np.ndarray, dense: bool
+) -> tuple[np.ndarray, np.ndarray, Piece | None]:
+    """Go over an interval by a method that begins short steps where they are needed."""
+    reached, states, steps = [times[:1]], [y[None, :]], 0
+    try:
+        for piece in Runge().pieces(ode, times[0], y, times[1], grid=times[1:], dense=dense):
+            reached.append(piece.t[1:])
+            states.append(piece.evaluate(piece.t[1:]))
+            steps += piece.steps
+    except BlowUp:
+        return times[:1], y[None, :], None
+    times, found = np.concatenate(reached), np.concatenate(states)
+    return times, found, _piece(ode, times, found, steps, dense)
 
 
 def _advance(
