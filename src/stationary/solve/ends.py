@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,7 +71,8 @@ class Ends:
         v = slice(n, 2 * n)
         speeds = np.abs(self.y[v]) + time * np.abs(ode.f(self.t, self.y)[v])
         # What rests at first may be pushed later.
-        speeds = np.maximum(speeds, sizes(ode, self.t, self.y, last.t[-1])[0][v])
+        alone = replace(ode, extent=None)
+        speeds = np.maximum(speeds, sizes(alone, self.t, self.y, last.t[-1])[0][v])
         speed = np.linalg.norm(speeds)
         way = np.linalg.norm(last.end[:n] - self.y[:n])
         return bool(max(np.linalg.norm(last.end[v]), way / time) <= _BEYOND * speed)
