@@ -3,6 +3,7 @@
 import pytest
 
 import stationary as st
+from stationary.result.changes import Changes
 from tests.checks import assert_says
 
 x, y = st.coordinates("x y")
@@ -144,3 +145,73 @@ def test_a_larger_limit_at_rest_is_for_motions_with_inertia():
         "  Use simulate, or leave static out.",
         lambda: st.quasistatics(rubbing, span=(0, 1)),
     )
+
+
+def rubbing(**contact):
+    floor = st.Contact(y, name="floor", **contact)
+    kinetic = (x.dot**2 + y.dot**2) / 2
+    return st.System(kinetic=kinetic, potential=9.81 * y, contacts=[floor])
+
+
+def watched(**action):
+    kick = st.Event(y - 0.5, action=action)
+    return st.simulate(ball(), span=(0, 1), start={y: 1.0}, points=3, events=[kick])
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: st.Contact(y, restitution=float("nan")),
+         "the restitution of a contact is not finite.\n  Found nan.\n  Check its constants."),
+        (lambda: st.Contact(y, friction=0.3, slip=(x, y, x, y)),
+         "the slip of a contact has too many entries.\n"
+         "  Found 4: (x, y, x, y); a contact slips along a line, in a plane, or in space.\n"
+         "  Give one expression, or a tuple of two or three."),
+        (lambda: rubbing(friction=0.3, slip=x.dot),
+         "the slip of contact 'floor' is not a place along which it slips.\n"
+         "  Found the velocity 'x.dot' in x.dot.\n"
+         "  Give the coordinate whose rate is the speed of the slip, as in slip=x."),
+        (lambda: rubbing(friction=0.3, slip=e),
+         "the slip of contact 'floor' is not a place along which it slips.\n"
+         "  Found no coordinate in e.\n"
+         "  Give the coordinate whose rate is the speed of the slip, as in slip=x."),
+        (lambda: st.Friction(2, on=x, static=1),
+         "the limit of a friction term at rest is below that in motion.\n"
+         "  Found static=1 beside limit=2.\n"
+         "  Give the larger one as static, or leave it out."),
+        (lambda: st.System(kinetic=x.dot**2 + y.dot**2, friction=[st.Friction(1, on=x, name="a")],
+                           contacts=[st.Contact(y, friction=0.3, slip=x, name="a")]),
+         "a friction and a contact with friction have the name 'a'.\n"
+         "  Expected a name of its own for each: their forces are asked for by name.\n"
+         "  Rename one, with name=…."),
+        (lambda: st.simulate(rubbing(friction=0.3 - st.t, slip=x), span=(0, 1), points=3,
+                             start={x.dot: 5.0}),
+         "the friction coefficient of contact 'floor' is negative at t = 0.5.\n"
+         "  Found -0.2 there; friction acts against the motion.\n"
+         "  Give zero or a positive number; the direction follows from the motion."),
+        (lambda: watched(y=-1.0),
+         "the action of an event at t = 0.319275 leads inside a body: contact 'floor' is closed "
+         "too far.\n"
+         "  Found a gap of -1 after it, expected zero or more.\n"
+         "  Jump to where every gap is open, or just closed."),
+        (lambda: st.simulate(st.System(kinetic=y.dot**2), span=(0, 1),
+                             events=[st.Event(y, action={y.dot: st.parameters("back")})]),
+         "parameter 'back' of an event has no value.\n"
+         "  Expected one, since no default was declared.\n"
+         "  Pass params={'back': …}, or declare st.parameters(back=…)."),
+        (lambda: st.Touch(prefer=3),
+         "prefer names what is no mode of a contact.\n"
+         "  Found 3, expected one of open, closed, stick, slide.\n"
+         "  Write prefer='open', or several in order of preference."),
+        (lambda: Changes().of("bounce"),
+         "the kind of change 'bounce' is not known.\n"
+         "  Known: impact, touch, lift, stick, slip, reverse.\n"
+         "  Did you mean 'touch'?"),
+        (lambda: st.linearize(ball(), at=st.statics(ball(), start={y: 0.1})),
+         "nothing can move about this state.\n"
+         "  Found that constraints and closed contacts hold all of y, y.dot.\n"
+         "  Linearize where something is free, or leave out what holds it."),
+    ],
+)  # fmt: skip
+def test_what_cannot_touch_is_told(ask, told):
+    assert_says(st.StatementError, told, ask)

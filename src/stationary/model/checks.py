@@ -65,6 +65,7 @@ def normalized(system: System) -> dict[str, Any]:
         # Multipliers are asked for by name: constraints of all kinds share their names.
         taken = shared if kind in ("constraints", "pfaffian", "contacts") else set()
         fields[kind] = _numbered(kind, listed[kind], taken, turned)
+    _refuse_shared(fields["friction"], fields["contacts"])
     given = system.coordinates
     given = (given,) if isinstance(given, (sp.Expr, Array)) else tuple(given or ())
     fields["parts"] = as_parts(system.parts)
@@ -143,6 +144,19 @@ def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -
         units.append(rotation.constraint)
         symbols.update(dict.fromkeys(rotation.entries, f"rotation '{rotation.name}'"))
     return tuple(units)
+
+
+def _refuse_shared(friction: tuple[Any, ...], contacts: tuple[Any, ...]) -> None:
+    """Refuse a friction with the name of a contact that rubs: forces are asked for by name."""
+    both = {f.name for f in friction} & {c.name for c in contacts if c.slip}
+    if both:
+        raise StatementError(
+            say(
+                f"a friction and a contact with friction have the name '{min(both)}'.",
+                "Expected a name of its own for each: their forces are asked for by name.",
+                "Rename one, with name=….",
+            )
+        )
 
 
 def is_numbered(kind: str, term: Any) -> bool:
@@ -418,7 +432,18 @@ def _check_physics(fields: dict[str, Any]) -> None:
 
 
 def _check_gap(contact: Contact) -> None:
-    """Refuse a gap that no coordinate opens, or that depends on velocities."""
+    """Refuse a gap that no coordinate opens, a slip that none moves, and velocities in either."""
+    for e in contact.slip or ():
+        rates = _velocities(e)
+        if rates or not _positions(e):
+            inside = f"the velocity '{rates[0]}'" if rates else "no coordinate"
+            raise StatementError(
+                say(
+                    f"the slip of contact '{contact.name}' is not a place along which it slips.",
+                    f"Found {inside} in {e}.",
+                    "Give the coordinate whose rate is the speed of the slip, as in slip=x.",
+                )
+            )
     moving = _velocities(contact.gap)
     if moving or not _positions(contact.gap):
         inside = f"the velocity '{moving[0]}'" if moving else "no coordinate"

@@ -156,6 +156,10 @@ def shortened(e: Any) -> Any:
     return sp.S(e).xreplace(swap) if swap else e
 
 
+# A contact slips in space at most.
+_MOST_SLIPS = 3
+
+
 def _plain(entries: Vector) -> str:
     return text(entries[0]) if len(entries) == 1 else f"({', '.join(map(text, entries))})"
 
@@ -259,6 +263,15 @@ class Friction(AbstractTerm):
             if static is None
             else _not_negative(expression(static, "the static limit of a friction term")),
         )
+        if self.static is not None and self.static.is_number and self.limit.is_number:
+            if float(self.static) < float(self.limit):
+                raise StatementError(
+                    say(
+                        "the limit of a friction term at rest is below that in motion.",
+                        f"Found static={text(self.static)} beside limit={text(self.limit)}.",
+                        "Give the larger one as static, or leave it out.",
+                    )
+                )
 
     @property
     def stated(self) -> str:
@@ -427,6 +440,15 @@ class Contact(AbstractTerm):
                     "the restitution of a contact is not between 0 and 1.",
                     f"Found {text(self.restitution)}.",
                     "Give 0 for an impact without rebound, 1 for one without loss.",
+                )
+            )
+        if self.slip is not None and len(self.slip) > _MOST_SLIPS:
+            raise StatementError(
+                say(
+                    "the slip of a contact has too many entries.",
+                    f"Found {len(self.slip)}: {_plain(self.slip)[:60]}; a contact slips along a "
+                    "line, in a plane, or in space.",
+                    "Give one expression, or a tuple of two or three.",
                 )
             )
         if self.slip is None and not self.friction.is_zero:

@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stationary.errors import StatementError, unknown
+
+#: What may happen where something touches or rubs.
+KINDS = ("impact", "touch", "lift", "stick", "slip", "reverse")
+
 
 class Change(NamedTuple):
     """One change: when, of which kind, of which contact or friction, with which impulse."""
@@ -59,8 +64,17 @@ class Changes(list):
         return np.array([c.impulse for c in self], dtype=float)
 
     def of(self, kind: str | None = None, name: str | None = None) -> Changes:
-        """Return the changes of one kind, of one name, or both."""
-        return Changes(c for c in self if kind in (None, c.kind) and name in (None, c.name))
+        """Return the changes of one kind, of one name, or both.
+
+        Contacts that `each` states are found by the name of all of them, too.
+        """
+        if kind is not None and kind not in KINDS:
+            raise StatementError(unknown("the kind of change", str(kind), KINDS))
+        return Changes(
+            c
+            for c in self
+            if kind in (None, c.kind) and name in (None, c.name, c.name.rpartition("[")[0])
+        )
 
     def __repr__(self) -> str:
         lines = [f"  t = {c.t:.9g}  {c.kind:8} {c.name}" + (f"  impulse {c.impulse:.6g}" if

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stationary.errors import StatementError, say
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching, touching_of
@@ -466,6 +467,8 @@ class Driver:
     ) -> np.ndarray:  # fmt: skip
         """Return the state after all that happens at an instant, and take the mode that follows."""
         self.at_once += 1
+        if jumped:
+            self._refuse_inside(t, y)
         if self.at_once > _AT_ONCE:
             raise Stopped("chatter", f"contacts change ever faster near t = {t:.6g}", t)
         instant = Instant(
@@ -489,6 +492,20 @@ class Driver:
         self._take(t, y, mode)
         self._begin(facts, leaves, answer.z)
         return y
+
+    def _refuse_inside(self, t: float, y: np.ndarray) -> None:
+        """Refuse an action that has put something inside a body."""
+        facts = self.facts(t, y)
+        gaps, room = facts.value[facts.gaps], facts.value_rounding[facts.gaps]
+        for i in np.flatnonzero(gaps < -_FOUND * room)[:1]:
+            raise StatementError(
+                say(
+                    f"the action of an event at t = {t:.6g} leads inside a body: contact "
+                    f"'{facts.touch.names[i]}' is closed too far.",
+                    f"Found a gap of {gaps[i]:.6g} after it, expected zero or more.",
+                    "Jump to where every gap is open, or just closed.",
+                )
+            )
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
         """Go on in a mode."""

@@ -36,7 +36,8 @@ class Touch:
     smooth: Any = "auto"
 
     def __post_init__(self):
-        words = (self.prefer,) if isinstance(self.prefer, str) else tuple(self.prefer)
+        several = isinstance(self.prefer, (list, tuple))
+        words = tuple(self.prefer) if several else (self.prefer,)
         for word in words:
             if word not in WORDS:
                 raise StatementError(

@@ -105,6 +105,7 @@ def simulate_touch(
         modes=np.array(driver.modes),
         impacts=np.array(driver.impacts).reshape(-1, 2),
     )
+    _check_later(motion)
     if driver.many is not None and driver.many.t < last:
         motion = _continued(motion, driver.many, Moreau((last - first) / _STEPS), grid)
     else:
@@ -213,6 +214,31 @@ def _methods(method: Any) -> tuple[Touch, Any]:
     )
 
 
+def _check_later(motion: Touched) -> None:
+    """Refuse friction that has become negative on the way, where it acts."""
+    touch = motion.touching.touch
+    if not touch.rubs or not len(motion.modes):
+        return
+    sense = np.ones((touch.arguments[-1].numel(), 1))
+    where = (motion.t[None, :], motion.q.T, motion.v.T, motion.u.T, motion.params, sense)
+    now, rest = (np.asarray(x).T for x in touch.limits(*where)[1:3])
+    lam = np.asarray(motion.lam)[:, motion.kernel.layout.multipliers :]
+    for rub in touch.rubs:
+        low = np.minimum(now[:, rub.entries[0]], rest[:, rub.entries[0]])
+        acts = np.ones(len(low), dtype=bool) if rub.gap is None else lam[:, rub.gap] > 0
+        below = np.flatnonzero(acts & (low < -_ZERO * np.abs(low).max()))
+        if len(below):
+            k = int(below[0])
+            what = "limit of friction" if rub.gap is None else "friction coefficient of contact"
+            raise StatementError(
+                say(
+                    f"the {what} '{rub.name}' is negative at t = {motion.t[k]:.6g}.",
+                    f"Found {low[k]:g} there; friction acts against the motion.",
+                    "Give zero or a positive number; the direction follows from the motion.",
+                )
+            )
+
+
 def _check(facts: Any) -> None:
     """Refuse coefficients that no contact has."""
     rubs = facts.touch.rubs
@@ -235,6 +261,9 @@ def _check_many(stepper: Stepper, t: float, q: np.ndarray, v: np.ndarray, span: 
     near = mended_of(G, q, v, divided(M, force), span)
     refuse_inside(gaps, np.maximum(rounding, near), layout.gap_name)
 
+
+# What is below zero by this part of what it has been is zero.
+_ZERO = 1e-9
 
 # "auto" takes steps of one length where more contacts than this close, or where there are more rows
 # of contacts and slips than one graph can have; so many in a span.
