@@ -58,6 +58,29 @@ def test_a_line_contact_keeps_a_part_that_it_pushes_straight(part):
     assert not part.sticks((0, 0, 1), ends, (0, 1), 0.2)
 
 
+def test_a_line_contact_keeps_what_it_pushes_along_within_its_cone_of_friction():
+    # A translation is resisted at the centre of pressure, along itself: friction of the edge holds
+    # it up to its cone, as long as the line through the centre meets the edge.
+    side = np.linspace(-0.9, 0.9, 10)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    plate = st.limit_surface(st.slider(points=grid, weights=0.01), count=50)
+    wide, narrow = (plate.pushed([(-a, -1), (a, -1)], (0, 1), 0.4) for a in (0.6, 0.2))
+    for slope, kept in ((0.39, True), (-0.39, True), (0.41, False), (-0.41, False)):
+        assert wide.keeps((slope, 1, 0)) == kept
+    assert narrow.keeps((0.19, 1, 0)) and not narrow.keeps((0.35, 1, 0))
+    # Mirrored parts have mirrored cones, and turn about mirrored centres.
+    first, last = wide.cones
+    np.testing.assert_allclose(first, last[::-1] * [-1, 1], atol=1e-9 * np.abs(last).max())
+    centres = wide.centres(21)
+    assert len(centres) and {tuple(np.round(c, 6)) for c in centres} == {
+        (round(-x, 6), round(y, 6)) for x, y in centres
+    }
+    # A push through the centre does not turn the part.
+    middle = plate.pushed((0, -1), (0, 1), 0.0)
+    np.testing.assert_allclose(middle.cones[0][:, 0], 0, atol=1e-9)
+    assert len(wide.plot().axes) == 1 and len(plate.plot().axes) == 2
+
+
 def test_an_ellipsoid_comes_back_and_a_quartic_is_closer():
     rng = np.random.default_rng(4)
     A = np.diag([1.0, 2.0, 5.0])

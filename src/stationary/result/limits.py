@@ -297,6 +297,12 @@ class LimitSurface(AbstractShown):
         _, left = nnls((cone * scale).T, needed * scale)
         return bool(left <= 1e-9 * unit)
 
+    def pushed(self, points: Any, normal: Any, friction: float) -> Pushed:
+        """Return what a contact at points, one or both ends of a line, can do to the part."""
+        ends = np.atleast_2d(np.asarray(points, dtype=float))
+        cones = np.array([self.motion_cone(point, normal, friction) for point in ends])
+        return Pushed(self, ends, np.asarray(normal, dtype=float), float(friction), cones)
+
     def fitted(self, kind: str = "ellipsoid") -> FittedSurface:
         """Return a smooth convex surface near this one: an "ellipsoid" or a "quartic"."""
         return fit_limit_surface(wrenches=self.wrenches, twists=self.twists, kind=kind)
@@ -330,6 +336,59 @@ class LimitSurface(AbstractShown):
             f"Limit surface of {self.system.name or 'a part'}: {len(self.twists)} twists, "
             f"forces up to {force:.5g}, moments up to {moment:.5g}"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pushed(AbstractShown):
+    """A contact with a part on a table: where it sticks, and which motions keep the part.
+
+    Attributes
+    ----------
+    points : ndarray, shape (1 or 2, 2)
+        The contact, or both ends of a line.
+    cones : ndarray, shape (points, 2, 2)
+        Motion cones: velocities of each point between which it sticks, if it pushes alone.
+    """
+
+    surface: LimitSurface
+    points: np.ndarray
+    normal: np.ndarray
+    friction: float
+    cones: np.ndarray
+
+    @property
+    def friction_cone(self) -> np.ndarray:
+        """The forces between which friction holds, one per row."""
+        return _edges(self.points[0], self.normal, self.friction)[:, :2]
+
+    def keeps(self, twist: Any) -> bool:
+        """Tell whether the part goes along with a contact that moves with a twist."""
+        return self.surface.sticks(twist, self.points, self.normal, self.friction)
+
+    def centres(self, count: int = 41) -> np.ndarray:
+        """Return centres of rotation that keep the part: those of stable pushes, of a grid."""
+        places = np.vstack([self.surface.points, self.points])
+        middle, wide = places.mean(axis=0), 3 * np.ptp(places, axis=0).max()
+        side = np.linspace(-wide, wide, count)
+        found = []
+        for x, y in ((middle[0] + a, middle[1] + b) for a in side for b in side):
+            if self.keeps((y, -x, 1.0)) or self.keeps((-y, x, -1.0)):
+                found.append((x, y))
+        return np.array(found).reshape(-1, 2)
+
+    def plot(self):
+        """Draw the cone of friction, the motion cones and the centres of stable pushes.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return show("pushed", "plot")(self)
+
+    def __repr__(self) -> str:
+        turns = [np.degrees(np.arctan2(*way[::-1])) for cone in self.cones for way in cone]
+        ends = "; ".join(f"{a:.4g}° … {b:.4g}°" for a, b in zip(turns[::2], turns[1::2]))
+        return f"Contact at {len(self.points)} points: sticks while it moves along {ends}"
 
 
 def _wrench_of(wrench: Any) -> np.ndarray:
