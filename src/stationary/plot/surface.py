@@ -16,6 +16,7 @@ def plot(surface: LimitSurface) -> Any:
     """Draw the surface in space, colour is the moment; beside it two sections with smooth fits."""
     import matplotlib.pyplot as plt
     from matplotlib import colormaps
+    from matplotlib.ticker import MaxNLocator
 
     rows = round(np.sqrt(len(surface.wrenches) / 2))
     F = surface.wrenches.reshape(rows, -1, 3)
@@ -32,7 +33,7 @@ def plot(surface: LimitSurface) -> Any:
         axes.set_ylabel("force along y")
         axes.set_zlabel("moment")
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-            axis.set_major_locator(plt.MaxNLocator(3))
+            axis.set_major_locator(MaxNLocator(3))
         axes.set_box_aspect((1, 1, 0.9), zoom=0.85)
         _section(figure.add_subplot(1, 2, 2), surface)
         figure.suptitle(f"Limit surface of {words(surface.system.name) or 'the part'}", fontsize=11)
