@@ -60,13 +60,15 @@ class Extremes:
             return None
         inside = self.starts[int((self.starts @ functional).argmax())]
         best, reached = None, -np.inf
-        for _ in range(_TURNS):
+        for turn in range(_TURNS):
             value, found = self._climbed(functional, inside)
             if value > reached:
                 corner = self._about_corner(functional, value)
                 best = corner or found or best
                 reached = float(functional @ corner.twist) if corner is not None else value
-            further = self._beyond(functional, reached)
+            further = self._beyond(
+                functional, reached, inside if best is None else best.twist, 0.05 / 8**turn
+            )
             if further is None:
                 break
             inside = further
@@ -114,15 +116,17 @@ class Extremes:
                 return further
         return near
 
-    def _mixed(self, answer: Answer) -> np.ndarray | None:
+    def _mixed(self, answer: Answer, share: float = 0.05) -> np.ndarray | None:
         """Return the motion of a pressure, with a little more on all of the support."""
         ring, spread = even_load(self.rest)
         points = np.vstack([np.array(answer.points).T, ring])
-        masses = np.concatenate([0.95 * np.array(answer.masses), 0.05 * spread])
+        masses = np.concatenate([(1 - share) * np.array(answer.masses), share * spread])
         twist = moved(points, masses, self.mode)
         return twist if self.mode.allows(twist) else None
 
-    def _beyond(self, functional: np.ndarray, value: float) -> np.ndarray | None:
+    def _beyond(
+        self, functional: np.ndarray, value: float, twist: np.ndarray, share: float
+    ) -> np.ndarray | None:  # fmt: skip
         """Return a motion inside the set next to one beyond a value, if programs show one.
 
         At the motions with one value, a program that is negative has a pressure that goes beyond.
@@ -130,8 +134,8 @@ class Extremes:
         if not np.isfinite(value):
             return None
         pencil = Pencil(self.programs, self.mode, functional)
-        found = beyond(self.single, pencil, value + 1e-4 * abs(value))
-        return None if found is None else self._mixed(found)
+        found = beyond(self.single, pencil, value + 1e-4 * abs(value), twist)
+        return None if found is None else self._mixed(found, share)
 
     def _about_corner(self, functional: np.ndarray, low: float) -> Summit | None:
         """Return the best motion about a corner or a foot that goes beyond a value, if one does.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import atan2, cos, sin
 
 import numpy as np
 
@@ -21,11 +22,10 @@ from stationary.solve.pressure.programs import Answers, Programs, centres
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import Answer, Single
 
-# Motions that a line is sampled by: where pressures can balance, and on each piece of it inside the
-# outline.
-_WINDOW = np.arange(1, 8) / 8
+# Motions by which a line is sampled: around one, and on each piece inside the outline.
+_AROUND = np.array([0.004, 0.012, 0.03, 0.07, 0.16, 0.36, 0.8])
+_AROUND = np.concatenate([-_AROUND[::-1], _AROUND])
 _PIECE = np.array([1e-9, 0.1, 0.35, 0.65, 0.9, 1 - 1e-9])
-_HALVES = 12
 
 
 @dataclass(frozen=True)
@@ -155,16 +155,35 @@ class Pencil:
             return self.programs.refined(twists, aims, rows, rounds=rounds)
         return self.programs.least(twists, aims, rows, near)
 
+    def way(self, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same at a single motion."""
+        force, made = self.mode.force, self._ways
+        assert force is not None
+        works = self._works
+        if not any(works):
+            return made
+        drive = float(force @ twist)
+        across, along = (w - (k / drive) * twist if k else w for w, k in zip(made, works))
+        return across, along
+
+    @cached_property
+    def _works(self) -> tuple[float, ...]:
+        """What the force of the finger does on the two, without what is rounding."""
+        force = self.mode.force
+        assert force is not None
+        size = 1e-12 * float(np.linalg.norm(force))
+        return tuple(
+            k if abs(k) > size else 0.0 for k in map(float, (force @ w for w in self._ways))
+        )
+
     def ways(self, twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return virtual motions across and along a line on which the finger does no work."""
         force = self.mode.force
         assert force is not None
-        works = [float(force @ way) for way in self._ways]
-        size = 1e-12 * float(np.linalg.norm(force))
         across, along = (
             way - (work / (twists @ force))[:, None] * twists
-            if abs(work) > size else np.broadcast_to(way, twists.shape)
-            for way, work in zip(self._ways, works)
+            if work else np.broadcast_to(way, twists.shape)
+            for way, work in zip(self._ways, self._works)
         )  # fmt: skip
         return across, along
 
@@ -187,51 +206,22 @@ def _through_disc(line: Line, radius: float, middle: np.ndarray) -> np.ndarray:
     return (angles + np.pi / 2) % np.pi - np.pi / 2
 
 
-def beyond(single: Single, pencil: Pencil, value: float) -> Answer | None:
-    """Return a program with a pressure that goes beyond a value, if samples show one.
+def beyond(single: Single, pencil: Pencil, value: float, twist: np.ndarray) -> Answer | None:
+    """Return the program whose pressure goes furthest beyond a value, if samples show one.
 
-    Power is convex along the line: to one side of a window it falls for all pressures, to the other
-    it rises, and the multiplier of the balance says so. Inside the window, and where the centre of
-    rotation bears load, the programs are asked.
+    They are denser around a motion that is known, and where the centre of rotation bears load.
     """
     line = pencil.line(value)
+    low, high = pencil.allowed(line)
+    middle = atan2(float(twist @ line.last), float(twist @ line.first))
+    best: Answer | None = None
     basis: list[int] | None = None
-
-    def asked(angle: float) -> Answer:
-        nonlocal basis
-        (twist,) = line.at(np.array([angle]))
-        (aim,), (row,) = pencil.ways(twist[None])
-        found = single.least(twist, aim, row, basis)
-        basis = found.columns
-        return found
-
-    low, high = first, last = pencil.allowed(line)
-    for angle in pencil.inside(line):
-        if not first < angle < last:
-            continue
-        found = asked(angle)
-        if found.value < 0 and found.balanced:
-            return found
-        if not found.balanced:
-            low, high = (max(low, angle), high) if found.dual > 0 else (low, min(high, angle))
-    for _ in range(_HALVES):
-        if not low < high:
-            return None
-        angles = low + (high - low) * _WINDOW
-        within = 0
-        for angle in angles.tolist():
-            if not low < angle < high:
-                continue
-            found = asked(angle)
-            if found.balanced:
-                within += 1
-                if found.value < 0:
-                    return found
-            elif found.dual > 0:
-                low = angle
-            else:
-                high = angle
-                break
-        if within > 4:
-            return None
-    return None
+    for angle in sorted([*pencil.inside(line), *(middle + _AROUND).tolist()]):
+        if low < angle < high:
+            motion = cos(angle) * line.first + sin(angle) * line.last
+            aim, row = pencil.way(motion)
+            found = single.least(motion, aim, row, basis, positive=True)
+            basis = found.columns
+            if found.balanced and found.value < (0.0 if best is None else best.value):
+                best = found
+    return best

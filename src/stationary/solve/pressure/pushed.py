@@ -54,6 +54,22 @@ def _holds(system: System) -> tuple[Any, Any, Any]:
     )
 
 
+@lru_cache(maxsize=64)
+def _slopes(system: System, expression: sp.Expr) -> tuple[tuple[sp.Expr, ...], sp.Expr, bool]:
+    """Return how an expression depends on each velocity, what is left, and whether it is linear."""
+    velocities = [c.dot for c in system.coordinates]
+    known = {c.name: c for c in system.coordinates}
+    swap = {
+        s: known[s.of.name].dot if isinstance(s, Velocity) else known[s.name]
+        for s in expression.free_symbols
+        if getattr(getattr(s, "of", s), "name", None) in known
+    }
+    expression = expression.xreplace(swap)
+    slopes = tuple(sp.diff(expression, v) for v in velocities)
+    rest = expression.xreplace({v: sp.S.Zero for v in velocities})
+    return slopes, rest, not any(s.has(*velocities) for s in slopes)
+
+
 @dataclass(frozen=True)
 class Scene:
     """A pushed part at one configuration."""
@@ -261,20 +277,11 @@ class Scene:
                     'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
                 )
             ) from None
-        velocities = [c.dot for c in self.system.coordinates]
-        known = {c.name: c for c in self.system.coordinates}
-        swap = {
-            s: known[s.of.name].dot if isinstance(s, Velocity) else known[s.name]
-            for s in expression.free_symbols
-            if getattr(getattr(s, "of", s), "name", None) in known
-        }
-        expression = expression.xreplace(swap)
+        slopes, rest, linear = _slopes(self.system, expression)
         values = dict(zip(self.system.coordinates, map(float, self.q)))
         values |= dict(zip(self.system.parameters, map(float, self.params)))
-        slopes = [sp.diff(expression, v) for v in velocities]
-        linear = not any(s.has(*velocities) for s in slopes)
-        rest = expression.xreplace({v: sp.S.Zero for v in velocities}).subs(values)
-        numbers = [s.subs(values) for s in slopes]
+        numbers = [s.subs(values) if s.free_symbols else s for s in slopes]
+        rest = rest.subs(values) if rest.free_symbols else rest
         if not linear or any(x.free_symbols for x in (*numbers, rest)):
             raise StatementError(
                 say(

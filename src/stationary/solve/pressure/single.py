@@ -92,6 +92,7 @@ class Single:
         self.M[:2, self.border : self.border + 8] = _CIRCLE
         self.edges, self.along = np.full(total, -1), np.zeros(total)
         self.edges[2 : self.border], self.along[2 : self.border] = rest.grid
+        self.X, self.Y = points.T.copy()
         self.first = [int(k) + 2 for k in programs.first]
         self._start = np.linalg.inv(self.A[:-1, self.first])
         if not rest.radius and not rest.feet:
@@ -105,6 +106,8 @@ class Single:
             return hypot(x - rest.middle[0], y - rest.middle[1]) <= rest.radius * (1 + 1e-12)
         if rest.feet:
             return rest.contains(np.array([x, y]))
+        if x * x + y * y > 1 + 1e-9:  # nothing is farther from the centre than one
+            return False
         (ax, ay), (_, by), (wx, wy) = self.a, self.b, self.way
         across = wx * (y - ay) - wy * (x - ax)
         over = (ay > y) != (by > y)
@@ -113,19 +116,24 @@ class Single:
         return bool(np.abs(across).min() < 1e-12) and rest.contains(np.array([x, y]))
 
     def least(self, twist: np.ndarray, aim: np.ndarray, row: np.ndarray,
-              basis: list[int] | None = None, rounds: int = ROUGH) -> Answer:  # fmt: skip
-        """Solve the program of a motion, from a basis nearby where it is given."""
+              basis: list[int] | None = None, rounds: int = ROUGH,
+              positive: bool = False) -> Answer:  # fmt: skip
+        """Solve the program of a motion, from a basis nearby where it is given.
+
+        With `positive` it is left as soon as its value cannot be negative.
+        """
         self.solved += 1
         A, M, cost, border = self.A, self.M, self.cost, self.border
         tx, ty, tw = twist.tolist()
-        X, Y = self.places[:, 2:border]
-        U, V = tx - tw * Y, ty + tw * X
+        X, Y = self.X, self.Y
+        U, V, turn_ = M[:, 2:border]
+        np.subtract(tx, tw * Y, out=U)
+        np.add(ty, tw * X, out=V)
         speed = np.sqrt(U * U + V * V)
-        np.maximum(speed, 1e-300, out=speed)
+        speed += 1e-300
         U /= speed
         V /= speed
-        M[0, 2:border], M[1, 2:border] = U, V
-        M[2, 2:border] = X * V - Y * U
+        np.subtract(X * V, Y * U, out=turn_)
         end, q = border + 8, None
         if abs(tw) > 1e-12 * (abs(tx) + abs(ty)) and self.contains(-ty / tw, tx / tw):
             q = -ty / tw, tx / tw
@@ -143,6 +151,12 @@ class Single:
         for turn in range(rounds):
             basis, inverse, amounts, dual = self._pivoted(basis, inverse, amounts, end)
             before, value = value, float(cost[basis] @ amounts)
+            if positive and q is not None:
+                # All load at the centre of rotation, whatever the force there.
+                w = aim - dual[-1] * row
+                push = hypot(w[0] - w[2] * q[1], w[1] + w[2] * q[0])
+                if value - push - dual[0] - dual[1:-1] @ (self.frame @ q) > 0:
+                    break
             if turn == rounds - 1 or before - value <= 1e-15 * (1 + abs(value)):
                 break
             made = self._more(aim - dual[-1] * row, dual[1:-1] @ self.frame,
@@ -189,11 +203,12 @@ class Single:
     def _pivoted(self, basis, inverse, amounts, end):
         A, cost = self.A[:, :end], self.cost[:end]
         dual = cost[basis] @ inverse
+        close = -1e-13 * (1 + float(np.abs(dual).max()))
         for _ in range(_PIVOTS):
             reduced = cost - dual @ A
             enters = int(reduced.argmin())
             least = float(reduced[enters])
-            if least > -1e-13 * (1 + np.abs(dual).max()):
+            if least > close:
                 break
             way = inverse @ A[:, enters]
             out, step = -1, np.inf
