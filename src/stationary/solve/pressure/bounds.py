@@ -102,7 +102,15 @@ def pressure_bounds(
     if word == "power":
         return _power(scene)
     if word == "centre":
-        return _centre(scene, count)
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 3:
+            raise StatementError(
+                say(
+                    "the border of a locus is looked for in three or more directions.",
+                    f"Found count={count!r}.",
+                    "Give a whole number, as in count=200.",
+                )
+            )
+        return _centre(scene, int(count))
     functional, rest = scene.functional(of)
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
@@ -278,7 +286,10 @@ def told(
         status=Status(
             "attained",
             "by the two pressures; their duals prove that none beside them goes further, and a "
-            "search that no other does",
+            "search that no other does"
+            if all(np.any(s.affine) or np.any(s.witness) for _, s in found)
+            else "by the two pressures; that none goes further is searched for: an end at a kink "
+            "of the set of motions has no dual",
         ),
         at=scene.q, outline=shown @ scene.turned.T + scene.q[:2],
         centre=scene.arm + scene.q[:2],

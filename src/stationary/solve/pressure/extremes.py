@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
+from stationary.result.least_power import motions
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
+from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond
 from stationary.solve.pressure.pairs import pairs
 from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of, joined
-from stationary.solve.pressure.programs import Programs
+from stationary.solve.pressure.programs import Programs, fields
 from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.stick import last_of
@@ -50,7 +53,12 @@ class Extremes:
         rest, mode = self.rest, self.mode
         spread = even(rest, mode)
         found = spread[None] if mode.allows(spread) else np.zeros((0, 3))
-        return found if rest.feet else np.vstack([found, pairs(rest, mode)])
+        return found if rest.feet else np.vstack([found, self.pairs[0]])
+
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pressures of two atoms, one of which rests."""
+        return pairs(self.rest, self.mode)
 
     def greatest(self, functional: np.ndarray) -> Summit | None:
         """Return the motion with the greatest ``functional @ twist``, if there is one."""
@@ -58,6 +66,8 @@ class Extremes:
             return last_of(self.single, self.mode, functional, self.start)
         if not len(self.starts):
             return None
+        if self.rest.feet and len(self.rest.corners) <= len(self.programs.frame) + 2:
+            return self._only(functional)
         inside = self.starts[int((self.starts @ functional).argmax())]
         best, reached = None, -np.inf
         for turn in range(_TURNS):
@@ -72,7 +82,63 @@ class Extremes:
             if further is None:
                 break
             inside = further
-        return best
+        if self.rest.feet:
+            vertex = self._vertex(functional)
+            if vertex is not None and (
+                best is None or functional @ (vertex.twist - best.twist) > 0
+            ):
+                return vertex
+        return best or self._only(functional)
+
+    def _vertex(self, functional: np.ndarray) -> Summit | None:
+        """Return the best pressure of as few feet as bear the weight."""
+        count = len(self.programs.frame) + 1
+        chosen = np.array(list(combinations(range(len(self.rest.corners)), count)))
+        points = self.rest.corners[chosen]
+        level = self.programs.frame @ points.transpose(0, 2, 1)
+        rows = np.concatenate([np.ones((len(chosen), 1, count)), level], axis=1)
+        good = np.abs(np.linalg.det(rows)) > 1e-9
+        points, rows = points[good], rows[good]
+        loads = np.linalg.inv(rows)[:, :, 0]
+        good = loads.min(axis=1) >= 0
+        points, loads = points[good], loads[good]
+        twists = self._motions(points, loads)
+        allowed = [bool(np.isfinite(t).all()) and self.mode.allows(t) for t in twists]
+        if not any(allowed):
+            return None
+        k = int(np.where(allowed, twists @ functional, -np.inf).argmax())
+        return Summit(twists[k], points[k], loads[k], np.zeros(3), np.zeros(3), 0.0, 0.0)
+
+    def _motions(self, points: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        """Return the motions of pressures that are in balance, or about a foot that holds."""
+        mode, count = self.mode, len(loads)
+        assert mode.force is not None
+        unit = mode.force / (mode.force @ mode.force)
+        free = np.linalg.svd(mode.force[None])[2][1:].T
+        z, still = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
+        found = unit + z @ free.T
+        e = fields(found, points)
+        e /= np.maximum(np.linalg.norm(e, axis=2, keepdims=True), 1e-300)
+        turn = points[..., 0] * e[..., 1] - points[..., 1] * e[..., 0]
+        wrench = np.stack([(loads * k).sum(axis=1) for k in (e[..., 0], e[..., 1], turn)], 1)
+        found[(np.abs(wrench @ free).max(axis=1) > 1e-9) & (still < 0)] = np.nan
+        plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+        return found * ((plane @ mode.base) / (found @ plane))[:, None]
+
+    def _only(self, functional: np.ndarray) -> Summit | None:
+        """Return the extreme where the set has no inside: about a foot, or the one motion."""
+        if self.rest.feet:
+            return self._family(functional) or self._vertex(functional)
+        if self.mode.guard is not None:
+            return None
+        found = self._balanced(self.start, functional)
+        value = -np.inf if found is None else float(functional @ self.start)
+        found = self._about_corner(functional, value) or found
+        if found is None:
+            return None
+        value = float(functional @ found.twist)
+        further = self._beyond(functional, value, found.twist, 0.05)
+        return found if further is None else None
 
     def _climbed(self, functional: np.ndarray, inside: np.ndarray) -> tuple[float, Summit | None]:
         """Go around the border, and from there to the extreme by Newton's method.
@@ -81,6 +147,9 @@ class Extremes:
         """
         reached, taken = -np.inf, None
         polisher = Polisher(self.rest, self.mode, functional)
+        pair = self._paired(polisher, functional, inside)
+        if pair is not None:
+            return float(functional @ pair.twist), polisher.firm(pair, _LOSS)
         for k, close in enumerate(_CLOSE):
             climb = Climb(self.single, self.mode, inside, EXACT if k else ROUGH)
             end = climb.top(functional, close, 8 + 8 * k)
@@ -94,17 +163,49 @@ class Extremes:
                 atoms = _atoms(self.rest, answer)
                 for start in (atoms, atoms.loaded(1e-4)):
                     found = polisher.summit(twist, start)
-                    if found is not None and self.mode.allows(found.twist):
+                    if found is not None and not self.mode.allows(found.twist):
+                        # The finger sticks before that.
+                        return reached, taken
+                    if found is not None:
                         return float(functional @ found.twist), polisher.firm(found, _LOSS)
                 if answer.balanced and abs(answer.value) < 1e-9 and value > reached:
                     points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
-                    taken = Summit(twist, points, masses, -answer.affine, answer.witness, 0.0,
+                    taken = Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0,
                                    abs(answer.value))  # fmt: skip
                     reached = value
             if taken is None:
                 reached = max(reached, value - 2 * close * abs(value))
             inside = self._inside(functional, climb, end)
         return reached, taken
+
+    def _paired(
+        self, polisher: Polisher, functional: np.ndarray, inside: np.ndarray
+    ) -> Summit | None:  # fmt: skip
+        """Return the extreme next to a pair, for a push that passes close by the centre.
+
+        Almost all load rests then: what moves is less than programs tell apart.
+        """
+        force = self.mode.force
+        assert force is not None
+        if self.rest.feet or abs(force[2]) > 0.05 * np.hypot(force[0], force[1]):
+            return None
+        twists, column, share = self.pairs
+        if not len(twists):
+            return None
+        k = int((twists @ functional).argmax())
+        if functional @ (twists[k] - inside) < 0:
+            return None
+        twist, m, x = twists[k], float(share[k]), self.rest.columns[column[k]]
+        v = field(twist, x)
+        speed = float(np.hypot(v[0], v[1]))
+        e = m * speed / (twist @ force) * force[:2] - m * v / speed
+        edges, along = (np.array([c[column[k]], 0]) for c in self.rest.grid)
+        corner = along[0] == 0.0 and not self.rest.radius
+        angle = np.array([0.0, np.arctan2(e[1], e[0])])
+        kinds = ("fixed" if corner else "edge", "still")
+        atoms = Atoms(kinds, edges, along, angle, np.array([m, 1 - m]))
+        found = polisher.summit(twist, atoms)
+        return found if found is not None and self.mode.allows(found.twist) else None
 
     def _inside(self, functional: np.ndarray, climb: Climb, end: End) -> np.ndarray:
         """Return a motion inside the set, closer to the extreme than the last."""
@@ -136,6 +237,32 @@ class Extremes:
         pencil = Pencil(self.programs, self.mode, functional)
         found = beyond(self.single, pencil, value + 1e-4 * abs(value), twist)
         return None if found is None else self._mixed(found, share)
+
+    def _family(self, functional: np.ndarray) -> Summit | None:
+        """Return the extreme of feet whose loads have one freedom, as those of four feet have."""
+        points, mode = self.rest.corners, self.mode
+        rows = np.vstack([np.ones(len(points)), self.programs.frame @ points.T])
+        if len(points) != len(rows) + 1:
+            return None
+        way = np.linalg.svd(rows)[2][-1]
+        load = np.linalg.lstsq(rows, np.eye(len(rows))[0], rcond=None)[0]
+        with np.errstate(divide="ignore"):
+            ends = -load / way
+        low, high = ends[way > 0].max(), ends[way < 0].min()
+        # A foot without load says nothing about its motion.
+        low, high = low + 1e-8 * (high - low), high - 1e-8 * (high - low)
+        best = None
+        for _ in range(12):
+            places = np.linspace(low, high, 33)
+            loads = np.maximum(load + places[:, None] * way, 0.0)
+            every = self._motions(np.tile(points, (33, 1, 1)), loads)
+            allowed = [bool(np.isfinite(t).all()) and mode.allows(t) for t in every]
+            if not any(allowed):
+                break
+            k = int(np.where(allowed, every @ functional, -np.inf).argmax())
+            best = Summit(every[k], points, loads[k], np.zeros(3), np.zeros(3), 0.0, 0.0)
+            low, high = places[max(k - 1, 0)], places[min(k + 1, 32)]
+        return best
 
     def _about_corner(self, functional: np.ndarray, low: float) -> Summit | None:
         """Return the best motion about a corner or a foot that goes beyond a value, if one does.
@@ -180,7 +307,7 @@ class Extremes:
         points = np.hstack([on.points, back.points]).T
         masses = np.concatenate([share * np.array(on.masses), (1 - share) * np.array(back.masses)])
         points, masses = joined(points, masses)
-        return Summit(twist, points, masses, -on.affine, on.witness, 0.0, 0.0)
+        return Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
 
 
 def _atoms(rest: Rest, answer: Answer) -> Atoms:

@@ -13,19 +13,25 @@ from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import Rest
 
 # The load on the one that moves, as a share of the weight.
-_SHARES = np.concatenate([[1e-4, 1e-3], np.linspace(0.01, 0.65, 24)])
+_SHARES = np.linspace(0.01, 0.65, 24)
+_LEVERS = np.linspace(0.05, 2.0, 40)
 
 
-def pairs(rest: Rest, mode: Mode) -> np.ndarray:
-    """Return the motions of many of them, one per row."""
-    columns = rest.columns[:: max(1, len(rest.columns) // 30)]
-    x = np.repeat(columns, len(_SHARES), axis=0)
-    twists, grip = resting(mode, x, np.tile(_SHARES, len(columns)))
+def pairs(rest: Rest, mode: Mode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the motions of many of them, one per row, and for each its column and its share."""
+    assert mode.force is not None
+    lever = abs(mode.force[2]) / float(np.hypot(mode.force[0], mode.force[1]))
+    # The fastest have about half the lever as their share.
+    share = np.concatenate([_SHARES, lever * _LEVERS]) if lever < 0.05 else _SHARES
+    column = np.arange(0, len(rest.columns), max(1, len(rest.columns) // 30))
+    column, share = np.repeat(column, len(share)), np.tile(share, len(column))
+    x = rest.columns[column]
+    twists, grip = resting(mode, x, share)
     good = grip <= 0.95
-    good[good] = rest.contain(-x[good] * np.tile(_SHARES / (1 - _SHARES), len(columns))[good, None])
+    good[good] = rest.contain(-x[good] * (share[good] / (1 - share[good]))[:, None])
     if mode.guard is not None:
         good &= twists @ mode.guard > 0
-    return twists[good]
+    return twists[good], column[good], share[good]
 
 
 def resting(mode: Mode, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -308,7 +308,7 @@ class Polisher:
         loose = np.array([k != "fixed" for k in atoms.kinds])
         count, known = len(m), bool(np.any(y))
         still = np.array([k == "still" for k in atoms.kinds])
-        worst = np.inf
+        worst = missed = np.inf
         for turn in range(_STEPS):
             F, J = function(z, m, place, y, *given)
             if not np.all(np.isfinite(F)) or not np.all(np.isfinite(J)):
@@ -320,9 +320,17 @@ class Polisher:
                 known = True
                 continue
             worst = float(np.abs(F).max())
-            if worst <= 1e-13 * max(1.0, np.abs(y).max()):
+            # Multipliers may be large; the pressure itself is of order one.
+            missed = float(np.abs(F[-5:]).max())
+            if worst <= 1e-13 * max(1.0, np.abs(y).max()) and missed <= 1e-13:
                 break
+            # Multipliers and what they are about, each in its own size.
+            size = max(1.0, float(np.abs(y).max()))
+            J[:-5] /= size
+            F[:-5] /= size
+            J[:, -5:] *= size
             step = np.linalg.lstsq(J, -F, rcond=1e-13)[0]
+            step[-5:] *= size
             dz, dm = step[:ways], step[ways : ways + count]
             ds = np.zeros(count)
             ds[loose] = step[ways + count : -5]
@@ -354,7 +362,7 @@ class Polisher:
             off = np.where(loose & ~still, np.maximum(-place, place - 1), -1.0)
             if off.max() > 0:
                 return z, atoms, y * 0, worst, ("corner", int(off.argmax()))
-        if worst > 1e-9 * max(1.0, np.abs(y).max()):
+        if worst > 1e-9 * max(1.0, np.abs(y).max()) or missed > 1e-11:
             return None
         return z, atoms, y, worst, None
 

@@ -56,20 +56,19 @@ def last_of(
         assert worst is not None
         return worst.value, worst
 
-    places = high + (low - high) * (np.arange(_SAMPLES + 1) / _SAMPLES) ** 1.5
-    before, place = None, None
-    for p in places.tolist():
-        if short(p)[0] <= 0:
-            place = p
-            break
-        before = p
-    if place is None:
-        return None
-    if before is not None:
-        place = _between(lambda p: short(p, EXACT)[0], place, before)
-        place += _BEFORE * (low - place)
-    value, answer = short(place, EXACT)
-    return _summit(start + place * way, answer) if value <= 1e-9 else None
+    # Just before the end of the line one pressure is left: it may do.
+    last = high
+    value, answer = short(high + _BEFORE * (low - high), EXACT)
+    if value > 0:
+        places = high + (low - high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
+        before = high + _BEFORE * (low - high)
+        inside = next((p for p in places.tolist() if short(p)[0] <= 0), None)
+        if inside is None:
+            return None
+        before = min((p for p in places.tolist() if p > inside), default=before)
+        last = _between(lambda p: short(p, EXACT)[0], inside, before)
+        value, answer = short(last + _BEFORE * (low - last), EXACT)
+    return _summit(start + last * way, answer) if value <= 1e-9 else None
 
 
 def _summit(twist: np.ndarray, found: Answer) -> Summit:
