@@ -73,3 +73,20 @@ def test_what_stands_still_is_left_when_what_holds_it_changes():
     assert isinstance(motion, st.Touched)
     assert motion.changes.of("slip").t == pytest.approx([10 * np.arctan(0.4)], rel=1e-10)
     assert motion[x][3] == 0 and motion[x][-1] > 0
+
+
+def test_a_body_in_space_slides_on_a_floor_and_stops():
+    z, R = st.coordinates("z"), st.rotation("R")
+    block = st.body(
+        2.0, inertia=(0.1, 0.2, 0.3), frame=st.Frame().move((x, y, z)).turn(R), gravity=G
+    )
+    floor = st.Contact(z, friction=0.2, slip=(x, y), name="floor")
+    start = {x.dot: 3.0, y.dot: 4.0, R.omega: (0.0, 0.0, 1.5)}
+    motion = st.simulate(block + st.System(contacts=[floor]), span=(0, 4), start=start, points=9)
+    assert isinstance(motion, st.Touched)
+    stop = 5 / (0.2 * G)
+    assert motion.changes.of("stick", "floor").t == pytest.approx([stop], rel=1e-9)
+    assert [motion[x][-1], motion[y][-1]] == pytest.approx([1.5 * stop, 2.0 * stop], rel=1e-9)
+    assert motion.lam["floor"] == pytest.approx(2 * G, rel=1e-9)
+    assert motion.residual["cone"] < 1e-9 and motion.residual["penetration"] < 1e-12
+    assert motion[R][-1].magnitude() == pytest.approx(2 * np.pi - 6.0, rel=1e-8)

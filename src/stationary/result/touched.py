@@ -187,7 +187,8 @@ class Touched(AbstractMotion):
         sense = np.ones((touch.arguments[-1].numel(), 1))
         value = self._columns(touch.rows(*arguments, sense)[0])[:, :gaps]
         _, moving, rest, _ = (self._columns(x) for x in touch.limits(*arguments, sense))
-        lam = np.asarray(self.lam)[:, self.kernel.layout.multipliers :]
+        first = len(self.kernel.rows)
+        lam = self.acting[:, first : first + gaps]
         z = self.acting[:, len(self.kernel.rows) + gaps :]
         over = 0.0
         for rub in touch.rubs:

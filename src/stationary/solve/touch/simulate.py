@@ -222,7 +222,7 @@ def _check_later(motion: Touched) -> None:
     sense = np.ones((touch.arguments[-1].numel(), 1))
     where = (motion.t[None, :], motion.q.T, motion.v.T, motion.u.T, motion.params, sense)
     now, rest = (np.asarray(x).T for x in touch.limits(*where)[1:3])
-    lam = np.asarray(motion.lam)[:, motion.kernel.layout.multipliers :]
+    lam = motion.acting[:, len(motion.kernel.rows) :]
     for rub in touch.rubs:
         low = np.minimum(now[:, rub.entries[0]], rest[:, rub.entries[0]])
         acts = np.ones(len(low), dtype=bool) if rub.gap is None else lam[:, rub.gap] > 0
