@@ -155,6 +155,24 @@ def test_what_is_no_store_is_refused(tmp_path):
         st.sweep(st.statics, SPRING, over={F: [1.0]}, store=3)
 
 
+@pytest.mark.parametrize("file", ["kept/x/zarr.json", "status/zarr.json", "over/0/0/zarr.json"])
+@pytest.mark.parametrize("content", [b"", b"[1, 2]", b"{}", b"\xc6"])
+def test_a_store_whose_description_is_damaged_says_so(tmp_path, file, content):
+    spring = st.System(potential=x**2 / 2, work=F * x)
+    given: Any = {"over": {F: [1.0, 2.0]}, "keep": {"x": x}, "store": tmp_path / "a.zarr"}
+    st.sweep(st.statics, spring, **given)
+    (given["store"] / file).write_bytes(content)
+    asked = [lambda: st.open(given["store"]), lambda: st.sweep(st.statics, spring, **given)]
+    for ask in asked:
+        try:
+            # What is left is enough to know everything, or nothing is said to be known.
+            found = ask()
+            known = np.isfinite(found["x"])
+            np.testing.assert_allclose(found["x"][known], np.array([1.0, 2.0])[known])
+        except st.StatementError as error:
+            assert "a.zarr' is" in str(error) and len(str(error).splitlines()) == 3
+
+
 def test_two_writers_are_refused(tmp_path):
     path = tmp_path / "runs.zarr"
     rested(path)

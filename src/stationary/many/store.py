@@ -21,7 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DidNotConverge, MissingExtra, StatementError, say
+from stationary.errors import (
+    DidNotConverge,
+    MissingExtra,
+    StatementError,
+    StationaryError,
+    say,
+)
 from stationary.many.chunk import Chunk
 from stationary.many.design import Axis, Design
 from stationary.many.gathering import Gathering
@@ -52,6 +58,23 @@ def _zarr() -> Any:
     return zarr
 
 
+@contextlib.contextmanager
+def _intact(path: Path) -> Iterator[None]:
+    """Tell of a store whose description is damaged that it is."""
+    try:
+        yield
+    except StationaryError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IsADirectoryError) as error:
+        raise StatementError(
+            say(
+                f"the store '{path}' is damaged.",
+                f"Found {type(error).__name__}: {str(error)[:80]}.",
+                "Bring back a copy of it, or move it away and compute again.",
+            )
+        ) from error
+
+
 class Store:
     """A store that this process writes."""
 
@@ -76,14 +99,15 @@ class Store:
             if made is not None:
                 yield made
             else:
-                _record(self.path, k).unlink(missing_ok=True)
+                with _intact(self.path):
+                    _record(self.path, k).unlink(missing_ok=True)
 
     def write(self, chunk: Chunk) -> None:
         """Write a chunk, and then its record."""
         k = chunk.first // self.chunk
         try:
             # A chunk without a number in it is a file like the others.
-            with _zarr().config.set({"array.write_empty_chunks": True}):
+            with _intact(self.path), _zarr().config.set({"array.write_empty_chunks": True}):
                 self._write(k, chunk)
         except OSError as error:
             raise DidNotConverge(
@@ -410,6 +434,11 @@ def open(path: Any) -> Runs:
     array([2. , 0.5])
     """
     place = as_path(path)
+    with _intact(place):
+        return _opened(place)
+
+
+def _opened(place: Path) -> Runs:
     facts = _facts(place)
     group = _zarr().open_group(place, mode="r")
     axes = tuple(
