@@ -56,24 +56,31 @@ def last_of(
         assert worst is not None
         return worst.value, worst
 
+    steep = abs(float(functional @ way))
+
+    def inner(place: float) -> float:
+        """Return a place a little before one: a share of the line, and of the value."""
+        size = abs(float(functional @ (start + place * way)))
+        return place - _BEFORE * min(place - low, size / steep if steep else np.inf)
+
     # Just before the end of the line one pressure is left: it may do.
     last = high
-    value, answer = short(high + _BEFORE * (low - high), EXACT)
+    value, answer = short(inner(high), EXACT)
     if value > 0:
         places = high + (low - high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
-        before = high + _BEFORE * (low - high)
+        before = inner(high)
         inside = next((p for p in places.tolist() if short(p)[0] <= 0), None)
         if inside is None:
             return None
         before = min((p for p in places.tolist() if p > inside), default=before)
         last = _between(lambda p: short(p, EXACT)[0], inside, before)
-        value, answer = short(last + _BEFORE * (low - last), EXACT)
+        value, answer = short(inner(last), EXACT)
     return _summit(start + last * way, answer) if value <= 1e-9 else None
 
 
 def _summit(twist: np.ndarray, found: Answer) -> Summit:
     points, masses = joined(np.array(found.points).T, np.array(found.masses))
-    return Summit(twist, points, masses, -found.affine, found.witness, 0.0, abs(found.value))
+    return Summit(twist, points, masses, -found.affine, found.witness, 0.0, 0.0)
 
 
 def _root(ask: Callable[[float, int], Answer], slope: Callable[[Answer], float]):
