@@ -25,7 +25,7 @@ help:
 	@echo "make docs    build the documentation: site/index.html"
 	@echo "make test    run the tests; make test-slow those that take long"
 	@echo "make test-random  run the random tests with new numbers"
-	@echo "make test-elsewhere  run the tests as on other machines"
+	@echo "make test-elsewhere  run the tests as on other machines (other BLAS, one core, no heyoka)"
 	@echo "make lint    check style and types"
 	@echo "make format  mend the style"
 	@echo "make bench   compare with other packages (bench-constraints: under constraints;"
@@ -56,13 +56,20 @@ test-random: $(VENV)/.installed
 	@HYPOTHESIS_PROFILE=free $(VENV)/bin/python -m pytest -q -n auto --dist worksteal \
 	  tests/physics/test_random_systems.py tests/io/test_fuzz.py $(ARGS)
 
-# As on other machines: in a random order, with the BLAS of another processor, and without heyoka.
+# As on other machines: with the BLAS of other processors, each in another order, on one core beside
+# a busy neighbour, without heyoka, and with new random numbers.
+ELSEWHERE := $(VENV)/bin/python -m pytest -q -m "not slow"
 test-elsewhere: $(VENV)/.installed
-	@echo "tests, shuffled, on another BLAS"
-	@OPENBLAS_CORETYPE=Haswell $(VENV)/bin/python -m pytest -q -n auto --dist worksteal \
-	  -m "not slow" --shuffle 1 $(ARGS)
+	@for kind in Haswell Zen SkylakeX; do \
+	  echo "tests, shuffled, on the BLAS of $$kind"; \
+	  OPENBLAS_CORETYPE=$$kind $(ELSEWHERE) -n auto --dist worksteal --shuffle $${#kind} $(ARGS) || exit 1; \
+	done
+	@echo "tests, on one core beside a busy neighbour"
+	@taskset -c 0 sh -c 'while :; do :; done' & busy=$$!; \
+	  taskset -c 0 $(ELSEWHERE) $(ARGS); code=$$?; kill $$busy; exit $$code
 	@echo "tests, without heyoka"
-	@$(VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "not slow" --without heyoka $(ARGS)
+	@$(ELSEWHERE) -n auto --dist worksteal --without heyoka $(ARGS)
+	@$(MAKE) --no-print-directory test-random
 
 lint: $(VENV)/.installed
 	@echo "ruff check"

@@ -120,6 +120,7 @@ def test_no_wall_is_thin_enough_to_be_passed(case):
     assert abs(motion[x][-1]) < 20 * width * length
 
 
+@pytest.mark.taylor
 def test_a_wall_lower_than_the_energy_is_passed_and_felt():
     # Slower inside: the time lost is ∫ (1/√(v² − 2U) − 1/v) dx.
     width, height = 1e-3, 0.4
@@ -149,6 +150,7 @@ def test_short_ranges_are_no_blow_up():
         np.testing.assert_allclose(motion.y[-1], other.y[-1], rtol=0, atol=1e-9)
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize("length", [1e-12, 1.0, 1e9])
 @pytest.mark.parametrize("time", [1e-15, 1.0, 1e9])
 def test_series_are_as_accurate_in_every_unit(length, time):
@@ -272,6 +274,7 @@ def test_digits_left_are_those_that_another_statement_of_the_same_motion_shares(
     assert f"digits left at the end: {int(one.digits)}" in repr(one)
 
 
+@pytest.mark.taylor
 def test_regular_motions_keep_their_digits():
     spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
     assert st.simulate(spring, span=(0, 100), start={x: 1.0}).digits > 12
@@ -281,6 +284,7 @@ def test_regular_motions_keep_their_digits():
     assert st.simulate(rod, span=(0, 10), start={x: 1.0}).digits > 12
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_digits_left_do_not_depend_on_units_or_origin(unit):
     # Hénon and Heiles' star in a chaotic orbit; the place of the origin is not a length.

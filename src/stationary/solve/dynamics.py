@@ -361,6 +361,8 @@ class _Run:
                             piece = shortened(piece, found.t, self._struck(piece, found))
                         self.steps += piece.steps
                         t, y = float(piece.t[-1]), piece.end
+                        if self._loose() and not piece.exact:
+                            piece = self._settled(piece, t == end < self.grid[-1])
                         self.legs.seen(y)
                         if t == end and t in projecting:
                             y = self.legs.changed = self._projected(t, y)
@@ -376,8 +378,7 @@ class _Run:
                             shown = self.legs.extra(t, y)
                             piece = piece if shown is y else _ending(piece, shown)
                         over = found is not None and found.terminal
-                        loose = self._loose() and not piece.exact
-                        yield self._settled(piece) if loose else piece, t if over else None
+                        yield piece, t if over else None
                         if found is not None:
                             self.legs.restart(t, end, y)
                             break
@@ -420,11 +421,15 @@ class _Run:
         q, v = projected(self.kernel.graph, self.params, t, y[..., :n], y[..., n : 2 * n])
         return np.concatenate([q, v, y[..., 2 * n :]], axis=-1)
 
-    def _settled(self, piece: Piece) -> Piece:
-        """Return a piece whose states lie on the constraints, whatever the tolerance."""
+    def _settled(self, piece: Piece, last: bool) -> Piece:
+        """Return a piece whose states lie on the constraints, whatever the tolerance.
+
+        The end of the last piece of a leg still has its law, and not that of the next one.
+        """
+        end = np.nextafter(piece.t[-1], -np.inf) if last else piece.t[-1]
 
         def evaluate(times: np.ndarray) -> np.ndarray:
-            return self._projected(times, piece.evaluate(times))
+            return self._projected(np.minimum(times, end), piece.evaluate(times))
 
         return replace(piece, evaluate=evaluate)
 

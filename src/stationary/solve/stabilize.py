@@ -116,14 +116,19 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     """
     n, f, span = ode.kernel.size, np.abs(ode.f(t, y)), 16 * ode.longest
     time = min(1 / natural_rate(ode, t, y, span), end - t)
-    made = _moving(n, y, f, time)
+    made = now = _moving(n, y, f, time)
     if ode.extent is not None:
         made = np.maximum(made, ode.extent)
     if ode.peaks is not None:
         # Beside what peaks later, what leads up to it is small.
         coming = [np.abs(ode.f(float(peak), y)) for peak in ode.peaks]
         coming = np.where(np.isfinite(coming), coming, 0.0).max(axis=0)
-        made = np.maximum(made, _BEFORE * _moving(n, y, coming, time))
+        pushed = _BEFORE * _moving(n, y, coming, time)
+        # What is pushed then hands it on.
+        weights = _weights(ode, t, y)
+        pushed[n : 2 * n] = np.max(weights * pushed[n : 2 * n], initial=0.0) / weights
+        pushed[:n] = time * pushed[n : 2 * n]
+        made = np.maximum(made, pushed)
     if ode.kernel.timely:
         # What hardly moves may yet be pushed, and is small beside that.
         ahead = min(span, ode.last - t)
@@ -132,6 +137,10 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         made = np.maximum(made, _moving(n, y, finite, time))
     if not _sized(made).all():
         made = _equal(ode, t, y, made, time)
+    if len(y) > 2 * n:
+        # Work is beside the energy that it feeds, and not beside one that comes and goes later.
+        energy = np.max(_weights(ode, t, y) * now[n : 2 * n], initial=0.0) ** 2
+        made[2 * n :] = np.maximum(made[2 * n :], energy)
     for group in ode.kernel.layout.alike:
         for several in (group, group + n):
             made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))
@@ -140,10 +149,6 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     lost = _rounding(ode, t, y) / ode.atol
     made = np.maximum(made, time * lost)
     made[:n] = np.maximum(made[:n], np.spacing(np.abs(y[:n])) / ode.atol)
-    if len(y) > 2 * n:
-        # Work has the digits of the energy that it feeds: its own may be rounding alone.
-        energy = np.max((_weights(ode, t, y) * made[n : 2 * n]) ** 2, initial=0.0)
-        made[2 * n :] = np.maximum(made[2 * n :], energy)
     return made, origin
 
 
