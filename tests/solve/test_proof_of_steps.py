@@ -309,6 +309,7 @@ def test_rest_has_no_digits_but_the_fall_from_it_has(place, end):
     assert st.simulate(well, span=(0, end), start={x: place + 1}).digits > 8
 
 
+@pytest.mark.taylor
 def test_a_motion_does_not_depend_on_the_sizes_of_the_one_before():
     law = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2 + x**4 / 4)
     first = st.simulate(law, span=(0, 5), start={x: 1.0})
@@ -321,6 +322,7 @@ def test_a_motion_does_not_depend_on_the_sizes_of_the_one_before():
         np.testing.assert_allclose(here.y, first.y, rtol=0, atol=1e-13)
 
 
+@pytest.mark.taylor
 def test_large_motions_are_not_run_again_by_printing(monkeypatch):
     spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
     motion = st.simulate(spring, span=(0, 10), start={x: 1.0})
@@ -336,6 +338,7 @@ def test_a_motion_that_ends_early_has_no_digits():
     assert np.isnan(motion.digits) and "digits" not in repr(motion)
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e9])
 @pytest.mark.parametrize("amplitude", [1e-7, 1e-5, 1e-3])
 def test_energy_that_is_a_difference_of_large_terms_is_judged_by_its_rounding(amplitude, unit):
