@@ -27,8 +27,10 @@ _SMALL = 1e-6
 # Steps of a few last digits of time lead nowhere.
 _STALLED = 4.0
 
-# Sizes that have grown by this much let longer steps pass.
+# Sizes that have grown by this much let longer steps pass, and not again and again: those of what
+# runs away grow for ever.
 _COARSER = 2.0
+_REGROWN = 2
 
 # SciPy takes no smaller relative tolerance.
 _SMALLEST_RTOL = 2.3e-14
@@ -65,7 +67,7 @@ class Runge(AbstractIntegrator):
 
         longest, stride, begun = ode.longest, ode.stride or _CHUNK, t
         stalled = failed = False
-        reached = [t]
+        reached, regrown = [t], 0
         while t < end and not failed:
             with np.errstate(all="ignore"):
                 solver = DOP853(f, t, y - origin, end, rtol=rtol, atol=atol, max_step=longest)
@@ -99,11 +101,11 @@ class Runge(AbstractIntegrator):
                         reached.append(t)
                         stalled = _stalled(reached, end - begun, missed is not None)
                         failed = failed or stalled
-            if failed and t < end:
+            if failed and t < end and regrown < _REGROWN:
                 # Where forces are rounding, errors as small as before are not to be had.
                 larger = sizes(ode, t, y, end)[0]
                 if np.any(larger > _COARSER * size) and np.all(np.isfinite(larger)):
-                    size = np.maximum(size, larger)
+                    size, regrown = np.maximum(size, larger), regrown + 1
                     atol, failed, missed = ode.atol * size, False, None
                     continue
             if missed is not None:
