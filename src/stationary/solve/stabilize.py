@@ -116,7 +116,7 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     """
     n, f, span = ode.kernel.size, np.abs(ode.f(t, y)), 16 * ode.longest
     time = min(1 / natural_rate(ode, t, y, span), end - t)
-    made = now = _moving(n, y, f, time)
+    made = _moving(n, y, f, time)
     if ode.extent is not None:
         made = np.maximum(made, ode.extent)
     if ode.peaks is not None:
@@ -137,10 +137,6 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         made = np.maximum(made, _moving(n, y, finite, time))
     if not _sized(made).all():
         made = _equal(ode, t, y, made, time)
-    if len(y) > 2 * n:
-        # Work is beside the energy that it feeds, and not beside one that comes and goes later.
-        energy = np.max(_weights(ode, t, y) * now[n : 2 * n], initial=0.0) ** 2
-        made[2 * n :] = np.maximum(made[2 * n :], energy)
     for group in ode.kernel.layout.alike:
         for several in (group, group + n):
             made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))
@@ -149,6 +145,10 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     lost = _rounding(ode, t, y) / ode.atol
     made = np.maximum(made, time * lost)
     made[:n] = np.maximum(made[:n], np.spacing(np.abs(y[:n])) / ode.atol)
+    if len(y) > 2 * n:
+        # Work has the digits of the energy that it feeds: its own may be rounding alone.
+        energy = np.max(_weights(ode, t, y) * made[n : 2 * n], initial=0.0) ** 2
+        made[2 * n :] = np.maximum(made[2 * n :], energy)
     return made, origin
 
 
