@@ -243,7 +243,7 @@ def test_every_change_of_many_systems_is_the_one_that_all_modes_allow(seed, coun
     check(seed, count)
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100, 130), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100, 112), marks=pytest.mark.slow)])
 def test_steps_of_one_length_approach_the_events_with_order_one(seeds):
     orders = []
     for seed in seeds:
