@@ -104,6 +104,15 @@ def test_an_action_changes_what_there_is():
     )
 
 
+def test_text_in_an_action_is_not_evaluated(tmp_path):
+    trace = tmp_path / "trace"
+    kick = st.Event(y - 0.5, action={y.dot: f"open({str(trace)!r}, 'w')"})
+    ball = st.System(kinetic=y.dot**2 / 2, potential=9.81 * y)
+    with pytest.raises(st.StatementError, match="(?s)not an expression.*not evaluated") as e:
+        st.simulate(ball, span=(0, 1), start={y: 1.0}, events=[kick])
+    assert not trace.exists() and len(str(e.value).splitlines()) == 3
+
+
 def test_a_preference_is_a_mode():
     assert_says(
         st.StatementError,

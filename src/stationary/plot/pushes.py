@@ -242,7 +242,7 @@ class _Found:
         """Return ∂point/∂q, shape (times, entries, coordinates)."""
         made = np.zeros((len(self.motion.t), len(point), self.motion.kernel.size))
         for k, entry in enumerate(point):
-            for symbol in sp.sympify(entry).free_symbols:
+            for symbol in sp.sympify(entry, strict=True).free_symbols:
                 if isinstance(symbol, Coordinate) and symbol.name in self.places:
                     slope = sp.diff(entry, symbol)
                     values = float(slope) if slope.is_number else self.motion[slope]

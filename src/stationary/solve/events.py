@@ -109,12 +109,17 @@ def as_events(events: Any) -> list[Event]:
     return made
 
 
+def _actions(event: Event) -> list[Any]:
+    return list((event.action or {}).values())
+
+
 def with_own_parameters(
     events: list[Event], system: System, params: Any
 ) -> tuple[list[Event], Any]:
     """Put numbers for parameters that only events have; return them, and the other values."""
     known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
-    every = [e for x in events for e in (x.expr, *map(sp.sympify, (x.action or {}).values()))]
+    actions = [expression(v, "the action of an event") for x in events for v in _actions(x)]
+    every = [*(x.expr for x in events), *actions]
     found = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
     alone = sorted((s for s in found if s.name not in known), key=str)
     if not alone:
@@ -134,7 +139,7 @@ def with_own_parameters(
     names = {s.name for s in alone}
 
     def put(e: Any) -> Any:
-        return sp.sympify(e).xreplace(own)
+        return expression(e, "the action of an event").xreplace(own)
 
     made = [
         replace(x, expr=put(x.expr), action=x.action and {k: put(v) for k, v in x.action.items()})
