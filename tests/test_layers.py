@@ -295,3 +295,26 @@ def test_nothing_is_judged_against_one_unit():
     assert wrong == []
     # What needs no exception has none.
     assert all((PACKAGE / known).exists() for known in IN_NUMBERS)
+
+
+# -- names ------------------------------------------------------------------------------------
+
+#: Words that hold anything, and therefore say nothing.
+EMPTY = re.compile("_?(found|made)", re.IGNORECASE)
+#: Rooms in which every name says what it holds.
+NAMED = {
+    "browser", "cli", "derive", "errors", "io", "lower", "model", "pages", "plot", "report",
+    "result", "studio",
+}  # fmt: skip
+
+
+def test_names_say_what_they_hold():
+    wrong = [
+        f"{module}:{getattr(node, 'lineno', '')} {getattr(node, kind)}"
+        for module, path in modules(PACKAGE).items()
+        if part(module) in NAMED
+        for node in nodes(path.read_text("utf-8"))
+        for kind in ("id", "arg", "attr", "name")
+        if EMPTY.fullmatch(str(getattr(node, kind, "")))
+    ]
+    assert wrong == []

@@ -145,7 +145,7 @@ class NoMotion(DidNotConverge):
         self.names = names
 
 
-def say(what: str, found: str = "", remedy: str = "") -> str:
+def say(what: str, finding: str = "", remedy: str = "") -> str:
     """Compose a message from its three parts.
 
     Examples
@@ -155,7 +155,7 @@ def say(what: str, found: str = "", remedy: str = "") -> str:
       Found (3, 3).
       Give it a later end.
     """
-    return printable("\n  ".join(part for part in (what, found, remedy) if part))
+    return printable("\n  ".join(part for part in (what, finding, remedy) if part))
 
 
 def printable(text: str) -> str:

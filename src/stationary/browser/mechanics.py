@@ -61,18 +61,18 @@ class Mechanics:
         u, p = ca.SX.sym("u", len(self.system.inputs)), ca.SX.sym("p", values)  # pyright: ignore[reportArgumentType]
         given = ca.SX.sym("g", sum(SLOTS[kind] for kind, _ in self.driven.signature))  # pyright: ignore[reportArgumentType]
         laws = lowered(self.driven.signature, layout, t, q, v, p, given)
-        made = {
+        evaluated = {
             "dynamics": _scalar(graph.dynamics),
             "energies": _scalar(graph.energies),
             "inputs": ca.Function("inputs", [t, q, v, given, p], [ca.densify(laws)], {"cse": True}),
         }
         if layout.multipliers:
-            made["constraints"] = _scalar(graph.constraints)
+            evaluated["constraints"] = _scalar(graph.constraints)
         places, angles = self.picture.lowered(layout, t, q, v, p)
         slopes = ca.jacobian(places, q)
         speeds = ca.mtimes(slopes, v) + ca.jacobian(places, t)
         told = [translate(e, layout, t, q, v, p) for _, e in self.shown]
-        made["picture"] = ca.Function(
+        evaluated["picture"] = ca.Function(
             "picture",
             [t, q, v, u, p],
             [
@@ -84,7 +84,7 @@ class Mechanics:
             ],
             {"cse": True},
         )
-        return made
+        return evaluated
 
     @cached_property
     def code(self) -> str:

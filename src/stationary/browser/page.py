@@ -136,10 +136,10 @@ def live(
     first, last = times(span if span is not None else (0.0, _SPAN))
     watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
     moved = mechanics(system, start, params, inputs, (first, last), watched)
-    made = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
+    page = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
     if path is not None:
-        Path(path).write_text(made, encoding="utf-8")
-    return made
+        Path(path).write_text(page, encoding="utf-8")
+    return page
 
 
 @view("motion", "live")
@@ -285,8 +285,8 @@ def _page(
 
 
 def _shaped(coordinate: Any, values: np.ndarray, layout: Any) -> Any:
-    found = values[np.asarray(layout.place(coordinate))]
-    return float(found) if np.ndim(found) == 0 else found
+    entries = values[np.asarray(layout.place(coordinate))]
+    return float(entries) if np.ndim(entries) == 0 else entries
 
 
 def _state(system: System, layout: Layout, y: np.ndarray) -> dict[Any, Any]:
@@ -327,10 +327,10 @@ def _equations(moved: Mechanics) -> str:
     if moved.system.size > _READABLE:
         return ""
     try:
-        found = equations(moved.system)
-        if len(found.latex()) > _LONGEST:
+        derived = equations(moved.system)
+        if len(derived.latex()) > _LONGEST:
             return ""
-        body = equations_of(found, moved.system)
+        body = equations_of(derived, moved.system)
     except StationaryError:
         return ""
     return (

@@ -35,10 +35,10 @@ def label(name: str) -> str:
     return name if "\n" in written else written
 
 
-def equations_of(found: Any, system: System) -> str:
+def equations_of(derived: Any, system: System) -> str:
     """Return equations as MathML in which every symbol that has a number is marked."""
     # A power of a symbol with an index is a power of that symbol.
-    made = _RAISED.sub(r"<msup><msub>\1\2</msub>\3</msup>", math(found.latex(), True))
+    mathml = _RAISED.sub(r"<msup><msub>\1\2</msub>\3</msup>", math(derived.latex(), True))
     kept: list[str] = []
 
     def keep(text: str) -> str:
@@ -56,10 +56,10 @@ def equations_of(found: Any, system: System) -> str:
         if not drawn:
             continue
         marked = f'<mrow data-of="{of}" data-place="{place}">{drawn}</mrow>' if of else drawn
-        made = re.sub(rf"(?<!<msub>){re.escape(drawn)}", lambda _, m=marked: keep(m), made)
-    while "\ue000" in made:
-        made = re.sub("\ue000(\\d+)\ue001", lambda m: kept[int(m[1])], made)
-    return made
+        mathml = re.sub(rf"(?<!<msub>){re.escape(drawn)}", lambda _, m=marked: keep(m), mathml)
+    while "\ue000" in mathml:
+        mathml = re.sub("\ue000(\\d+)\ue001", lambda m: kept[int(m[1])], mathml)
+    return mathml
 
 
 def _drawn(symbol: Any) -> str:
@@ -126,19 +126,19 @@ def rests(moved: Mechanics, motion: Any) -> list[dict[str, Any]]:
     if not all(numbers) or system.friction or system.contacts:
         return []
     inputs = {u.name: x for u, x in zip(system.inputs, moved.driven.numbers)}
-    found: list[Any] = []
+    balanced: list[Any] = []
     try:
         if system.size <= _FEW and not any(isinstance(c, Array) for c in system.coordinates):
             within = _around(system, motion)
-            found = list(equilibria(system, within=within, params=values, inputs=inputs))
+            balanced = list(equilibria(system, within=within, params=values, inputs=inputs))
     except (StationaryError, TypeError):
-        found = []
+        balanced = []
     try:
-        found = found or [statics(system, params=values, inputs=inputs, start=_start(moved))]
+        balanced = balanced or [statics(system, params=values, inputs=inputs, start=_start(moved))]
     except (StationaryError, TypeError):
         return []
     n = system.size
-    states = [(np.asarray(rest.q, dtype=float), rest) for rest in found[:_OFFERED]]
+    states = [(np.asarray(rest.q, dtype=float), rest) for rest in balanced[:_OFFERED]]
     return [
         {
             "name": f"rest {k + 1}: {rest.told}" if len(states) > 1 else str(rest.told),
@@ -172,8 +172,8 @@ def _around(system: System, motion: Any) -> dict[Any, tuple[float, float]]:
 
 def _start(moved: Mechanics) -> dict[Any, Any]:
     layout, q = moved.graph.layout, moved.start[: moved.system.size]
-    made = {}
+    start = {}
     for c in moved.system.coordinates:
         value = q[np.asarray(layout.place(c))]
-        made[c] = float(value) if np.ndim(value) == 0 else value
-    return made
+        start[c] = float(value) if np.ndim(value) == 0 else value
+    return start

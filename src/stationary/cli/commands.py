@@ -103,25 +103,27 @@ def _coordinates(system: st.System) -> list[str]:
 @command("equations")
 def equations(model: st.Model, options: Any) -> Answer:
     """Derive."""
-    found: Any = model.ask("equations", principle=options.principle)
+    derived: Any = model.ask("equations", principle=options.principle)
     known: dict[str, Any] = {"system": model.system.name, "principle": options.principle,
-                             "text": str(found), "latex": found.latex()}  # fmt: skip
+                             "text": str(derived), "latex": derived.latex()}  # fmt: skip
     for name in ("M", "C", "G", "Q", "A"):
-        matrix = getattr(found, name, None)
+        matrix = getattr(derived, name, None)
         if matrix is not None:
             known[name] = [[str(e) for e in row] for row in matrix.tolist()]
-    text = found.latex() if options.latex else found.explain() if options.explain else str(found)
+    text = (
+        derived.latex() if options.latex else derived.explain() if options.explain else str(derived)
+    )
 
     def page(path: Path) -> None:
         from stationary.report.page import page_of_markdown
 
         title = f"Equations of {_name(model)}"
-        path.write_text(page_of_markdown(title, found.explain()), encoding="utf-8")
+        path.write_text(page_of_markdown(title, derived.explain()), encoding="utf-8")
 
     files = {
         "html": page,
-        "md": lambda path: path.write_text(found.explain() + "\n", encoding="utf-8"),
-        "tex": lambda path: path.write_text(found.latex() + "\n", encoding="utf-8"),
+        "md": lambda path: path.write_text(derived.explain() + "\n", encoding="utf-8"),
+        "tex": lambda path: path.write_text(derived.latex() + "\n", encoding="utf-8"),
     }
     return Answer([text], known, files)
 
@@ -202,16 +204,16 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     boxed = any(not hasattr(c, "rotation") for c in model.system.coordinates)
     needed = {"within": "--within NAME=FROM:TO"} if boxed else {}
     given = _given(model, "equilibria", needed, within=within)
-    found = model.ask("equilibria", **given)
-    head, rows = _rest_columns(list(found))
+    rests = model.ask("equilibria", **given)
+    head, rows = _rest_columns(list(rests))
     few = len(head) - 4 <= 6
-    title = f"{len(found)} state{'s' * (len(found) != 1)} of rest of {_name(model)}"
+    title = f"{len(rests)} state{'s' * (len(rests) != 1)} of rest of {_name(model)}"
     columns = range(len(head)) if few else [0, 1, 2, *range(len(head) - 4, len(head))]
     body = [[row[k] for k in columns] for row in rows]
     shown = table(title, [head[k] for k in columns], body,
-                  found.searched)  # fmt: skip
-    known = {"system": model.system.name, "complete": found.complete,
-             "equilibria": [_rest_facts(rest) for rest in found]}  # fmt: skip
+                  rests.searched)  # fmt: skip
+    known = {"system": model.system.name, "complete": rests.complete,
+             "equilibria": [_rest_facts(rest) for rest in rests]}  # fmt: skip
     return Answer([shown], known, {"csv": lambda path: write_csv(path, head, rows)})
 
 
@@ -372,23 +374,23 @@ def motion_answer(
 
 def _touching(motion: st.Touched) -> dict[str, np.ndarray]:
     """Return forces of friction over time, and what friction and impacts have taken."""
-    made: dict[str, np.ndarray] = {"work": motion.work, "heat": motion.heat,
+    columns: dict[str, np.ndarray] = {"work": motion.work, "heat": motion.heat,
                                    "struck_off": motion.struck_off}  # fmt: skip
     for name, values in motion.forces.items():
         flat = values.reshape(len(motion.t), -1)
         for k in range(flat.shape[1]):
             entry = f"[{k}]" if flat.shape[1] > 1 else ""
-            made[f"friction[{name}]{entry}"] = flat[:, k]
-    return made
+            columns[f"friction[{name}]{entry}"] = flat[:, k]
+    return columns
 
 
 def _happened(motion: Any) -> list[list[Any]]:
     """Return the changes of a motion that touches, and named events, in their order."""
-    made = [[c.t, c.kind, c.name, c.impulse] for c in getattr(motion, "changes", ())]
+    rows = [[c.t, c.kind, c.name, c.impulse] for c in getattr(motion, "changes", ())]
     events: Any = getattr(motion, "events", ())
     for name, times in zip(getattr(events, "names", ()), events):
-        made += [[float(t), "event", name or "", 0.0] for t in times]
-    return sorted(made, key=lambda row: row[0])
+        rows += [[float(t), "event", name or "", 0.0] for t in times]
+    return sorted(rows, key=lambda row: row[0])
 
 
 def _labelled(model: st.Model, name: str) -> str:
@@ -450,20 +452,20 @@ def slide(model: st.Model, options: Any) -> Answer:
 @command("modes")
 def modes(model: st.Model, options: Any) -> Answer:
     """Find natural frequencies."""
-    found = model.ask("modes", **_given(model, "modes", {}, count=options.count))
+    modal = model.ask("modes", **_given(model, "modes", {}, count=options.count))
     rows = [
         [str(k + 1), w, w / (2 * np.pi), g or ""]
-        for k, (w, g) in enumerate(zip(found.frequencies, found.growth))
+        for k, (w, g) in enumerate(zip(modal.frequencies, modal.growth))
     ]
     head = ("mode", "ω (rad/s)", "frequency (Hz)", "growth (1/s)")
-    note = "dissipation is left out" if found.damped else ""
+    note = "dissipation is left out" if modal.damped else ""
     shown = table(f"{_name(model)}: {len(rows)} modes, the slowest first", head, rows, note)
     names = _coordinates(model.system)
-    known = {"system": model.system.name, "frequencies": found.frequencies, "growth": found.growth,
-             "stable": found.stable, "residual": found.residual, "coordinates": names,
-             "shapes": found.vectors}  # fmt: skip
+    known = {"system": model.system.name, "frequencies": modal.frequencies, "growth": modal.growth,
+             "stable": modal.stable, "residual": modal.residual, "coordinates": names,
+             "shapes": modal.vectors}  # fmt: skip
     files = {"csv": lambda path: write_csv(path, head, rows)}
-    files |= {e: lambda path: found.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    files |= {e: lambda path: modal.plot().savefig(path) for e in ("png", "svg", "pdf")}
     return Answer([shown], known, files)
 
 
@@ -495,8 +497,8 @@ def report(model: st.Model, options: Any) -> Answer:
     from stationary.report.build import build
 
     target = Path((options.output or ["report.html"])[0])
-    made = build(model, film=not options.no_film)
+    document = build(model, film=not options.no_film)
     options.output = options.output or [str(target)]
-    files = {"html": lambda path: path.write_text(made.html, encoding="utf-8")}
-    shown = [facts(f"report of {_name(model)}", made.summary)]
-    return Answer(shown, {"system": model.system.name, **made.facts}, files)
+    files = {"html": lambda path: path.write_text(document.html, encoding="utf-8")}
+    shown = [facts(f"report of {_name(model)}", document.summary)]
+    return Answer(shown, {"system": model.system.name, **document.facts}, files)

@@ -49,13 +49,13 @@ def _answered(options: Any) -> int:
     os.environ.setdefault("MPLBACKEND", "Agg")
     from stationary.cli.commands import answer
 
-    found = answer(options)
-    written = found.write(options)
+    reply = answer(options)
+    written = reply.write(options)
     if getattr(options, "json", False):
-        print(found.json())
+        print(reply.json())
     elif not getattr(options, "quiet", False):
-        found.show(written)
-    return found.code
+        reply.show(written)
+    return reply.code
 
 
 def _failed(error: Exception, options: Any) -> int:

@@ -26,14 +26,14 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: 
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD)
+    grid = Table(box=box.SIMPLE_HEAD)
     for k, name in enumerate(head):
-        made.add_column(Text(name), justify="left" if k == 0 else "right")
+        grid.add_column(Text(name), justify="left" if k == 0 else "right")
     for row in rows:
-        made.add_row(*(Text(e) if isinstance(e, str) else Text(number(e)) for e in row))
+        grid.add_row(*(Text(e) if isinstance(e, str) else Text(number(e)) for e in row))
     # A title of a table is no wider than the table; a line of its own is.
     above = [Text(title, style="bold")] if title else []
-    return Group(*above, made, *([Text(note, style="dim")] if note else []))
+    return Group(*above, grid, *([Text(note, style="dim")] if note else []))
 
 
 def facts(title: str, entries: Iterable[tuple[str, Any]]) -> Any:

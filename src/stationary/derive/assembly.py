@@ -58,17 +58,17 @@ class Assembly:
 
     def function(self, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
         """Return a function, expanded to scalar operations if that is small enough."""
-        made = ca.Function(name, inputs, outputs)
-        return made.expand() if self.scalar and not made.is_a("SXFunction") else made
+        function = ca.Function(name, inputs, outputs)
+        return function.expand() if self.scalar and not function.is_a("SXFunction") else function
 
     # -- the whole from its elements ------------------------------------------------------------
 
     def total(self, output: Output) -> Any:
         """Add what all elements contribute."""
         parts = [(e, output(e)) for e in self.elements]
-        made = (self._apply(e, part, True) for e, part in parts if not part.is_zero())
+        contributions = (self._apply(e, part, True) for e, part in parts if not part.is_zero())
         # Where nothing contributes, the sum keeps its shape all the same.
-        return sum(made, self.kind.zeros(parts[0][1].shape) if parts else self.kind(0))
+        return sum(contributions, self.kind.zeros(parts[0][1].shape) if parts else self.kind(0))
 
     def vector(
         self, output: Output, index: Index | None = None, size: int | None = None, weights: Any = ()

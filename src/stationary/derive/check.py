@@ -452,8 +452,8 @@ def _constraints(eq: Equations) -> list[Finding]:
         for k in range(len(c.R))
     ] + [name for name, _ in rows]
     again, seen = redundant(eq.A, held, names, q)
-    found = integrability(rows, held, q)
-    integrable = [row for row in found if row.integrable]
+    decided = integrability(rows, held, q)
+    integrable = [row for row in decided if row.integrable]
     free = len(q) - len(names) + len(again)
     places = len(q) - len([n for n in names[: len(held)] if n not in again]) - len(integrable)
     counted = f"{free} in velocity, {places} in configuration, for {len(q)} coordinates"
@@ -475,8 +475,8 @@ def _constraints(eq: Equations) -> list[Finding]:
             + (f", {row.integral} = constant" if row.integral is not None else "")
             for row in integrable
         ]
-        told += [f"'{row.name}' is not integrable" for row in found if not row.integrable]
-        text, value = "; ".join(told), tuple(found)
+        told += [f"'{row.name}' is not integrable" for row in decided if not row.integrable]
+        text, value = "; ".join(told), tuple(decided)
         findings.append(Finding("holonomic", bool(integrable), text, "exact", value, False))
     return findings
 

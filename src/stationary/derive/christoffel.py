@@ -38,7 +38,7 @@ def _quadratic(M: Any, z: Any, w: Any) -> Any:
     """Return Σ Γᵢⱼₖ wⱼ wₖ, every pair of velocities multiplied once."""
     n = z.numel()
     slopes = ca.jacobian(ca.vec(ca.densify(M)), z)
-    made = ca.SX.zeros(n)
+    forces = ca.SX.zeros(n)
 
     def slope(i: int, j: int, k: int) -> Any:
         return slopes[min(i, j) * n + max(i, j), k]
@@ -53,8 +53,8 @@ def _quadratic(M: Any, z: Any, w: Any) -> Any:
                     symbol = slope(i, i, j + k - i)
                 else:
                     symbol = slope(i, j, k) + slope(i, k, j) - slope(j, k, i)
-                made[i] += symbol * pair
-    return made
+                forces[i] += symbol * pair
+    return forces
 
 
 def _operations(e: Any) -> int:

@@ -61,12 +61,12 @@ def integrability(rows: list[tuple[str, sp.Expr]], held: list[sp.Expr], q: list)
     forms = [form(e, q) for _, e in rows]
     gradients = [[R.diff(x) for x in space] for R in held]
     together = _closed_on(forms, [*forms, *gradients], space)
-    found = []
+    verdicts = []
     for (name, _), omega, jointly in zip(rows, forms, together):
         alone = _alone(omega, space)
         integral = _integral(omega, space) if alone else None
-        found.append(Row(name, alone or (jointly and all(together)), integral))
-    return found
+        verdicts.append(Row(name, alone or (jointly and all(together)), integral))
+    return verdicts
 
 
 def _d(omega: list[sp.Expr], space: list, i: int, j: int) -> sp.Expr:
@@ -147,15 +147,15 @@ def redundant(A: sp.Matrix, R: list[sp.Expr], names: list[str], q: list) -> tupl
 
     rng = np.random.default_rng(0)
     values = [rng.uniform(0.5, 1.5) if p.default is None else p.default for p in parameters]
-    found: list[set[int]] = []
+    dependent: list[set[int]] = []
     for _ in range(_TRIES):
         state = _consistent(f, rng.standard_normal(len(q)), values, len(R))
         if state is not None:
-            found.append(_dependent(np.array(f(*state, 0.0, *values)[1], dtype=float)))
-        if len(found) == STATES:
+            dependent.append(_dependent(np.array(f(*state, 0.0, *values)[1], dtype=float)))
+        if len(dependent) == STATES:
             break
-    always = set.intersection(*found) if found else set()
-    return [names[i] for i in sorted(always)], len(found)
+    always = set.intersection(*dependent) if dependent else set()
+    return [names[i] for i in sorted(always)], len(dependent)
 
 
 def _consistent(f: Any, q: np.ndarray, values: list[float], held: int) -> np.ndarray | None:
@@ -173,12 +173,12 @@ def _consistent(f: Any, q: np.ndarray, values: list[float], held: int) -> np.nda
 
 
 def _dependent(A: np.ndarray) -> set[int]:
-    basis, found = np.zeros((0, A.shape[1])), set()
+    basis, dependent = np.zeros((0, A.shape[1])), set()
     for i, row in enumerate(A):
         rest = row - basis.T @ (basis @ row)
         rest = rest - basis.T @ (basis @ rest)
         if np.linalg.norm(rest) > _RANK * np.linalg.norm(row):
             basis = np.vstack([basis, rest / np.linalg.norm(rest)])
         else:
-            found.add(i)
-    return found
+            dependent.add(i)
+    return dependent

@@ -116,12 +116,14 @@ def ritz(continuum: Continuum, *, shapes: Any, points: int | None = None) -> Sys
     """
     _require(continuum, "ritz")
     given = shapes_of(continuum, shapes)
-    made = []
+    by_shapes = []
     for f in continuum.fields:
         array = array_of(f, len(given[f]))
         breaks = breaks_of(continuum, f.over)
-        made.append(Interpolation(f, array, {}, breaks, (1,) * (len(breaks) - 1), None, given[f]))
-    return _Assembly(continuum, tuple(made), points).system()
+        by_shapes.append(
+            Interpolation(f, array, {}, breaks, (1,) * (len(breaks) - 1), None, given[f])
+        )
+    return _Assembly(continuum, tuple(by_shapes), points).system()
 
 
 def _require(continuum: Any, verb: str) -> None:
@@ -162,20 +164,20 @@ class _Assembly:
         """Return the system."""
         c = self.continuum
         part = c.part + System(loads=[Load(x.force, x.on, x.name) for x in c.concentrated])
-        made: dict[str, Any] = part.apply(self._in_coordinates)
-        made["parts"] = tuple(self._drawn(p) for p in part.parts)
-        made["loads"] = list(made["loads"])
+        terms: dict[str, Any] = part.apply(self._in_coordinates)
+        terms["parts"] = tuple(self._drawn(p) for p in part.parts)
+        terms["loads"] = list(terms["loads"])
         for over in c.intervals:
             stretch = _Stretch(self, over)
             for kind in ENERGIES:
-                made[kind] += stretch.energy(c.densities[over][kind])
+                terms[kind] += stretch.energy(c.densities[over][kind])
             for load in c.distributed:
                 if any(f.over == over for on in load.on for f in fields_in(on)):
-                    made["loads"] += stretch.load(load)
-        made["constraints"] = [*made["constraints"], *self._held()]
+                    terms["loads"] += stretch.load(load)
+        terms["constraints"] = [*terms["constraints"], *self._held()]
         arrays = [x.array for x in self.fields if x.array is not None]
-        made |= {"coordinates": (*arrays, *c.coordinates), "fields": self.fields, "name": c.name}
-        return System(**made)
+        terms |= {"coordinates": (*arrays, *c.coordinates), "fields": self.fields, "name": c.name}
+        return System(**terms)
 
     def _in_coordinates(self, e: sp.Expr) -> sp.Expr:
         swap = {p: self.by_field[p.field.whole].value(p) for p in points_in(e)}
@@ -188,7 +190,7 @@ class _Assembly:
 
     def _held(self) -> list[Constraint]:
         """Return constraints for the conditions that given shapes do not satisfy by themselves."""
-        found = []
+        conditions = []
         for key, value in self.continuum.fixed:
             if self.by_field[key.field.whole].basis is None:
                 R = sp.simplify(self._in_coordinates(key - value))
@@ -202,8 +204,8 @@ class _Assembly:
                     )
                 if R != 0:
                     self._refuse_chance(key)
-                    found.append(Constraint(R, name=str(key)))
-        return found
+                    conditions.append(Constraint(R, name=str(key)))
+        return conditions
 
     def _refuse_chance(self, key: PointValue) -> None:
         """Refuse shapes that vanish at a point only while parameters have their defaults."""
@@ -238,22 +240,22 @@ class _Stretch:
         total = sp.S.Zero
         for piece in self._pieces(density):
             if exact is not None:
-                made = integrated(exact, self.fields, *piece.element)
+                integral = integrated(exact, self.fields, *piece.element)
             else:
-                made = sp.Add(*(p.weight * density.xreplace(p.swap) for p in piece.points))
-            total += piece.repeated(made)
+                integral = sp.Add(*(p.weight * density.xreplace(p.swap) for p in piece.points))
+            total += piece.repeated(integral)
         return total
 
     def load(self, load: Load) -> list[Any]:
         """Return a load along the interval."""
-        found = []
+        loads = []
         density = sp.Add(*(f * on for f, on in zip(load.force, load.on)))
         for piece in self._pieces(density):
             force = [p.weight * f.xreplace(p.swap) for p in piece.points for f in load.force]
             on = [e.xreplace(p.swap) for p in piece.points for e in load.on]
-            made = Load(tuple(force), tuple(on), load.name)
-            found.append(piece.term(made, len(found)))
-        return found
+            lumped = Load(tuple(force), tuple(on), load.name)
+            loads.append(piece.term(lumped, len(loads)))
+        return loads
 
     def _pieces(self, density: sp.Expr) -> Iterator[_Piece]:
         if self.fields[0].basis is None:
@@ -275,10 +277,10 @@ class _Stretch:
 
     @cached_property
     def _regular_elements(self) -> np.ndarray:
-        made = np.ones(sum(self.counts), dtype=bool)
+        regular = np.ones(sum(self.counts), dtype=bool)
         for x in self.fields:
-            made &= np.all(x.entries[x.table] >= 0, axis=1)
-        return made
+            regular &= np.all(x.entries[x.table] >= 0, axis=1)
+        return regular
 
     def _regular(self) -> np.ndarray:
         """Tell which elements have coordinates for all their degrees of freedom."""

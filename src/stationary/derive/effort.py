@@ -64,21 +64,21 @@ def expanded(e: sp.Expr) -> int:
     known: dict[Any, int] = {}
 
     def terms(e: Any) -> int:
-        found = known.get(e)
-        if found is None:
+        count = known.get(e)
+        if count is None:
             if e.is_Add:
-                found = sum(map(terms, e.args))
+                count = sum(map(terms, e.args))
             elif e.is_Mul:
-                found = math.prod(map(terms, e.args))
+                count = math.prod(map(terms, e.args))
             elif e.is_Pow and e.exp.is_Integer and e.exp.is_positive:
                 count, power = terms(e.base), int(e.exp)
                 # Large powers are not worked out: they are beyond every limit.
                 many = count > 1 and power > MOST_EXPANDED
-                found = MOST_EXPANDED + 1 if many else math.comb(count + power - 1, power)
+                count = MOST_EXPANDED + 1 if many else math.comb(count + power - 1, power)
             else:
-                found = 1
-            known[e] = found
-        return found
+                count = 1
+            known[e] = count
+        return count
 
     return terms(e)
 

@@ -120,9 +120,9 @@ class Element:
         self._symbols |= {s: self.p[i] for i, s in enumerate(system.parameters)}
         self._symbols |= {s: self.u[i] for i, s in enumerate(system.inputs)}
 
-        found = set().union(*(contents(e).symbols for e in statement.expressions()))
-        self.sudden = t in found and any(sudden(e) for e in statement.expressions())
-        local, numbers = self._local(found, statement.table, layout)
+        symbols = set().union(*(contents(e).symbols for e in statement.expressions()))
+        self.sudden = t in symbols and any(sudden(e) for e in statement.expressions())
+        local, numbers = self._local(symbols, statement.table, layout)
         self.index = np.array(self._columns, dtype=int).reshape(len(self._columns), self.rows)
         self.data = np.array(list(numbers.values()), dtype=float).reshape(len(numbers), self.rows)
         self.z = ca.SX.sym("z", len(self._columns))
@@ -133,11 +133,11 @@ class Element:
         self._kinetic = statement.kinetic
         self._lower(statement)
 
-    def _local(self, found: set, table: Table | None, layout: Layout):
+    def _local(self, symbols: set, table: Table | None, layout: Layout):
         """Give the element's own coordinates a place, and list the numbers of its table."""
         local: dict[sp.Symbol, tuple[int, int]] = {}
         numbers: dict[sp.Symbol, np.ndarray] = {}
-        for s in sorted(found, key=lambda s: (layout_key(s, layout), str(s))):
+        for s in sorted(symbols, key=lambda s: (layout_key(s, layout), str(s))):
             if isinstance(s, Slot):
                 assert table is not None
                 column = table.columns[s]

@@ -189,10 +189,10 @@ class _Blackboard:
 
     def _right_side(self, index: str) -> str:
         """Write the generalized forces that Lagrange's equations have on the right."""
-        found = rf"\tau{index}" if self.system.loads or self.system.friction else ""
+        forces = rf"\tau{index}" if self.system.loads or self.system.friction else ""
         if self.system.dissipation != 0:
-            found += " - " + slope("D", rf"\dot{{q}}{index}")
-        return found.strip()
+            forces += " - " + slope("D", rf"\dot{{q}}{index}")
+        return forces.strip()
 
     def collected(self) -> Step:
         right = self._right_side("_i")
@@ -214,8 +214,8 @@ class _Blackboard:
                 continue
             once, rule = _rate_rule(term, e, k + 1)
             pull = zip(self.eq.A.row(k), self.eq.accelerations)
-            found = [*pull, *terms(self.tidy(still(once, self.q)))]
-            body.append(block(rule, f"&= {written(found)} = 0"))
+            summands = [*pull, *terms(self.tidy(still(once, self.q)))]
+            body.append(block(rule, f"&= {written(summands)} = 0"))
         return heading, body
 
     def multipliers(self) -> Step:
@@ -223,10 +223,10 @@ class _Blackboard:
         if not is_small(self.eq) or not self.eq.simplified:
             return heading, []
         try:
-            found = self.eq.multipliers
+            closed_forms = self.eq.multipliers
         except DerivationError as error:
             return heading, [str(error).partition("\n")[0].capitalize()]
-        if sum(e.count_ops() for e in found) > _LONGEST:
+        if sum(e.count_ops() for e in closed_forms) > _LONGEST:
             return heading, ["They are too long to be written down; `motion.lam` has their values."]
         inside = r"\gamma + A M^{-1} \left(Q - C \dot{q} - G\right)"
         rule = (
@@ -236,7 +236,7 @@ class _Blackboard:
             r"Put $\ddot{q} = M^{-1}\left(Q - C \dot{q} - G + A^{\mathsf{T}} \lambda\right)$ into "
             r"$A \ddot{q} + \gamma = 0$, where $\gamma$ is the rest of the rates above."
         )
-        rows = [f"{sp.latex(lam)} &= {sp.latex(e)}" for lam, e in zip(self.eq.lam, found)]
+        rows = [f"{sp.latex(lam)} &= {sp.latex(e)}" for lam, e in zip(self.eq.lam, closed_forms)]
         return heading, [intro, block(rule), block(*rows)]
 
     def matrices(self) -> Step:

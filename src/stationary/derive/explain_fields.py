@@ -79,14 +79,14 @@ class _Blackboard:
         return "Energies and the Lagrangian", body
 
     def _loads(self) -> list[str]:
-        found = []
+        works = []
         for load in self.continuum.distributed:
             work = write_sum(zip(load.force, map(_varied, load.on)))
             over = next(f.over for on in load.on for f in on.atoms(Field))
-            found.append(_integral(work, over, len(load.on) > 1))
+            works.append(_integral(work, over, len(load.on) > 1))
         for load in (*self.continuum.concentrated, *self.continuum.part.loads):
-            found.append(write_sum(zip(load.force, map(_varied, load.on))))
-        return found
+            works.append(write_sum(zip(load.force, map(_varied, load.on))))
+        return works
 
     # -- the variation ----------------------------------------------------------------------------
 

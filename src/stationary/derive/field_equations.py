@@ -95,12 +95,14 @@ class FieldEquations:
 
     def __getitem__(self, key: Any) -> sp.Eq:
         """Return the equation of a field, the condition at a point, or a coordinate's equation."""
-        found = {w.field: e for w, e in zip(self.work, self.field_equations)}
-        found |= {c.point: c.equation for c in self.conditions}
-        found |= dict(zip(self.continuum.coordinates, self.part_equations))
-        if key not in found:
-            raise StatementError(unknown("field, point or coordinate", str(key), map(str, found)))
-        return found[key]
+        equations = {w.field: e for w, e in zip(self.work, self.field_equations)}
+        equations |= {c.point: c.equation for c in self.conditions}
+        equations |= dict(zip(self.continuum.coordinates, self.part_equations))
+        if key not in equations:
+            raise StatementError(
+                unknown("field, point or coordinate", str(key), map(str, equations))
+            )
+        return equations[key]
 
     @property
     def boundary_conditions(self) -> tuple[sp.Eq, ...]:
@@ -324,11 +326,11 @@ def _work(continuum: Continuum, f: Field) -> Work:
 
 def _distributed(continuum: Continuum, over: Interval) -> list[tuple[sp.Expr, sp.Expr]]:
     """Return forces and what they work on, of the loads along one interval."""
-    found = []
+    pairs = []
     for load in continuum.distributed:
         if any(f.over == over for on in load.on for f in fields_in(on)):
-            found += zip(force(load), load.on)
-    return found
+            pairs += zip(force(load), load.on)
+    return pairs
 
 
 # -- at points ------------------------------------------------------------------
@@ -446,7 +448,7 @@ def jumps(continuum: Continuum, over: Interval) -> list[sp.Expr]:
     X, first, last = over
     density = [*continuum.densities[over].values()]
     density += [e for pair in _distributed(continuum, over) for e in pair]
-    found: dict[sp.Expr, None] = {}
+    places: dict[sp.Expr, None] = {}
     for e in density:
         for piece in e.atoms(sp.Piecewise):
             for relation in set().union(*(c.atoms(sp.Rel) for _, c in piece.args)):
@@ -463,8 +465,8 @@ def jumps(continuum: Continuum, over: Interval) -> list[sp.Expr]:
                     (low is None or value > low) and (high is None or value < high)
                 )
                 if inside and place not in (first, last):
-                    found[place] = None
-    return list(found)
+                    places[place] = None
+    return list(places)
 
 
 def _there(e: sp.Expr, place: sp.Expr, side: str = "", ends: tuple = ()) -> sp.Expr:

@@ -212,10 +212,10 @@ class Graph:
             units.append((four, q, wanted[row] / 2))
             lam[int(e.row_index[row, 0])] = -ca.dot(q, force[four]) / (2 * ca.sumsqr(q))
         solved = e.chain.solve(force, units)
-        made = ca.Function("element", [*e.arguments, alpha], [solved, lam])
+        element = ca.Function("element", [*e.arguments, alpha], [solved, lam])
         t, q, v, u, p = arguments = self.whole.arguments
         index = e.index[:, 0].tolist()
-        a, lam = made(t, q[index], v[index], u, p, ca.DM(e.data), alpha)
+        a, lam = element(t, q[index], v[index], u, p, ca.DM(e.data), alpha)
         outputs = [a[np.argsort(index).tolist()], lam[list(rows)], ca.SX(0)]
         names = [*"tqvup", "alpha"]
         options = {"cse": True}

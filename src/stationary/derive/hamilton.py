@@ -64,9 +64,9 @@ class ByCoordinate(tuple):
 
     def __new__(cls, coordinates: Iterable[Coordinate], entries: Iterable[Any]):
         """Keep the entries with the names of their coordinates."""
-        made = super().__new__(cls, entries)
-        made.names = tuple(c.name for c in coordinates)
-        return made
+        by_name = super().__new__(cls, entries)
+        by_name.names = tuple(c.name for c in coordinates)
+        return by_name
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (Coordinate, str)):
@@ -123,15 +123,15 @@ class Hamilton:
         """The rate of every coordinate, then of every momentum: ∂H/∂p and −∂H/∂q + Q."""
         exact, back = in_fractions(self.system)
         flow = {q.dot: v for q, v in zip(self.coordinates, self.velocities)}
-        found: dict[sp.Symbol, sp.Expr] = dict(zip(self.coordinates, self.velocities))
+        rates: dict[sp.Symbol, sp.Expr] = dict(zip(self.coordinates, self.velocities))
         for q, p, force in self._rows(self.forces):
             # −∂H/∂q at fixed p is ∂L/∂q at fixed q̇, which is often shorter.
             push = _brief(back(tidy(exact.kinetic.diff(q))).subs(flow))
             push -= back(tidy(exact.potential.diff(q)))
             if self.hamiltonian.count_ops() < 80:
                 push = _shorter(push, tidy(-self.hamiltonian.diff(q)))
-            found[p] = push + force
-        return found
+            rates[p] = push + force
+        return rates
 
     def _rows(self, third: Sequence[sp.Expr]) -> Iterable[tuple[Coordinate, Momentum, sp.Expr]]:
         return zip(self.coordinates, self.p, third)
@@ -354,22 +354,22 @@ def _by_solving(
     at_rest = T.subs(dict.fromkeys(v, sp.S.Zero))
     blocks: list[list[int]] = M.connected_components()
     # T is a sum over the blocks; each carries the value at rest, which must count once.
-    found, energy = {}, (len(blocks) - 1) * at_rest
+    velocities, energy = {}, (len(blocks) - 1) * at_rest
     for members in blocks:
         mine, push = [v[i] for i in members], [p[i] for i in members]
         own = T.subs({u: sp.S.Zero for u in v if u not in mine})
         for way in (_by_itself, _by_speed):
             for answer, H in way(own, M.extract(members, members), mine, push):
-                if mine[0] not in found and _holds(own, answer, mine, push):
-                    found |= answer
+                if mine[0] not in velocities and _holds(own, answer, mine, push):
+                    velocities |= answer
                     energy += H
-        if mine[0] not in found:
+        if mine[0] not in velocities:
             refuse(
                 f"the momentum of '{mine[0].of.name}' cannot be solved for its velocity.",
                 f"Found ∂T/∂{mine[0]} = {momenta[members[0]]}; SymPy has no closed form.",
                 "Read st.equations instead; st.simulate needs no Hamiltonian.",
             )
-    return [found[u].xreplace(back) for u in v], _brief(energy).xreplace(back)
+    return [velocities[u].xreplace(back) for u in v], _brief(energy).xreplace(back)
 
 
 def _by_itself(T, M, v, p) -> Iterable[tuple[dict, sp.Expr]]:

@@ -118,17 +118,17 @@ def interpolations(continuum: Continuum, bases: dict, meshes: dict) -> tuple[Int
         dof = bare[f].dof(key.place, key.order)
         assert dof is not None
         held[f][dof] = value
-    made: dict[Field, Interpolation] = {}
+    numbered: dict[Field, Interpolation] = {}
     for f, x in bare.items():
         free = x.size - len(held[f])
         array = array_of(f, free) if free else None
-        made[f] = replace(x, array=array, given=held[f])
+        numbered[f] = replace(x, array=array, given=held[f])
     # What is tied to other values follows them, through as many ties as there are.
     for _ in continuum.fixed:
-        for f, x in made.items():
-            given = {k: _resolved(e, made) for k, e in x.given.items()}
-            made[f] = replace(x, given=given)
-    return tuple(made.values())
+        for f, x in numbered.items():
+            given = {k: _resolved(e, numbered) for k, e in x.given.items()}
+            numbered[f] = replace(x, given=given)
+    return tuple(numbered.values())
 
 
 def array_of(f: Field, count: int) -> Array:
@@ -136,8 +136,8 @@ def array_of(f: Field, count: int) -> Array:
     return Array(f.name, (count,), np.arange(count), 0)
 
 
-def _resolved(e: sp.Expr, made: Mapping[Field, Interpolation]) -> sp.Expr:
-    return e.xreplace({p: made[p.field.whole].value(p) for p in points_in(e)})
+def _resolved(e: sp.Expr, numbered: Mapping[Field, Interpolation]) -> sp.Expr:
+    return e.xreplace({p: numbered[p.field.whole].value(p) for p in points_in(e)})
 
 
 def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, ...]]:
@@ -152,7 +152,7 @@ def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, .
                 )
             )
         shapes = dict.fromkeys(continuum.fields, shapes)
-    made = {}
+    by_field = {}
     for f in continuum.fields:
         listed = shapes.get(f)
         if not isinstance(listed, (list, tuple)) or not listed:
@@ -163,8 +163,8 @@ def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, .
                     "Give one or more, as in shapes=[st.sin(st.pi*X/L)].",
                 )
             )
-        made[f] = tuple(sp.S(e) for e in listed)
-        for e in made[f]:
+        by_field[f] = tuple(sp.S(e) for e in listed)
+        for e in by_field[f]:
             strange = [
                 s for s in e.free_symbols if s != f.position and not isinstance(s, Parameter)
             ]
@@ -176,4 +176,4 @@ def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, .
                         "Shapes depend on the position alone; time is in the coordinates.",
                     )
                 )
-    return made
+    return by_field

@@ -69,14 +69,14 @@ def _solved(eq: Equations) -> sp.ImmutableMatrix:
 
 def _short(e: sp.Expr) -> sp.Expr:
     """Simplify; refuse what is too long to be worked with."""
-    made = tidy(e)
-    if is_long((made,), _LONGEST):
+    short = tidy(e)
+    if is_long((short,), _LONGEST):
         refuse(
             "the multipliers are too entangled to be written down.",
             f"Found more than {_LONGEST} operations on the way to them.",
             "Use st.simulate: motion.lam has their values.",
         )
-    return made
+    return short
 
 
 def _bent(term, e: sp.Expr, eq: Equations) -> sp.Expr:

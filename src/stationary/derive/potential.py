@@ -196,8 +196,8 @@ def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[t
             centre = {s: (others | place)[s] for s in q}
             for half in (sp.Rational(1, 4), sp.S.One, sp.Integer(4)):
                 points = _square(centre, a, b, -half, half)
-                found = _measured(points, a, b, F)
-                if found is None or abs(found) < 1e-9:
+                measured = _measured(points, a, b, F)
+                if measured is None or abs(measured) < 1e-9:
                     continue
                 work = _work(points, a, b, F)
                 if work != 0 and not work.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
@@ -206,7 +206,7 @@ def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[t
 
 def _holes(a: sp.Symbol, b: sp.Symbol, F: dict, others: dict) -> list[dict]:
     """Return points of a plane in which a denominator has a zero that is no sign change."""
-    found: list[dict] = []
+    holes: list[dict] = []
     field = [sp.together(F[s].subs(others)) for s in (a, b)]
     bottoms = {sp.fraction(e)[1] for e in field} | {
         x.base for e in field for x in e.atoms(sp.Pow) if x.exp.is_negative
@@ -223,9 +223,9 @@ def _holes(a: sp.Symbol, b: sp.Symbol, F: dict, others: dict) -> list[dict]:
             continue
         for point in solved:
             real = all(v.is_real is not False and not v.has(a, b) for v in point.values())
-            if real and len(point) == 2 and point not in found:
-                found.append(point)
-    return found
+            if real and len(point) == 2 and point not in holes:
+                holes.append(point)
+    return holes
 
 
 def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> float | None:

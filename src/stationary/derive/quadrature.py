@@ -89,17 +89,17 @@ def squares(density: sp.Expr, fields: Sequence[Interpolation]) -> dict[Field, sp
         p = sp.Poly(density, *jets)
     except sp.PolynomialError:
         return None
-    found: dict[Field, sp.Expr] = {}
+    coefficients: dict[Field, sp.Expr] = {}
     for powers, coefficient in p.terms():
         alone = [f for f, n in zip(jets, powers) if n == 2]
         if len(alone) != 1 or sum(powers) != 2 or X in coefficient.atoms(sp.Symbol):
             return None
-        found[alone[0]] = coefficient
-    return found
+        coefficients[alone[0]] = coefficient
+    return coefficients
 
 
 def integrated(
-    found: Mapping[Field, sp.Expr],
+    coefficients: Mapping[Field, sp.Expr],
     fields: Sequence[Interpolation],
     local: Mapping[Any, Sequence[sp.Expr]],
     h: sp.Expr,
@@ -110,7 +110,7 @@ def integrated(
     """
     bases = {x.field: x.basis for x in fields}
     total = sp.S.Zero
-    for f, coefficient in found.items():
+    for f, coefficient in coefficients.items():
         basis = bases[f.whole]
         assert basis is not None
         for weight, row in _sum_of_squares(basis, f.order):
@@ -135,15 +135,15 @@ def _sum_of_squares(basis: Basis, order: int) -> list[tuple[sp.Rational, list[Fr
         parts.append(p)
     count = len(parts)
     R = [[_product(a, b) for b in parts] for a in parts]
-    found = []
+    weighted = []
     for k in range(count):
         pivot = R[k][k]
         if not pivot:
             continue
         row = [R[k][j] / pivot for j in range(count)]
-        found.append((sp.Rational(pivot.numerator, pivot.denominator), row))
+        weighted.append((sp.Rational(pivot.numerator, pivot.denominator), row))
         R = [[R[i][j] - pivot * row[i] * row[j] for j in range(count)] for i in range(count)]
-    return found
+    return weighted
 
 
 def _product(a: list[Fraction], b: list[Fraction]) -> Fraction:

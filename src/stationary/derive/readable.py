@@ -172,8 +172,8 @@ def _angle_sums(e: sp.Expr) -> sp.Expr:
 def _trigonometric_factors(term: sp.Expr) -> list[sp.Expr]:
     """Return the sines and cosines that a product has as factors, ordered by their angles."""
     bases = {f.base if f.is_Pow else f for f in sp.Mul.make_args(term)}
-    found = [f for f in bases if isinstance(f, (sp.sin, sp.cos))]
-    return sorted(found, key=lambda f: (sp.default_sort_key(f.args[0]), f.func is sp.sin))
+    factors = [f for f in bases if isinstance(f, (sp.sin, sp.cos))]
+    return sorted(factors, key=lambda f: (sp.default_sort_key(f.args[0]), f.func is sp.sin))
 
 
 def summands(e: sp.Expr) -> tuple[sp.Expr, ...]:

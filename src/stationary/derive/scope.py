@@ -152,8 +152,8 @@ def _one(entry: Any) -> Any:
 
 
 def _velocities(expressions: Sequence[sp.Expr]) -> list[Velocity]:
-    found = {s for e in expressions for s in e.free_symbols if isinstance(s, Velocity)}
-    return sorted(found, key=str)
+    velocities = {s for e in expressions for s in e.free_symbols if isinstance(s, Velocity)}
+    return sorted(velocities, key=str)
 
 
 def _decide(force: Sequence[sp.Expr], on: Sequence[sp.Expr]) -> tuple[bool, str]:

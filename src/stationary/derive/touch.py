@@ -39,7 +39,7 @@ class Touch:
     @cached_property
     def rubs(self) -> tuple[Rub, ...]:
         """Where dry friction acts: friction terms, then contacts."""
-        layout, found, count = self.graph.layout, [], 0
+        layout, rubs, count = self.graph.layout, [], 0
         gaps = {r.name: r.places.reshape(-1) for r in layout.gaps}
         for rows, term in zip(layout.slips, (*layout.system.friction, *layout.rubbing)):
             if isinstance(term, Drag):
@@ -49,9 +49,9 @@ class Touch:
                 name = rows.name + (f"[{k}]" if term.table is not None else "")
                 gap = int(gaps[rows.name][k]) if isinstance(term, Contact) else None
                 entries = tuple(range(count, count + width))
-                found.append(Rub(name, entries, tuple(map(int, rates)), gap))
+                rubs.append(Rub(name, entries, tuple(map(int, rates)), gap))
                 count += width
-        return tuple(found)
+        return tuple(rubs)
 
     @property
     def dry(self) -> list[int]:
@@ -83,9 +83,9 @@ class Touch:
         """
         whole = self.graph.whole
         slips = self.arguments[-1].numel()
-        made = []
+        kinds = []
         for of, index, count in (("gap", _gap_index, self.gaps), ("slip", _slip_index, slips)):
-            made.append(
+            kinds.append(
                 [
                     whole.vector(lambda e: getattr(e, of), index, count),
                     whole.vector(lambda e: e.rate(getattr(e, of)), index, count),
@@ -94,7 +94,7 @@ class Touch:
                     whole.vector(lambda e: ca.jacobian(getattr(e, of), e.t), index, count),
                 ]
             )
-        both = [ca.vertcat(gap, slip[self.dry, :]) for gap, slip in zip(*made)]
+        both = [ca.vertcat(gap, slip[self.dry, :]) for gap, slip in zip(*kinds)]
         return self._function("rows", both)
 
     @cached_property

@@ -61,10 +61,10 @@ class _Turn:
         if not e.has(*self.q):
             return e
         poly = sp.Poly(sp.expand(e), w)
-        found = sp.S.Zero
+        remainder = sp.S.Zero
         for (power,), coefficient in poly.terms():
-            found += coefficient * (1 - x**2 - y**2 - z**2) ** (power // 2) * w ** (power % 2)
-        return sp.expand(found)
+            remainder += coefficient * (1 - x**2 - y**2 - z**2) ** (power // 2) * w ** (power % 2)
+        return sp.expand(remainder)
 
     def varied(self, e: sp.Expr, k: int) -> sp.Expr:
         """Return the change with a turn about axis k of the body."""

@@ -82,12 +82,12 @@ class Variation:
         """∂I/∂q = 0 of every coordinate, then R = 0; of contacts gap ≥ 0, μ ≥ 0 and μ gap = 0."""
         zero = sp.S.Zero
         rows = zip(*self.terms.values())
-        found: list[Any] = [sp.Eq(-sp.Add(*row), zero, evaluate=False) for row in rows]
-        found += [sp.Eq(R, zero, evaluate=False) for R in _held(self.system)]
+        equations: list[Any] = [sp.Eq(-sp.Add(*row), zero, evaluate=False) for row in rows]
+        equations += [sp.Eq(R, zero, evaluate=False) for R in _held(self.system)]
         for mu, contact in zip(self.mu, self.system.contacts):
-            found += [sp.Ge(contact.gap, zero), sp.Ge(mu, zero)]
-            found.append(sp.Eq(mu * contact.gap, zero, evaluate=False))
-        return tuple(found)
+            equations += [sp.Ge(contact.gap, zero), sp.Ge(mu, zero)]
+            equations.append(sp.Eq(mu * contact.gap, zero, evaluate=False))
+        return tuple(equations)
 
     def _row(self, i: int, write: Callable[[Any], str] = sp.latex) -> str:
         """Write ∂I/∂q of one coordinate, in the order of thought."""
@@ -310,9 +310,9 @@ def _varied(c: Any) -> sp.Symbol:
 class _Blackboard:
     """The steps of the slides, each a heading and its lines."""
 
-    def __init__(self, found: Variation):
-        self.of, self.q, self.stated = found, found.coordinates, found.system
-        self.exact, self.back = in_fractions(found.system)
+    def __init__(self, of: Variation):
+        self.of, self.q, self.stated = of, of.coordinates, of.system
+        self.exact, self.back = in_fractions(of.system)
 
     def _letters(self) -> list[tuple[str, sp.Expr, int]]:
         """Return the letters of I = U − W − T₀ with what they stand for and their signs."""
@@ -331,12 +331,12 @@ class _Blackboard:
     def _held(self) -> list[tuple[sp.Symbol, str, sp.Expr]]:
         """Return multipliers, the letters of what they hold, and what that is."""
         gaps = [c.gap for c in self.stated.contacts]
-        found = []
+        held_by = []
         groups = (("R", self.of.lam, _held(self.stated)), ("h", self.of.mu, gaps))
         for letter, numbers, held in groups:
             for k, (s, e) in enumerate(zip(numbers, held), 1):
-                found.append((s, f"{letter}_{{{k}}}" if len(held) > 1 else letter, e))
-        return found
+                held_by.append((s, f"{letter}_{{{k}}}" if len(held) > 1 else letter, e))
+        return held_by
 
     def energies(self) -> Step:
         rows = [f"{name} &= {sp.latex(e)}" for name, e, _ in self._letters()]

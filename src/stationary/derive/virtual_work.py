@@ -45,9 +45,9 @@ class Multiplier(sp.Symbol):
         return rf"\lambda_{{\mathrm{{{label}}}}}"
 
 
-def refuse(what: str, found: str, remedy: str) -> NoReturn:
+def refuse(what: str, finding: str, remedy: str) -> NoReturn:
     """Say that no equations follow."""
-    raise DerivationError(say(what, found, remedy))
+    raise DerivationError(say(what, finding, remedy))
 
 
 def readable(system: System) -> System:
@@ -127,8 +127,8 @@ def force(term: Load | Drag) -> Sequence[sp.Expr]:
 
 def conditions(system: System) -> list[tuple[Any, sp.Expr]]:
     """Return every constraint, one expression at a time, holonomic ones first."""
-    found = [(c, R) for c in system.constraints for R in c.R]
-    return found + [(c, e) for c in system.pfaffian for e in c.expr]
+    holonomic = [(c, R) for c in system.constraints for R in c.R]
+    return holonomic + [(c, e) for c in system.pfaffian for e in c.expr]
 
 
 def still(e: sp.Expr, q: Sequence[Coordinate]) -> sp.Expr:

@@ -47,14 +47,14 @@ _CONSTANTS = {
 @cache
 def _kinds() -> dict[str, type]:
     """Return the classes of which objects may be made, by name."""
-    made: dict[str, type] = {}
+    classes: dict[str, type] = {}
     for room in _ROOMS:
         module = import_module(f"stationary.{room}")
         for name, kind in vars(module).items():
             if isinstance(kind, type) and kind.__module__ == module.__name__:
                 if is_dataclass(kind) or issubclass(kind, (sp.Basic, np.ndarray, dict, list)):
-                    made[name] = kind
-    return made
+                    classes[name] = kind
+    return classes
 
 
 @cache
@@ -112,8 +112,8 @@ class Encoder:
         if id(value) not in self._object:
             # Kept alive: the identity of what is gone may come again.
             self._alive.append(value)
-            made = self._written(value, name)
-            self.objects.append(made)
+            written = self._written(value, name)
+            self.objects.append(written)
             self._object[id(value)] = len(self.objects) - 1
         return self._object[id(value)]
 
@@ -148,10 +148,10 @@ class Encoder:
 
     def _array(self, value: np.ndarray, name: str) -> Any:
         plain = value.every if isinstance(value, Multipliers) else np.asarray(value)
-        made: dict[str, Any] = {"dtype": plain.dtype.str, "shape": list(plain.shape)}
+        description: dict[str, Any] = {"dtype": plain.dtype.str, "shape": list(plain.shape)}
         if type(value) is not np.ndarray:
-            made["is"] = type(value).__name__
-            made["of"] = self(value.layout if hasattr(value, "layout") else value.modes)  # pyright: ignore[reportAttributeAccessIssue]
+            description["is"] = type(value).__name__
+            description["of"] = self(value.layout if hasattr(value, "layout") else value.modes)  # pyright: ignore[reportAttributeAccessIssue]
         if plain.dtype.kind not in "biufc":
             raise StatementError(
                 say("an array of objects cannot be saved.", f"Found {name}.", "Save numbers.")
@@ -160,10 +160,10 @@ class Encoder:
             while name in self.arrays:
                 name += "_"
             self.arrays[name] = plain.view(float).reshape(-1) if plain.dtype.kind == "c" else plain
-            made["a"] = name
+            description["a"] = name
         else:
-            made["a"] = None
-        return made
+            description["a"] = None
+        return description
 
     def _expression(self, e: sp.Basic) -> int:
         """Write an expression as a list of nodes, each after those that it is made of."""
@@ -204,7 +204,7 @@ class Decoder:
         self._arrays = arrays
         self._left = [nodes, objects]
         # Expressions name tables and tables expressions: each is made when it is first needed.
-        self._made: dict[tuple[str, int], Any] = {}
+        self._decoded: dict[tuple[str, int], Any] = {}
 
     def __call__(self, data: Any) -> Any:
         """Return the value that plain data stands for."""
@@ -232,14 +232,14 @@ class Decoder:
         return self._array(data)
 
     def _once(self, table: str, i: int, make: Any) -> Any:
-        if (table, i) not in self._made:
+        if (table, i) not in self._decoded:
             # An index that is being made, or negative, is no earlier one.
             entry = self._left[table == "o"][i] if i >= 0 else None
             if entry is None:
                 raise ValueError("a circle")
             self._left[table == "o"][i] = None
-            self._made[table, i] = make(entry)
-        return self._made[table, i]
+            self._decoded[table, i] = make(entry)
+        return self._decoded[table, i]
 
     def _object(self, data: Any) -> Any:
         if "graph" in data:
@@ -253,10 +253,10 @@ class Decoder:
         if "dict" in data and issubclass(kind, dict):
             return kind(self(data["dict"]))
         if "list" in data and issubclass(kind, list):
-            made = kind(self(data["list"]))
+            entries = kind(self(data["list"]))
             for name, said in self(data["said"]).items():
-                setattr(made, str(name), said)
-            return made
+                setattr(entries, str(name), said)
+            return entries
         if not is_dataclass(kind):
             raise ValueError(data["is"])
         given = {str(k): self(v) for k, v in data["with"].items()}
@@ -295,14 +295,14 @@ class Decoder:
         if kind == "Each":
             return Each(self(rest[0]), self(rest[1]), rest[2])
         if kind == "symbol":
-            made = _kinds()[rest[0]]
-            if not issubclass(made, sp.Symbol):
+            symbol = _kinds()[rest[0]]
+            if not issubclass(symbol, sp.Symbol):
                 raise ValueError(rest[0])
             name, *others = self(rest[1])
-            if issubclass(made, (Field, AbstractAtPoint)):
+            if issubclass(symbol, (Field, AbstractAtPoint)):
                 # The side of a point is a word, too.
                 _require_no_text([x for x in others if x not in ("", "+", "-")])
-            return made(str(name), *others)
+            return symbol(str(name), *others)
         arguments = [self({"e": int(i)}) for i in rest]
         # As it was written: what SymPy would simplify, it had simplified before.
         if kind in ("Add", "Mul", "Pow"):

@@ -138,16 +138,16 @@ def _point(reader: Reader, path: Path, key: str) -> Any:
     reader.document.places[inner] = Place((start, end), (start, end), inside)
     from stationary.io.grammar import parse
 
-    made = parse(key, reader.names.within(inner, "a fixed value"))
-    if not isinstance(made, fields.PointValue):
+    value = parse(key, reader.names.within(inner, "a fixed value"))
+    if not isinstance(value, fields.PointValue):
         reader.document.complain_of_key(
             path, f"'{key[:40]}' is not a value at a point.", "Expected a field at a place.",
             'Write "u(0)" = 0, or "at(diff(w, X), 0)" = 0 for a slope.',
         )  # fmt: skip
-    return made
+    return value
 
 
-def discretized(reader: Reader, made: Continuum) -> System:
+def discretized(reader: Reader, stated: Continuum) -> System:
     """Turn the continuum into a system, by the elements that the file asks for."""
     path = ("discretize",)
     reader.table(path, ("elements", "degree"))
@@ -157,7 +157,7 @@ def discretized(reader: Reader, made: Continuum) -> System:
     if degree is not None:
         degree = reader.whole((*path, "degree"), "'degree'", 1, 3)
     try:
-        return discretize(made, elements=count, degree=degree)
+        return discretize(stated, elements=count, degree=degree)
     except (StatementError, DerivationError) as error:
         what, _, rest = str(error).partition("\n")
         reader.document.complain_of_key(path, what, rest.strip())

@@ -59,10 +59,10 @@ class Dimensions:
 
     def _walked(self, e: Any, done: dict[Any, Known | None]) -> Known | None:
         if e not in done:
-            done[e] = self._made(e, done)
+            done[e] = self._worked_out(e, done)
         return done[e]
 
-    def _made(self, e: Any, done: dict[Any, Known | None]) -> Known | None:
+    def _worked_out(self, e: Any, done: dict[Any, Known | None]) -> Known | None:
         if e.is_Number:
             pure = e.is_Rational and abs(e.p) in _PURE and e.q in _PURE
             return Known(PLAIN, False) if pure else None
@@ -72,10 +72,10 @@ class Dimensions:
             return Known(TIME, False)
         if e.is_Symbol:
             # Entries and rows of an array, r[0,1] and r[i,1], are what the array is.
-            found = self.of.get(e.name.removesuffix(".dot").partition("[")[0])
-            if found and e.name.endswith(".dot"):
-                return Known(total(found.dimension, TIME, -1), found.written)
-            return found
+            named = self.of.get(e.name.removesuffix(".dot").partition("[")[0])
+            if named and e.name.endswith(".dot"):
+                return Known(total(named.dimension, TIME, -1), named.written)
+            return named
         if e.is_Add:
             return self._agreed(e.args, done, "are added")
         inner = [self._walked(a, done) for a in e.args if isinstance(a, sp.Expr)]
@@ -130,11 +130,11 @@ class Dimensions:
     def expect(self, e: Any, wanted: Dimension, what: str, name: str) -> None:
         """Refuse an expression of which a term has another dimension."""
         for part in sp.Add.make_args(e):
-            found = self.term(part)
-            if found and found.written and not self.are_same(found.dimension, wanted):
+            unit = self.term(part)
+            if unit and unit.written and not self.are_same(unit.dimension, wanted):
                 raise Mismatch(
                     f"a term of {what} is not {name}.",
-                    f"Found {_short(part)} in {text(found.dimension)}, expected {text(wanted)}.",
+                    f"Found {_short(part)} in {text(unit.dimension)}, expected {text(wanted)}.",
                     "Check the units of the parameters in it.",
                 )
 
@@ -143,14 +143,14 @@ class Dimensions:
         for force, place in zip(forces, on):
             along = self.term(place)
             for part in sp.Add.make_args(force):
-                found = self.term(part)
-                if not found or not along or not (found.written or along.written):
+                unit = self.term(part)
+                if not unit or not along or not (unit.written or along.written):
                     continue
-                work = total(found.dimension, along.dimension)
+                work = total(unit.dimension, along.dimension)
                 if not self.are_same(work, ENERGY):
                     raise Mismatch(
                         f"{what} times what it works on is no energy.",
-                        f"Found {_short(part)} in {text(found.dimension)} on {_short(place)} in "
+                        f"Found {_short(part)} in {text(unit.dimension)} on {_short(place)} in "
                         f"{text(along.dimension)}, expected J together.",
                         "Check the units of the parameters in it.",
                     )

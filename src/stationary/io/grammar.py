@@ -123,7 +123,7 @@ class Scope(Protocol):
         ...
 
     def complain(
-        self, start: int, end: int, what: str, found: str = "", remedy: str = ""
+        self, start: int, end: int, what: str, finding: str = "", remedy: str = ""
     ) -> NoReturn:
         """Refuse a stretch of the expression."""
         ...
@@ -161,7 +161,7 @@ def parse(text: str, scope: Scope) -> sp.Expr:
         )  # fmt: skip
     parser = _Parser(text, scope)
     try:
-        made = parser.whole()
+        e = parser.whole()
     except Refused as refused:
         before = parser.tokens[max(0, parser.place - 1)]
         scope.complain(parser.began, max(before.end, parser.began + 1), *refused.args)
@@ -173,13 +173,13 @@ def parse(text: str, scope: Scope) -> sp.Expr:
             0, len(text), "the expression has no value that can be computed with.",
             f"Found {type(error).__name__} in working it out.", "Simplify it.",
         )  # fmt: skip
-    if not isinstance(made, sp.Expr) or contents(made).unphysical:
+    if not isinstance(e, sp.Expr) or contents(e).unphysical:
         scope.complain(
             0, len(text), "the expression is not a finite real number for any state.",
             "Found an infinite or a complex number in it.",
             "Check divisions by zero and roots of what is negative.",
         )  # fmt: skip
-    return made
+    return e
 
 
 class _Parser:
@@ -282,10 +282,10 @@ class _Parser:
                 0, 1, "the expression is empty.", "Found no number and no name.",
                 "Write an expression, or leave the key out.",
             )  # fmt: skip
-        made = self.sum()
+        e = self.sum()
         if self.token.kind != "end":
             self._unexpected()
-        return made
+        return e
 
     def sum(self) -> sp.Expr:
         start = self.token.start
@@ -315,9 +315,9 @@ class _Parser:
         if self.at("-", "+"):
             self.deeper()
             minus = self.take().text == "-"
-            made = self.signed()
+            operand = self.signed()
             self.depth -= 1
-            return self.minus(made) if minus else made
+            return self.minus(operand) if minus else operand
         return self.power()
 
     def power(self) -> sp.Expr:
@@ -334,15 +334,15 @@ class _Parser:
 
     def primary(self) -> sp.Expr:
         start = self.token.start
-        made = self._primary()
+        e = self._primary()
         while self.at("'", "."):
             dotted = self.take().text == "."
             if dotted:
                 self.take()
-            made = self.scope.velocity(made, start, self.tokens[self.place - 1].end)
+            e = self.scope.velocity(e, start, self.tokens[self.place - 1].end)
         if self.token.kind in ("number", "name") or self.at("(", "["):
             self._missing_operator()
-        return made
+        return e
 
     def _primary(self) -> sp.Expr:
         token = self.take()
@@ -358,10 +358,10 @@ class _Parser:
             return sp.pi if token.text == "pi" else self.scope.symbol(token)
         if token.text == "(":
             self.deeper()
-            made = self.sum()
+            inside = self.sum()
             self._close(token, ")")
             self.depth -= 1
-            return made
+            return inside
         self.place -= token.kind != "end"
         self._missing_operand()
 
@@ -496,10 +496,10 @@ class _Parser:
                 if token.text else "something is missing at the end.",
                 "Expected a number, a name or a function.", "Complete the expression.",
             )  # fmt: skip
-        found = f"'{token.text}'" if token.text else "the end of the expression"
+        after = f"'{token.text}'" if token.text else "the end of the expression"
         self.scope.complain(
             before.start, before.end, f"something is missing after '{before.text}'.",
-            f"Found {found}, expected a number, a name or a function.", "Complete the expression.",
+            f"Found {after}, expected a number, a name or a function.", "Complete the expression.",
         )  # fmt: skip
 
     def _missing_operator(self) -> NoReturn:

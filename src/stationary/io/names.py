@@ -75,20 +75,20 @@ class AbstractNames(ABC):
             slot = Slot(name)
             self.rows.columns[slot] = self.rows.tables[name].astype(float)
             return slot
-        found = t if name == "t" else self.symbols.get(name)
-        if found is None:
+        symbol = t if name == "t" else self.symbols.get(name)
+        if symbol is None:
             self._undeclared(token)
         if not self.states:
             self.complain(
                 token.start, token.end, f"{self.what} contains '{name}'.",
                 "Expected a number.", "Write a number; expressions stand in [definitions].",
             )  # fmt: skip
-        if isinstance(found, Input) and not self.inputs:
+        if isinstance(symbol, Input) and not self.inputs:
             self.complain(
                 token.start, token.end, f"{self.what} contains the input '{name}'.",
                 "It cannot depend on what is decided later.", "Put the input into work or loads.",
             )  # fmt: skip
-        return found
+        return symbol
 
     def _undeclared(self, token: Token) -> NoReturn:
         name = token.text
@@ -219,12 +219,12 @@ class AbstractNames(ABC):
         return places
 
     def complain(
-        self, start: int, end: int, what: str, found: str = "", remedy: str = ""
+        self, start: int, end: int, what: str, finding: str = "", remedy: str = ""
     ) -> NoReturn:
         """Refuse a stretch of the expression at this path."""
         place = self.document.places.get(self.path)
         stretch = place.inside(start, end) if place else self.document.stretch(self.path)
-        self.document.source.complain(*stretch, what, found, remedy)
+        self.document.source.complain(*stretch, what, finding, remedy)
 
     # -- rules that hold for a whole expression ---------------------------------------------------
 

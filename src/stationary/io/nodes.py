@@ -120,17 +120,17 @@ class Nodes:
         """
         if e in self._values:
             return self._values[e]
-        made: float | None = None
+        number: float | None = None
         try:
             if e.is_Number or e.is_NumberSymbol:
-                made = float(e)
+                number = float(e)
             elif e.args and not isinstance(e, (sp.Piecewise, sp.Rel)):
                 inside = [self.value(a) for a in e.args]
                 if None not in inside:
-                    made = self._worked_out(e, inside)
+                    number = self._worked_out(e, inside)
             elif e in (sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
-                made = math.nan
-            if isinstance(made, complex) or (made is not None and not math.isfinite(made)):
+                number = math.nan
+            if isinstance(number, complex) or (number is not None and not math.isfinite(number)):
                 raise ValueError
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):
             raise Refused(
@@ -138,8 +138,8 @@ class Nodes:
                 f"Found {str(e)[:40]}.",
                 "Check divisions by zero and roots of what is negative.",
             ) from None
-        self._values[e] = made
-        return made
+        self._values[e] = number
+        return number
 
     def _worked_out(self, e: Any, inside: list[Any]) -> Any:
         if e.is_Add or e.is_Mul:
@@ -203,10 +203,10 @@ class Nodes:
         sort(several)
         if number != neutral or not several:
             several.insert(0, number)
-        made = several[0] if len(several) == 1 else kind._from_args(several)
-        made = self.keep(self.bounded(made))
-        self.value(made)
-        return made
+        joined = several[0] if len(several) == 1 else kind._from_args(several)
+        joined = self.keep(self.bounded(joined))
+        self.value(joined)
+        return joined
 
     def bounded(self, e: Any) -> Any:
         """Refuse numbers that grew beyond use."""
@@ -242,9 +242,9 @@ class Nodes:
                 )
         if known == 0 and size is not None and size <= 0:
             raise Refused("zero has no such power.", f"Found 0^{exponent}.", "Check it.")
-        made = self.keep(self._power(base, exponent))
-        self.value(made)
-        return made
+        raised = self.keep(self._power(base, exponent))
+        self.value(raised)
+        return raised
 
     def _power(self, base: Any, exponent: Any) -> Any:
         if base.is_Symbol or base.is_Number or base.is_NumberSymbol:
@@ -272,15 +272,15 @@ class Nodes:
         for e in arguments:
             self.value(e)
         if kind in (sp.Max, sp.Min):
-            made = self._extreme(kind, arguments)
+            applied = self._extreme(kind, arguments)
         elif all(map(_plain, arguments)):
-            made = kind(*arguments)
+            applied = kind(*arguments)
         else:
             more = [sp.S.Half] if kind is sp.Heaviside else []
-            made = kind(*arguments, *more, evaluate=False)
-        made = self.keep(made)
-        self.value(made)
-        return made
+            applied = kind(*arguments, *more, evaluate=False)
+        applied = self.keep(applied)
+        self.value(applied)
+        return applied
 
     def _extreme(self, kind: Any, arguments: list[Any]) -> Any:
         flat = {b: None for a in arguments for b in (a.args if isinstance(a, kind) else [a])}
@@ -291,9 +291,9 @@ class Nodes:
             return several[0]
         if sum(self._sizes[self.keep(e)][0] for e in several) < _WRITTEN:
             several = list(ordered(several))
-        made = sp.Expr.__new__(kind, *several)
-        made._argset = frozenset(several)
-        return made
+        extreme = sp.Expr.__new__(kind, *several)
+        extreme._argset = frozenset(several)
+        return extreme
 
     def root(self, e: Any) -> Any:
         """Return the square root."""
@@ -324,8 +324,8 @@ class Nodes:
         if pairs[0][1] == sp.true:
             return pairs[0][0]
         # Made without SymPy's look for choices inside conditions, which it multiplies out.
-        made = (sp.Tuple.__new__(ExprCondPair, value, condition) for value, condition in pairs)
-        return self.keep(sp.Basic.__new__(sp.Piecewise, *made))
+        branches = (sp.Tuple.__new__(ExprCondPair, value, condition) for value, condition in pairs)
+        return self.keep(sp.Basic.__new__(sp.Piecewise, *branches))
 
 
 def _flat(entries: Iterable[Any], kind: Any) -> Iterator[Any]:

@@ -37,19 +37,19 @@ def _number(reader: Reader, path: Path) -> float:
 
 
 def _positive(reader: Reader, path: Path) -> float:
-    found = _number(reader, path)
-    if not found > 0:
-        reader.document.complain(path, f"'{path[-1]}' is not positive.", f"Found {found:g}.",
+    number = _number(reader, path)
+    if not number > 0:
+        reader.document.complain(path, f"'{path[-1]}' is not positive.", f"Found {number:g}.",
                                  "Give a number above zero.")  # fmt: skip
-    return found
+    return number
 
 
 def _within(reader: Reader, path: Path) -> dict[str, tuple[float, float]]:
-    found = {}
+    box = {}
     for key in reader.table(path, what="'within'"):
         _known(reader, (*path, key), key, Coordinate, "coordinate")
-        found[key] = reader.pair((*path, key), f"the range of '{key}'")
-    return found
+        box[key] = reader.pair((*path, key), f"the range of '{key}'")
+    return box
 
 
 def _parameter(reader: Reader, path: Path) -> str:
@@ -80,12 +80,12 @@ def _method(reader: Reader, path: Path) -> str:
 def _events(reader: Reader, path: Path) -> list[Event]:
     """Read what is to be watched for, and what it does to the state."""
     keys = ("expr", "terminal", "direction", "name", "action")
-    made = []
-    found = reader.at(path)
-    if not isinstance(found, list):
+    events = []
+    entries = reader.at(path)
+    if not isinstance(entries, list):
         reader.wrong(path, "'events' is not a list of tables.", "[[simulate.events]]",
                      "Write [[simulate.events]] once for each.")  # fmt: skip
-    for k in range(len(found)):
+    for k in range(len(entries)):
         here = (*path, k)
         stated = reader.table(here, keys, "[[simulate.events]]")
         if "expr" not in stated:
@@ -98,26 +98,26 @@ def _events(reader: Reader, path: Path) -> list[Event]:
             reader.wrong((*here, "terminal"), "'terminal' is not true or false.", "true or false",
                          "Write terminal = true where the motion ends there.")  # fmt: skip
         toward = (*here, "direction")
-        made.append(Event(
+        events.append(Event(
             reader.expression((*here, "expr"), "the expression of an event", inputs=False),
             terminal=terminal,
             direction=reader.whole(toward, "'direction'", -1, 1) if "direction" in stated else 0,
             name=reader.text((*here, "name"), "'name'") if "name" in stated else None,
             action=_action(reader, (*here, "action")) if "action" in stated else None,
         ))  # fmt: skip
-    return made
+    return events
 
 
 def parameters_of(events: Iterable[Event]) -> list[Parameter]:
     """Return the parameters of events, each once."""
     every = [e for x in events for e in (x.expr, *(x.action or {}).values())]
-    found = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
-    return sorted(found, key=str)
+    parameters = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
+    return sorted(parameters, key=str)
 
 
 def _action(reader: Reader, path: Path) -> dict[str, Any]:
     """Read the values that coordinates and velocities jump to."""
-    made = {}
+    jumps = {}
     for key in reader.table(path, what="'action'"):
         places = {key: (*path, key)}
         if isinstance(reader.at((*path, key)), dict):
@@ -126,8 +126,8 @@ def _action(reader: Reader, path: Path) -> dict[str, Any]:
             places = {f"{key}.{word}": (*path, key, word) for word in inner}
         for name, place in places.items():
             _known(reader, place, name.removesuffix(".dot"), Coordinate, "coordinate")
-            made[name] = reader.expression(place, "the action of an event", inputs=False)
-    return made
+            jumps[name] = reader.expression(place, "the action of an event", inputs=False)
+    return jumps
 
 
 def _kind(reader: Reader, path: Path) -> str:

@@ -30,13 +30,13 @@ class Reader:
 
     def at(self, path: Path) -> Any:
         """Return the plain value at a path, or None."""
-        found: Any = self.document.data
+        value: Any = self.document.data
         for part in path:
             try:
-                found = found[part]
+                value = value[part]
             except (KeyError, IndexError, TypeError):
                 return None
-        return found
+        return value
 
     def wrong(self, path: Path, what: str, expected: str, remedy: str) -> NoReturn:
         """Refuse a value of the wrong kind."""
@@ -47,96 +47,96 @@ class Reader:
 
     def table(self, path: Path, known: Iterable[str] | None = None, what: str = "") -> list[str]:
         """Return the keys of a table, after a look for those that are not known."""
-        found = self.at(path)
-        if found is None:
+        entries = self.at(path)
+        if entries is None:
             return []
         label = what or f"[{'.'.join(map(str, path))}]"
-        if not isinstance(found, dict):
+        if not isinstance(entries, dict):
             self.wrong(path, f"{label} is not a table.", "keys with values", f"Write {label} on a "
                        "line of its own, and keys below it.")  # fmt: skip
         known = None if known is None else list(known)
-        for key in found:
+        for key in entries:
             if known is not None and key not in known:
                 self.document.complain_of_key(
                     (*path, key), f"'{key}' is not a key of {label}.",
                     f"Known: {', '.join(known)}.",
                     did_you_mean(key, known).strip() or "Remove it.",
                 )  # fmt: skip
-        return list(found)
+        return list(entries)
 
     def tables(self, name: str) -> list[Path]:
         """Return the paths of the entries of ``[[name]]``."""
-        found = self.at((name,))
-        if found is None:
+        entries = self.at((name,))
+        if entries is None:
             return []
-        if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             self.wrong((name,), f"'{name}' is not a list of tables.", f"[[{name}]] with keys below",
                        f"Write [[{name}]] once for each.")  # fmt: skip
-        return [(name, k) for k in range(len(found))]
+        return [(name, k) for k in range(len(entries))]
 
     def items(self, path: Path, what: str) -> list[Path]:
         """Return the paths of the entries of a list; a single value is a list of one."""
-        found = self.at(path)
-        if not isinstance(found, list):
+        entries = self.at(path)
+        if not isinstance(entries, list):
             return [path]
-        if not found:
+        if not entries:
             self.document.complain(path, f"{what} is an empty list.", "Found no entry.",
                                    "Give one or more.")  # fmt: skip
-        return [(*path, k) for k in range(len(found))]
+        return [(*path, k) for k in range(len(entries))]
 
     # -- values -------------------------------------------------------------------------------
 
     def text(self, path: Path, what: str) -> str:
         """Return text."""
-        found = self.at(path)
-        if not isinstance(found, str):
+        text = self.at(path)
+        if not isinstance(text, str):
             self.wrong(path, f"{what} is not text.", "text in quotes", "Put it in quotes.")
-        return found
+        return text
 
     def choice(self, path: Path, what: str, choices: Iterable[str]) -> str:
         """Return text that is one of a few words."""
-        found, choices = self.text(path, what), list(choices)
-        if found not in choices:
+        word, choices = self.text(path, what), list(choices)
+        if word not in choices:
             self.document.complain(
                 path, f"{what} is not known.", f"Known: {', '.join(choices)}.",
-                did_you_mean(found, choices).strip() or "Choose one of these.",
+                did_you_mean(word, choices).strip() or "Choose one of these.",
             )  # fmt: skip
-        return found
+        return word
 
     def whole(self, path: Path, what: str, fewest: int = 1, most: int = 1_000_000) -> int:
         """Return a whole number."""
-        found = self.at(path)
-        if isinstance(found, bool) or not isinstance(found, int) or not fewest <= found <= most:
+        number = self.at(path)
+        if isinstance(number, bool) or not isinstance(number, int) or not fewest <= number <= most:
             self.document.complain(
                 path, f"{what} is not a whole number in range.",
-                f"Found {str(found)[:30]}, expected {fewest} to {most}.",
+                f"Found {str(number)[:30]}, expected {fewest} to {most}.",
                 "Write it without a point.",
             )  # fmt: skip
-        return found
+        return number
 
     def number(self, path: Path, what: str) -> float:
         """Return a number: plain, text with a unit, or a constant expression such as "pi/2"."""
-        found = self.at(path)
-        if isinstance(found, str):
-            pair = units.split(found)
+        value = self.at(path)
+        if isinstance(value, str):
+            pair = units.split(value)
             if pair is not None and pair[1] and _could_be_unit(pair[1]):
                 return self._with_unit(path, *pair)
-            e = parse(found, self.names.within(path, what, states=False))
-            found = float(e) if e.is_number else math.nan
-        elif isinstance(found, bool) or not isinstance(found, (int, float)):
+            e = parse(value, self.names.within(path, what, states=False))
+            value = float(e) if e.is_number else math.nan
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
             self.wrong(
                 path, f"{what} is not a number.", "a number",
                 'Write it plainly, or in quotes with a unit, as in "5 cm".',
             )  # fmt: skip
-        if not abs(found) <= _LARGEST:
-            self.document.complain(path, f"{what} is not a finite number.", f"Found {found:g}."
-                                   if isinstance(found, float) else "Found too many digits.",
+        if not abs(value) <= _LARGEST:
+            self.document.complain(path, f"{what} is not a finite number.", f"Found {value:g}."
+                                   if isinstance(value, float) else "Found too many digits.",
                                    f"Give one below {_LARGEST:g}.")  # fmt: skip
-        return float(found)
+        return float(value)
 
     def _with_unit(self, path: Path, number: str, unit: str) -> float:
         try:
-            made = units.value(number, unit)
+            value = units.value(number, unit)
         except units.UnknownUnit as error:
             self.document.complain(
                 path, f"'{error.unit}' is not a known unit.",
@@ -144,21 +144,21 @@ class Reader:
                 error.suggestion or "Convert the value to SI units.",
             )  # fmt: skip
         except (OverflowError, ValueError):
-            made = math.inf
-        if not abs(made) <= _LARGEST:
+            value = math.inf
+        if not abs(value) <= _LARGEST:
             self.document.complain(
                 path, "the value is not a finite number.", f"Found {number[:20]}.",
                 f"Give one below {_LARGEST:g}.",
             )  # fmt: skip
-        return made
+        return value
 
     def pair(self, path: Path, what: str) -> tuple[float, float]:
         """Return two numbers: the ends of an interval."""
-        found = self.at(path)
-        if not isinstance(found, list) or len(found) != 2:
+        ends = self.at(path)
+        if not isinstance(ends, list) or len(ends) != 2:
             self.document.complain(
                 path, f"{what} is not a pair of numbers.",
-                f"Found {str(found)[:40]}.", "Write it as in [0, 10].",
+                f"Found {str(ends)[:40]}.", "Write it as in [0, 10].",
             )  # fmt: skip
         return self.number((*path, 0), what), self.number((*path, 1), what)
 
@@ -185,20 +185,20 @@ class Reader:
         self, path: Path, what: str, names: AbstractNames | None = None, **rules: Any
     ) -> Any:
         """Return an expression: a number, or text read by the grammar."""
-        found = self.at(path)
-        if isinstance(found, (int, float)) and not isinstance(found, bool):
+        written = self.at(path)
+        if isinstance(written, (int, float)) and not isinstance(written, bool):
             self.number(path, what)
-            return sp.S(found)
-        if not isinstance(found, str):
+            return sp.S(written)
+        if not isinstance(written, str):
             self.wrong(path, f"{what} is not an expression.", "a number or text in quotes",
                        "Write it in quotes.")  # fmt: skip
         scope = (names or self.names).within(path, what, **rules)
-        plain = self._value_with_unit(found)
+        plain = self._value_with_unit(written)
         if plain is not None:
             return sp.Float(plain)
-        made = parse(found, scope)
-        scope.check(made)
-        return made
+        e = parse(written, scope)
+        scope.check(e)
+        return e
 
     def _value_with_unit(self, text: str) -> float | None:
         """Return the value of "1 N" where N is nothing that the file declares."""
@@ -208,10 +208,10 @@ class Reader:
         if set(re.findall(r"\w+", pair[1])) & {*self.names.names(), "e", "pi", "t"}:
             return None
         try:
-            made = units.value(*pair)
+            value = units.value(*pair)
         except (units.UnknownUnit, OverflowError, ValueError):
             return None
-        return made if abs(made) <= _LARGEST else None
+        return value if abs(value) <= _LARGEST else None
 
     def vector(
         self, path: Path, what: str, names: AbstractNames | None = None, **rules: Any
@@ -237,16 +237,16 @@ class Reader:
         return name
 
 
-def _plain_numbers(found: Any) -> np.ndarray | None:
+def _plain_numbers(nested: Any) -> np.ndarray | None:
     """Return nested lists of numbers as an array, or None where one of them is something else."""
-    if not isinstance(found, list) or not found:
+    if not isinstance(nested, list) or not nested:
         return None
     try:
-        made = np.asarray(found)
+        array = np.asarray(nested)
     except (ValueError, OverflowError):
         return None
-    good = made.dtype.kind in "if" and made.size and np.all(np.abs(made) <= _LARGEST)
-    return made.astype(float) if good else None
+    good = array.dtype.kind in "if" and array.size and np.all(np.abs(array) <= _LARGEST)
+    return array.astype(float) if good else None
 
 
 def _could_be_unit(text: str) -> bool:

@@ -45,12 +45,12 @@ def save_result(result: Any, path: Any) -> None:
         # An axis occurs once in a variable; one of a square array needs a second name.
         named = [a if a not in axes[:i] else f"{a}_{i}" for i, a in enumerate(axes)]
         variables[name] = (named, array.astype("i1") if array.dtype.kind == "b" else array)
-    made = xarray.Dataset(variables, attrs={"stationary": json.dumps(content)})
+    dataset = xarray.Dataset(variables, attrs={"stationary": json.dumps(content)})
     if str(path).endswith(".zarr"):
         _require("zarr", "Zarr")
-        made.to_zarr(path, mode="w")
+        dataset.to_zarr(path, mode="w")
     else:
-        made.to_netcdf(path, engine="scipy")
+        dataset.to_netcdf(path, engine="scipy")
 
 
 def load_result(path: Any) -> Any:

@@ -228,8 +228,8 @@ def _coordinate(robot: Robot, name: str, joint: Any = None, of: str = "") -> sp.
 
 
 def _word(name: str) -> str:
-    made = re.sub(r"\W", "_", name)
-    return f"q{made}" if not made or made[0].isdigit() or made == "t" else made
+    word = re.sub(r"\W", "_", name)
+    return f"q{word}" if not word or word[0].isdigit() or word == "t" else word
 
 
 def _body(robot: Robot, link: Any) -> None:

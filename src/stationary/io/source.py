@@ -56,7 +56,7 @@ class Source:
         return low + 1, offset - self._starts[low] + 1
 
     def complain(
-        self, start: int, end: int, what: str, found: str = "", remedy: str = ""
+        self, start: int, end: int, what: str, finding: str = "", remedy: str = ""
     ) -> NoReturn:
         """Raise an error that shows a stretch of the text.
 
@@ -71,7 +71,7 @@ class Source:
         raise FileError(
             say(
                 f"{self.name}:{line}:{column}: {what}\n{self._excerpt(line, column, end - start)}",
-                found,
+                finding,
                 remedy,
             ),
             file=self.name,

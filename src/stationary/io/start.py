@@ -22,7 +22,7 @@ from stationary.model.fields import Field
 
 def start(reader: Reader, path: Path) -> dict[str, Any]:
     """Read values of coordinates and velocities, by name."""
-    found: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for key in reader.table(path):
         place = (*path, key)
         inner = reader.at(place)
@@ -30,18 +30,18 @@ def start(reader: Reader, path: Path) -> dict[str, Any]:
             # TOML reads theta.dot = 1 as an entry inside a table.
             turned = ("omega",) if key in reader.names.rotations else ("dot",)
             for suffix in reader.table(place, turned, f"'{key}'"):
-                found[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
+                state[f"{key}.{suffix}"] = _state(reader, (*place, suffix), f"{key}.{suffix}")
             continue
         name = coordinate_of(key)
         rows = re.fullmatch(r"(\w+)\[i(?:,(\d{1,8}))?\](\.dot)?", name.replace(" ", ""))
         if rows and rows[1] in reader.names.arrays:
-            _state_of_rows(reader, place, found, rows)
+            _state_of_rows(reader, place, state, rows)
             continue
-        found[name] = _state(reader, place, name)
-    return {_key(reader, name): value for name, value in found.items()}
+        state[name] = _state(reader, place, name)
+    return {_key(reader, name): value for name, value in state.items()}
 
 
-def _state_of_rows(reader: Reader, path: Path, found: dict[str, Any], rows: re.Match) -> None:
+def _state_of_rows(reader: Reader, path: Path, state: dict[str, Any], rows: re.Match) -> None:
     """Read the start of every row of an array, as in "r[i,0]" = "0.02*i"."""
     array = reader.names.arrays[rows[1]]
     axes = () if rows[2] is None else (int(rows[2]),)
@@ -65,9 +65,9 @@ def _state_of_rows(reader: Reader, path: Path, found: dict[str, Any], rows: re.M
     counted = np.arange(array.base[0], dtype=float)
     values = Translator({**known, row: ca.DM(counted)})(e)
     name = rows[1] + (rows[3] or "")
-    whole = np.array(found.get(name, np.zeros(array.base)))
+    whole = np.array(state.get(name, np.zeros(array.base)))
     whole[(slice(None), *axes)] = np.broadcast_to(np.ravel(np.asarray(values)), array.base[:1])
-    found[name] = whole
+    state[name] = whole
 
 
 def _key(reader: Reader, name: str) -> Any:

@@ -67,15 +67,15 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
             f"Found {len(entries)}, expected at most {_MOST_NAMED}.",
             'Declare an array, as in "r[1000,2]".',
         )  # fmt: skip
-    made: list[Any] = []
+    declared: list[Any] = []
     for place, text, is_key in entries:
         complain = reader.document.complain_of_key if is_key else reader.document.complain
         match = re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[([\d\s,]+)\])?\s*", text)
         name = reader.declare(place, match[1] if match else text, "a coordinate", complain)
         sizes = [part.strip() for part in (match[2] or "").split(",")] if match and match[2] else []
         if not sizes:
-            made.append(symbols.Coordinate(name))
-            reader.names.symbols[name] = made[-1]
+            declared.append(symbols.Coordinate(name))
+            reader.names.symbols[name] = declared[-1]
             continue
         good = all(s.isdecimal() and 0 < len(s) < 8 and int(s) for s in sizes) and len(sizes) < 4
         shape = tuple(int(s) for s in sizes) if good else (0,)
@@ -84,11 +84,11 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
                      f"Found [{match[2] if match else ''}], expected one to three whole numbers.",
                      'Write it as in "r[100,2]".')  # fmt: skip
         places = np.arange(int(np.prod(shape))).reshape(shape)
-        made.append(Array(name, shape, places, 0))
-        reader.names.arrays[name] = made[-1]
-    single = symbols.together(c for c in made if not isinstance(c, Array))
+        declared.append(Array(name, shape, places, 0))
+        reader.names.arrays[name] = declared[-1]
+    single = symbols.together(c for c in declared if not isinstance(c, Array))
     reader.names.symbols.update({c.name: c for c in single})
-    return [reader.names.symbols.get(c.name, c) for c in made]
+    return [reader.names.symbols.get(c.name, c) for c in declared]
 
 
 def parameters(reader: Reader, units: dict[str, str]) -> None:
@@ -187,18 +187,18 @@ def system(
     for path in reader.tables("each"):
         _each(reader, path, fields)
     drawn = [_drawing(reader, path) for path in reader.tables("drawing")]
-    made = System(**fields, parts=tuple(drawn), name=name, mechanism=_mechanism(reader))
+    stated = System(**fields, parts=tuple(drawn), name=name, mechanism=_mechanism(reader))
     for path in reader.tables("parts"):
         part = _part(reader, path)
-        made = made + part
+        stated = stated + part
         entries += [(path, kind, getattr(part, kind)) for kind in ENERGIES]
     if units:
         unit_checks.check(reader, units, entries)
     whole = {c.name for c in coordinates}
-    stray = [c.name for c in made.coordinates if c.name.partition("[")[0] not in whole]
+    stray = [c.name for c in stated.coordinates if c.name.partition("[")[0] not in whole]
     assert not stray, stray
-    kept = {key: getattr(made, key) for key in (*ENERGIES, "parts", "mechanism")}
-    kept |= {key: made._terms(key) for key in TERMS}
+    kept = {key: getattr(stated, key) for key in (*ENERGIES, "parts", "mechanism")}
+    kept |= {key: stated._terms(key) for key in TERMS}
     return System(**kept, coordinates=tuple(coordinates), name=name)
 
 
@@ -218,8 +218,8 @@ def beside_fields(reader: Reader, coordinates: list[Any]) -> tuple[System | None
     }
     part = System(**energies, coordinates=tuple(coordinates) or None) if energies else None
     for path in reader.tables("parts"):
-        made = _part(reader, path)
-        part = made if part is None else part + made
+        more = _part(reader, path)
+        part = more if part is None else part + more
     return part, loads
 
 
@@ -246,11 +246,11 @@ def _term(reader: Reader, kind: str, path: Path) -> Any:
             )  # fmt: skip
     make = {"loads": Load, "friction": Drag if drag else Friction, "constraints": Constraint,
             "pfaffian": Pfaffian, "contacts": Contact}[kind]  # fmt: skip
-    made = make(**given, name=_name(reader, path))
+    term = make(**given, name=_name(reader, path))
     return (
-        made
+        term
         if names.rows is None
-        else replace(made, table=table_of(names.rows.count, names.rows.columns, made.expressions()))
+        else replace(term, table=table_of(names.rows.count, names.rows.columns, term.expressions()))
     )
 
 
@@ -324,10 +324,10 @@ def _each(reader: Reader, path: Path, fields: dict[str, Any]) -> None:
     names = _rows(reader, path)
     assert names.rows is not None
     element = reader.expression((*path, "expression"), names=names, **_RULES[kind])
-    made = Each((element,), table_of(names.rows.count, names.rows.columns, (element,)))
+    repeated = Each((element,), table_of(names.rows.count, names.rows.columns, (element,)))
     factor = (*path, "factor")
     scale = reader.expression(factor, "a factor", **_PLACE) if reader.at(factor) is not None else 1
-    fields[kind] += scale * made
+    fields[kind] += scale * repeated
 
 
 # -- parts and pictures ---------------------------------------------------------------------------

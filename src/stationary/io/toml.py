@@ -51,16 +51,18 @@ class Document:
     data: dict[str, Any] = field(default_factory=dict)
     places: dict[Path, Place] = field(default_factory=dict)
 
-    def complain(self, path: Path, what: str, found: str = "", remedy: str = "") -> NoReturn:
+    def complain(self, path: Path, what: str, finding: str = "", remedy: str = "") -> NoReturn:
         """Say what is wrong with the value at a path, or with the nearest thing around it."""
-        self._complain(path, "value", what, found, remedy)
+        self._complain(path, "value", what, finding, remedy)
 
-    def complain_of_key(self, path: Path, what: str, found: str = "", remedy: str = "") -> NoReturn:
+    def complain_of_key(
+        self, path: Path, what: str, finding: str = "", remedy: str = ""
+    ) -> NoReturn:
         """Say what is wrong with a key."""
-        self._complain(path, "key", what, found, remedy)
+        self._complain(path, "key", what, finding, remedy)
 
-    def _complain(self, path: Path, part: str, what: str, found: str, remedy: str) -> NoReturn:
-        self.source.complain(*self.stretch(path, part), what, found, remedy)
+    def _complain(self, path: Path, part: str, what: str, finding: str, remedy: str) -> NoReturn:
+        self.source.complain(*self.stretch(path, part), what, finding, remedy)
 
     def stretch(self, path: Path, part: str = "value") -> tuple[int, int]:
         """Return where a value stands, or the nearest thing around it."""
@@ -351,7 +353,7 @@ class _Scanner:
             at += 1
         elif long and text.startswith("\r\n", at):
             at += 2
-        found: list[int] = []
+        places: list[int] = []
         while True:
             if at >= len(text) or (text[at] == "\n" and not long):
                 self.complain(
@@ -362,9 +364,9 @@ class _Scanner:
             if text.startswith(close, at):
                 break
             if quote == '"' and text[at] == "\\":
-                at = self._escape(at, found, long, content)
+                at = self._escape(at, places, long, content)
                 continue
-            found.append(at)
+            places.append(at)
             if content is not None:
                 content.append(text[at])
             at += 1
@@ -372,12 +374,12 @@ class _Scanner:
         # Up to two quotes may stand directly before the three that close.
         for _ in range(2 if long else 0):
             if text.startswith(quote, at):
-                found.append(at - len(close))
+                places.append(at - len(close))
                 at += 1
         self.at = at
-        return found
+        return places
 
-    def _escape(self, at: int, found: list[int], long: bool, content: list[str] | None) -> int:
+    def _escape(self, at: int, places: list[int], long: bool, content: list[str] | None) -> int:
         kind = self.text[at + 1 : at + 2]
         length = {"u": 6, "U": 10, "x": 4}.get(kind, 2)
         if long and kind in (" ", "\t", "\n", "\r"):
@@ -388,7 +390,7 @@ class _Scanner:
                 "A backslash begins an escape there, such as \\n.",
                 "Leave the backslash out, or use single quotes.",
             )  # fmt: skip
-        found.append(at)
+        places.append(at)
         if content is not None:
             content.append(_unescaped(self.text[at : at + length]))
         return at + length
@@ -410,8 +412,8 @@ class _Scanner:
             f"Found more than {_DEEPEST} levels.", "A model file needs three.",
         )  # fmt: skip
 
-    def complain(self, start: int, end: int, what: str, found: str, remedy: str) -> NoReturn:
-        self.source.complain(start, end, what, found, remedy)
+    def complain(self, start: int, end: int, what: str, finding: str, remedy: str) -> NoReturn:
+        self.source.complain(start, end, what, finding, remedy)
 
     def _after(self, pattern: re.Pattern[str], at: int | None = None) -> int:
         match = pattern.match(self.text, self.at if at is None else at)

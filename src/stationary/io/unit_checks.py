@@ -93,14 +93,14 @@ def known(reader: Reader, written: dict[str, str], stated: list[Any]) -> Dimensi
 def check(reader: Reader, written: dict[str, str], entries: list[tuple[Path, str, Any]]) -> None:
     """Look through what was read, each with its place and its kind."""
     stated = [e for _, kind, thing in entries for e in _expressions(kind, thing)]
-    found = known(reader, written, stated)
+    measured = known(reader, written, stated)
     for path, kind, thing in entries:
         try:
             if kind in _ENERGIES:
                 for e in _expressions(kind, thing):
-                    found.expect(e, *_ENERGIES[kind])
+                    measured.expect(e, *_ENERGIES[kind])
             else:
-                _check_term(found, thing)
+                _check_term(measured, thing)
         except Mismatch as wrong:
             reader.document.complain(path, *wrong.args)
 
@@ -119,7 +119,7 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
         # Beside the unit of the field itself, which is looked for.
         power = [s.order * -x for x in size]
         of[s.name.removesuffix(".dot")] = Known(tuple(power), False)
-    found, seen = Dimensions(of), {}
+    measured, seen = Dimensions(of), {}
     for kind, density in given.items():
         wanted, path = _ENERGIES[kind][0], ("densities", kind)
         for part in sp.Add.make_args(density):
@@ -128,7 +128,7 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
                 sp.degree(part, *alone) if len(alone) == 1 and part.is_polynomial(*alone) else 0
             )
             try:
-                size = found.term(part)
+                size = measured.term(part)
             except Mismatch as wrong:
                 reader.document.complain(path, *wrong.args)
             if not degree or size is None or not size.written:
@@ -184,22 +184,22 @@ def _expressions(kind: str, thing: Any) -> list[Any]:
     return [rest, *(factor * e for factor, r in sums for e in r.expressions)]
 
 
-def _check_term(found: Dimensions, term: Any) -> None:
+def _check_term(of: Dimensions, term: Any) -> None:
     what = f"load '{term.name}'" if term.name else "the force of a load"
     if isinstance(term, Load):
-        found.expect_work(term.force, term.on, what)
+        of.expect_work(term.force, term.on, what)
     elif isinstance(term, Friction):
         for limit in (term.limit, *([] if term.static is None else [term.static])):
-            found.expect_work([limit] * len(term.on), term.on, "the limit of friction")
+            of.expect_work([limit] * len(term.on), term.on, "the limit of friction")
     elif isinstance(term, (Constraint, Contact)):
         for e in term.R if isinstance(term, Constraint) else (term.gap,):
-            found.term(e)
+            of.term(e)
     elif isinstance(term, Drag) and term.power.is_Rational:
         for on in term.on:
-            along = found.term(on)
+            along = of.term(on)
             if along:
                 rate = dimensions.total(along.dimension, TIME, -1)
                 power = term.power
-                speed = Dimensions({**found.of, "the speed": Known(rate, along.written)})
+                speed = Dimensions({**of.of, "the speed": Known(rate, along.written)})
                 force = term.eta * sp.Symbol("the speed") ** power
                 speed.expect_work([force], [on], "drag")

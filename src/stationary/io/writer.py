@@ -95,11 +95,11 @@ class _Printer(StrPrinter):
         _refuse(f"an expression of the kind '{type(expr).__name__}'", f"Found {str(expr)[:60]}.")
 
 
-def _refuse(what: str, found: str) -> NoReturn:
+def _refuse(what: str, finding: str) -> NoReturn:
     raise StatementError(
         say(
             f"{what} cannot be written into a model file.",
-            found,
+            finding,
             "Keep this system in Python, or state it in other words.",
         )
     )
@@ -217,18 +217,18 @@ def same(one: System, other: System) -> bool:
 
 
 def _content(system: System) -> list[Any]:
-    found: list[Any] = [tuple(c.name for c in system.coordinates), system.name, system.mechanism]
+    content: list[Any] = [tuple(c.name for c in system.coordinates), system.name, system.mechanism]
     for kind in ENERGIES:
         rest, sums = split_sums(getattr(system, kind))
         scaled = (([f * e for e in r.expressions], r.table) for f, r in sums)
-        found.append((rest, sorted(_element(*entry) for entry in scaled)))
+        content.append((rest, sorted(_element(*entry) for entry in scaled)))
     for kind in TERMS:
         for term in getattr(system, kind):
             entries = term.expressions()
             written = tuple(entries) if term.table is None else _element(entries, term.table)
-            found.append((type(term), term.name, written))
-    found += map(_drawn, system.parts)
-    return [*found, {p.name: p.default for p in system.parameters}]
+            content.append((type(term), term.name, written))
+    content += map(_drawn, system.parts)
+    return [*content, {p.name: p.default for p in system.parameters}]
 
 
 def _drawn(part: Part) -> tuple:
@@ -361,8 +361,8 @@ class _Writer:
             else:
                 self.slots[slot] = _free(_word(slot.name), taken)
                 columns[self.slots[slot]] = column
-        made: dict[str, Any] = {"rows": table.rows}
-        return {**made, "table": dict(sorted(columns.items()))} if columns else made
+        keys: dict[str, Any] = {"rows": table.rows}
+        return {**keys, "table": dict(sorted(columns.items()))} if columns else keys
 
     def _entry(self, column: Array, stem: str, columns: dict[str, Any], taken: set[str]) -> str:
         """Write a column of coordinates as r[i+1,0], or by a list of its places."""

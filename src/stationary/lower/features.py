@@ -286,14 +286,14 @@ def _arguments(stated: ca.Function, symbols: tuple[Any, ...]) -> tuple[list[Any]
             if sharp:
                 wanted |= parts
         apply = ca.SX.unary if len(inside) == 1 else ca.SX.binary
-        made, of = apply(op, *inside), [orders[i] for i in read]
+        value, of = apply(op, *inside), [orders[i] for i in read]
         order = order_of(op, inside, of)
         if rises(op, inside, of, order, _HIGHEST):
-            listed.append((_LOWEST * ca.log(ca.fabs(made) + _TINY), ca.OP_EXP))
+            listed.append((_LOWEST * ca.log(ca.fabs(value) + _TINY), ca.OP_EXP))
             order = Order(order.zero, order.off, told=order.zero)
             parts |= {len(listed) - 1}
             wanted |= parts
-        memory[place], moves[place], made_of[place] = made, moving, parts
+        memory[place], moves[place], made_of[place] = value, moving, parts
         orders[place] = order
     kept = sorted(wanted)
     return [listed[i][0] for i in kept], [listed[i][1] for i in kept]

@@ -65,14 +65,14 @@ def order_of(op: int, values: Sequence[Any], orders: Sequence[Order]) -> Order:
 
 
 def rises(
-    op: int, values: Sequence[Any], orders: Sequence[Order], made: Order, beyond: int
+    op: int, values: Sequence[Any], orders: Sequence[Order], order: Order, beyond: int
 ) -> bool:
     """Tell whether an operation makes a value flatter than a power, by far more than was told.
 
     A factor that has nothing to do with the others makes them no flatter: power is force times a
     velocity that may be zero.
     """
-    if op not in (ca.OP_MUL, ca.OP_SQ, *_POWERS) or made.zero <= max(beyond, 2 * made.told - 1):
+    if op not in (ca.OP_MUL, ca.OP_SQ, *_POWERS) or order.zero <= max(beyond, 2 * order.told - 1):
         return False
     if op == ca.OP_MUL and min(o.zero for o in orders) == 1:
         single, others = sorted(zip(orders, values), key=lambda pair: pair[0].zero)

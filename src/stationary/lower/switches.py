@@ -131,12 +131,12 @@ class Switches:
                 outputs[write[0]].nz[write[1]] = self._memory[read[0]]
                 continue
             if op == ca.OP_INPUT:
-                made = (self.t, self.y, self.p)[read[0]][read[1]]
-                entry = made, (_TIME, _STATE, 0)[read[0]], None if read[0] == 1 else made
+                value = (self.t, self.y, self.p)[read[0]][read[1]]
+                entry = value, (_TIME, _STATE, 0)[read[0]], None if read[0] == 1 else value
                 order = CONSTANT if read[0] else MOVING
             elif op == ca.OP_CONST:
-                made, order = ca.SX(constant), CONSTANT
-                entry = made, 0, made
+                value, order = ca.SX(constant), CONSTANT
+                entry = value, 0, value
             else:
                 entry, order = self._entry(op, read), self._order(op, read)
             self._orders[write[0]] = order
@@ -161,8 +161,8 @@ class Switches:
         if moves and op in _LOOSE:
             self.loose = True
         if op in _HELD and (moves or op in (ca.OP_IF_ELSE_ZERO, ca.OP_NOT, ca.OP_AND, ca.OP_OR)):
-            made, still = self._held(op, read, values, stated, moves)
-            return made, 0 if still else depends, original
+            value, still = self._held(op, read, values, stated, moves)
+            return value, 0 if still else depends, original
         if moves and op in _DOMAIN:
             depends |= _RISKY
         return apply(op, *values), depends, original

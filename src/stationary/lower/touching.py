@@ -129,7 +129,7 @@ class Touching(AbstractKernel):
         tells it while they slide.
         """
         touch, along, anchor = self.touch, self.mode[3], self.mode[4]
-        made, rates = ca.SX(along), self._rows[1][touch.gaps :, :]
+        directions, rates = ca.SX(along), self._rows[1][touch.gaps :, :]
         for j, rub in enumerate(touch.rubs):
             if len(rub.entries) > 1:
                 k = list(rub.entries)
@@ -144,8 +144,8 @@ class Touching(AbstractKernel):
                     kept = ca.if_else(slow, 1, kept)
                 # Where it is not asked for, a speed is one.
                 speed = ca.sqrt(ca.sumsqr((1 - kept) * rates[k]) + kept)
-                made[k] = kept * along[k] + (1 - kept) * rates[k] / speed
-        return made
+                directions[k] = kept * along[k] + (1 - kept) * rates[k] / speed
+        return directions
 
     @cached_property
     def solved(self) -> tuple[Any, Any]:
@@ -194,13 +194,13 @@ class Touching(AbstractKernel):
                 else:
                     K[i, where[rub.gap]] += rubs
         order = _order(W.sparsity())
-        found = _eliminated(K[order, order], known[order, :])[np.argsort(order).tolist(), :]
+        unknowns = _eliminated(K[order, order], known[order, :])[np.argsort(order).tolist(), :]
         z = ca.vertcat(ca.SX.zeros(r), share)
         for i in range(r):
-            z[i] = found[i]
+            z[i] = unknowns[i]
         for row, i in where.items():
-            z[r + row] = found[i]
-        return free + ca.mtimes(answers, found), z
+            z[r + row] = unknowns[i]
+        return free + ca.mtimes(answers, unknowns), z
 
     @cached_property
     def rhs(self) -> ca.Function:
@@ -212,14 +212,14 @@ class Touching(AbstractKernel):
         ahead = self.graph.constraints(*inner)[4][list(self.rows), :]
         supplied = self.graph.energies(*inner)[3] - ca.dot(z, ca.vertcat(ahead, drive))
         heat = -ca.dot(z[r + gaps :, :], rate[gaps:, :])
-        made = ca.densify(ca.vertcat(inner[2], a, supplied, heat))
-        return ca.Function("rhs", [t, y, p], [made], ["t", "y", "p"], ["dy"], {"cse": True})
+        rates = ca.densify(ca.vertcat(inner[2], a, supplied, heat))
+        return ca.Function("rhs", [t, y, p], [rates], ["t", "y", "p"], ["dy"], {"cse": True})
 
     @cached_property
     def forces(self) -> ca.Function:
         """Accelerations and the forces of all rows, as functions of t, y, p."""
-        made = [ca.densify(x) for x in self.looked]
-        return ca.Function("forces", list(self.arguments), made, {"cse": True})
+        outputs = [ca.densify(x) for x in self.looked]
+        return ca.Function("forces", list(self.arguments), outputs, {"cse": True})
 
     @cached_property
     def margins(self) -> ca.Function:
@@ -234,7 +234,7 @@ class Touching(AbstractKernel):
         value, rate, _, _, _, _, rest = self._rows
         _, z = self.looked
         push, rub_force = z[r : r + gaps, :], z[r + gaps :, :]
-        made = [closed[i] * push[i] + (1 - closed[i]) * value[i] for i in range(gaps)]
+        margins = [closed[i] * push[i] + (1 - closed[i]) * value[i] for i in range(gaps)]
         for j, rub in enumerate(touch.rubs):
             k = list(rub.entries)
             limit = rest[k[0]] * (1 if rub.gap is None else push[rub.gap])
@@ -244,18 +244,18 @@ class Touching(AbstractKernel):
                 first, second = limit - rub_force[k[0]], limit + rub_force[k[0]]
             else:
                 first, second = limit**2 - ca.sumsqr(rub_force[k]), 1
-            made += [sticks[j] * first + (1 - sticks[j]) * slides,
+            margins += [sticks[j] * first + (1 - sticks[j]) * slides,
                      sticks[j] * second + (1 - sticks[j])]  # fmt: skip
         given = list(self.arguments)
-        return ca.Function("margins", given, [ca.densify(ca.vertcat(*made))], {"cse": True})
+        return ca.Function("margins", given, [ca.densify(ca.vertcat(*margins))], {"cse": True})
 
     def expression(self, e: sp.Expr, data: tuple[sp.Symbol, ...] = ()) -> ca.Function:
         """Lower an expression to a function of t, y, the parameters and data given as columns."""
         t, y, n = ca.SX.sym("t"), ca.SX.sym("y", self.states), self.size
         p, d = ca.SX.sym("p", len(self.graph.system.parameters)), ca.SX.sym("d", len(data))
         named = {s: d[i] for i, s in enumerate(data)}
-        made = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
-        return ca.Function("e", [t, y, p, d], [made])
+        graph = translate(e, self.layout, t, y[:n], y[n : 2 * n], p, named)
+        return ca.Function("e", [t, y, p, d], [graph])
 
 
 def _order(pattern: ca.Sparsity) -> list[int]:

@@ -456,13 +456,13 @@ def _check_gap(contact: Contact) -> None:
         )
 
 
-def _refuse_inputs(what: str, e: sp.Expr, found: str = "") -> None:
+def _refuse_inputs(what: str, e: sp.Expr, written: str = "") -> None:
     controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
     if controls:
         raise StatementError(
             say(
                 f"{what} contains the input '{controls[0]}'.",
-                f"Found {found or f'{e} = 0'}; its rate would need the rate of the input.",
+                f"Found {written or f'{e} = 0'}; its rate would need the rate of the input.",
                 "Write the imposed motion as an expression of st.t instead.",
             )
         )

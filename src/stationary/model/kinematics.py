@@ -107,12 +107,12 @@ class Kinematics:
 
     def carried(self, spin: np.ndarray) -> np.ndarray:
         """Return the matrix of spin × v over the freedoms: zero for those that are no turns."""
-        found = np.zeros((len(spin), len(spin)))
+        cross = np.zeros((len(spin), len(spin)))
         for k in range(len(self.quaternions)):
             axes = slice(first := self.first(k), first + 3)
             x, y, z = spin[axes]
-            found[axes, axes] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
-        return found
+            cross[axes, axes] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        return cross
 
     # -- places -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ SMALL = 12
 # The product of something shared with a sine is small, a sum of two such products is not.
 _FEW = 8
 
-_made: WeakValueDictionary[tuple[type, sp.Expr], Shared] = WeakValueDictionary()
+_existing: WeakValueDictionary[tuple[type, sp.Expr], Shared] = WeakValueDictionary()
 
 
 class Shared(sp.Expr):
@@ -41,13 +41,13 @@ class Shared(sp.Expr):
         e = sp.S(e)
         if isinstance(e, Shared) or not _exceeds(e, SMALL):
             return e
-        known = _made.get((cls, e))
+        known = _existing.get((cls, e))
         if known is None:
             known = sp.Expr.__new__(cls, e)
             known.inside = e
             known.key = blake2b(f"{cls.__name__}{_text(e)}".encode(), digest_size=12).hexdigest()
-            known._found = {}
-            _made[cls, e] = known
+            known._memo = {}
+            _existing[cls, e] = known
         return known
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
@@ -84,24 +84,24 @@ class Shared(sp.Expr):
 
     def known(self, what: Any, find: Callable[[Shared], Any]) -> Any:
         """Return something about it, found once; parts come first, so that depth costs nothing."""
-        waiting = [] if what in self._found else [self]
+        waiting = [] if what in self._memo else [self]
         while waiting:
             part = waiting[-1]
-            new = [p for p in part.shared if what not in p._found]
+            new = [p for p in part.shared if what not in p._memo]
             if new:
                 waiting += new
                 continue
             waiting.pop()
-            if what not in part._found:
-                part._found[what] = find(part)
-        return self._found[what]
+            if what not in part._memo:
+                part._memo[what] = find(part)
+        return self._memo[what]
 
     @property
     def shared(self) -> list[Shared]:
         """The shared parts that it is made of, without theirs."""
-        if "shared" not in self._found:
-            self._found["shared"] = shared_in(self.inside)
-        return self._found["shared"]
+        if "shared" not in self._memo:
+            self._memo["shared"] = shared_in(self.inside)
+        return self._memo["shared"]
 
     def doit(self, **hints: Any) -> sp.Expr:
         """Return it written out."""

@@ -392,17 +392,17 @@ def _place(at: Any) -> tuple[Coordinate, Coordinate, Coordinate]:
 
 def _pressures(pressure: Any, P: np.ndarray) -> np.ndarray:
     """Evaluate a pressure at every point."""
-    found = pressure
+    values = pressure
     if callable(pressure):
-        found = pressure(P[:, 0], P[:, 1])
+        values = pressure(P[:, 0], P[:, 1])
         try:
-            return np.broadcast_to(np.asarray(found, dtype=float), len(P))
+            return np.broadcast_to(np.asarray(values, dtype=float), len(P))
         except (TypeError, ValueError):
             pass
     raise StatementError(
         say(
             "the pressure of a slider is not a function of x and y.",
-            f"Found {str(found)[:40]}{'' if found is pressure else ' as its values'}.",
+            f"Found {str(values)[:40]}{'' if values is pressure else ' as its values'}.",
             "Give a function of arrays that returns one of numbers, as in "
             "pressure=lambda x, y: 1 + x.",
         )

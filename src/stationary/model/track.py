@@ -66,39 +66,39 @@ def cut(
     jumps = moved > _JUMPS * max(usual, error) + 0.02 * size
     touching = np.abs(gap) <= _TOUCHES * size
     step = max(_FAR * size, _SEEN * error) if far is None else float(far)
-    found, rests, lost = Pushes(), 0, int(np.count_nonzero(~touching))
+    pushes, rests, lost = Pushes(), 0, int(np.count_nonzero(~touching))
     for rows in _runs(touching, edge, jumps, kept):
         for part in _short(poses[rows] * [1, 1, size], step):
             chosen = rows[part]
             if len(chosen) < _FEW:
                 rests += len(chosen)
                 continue
-            made = _push(push, poses[chosen], tip[chosen], place[chosen], normal[chosen],
+            short = _push(push, poses[chosen], tip[chosen], place[chosen], normal[chosen],
                          None if force is None else force[chosen], size)  # fmt: skip
-            way = np.array(made.twist) * [1, 1, size]
+            way = np.array(short.twist) * [1, 1, size]
             if np.linalg.norm(way) < 0.5 * step:
                 rests += len(chosen)
             else:
-                found.append(made)
+                pushes.append(short)
     where = ", ".join(str(int(kept[k + 1])) for k in np.flatnonzero(jumps)[:5])
     words = [
-        f"{len(found)} pushes of about {step:.3g} from {len(whole)} readings",
+        f"{len(pushes)} pushes of about {step:.3g} from {len(whole)} readings",
         f"{int(np.count_nonzero(~whole))} readings not finite" * (not whole.all()),
         f"{lost} without contact" * bool(lost),
         f"{rests} at rest or too short" * bool(rests),
         f"{int(np.count_nonzero(jumps))} jumps of the pose, at reading {where}" * bool(where),
     ]
-    found.told = "; ".join(w for w in words if w)
-    if not found:
+    pushes.told = "; ".join(w for w in words if w)
+    if not pushes:
         raise StatementError(
             say(
                 "no part of a track is a push.",
-                f"Found {found.told}.",
+                f"Found {pushes.told}.",
                 "Check the frames of poses and tip, the unit of the outline, and that angles are "
                 "in radians; or ask for shorter pushes with far=.",
             )
         )
-    return found
+    return pushes
 
 
 def _table(word: str, value: Any, width: int) -> np.ndarray:

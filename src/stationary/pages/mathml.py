@@ -44,11 +44,11 @@ def math(latex: str, display: bool = False) -> str:
     latex = latex.strip().replace("{aligned}", "{split}").replace(r"\operatorname{", r"\mathrm{")
     latex = _RAISED.sub(_one_exponent, latex)
     latex = _FACTORS.sub(r" \\, ", latex)
-    made = convert(latex, display="block" if display else "inline")
-    made = made.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
-    made = made.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')
-    made = _MATRIX.sub(r'<mtable class="matrix">\1</mtable>', made)
-    return f'<div class="math">{made}</div>' if display else made
+    mathml = convert(latex, display="block" if display else "inline")
+    mathml = mathml.replace(_DOT, '<mtext class="dot">.</mtext></mover>').replace("<mi />", "")
+    mathml = mathml.replace(_DOTS, '<mtext class="dot">..</mtext></mover>')
+    mathml = _MATRIX.sub(r'<mtable class="matrix">\1</mtable>', mathml)
+    return f'<div class="math">{mathml}</div>' if display else mathml
 
 
 def _one_exponent(match: re.Match[str]) -> str:

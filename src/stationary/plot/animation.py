@@ -167,12 +167,12 @@ def playing(film: Film, fps: float) -> Any:
     """Return the film as an animation that plays in a window and in a notebook."""
     from matplotlib.animation import FuncAnimation
 
-    made = FuncAnimation(film.figure, film.show, frames=film.frames, interval=1000 / fps)  # pyright: ignore[reportArgumentType]
+    animation = FuncAnimation(film.figure, film.show, frames=film.frames, interval=1000 / fps)  # pyright: ignore[reportArgumentType]
     # It lives as long as its figure, whether or not the caller keeps it.
-    setattr(film.figure, "film", made)
-    setattr(made, "_repr_html_", lambda: _html(film, fps).decode())
+    setattr(film.figure, "film", animation)
+    setattr(animation, "_repr_html_", lambda: _html(film, fps).decode())
     film.figure.canvas.draw()
-    return made
+    return animation
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -253,9 +253,9 @@ def player(motion: AbstractMotion, *, fps: int = 20) -> str:
         with suppress(StatementError):
             drawn, told = pushed(drawn, seen, True, _FINE)
     film = _film(drawn, motion.system.name, speed, fps, told)
-    made = _player(film, fps)
+    html = _player(film, fps)
     plt.close(film.figure)
-    return made
+    return html
 
 
 def _player(film: Film, fps: float) -> str:
@@ -267,8 +267,8 @@ def _player(film: Film, fps: float) -> str:
         image.save(data, "PNG")
         frames.append("data:image/png;base64," + b64encode(data.getvalue()).decode())
     sources = ",\n".join(f'"{frame}"' for frame in frames)
-    made = _PLAYER.replace("TITLE", escape(film.name or "motion", quote=True))
-    return made.replace("INTERVAL", f"{1000 / fps:g}").replace("FRAMES", sources)
+    html = _PLAYER.replace("TITLE", escape(film.name or "motion", quote=True))
+    return html.replace("INTERVAL", f"{1000 / fps:g}").replace("FRAMES", sources)
 
 
 _PAGE = """<!doctype html>

@@ -13,54 +13,54 @@ from stationary.result.weighed import FittedPressure
 
 
 @view("pressure bounds", "plot")
-def plot(found: PressureBounds) -> Any:
+def plot(bounds: PressureBounds) -> Any:
     """Draw the outline, the locus or the two centres, and the extreme pressures as discs."""
     import matplotlib.pyplot as plt
 
-    if len(found.band):
-        return _band(found)
+    if len(bounds.band):
+        return _band(bounds)
     with look():
-        every = np.vstack([found.outline, *([found.locus] if len(found.locus) else [])])
+        every = np.vstack([bounds.outline, *([bounds.locus] if len(bounds.locus) else [])])
         wide, tall = np.ptp(every, axis=0)
         # As tall as what is drawn, and room for words.
         height = float(np.clip(5.2 * tall / max(wide, 1e-300), 1.5, 6.0)) + 1.6
         figure, axes = plt.subplots(figsize=(6.0, height))
-        outline = np.vstack([found.outline, found.outline[:1]])
+        outline = np.vstack([bounds.outline, bounds.outline[:1]])
         axes.fill(*outline.T, color="0.93", zorder=0)
         axes.plot(*outline.T, color="0.4", ls="-", lw=1.2)
-        axes.plot(*found.centre, "+", color="0.2", ms=9, mew=1.5, label="centre of the part")
-        if len(found.locus):
-            border = np.vstack([found.locus, found.locus[:1]])
+        axes.plot(*bounds.centre, "+", color="0.2", ms=9, mew=1.5, label="centre of the part")
+        if len(bounds.locus):
+            border = np.vstack([bounds.locus, bounds.locus[:1]])
             axes.fill(*border.T, color=COLORS[4], alpha=0.35, zorder=1)
             axes.plot(*border.T, color=COLORS[0], ls="-", lw=1.2, label="centres of rotation")
-        size = float(np.ptp(found.outline, axis=0).max())
-        shift = found.at[:2]
-        c, s = np.cos(found.at[2]), np.sin(found.at[2])
-        for k, (pressure, name) in enumerate(zip(found.pressures, ("low", "high"))):
+        size = float(np.ptp(bounds.outline, axis=0).max())
+        shift = bounds.at[:2]
+        c, s = np.cos(bounds.at[2]), np.sin(bounds.at[2])
+        for k, (pressure, name) in enumerate(zip(bounds.pressures, ("low", "high"))):
             place = pressure.points @ np.array([[c, s], [-s, c]]) + shift
             share = pressure.weights / pressure.weights.sum()
             axes.scatter(*place.T, s=220 * share + 8, color=COLORS[k + 1], alpha=0.8, zorder=3,
                          marker="os"[k], label=f"pressure of the {name} end")  # fmt: skip
-            vx, vy, turn = found.motions[k]
+            vx, vy, turn = bounds.motions[k]
             speed = max(np.hypot(vx, vy), 1e-300)
             if abs(turn) * 20 * size > speed:
-                q = found.at[:2] + np.array([-vy, vx]) / turn
-                if np.hypot(*(q - found.centre)) < 4 * size:
+                q = bounds.at[:2] + np.array([-vy, vx]) / turn
+                if np.hypot(*(q - bounds.centre)) < 4 * size:
                     axes.plot(*q, "x", color=COLORS[k + 1], ms=8, mew=2, zorder=4)
         axes.set(aspect="equal", xlabel="x", ylabel="y")
         axes.margins(0.06)
-        name = words(found.system.name) or "the part"
-        figure.suptitle(f"{words(found.of)} of {name}: {found.low:.5g} … {found.high:.5g}",
+        name = words(bounds.system.name) or "the part"
+        figure.suptitle(f"{words(bounds.of)} of {name}: {bounds.low:.5g} … {bounds.high:.5g}",
                         fontsize=11)  # fmt: skip
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     return figure
 
 
-def _band(found: PressureBounds) -> Any:
+def _band(bounds: PressureBounds) -> Any:
     """Draw the angles that a part can have while a fence advances."""
     import matplotlib.pyplot as plt
 
-    angle, early, late = found.band.T
+    angle, early, late = bounds.band.T
     with look():
         figure, axes = plt.subplots(figsize=(6.0, 4.0))
         axes.fill_betweenx(np.degrees(angle), early, late, color=COLORS[4], alpha=0.35,
@@ -69,39 +69,39 @@ def _band(found: PressureBounds) -> Any:
         axes.plot(late, np.degrees(angle), color=COLORS[0], ls="-", label="slowest at every angle")
         axes.set(xlabel="advance of the fence", ylabel="angle of the part (°)")
         axes.set_xlim(left=0)
-        name = words(found.system.name) or "the part"
-        figure.suptitle(f"{name} aligns after {found.low:.4g} … {found.high:.4g}", fontsize=11)
+        name = words(bounds.system.name) or "the part"
+        figure.suptitle(f"{name} aligns after {bounds.low:.4g} … {bounds.high:.4g}", fontsize=11)
         axes.legend(loc="best")
     return figure
 
 
 @view("fitted pressure", "plot")
-def loads(found: FittedPressure) -> Any:
+def loads(fitted: FittedPressure) -> Any:
     """Draw the loads on the part, and beside it their intervals."""
     import matplotlib.pyplot as plt
 
-    many = len(found.points) > 24
+    many = len(fitted.points) > 24
     with look():
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.0))
-        share = found.weights / found.weights.max()
+        share = fitted.weights / fitted.weights.max()
         size = 400 * share + 4 if not many else 60 * share + 2
-        left.scatter(*found.points.T, s=size, color=COLORS[0], alpha=0.8)
+        left.scatter(*fitted.points.T, s=size, color=COLORS[0], alpha=0.8)
         if not many:
-            for k, place in enumerate(found.points):
+            for k, place in enumerate(fitted.points):
                 left.annotate(str(k), place, xytext=(6, 6), textcoords="offset points")
-        if found.next is not None:
-            way = 0.15 * np.ptp(found.points, axis=0).max() * np.array(found.next.normal)
-            point = np.array(found.next.point)
+        if fitted.next is not None:
+            way = 0.15 * np.ptp(fitted.points, axis=0).max() * np.array(fitted.next.normal)
+            point = np.array(fitted.next.point)
             left.annotate("", point, point - way, arrowprops={"arrowstyle": "->", "lw": 2,
                           "color": COLORS[1]})  # fmt: skip
             left.plot(*(point - way)[:, None], color=COLORS[1], ls="-", label="push next")
             left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
         left.set(aspect="equal", xlabel="x", ylabel="y")
         left.margins(0.15)
-        places = np.arange(len(found.weights))
+        places = np.arange(len(fitted.weights))
         right.errorbar(
-            found.weights, places,
-            xerr=np.abs(found.intervals - found.weights[:, None]).T,
+            fitted.weights, places,
+            xerr=np.abs(fitted.intervals - fitted.weights[:, None]).T,
             fmt="o", ms=5 if not many else 2, color=COLORS[0], ecolor="0.5", capsize=3,
         )  # fmt: skip
         right.set(xlabel="load, with its 95 % interval", ylabel="foot")
@@ -109,6 +109,6 @@ def loads(found: FittedPressure) -> Any:
         if not many:
             right.set_yticks(places)
         right.invert_yaxis()
-        name = words(found.system.name) or "the part"
-        figure.suptitle(f"{name}: {found.status}, {len(found.residuals)} pushes", fontsize=11)
+        name = words(fitted.system.name) or "the part"
+        figure.suptitle(f"{name}: {fitted.status}, {len(fitted.residuals)} pushes", fontsize=11)
     return figure

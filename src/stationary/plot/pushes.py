@@ -63,8 +63,8 @@ def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tupl
             )
         )
     seen: Touched = motion.at(motion.t[::every])  # pyright: ignore[reportAssignmentType]
-    found = _Found(seen, drawn.dimension)
-    arrows = found.arrows(asked)
+    forces = _ContactForces(seen, drawn.dimension)
+    arrows = forces.arrows(asked)
     if not arrows:
         return drawn, "nothing pushes"
     at = np.concatenate([a.at for a in arrows], axis=1)
@@ -91,7 +91,7 @@ def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tupl
     return scene, f"longest arrow: {longest:.3g} N{cut}"
 
 
-class _Found:
+class _ContactForces:
     """The forces of all contacts and rubs on the coordinates, and where they act."""
 
     def __init__(self, motion: Touched, dimension: int):
@@ -106,19 +106,19 @@ class _Found:
         for name in known:
             if name not in self.names:
                 raise StatementError(unknown("the contact or friction", str(name), self.names))
-        made, left = [], []
+        arrows, left = [], []
         for name in known or self.names:
             if name in known:
-                made.append(self._given(name, known[name]))
+                arrows.append(self._given(name, known[name]))
                 continue
             units = self._units(name)
             for rows in units:
                 placed = self._placed(name, rows) if len(units) <= _MANY else []
-                made += placed
+                arrows += placed
                 left += [] if placed else rows
         if left:
-            made += self._of_arrays(left)
-        if not made and (left or known):
+            arrows += self._of_arrays(left)
+        if not arrows and (left or known):
             raise StatementError(
                 say(
                     "it is not known where the forces of contact act.",
@@ -126,7 +126,7 @@ class _Found:
                     "Say where, as in animate(forces={'floor': (x, y)}).",
                 )
             )
-        return made
+        return arrows
 
     @property
     def names(self) -> list[str]:
@@ -164,10 +164,10 @@ class _Found:
 
     def _on_coordinates(self, rows: list[int]) -> np.ndarray:
         """Return the force of some rows on every coordinate, shape (times, coordinates)."""
-        made = np.zeros(self.motion.q.shape)
+        force = np.zeros(self.motion.q.shape)
         for k, slope in self.slopes.items():
-            made[k] = slope[rows].T @ self.acting[k, rows]
-        return made
+            force[k] = slope[rows].T @ self.acting[k, rows]
+        return force
 
     # -- where ----------------------------------------------------------------------------------
 
@@ -187,9 +187,9 @@ class _Found:
             return [Arrows(self._where(on), self.motion.forces[name][:, None])]
         single = [p for p in self.parts if not isinstance(p.points[0], Array)]
         for parts in (*((p,) for p in single), *combinations(single, 2)):
-            made = self._at(parts, rows)
-            if made:
-                return made
+            arrows = self._at(parts, rows)
+            if arrows:
+                return arrows
         return []
 
     def _at(self, parts: tuple[Part, ...], rows: list[int]) -> list[Arrows]:
@@ -207,44 +207,44 @@ class _Found:
             if not self.acting[t, rows].any():
                 continue
             known = slope[rows].toarray()
-            found = np.linalg.lstsq(every[t].T, known.T, rcond=None)[0].T
-            if np.abs(found @ every[t] - known).max() > _SAME * np.abs(known).max():
+            combined = np.linalg.lstsq(every[t].T, known.T, rcond=None)[0].T
+            if np.abs(combined @ every[t] - known).max() > _SAME * np.abs(known).max():
                 return []
-            force[t, :wide] = self.acting[t, rows] @ found[:, :wide]
+            force[t, :wide] = self.acting[t, rows] @ combined[:, :wide]
             for place, k in enumerate(turning):
                 # The arms of the gap and of the slip meet where it touches.
-                across = (-1) ** k * found[:, [wide - 1, 0]] * (1.0, -1.0)
-                arm = np.linalg.lstsq(across, found[:, wide + place], rcond=1e-9)[0]
+                across = (-1) ** k * combined[:, [wide - 1, 0]] * (1.0, -1.0)
+                arm = np.linalg.lstsq(across, combined[:, wide + place], rcond=1e-9)[0]
                 ats[k][t, 0, [0, wide - 1]] += arm
         return [Arrows(at, (-1) ** k * force[:, None]) for k, at in enumerate(ats)]
 
     def _of_arrays(self, rows: list[int]) -> list[Arrows]:
         """Return what all these rows together do to the points of arrays."""
-        made, layout = [], self.motion.kernel.layout
+        arrows, layout = [], self.motion.kernel.layout
         for point in (p.points[0] for p in self.parts):
             if isinstance(point, Array) and point.name in layout.arrays:
                 force = self._on_coordinates(rows)[:, layout.place(point)]
                 at = np.asarray(self.motion[point], dtype=float)
-                made.append(Arrows(self._padded(at), self._padded(force)))
-        return made
+                arrows.append(Arrows(self._padded(at), self._padded(force)))
+        return arrows
 
     # -- numbers --------------------------------------------------------------------------------
 
     def _where(self, point: Any) -> np.ndarray:
-        found = np.asarray(self.motion[tuple(point)], dtype=float).reshape(len(self.motion.t), -1)
-        return self._padded(found)[:, None].copy()
+        points = np.asarray(self.motion[tuple(point)], dtype=float).reshape(len(self.motion.t), -1)
+        return self._padded(points)[:, None].copy()
 
-    def _padded(self, found: np.ndarray) -> np.ndarray:
-        more = self.dimension - found.shape[-1]
-        return np.pad(found, [(0, 0)] * (found.ndim - 1) + [(0, more)])
+    def _padded(self, entries: np.ndarray) -> np.ndarray:
+        more = self.dimension - entries.shape[-1]
+        return np.pad(entries, [(0, 0)] * (entries.ndim - 1) + [(0, more)])
 
     def _slopes(self, point: Any) -> np.ndarray:
         """Return ∂point/∂q, shape (times, entries, coordinates)."""
-        made = np.zeros((len(self.motion.t), len(point), self.motion.kernel.size))
+        slopes = np.zeros((len(self.motion.t), len(point), self.motion.kernel.size))
         for k, entry in enumerate(point):
             for symbol in sp.sympify(entry, strict=True).free_symbols:
                 if isinstance(symbol, Coordinate) and symbol.name in self.places:
                     slope = sp.diff(entry, symbol)
                     values = float(slope) if slope.is_number else self.motion[slope]
-                    made[:, k, self.places[symbol.name]] = values
-        return made
+                    slopes[:, k, self.places[symbol.name]] = values
+        return slopes

@@ -42,15 +42,15 @@ def plot(runs: Any, *names: str) -> Any:
 
 def _series(runs: Any, names: tuple[str, ...]) -> list[tuple[str, np.ndarray]]:
     """Return what is drawn: its title, and one number per run."""
-    made = []
+    series = []
     for name in names:
         rows = runs.kept[name]
         rows = np.abs(rows) if rows.dtype.kind == "c" else rows
         if rows.ndim == 1:
-            made.append((words(name), rows))
+            series.append((words(name), rows))
         else:
-            made += [(words(f"{name}[{k}]"), rows[:, k]) for k in range(rows.shape[1])]
-    return made
+            series += [(words(f"{name}[{k}]"), rows[:, k]) for k in range(rows.shape[1])]
+    return series
 
 
 def _places(values: Any) -> np.ndarray:

@@ -144,9 +144,9 @@ def width(point: Any) -> int:
 
 def _positions(motion: AbstractMotion, point: Any, dimension: int) -> np.ndarray:
     """Return shape (times, points, dimension); the rows of an array are points."""
-    found = motion[point] if isinstance(point, Array) else motion[tuple(point)]
-    found = np.asarray(found, dtype=float).reshape(len(motion.t), -1, width(point))
-    return np.pad(found, ((0, 0), (0, 0), (0, dimension - found.shape[-1])))
+    positions = motion[point] if isinstance(point, Array) else motion[tuple(point)]
+    positions = np.asarray(positions, dtype=float).reshape(len(motion.t), -1, width(point))
+    return np.pad(positions, ((0, 0), (0, 0), (0, dimension - positions.shape[-1])))
 
 
 def _is_placed(part: Part, parts: list[Part]) -> bool:
@@ -272,10 +272,10 @@ def _is_fixed(point: tuple[sp.Expr, ...]) -> bool:
 
 
 def _particles(parts: list[Part], where: list[list[np.ndarray]]) -> list[Stroke]:
-    found = [points[0] for part, points in zip(parts, where) if part.kind == "particle"]
-    if not found:
+    places = [points[0] for part, points in zip(parts, where) if part.kind == "particle"]
+    if not places:
         return []
-    dots = np.concatenate(found, axis=1)
+    dots = np.concatenate(places, axis=1)
     style: dict[str, Any] = {"ls": "none", "marker": "o", "zorder": 5}
     if dots.shape[1] > _MANY:
         return [Stroke(dots, style | {"color": COLORS[0], "ms": 3.5})]

@@ -78,8 +78,8 @@ def _given(motion: AbstractMotion, expressions: tuple[Any, ...]) -> Any:
     lines: list[Line] = []
     notes: list[str] = []
     for e in expressions:
-        made, note = _lines_of(motion, e)
-        lines += made
+        drawn, note = _lines_of(motion, e)
+        lines += drawn
         notes += [note] if note else []
     groups = _by_size(lines)
     figure = plt.figure(figsize=(7, 1.2 + 2.3 * len(groups)))

@@ -17,11 +17,11 @@ _MANY = 24
 
 
 @view("step", "plot")
-def step(found: Step) -> Any:
+def step(friction: Step) -> Any:
     """Draw the forces of dry friction as shares of their limits."""
     import matplotlib.pyplot as plt
 
-    names, share, slides = _shares(found)
+    names, share, slides = _shares(friction)
     many = len(share) > _MANY
     with look():
         figure, axes = plt.subplots(figsize=(6.4, 4.2 if many else _height(len(share))))
@@ -43,27 +43,27 @@ def step(found: Step) -> Any:
             axes.set(xlim=(0, 1.08), xlabel="force of friction / its limit")
             _named(axes, names)
         legend(axes)
-        title = f"{found.system.name or 'Friction'}: {found.status}"
+        title = f"{friction.system.name or 'Friction'}: {friction.status}"
         figure.suptitle(words(title), fontsize=11)
     return figure
 
 
-def _shares(found: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _shares(at: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return names of friction terms, forces as shares of limits, and which of them slide."""
-    answer = found.answer
+    answer = at.answer
     dry = (answer.problem.power == 0) & (answer.problem.size > 0)
-    known = bool(np.all(np.isfinite(found.v)))
+    known = bool(np.all(np.isfinite(at.v)))
     if not known or not dry.any():
         lacks = ", and no dry friction with a limit above zero" if known else ""
         raise StatementError(
             say(
                 "there is no force of friction to draw.",
-                f"Found a step that ended as '{found.status}'{lacks}.",
+                f"Found a step that ended as '{at.status}'{lacks}.",
                 "Ask a system with dry friction, where there is a motion or rest.",
             )
         )
     names, term = [], 0
-    for rows in found.graph.layout.slips:
+    for rows in at.graph.layout.slips:
         first, end = term, rows.first + rows.places.size
         while term < len(dry) and answer.problem.starts[term] < end:
             term += 1
@@ -77,24 +77,24 @@ def _shares(found: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
 
 
 @view("limit load", "plot")
-def limit_load(found: LimitLoad) -> Any:
+def limit_load(limit: LimitLoad) -> Any:
     """Draw the velocities of the collapse by name."""
     import matplotlib.pyplot as plt
 
-    rates = np.asarray(found.mode)
+    rates = np.asarray(limit.mode)
     top = np.abs(rates).max(initial=0.0)
     moving = np.flatnonzero(np.abs(rates) > 1e-9 * top)
     if not len(moving):
         raise StatementError(
             say(
                 "there is no failure to draw.",
-                f"Found a load that is {found.status}.",
+                f"Found a load that is {limit.status}.",
                 "Ask about one that friction does not hold whatever its size.",
             )
         )
     largest = moving[np.argsort(-np.abs(rates[moving]), kind="stable")[:_MANY]]
     shown = np.sort(largest)
-    names = [label(f"{found.graph.layout.name(int(i))}.dot") for i in shown]
+    names = [label(f"{limit.graph.layout.name(int(i))}.dot") for i in shown]
     with look():
         figure, axes = plt.subplots(figsize=(6.4, _height(len(shown))))
         axes.barh(np.arange(len(shown)), rates[shown] / top, 0.7, color=COLORS[0])
@@ -102,8 +102,8 @@ def limit_load(found: LimitLoad) -> Any:
         axes.set(xlim=(-1.08, 1.08), xlabel="velocity / the largest")
         _named(axes, names)
         left = f" · {len(shown)} of {len(moving)} shown" if len(shown) < len(moving) else ""
-        name = words(found.system.name) or "It"
-        figure.suptitle(f"{name} gives way at {found.factor:.4g} times the load{left}", fontsize=11)
+        name = words(limit.system.name) or "It"
+        figure.suptitle(f"{name} gives way at {limit.factor:.4g} times the load{left}", fontsize=11)
     return figure
 
 

@@ -50,15 +50,15 @@ def solids_of(motion: AbstractMotion, parts: list[Any]) -> list[Solid]:
     """Return the solids among parts; those without a shape are boxes of a size that shows."""
     import matplotlib.colors
 
-    found = [part for part in parts if part.kind == "solid"]
-    poses = [[np.asarray(motion[tuple(point)], dtype=float) for point in p.points] for p in found]
-    made = []
-    for number, (part, (centre, *axes)) in enumerate(zip(found, poses)):
+    bodies = [part for part in parts if part.kind == "solid"]
+    poses = [[np.asarray(motion[tuple(point)], dtype=float) for point in p.points] for p in bodies]
+    solids = []
+    for number, (part, (centre, *axes)) in enumerate(zip(bodies, poses)):
         shape = part.shape or Box((_size(poses),) * 3)
         vertices, faces = _surface(shape, motion)
         color = matplotlib.colors.to_rgb(COLORS[number % len(COLORS)])
-        made.append(Solid(centre, np.stack(axes, axis=1), vertices, faces, color))
-    return made
+        solids.append(Solid(centre, np.stack(axes, axis=1), vertices, faces, color))
+    return solids
 
 
 def _size(poses: list[list[np.ndarray]]) -> float:

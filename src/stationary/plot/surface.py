@@ -56,24 +56,24 @@ def _section(axes: Any, surface: LimitSurface) -> None:
 
 
 @view("pushed", "plot")
-def contact(found: Pushed) -> Any:
+def contact(pushed: Pushed) -> Any:
     """Draw a contact: its cone of friction, its motion cone, and centres of stable rotations."""
     import matplotlib.pyplot as plt
 
-    surface, ends = found.surface, found.points
+    surface, ends = pushed.surface, pushed.points
     size = np.ptp(np.vstack([surface.points, ends]), axis=0).max()
     with look():
         figure, axes = plt.subplots(figsize=(6.4, 4.6))
         share = surface.weights / surface.weights.max()
         most = 120 if len(share) <= 24 else 10
         axes.scatter(*surface.points.T, s=most * share + 2, color="0.6", label="loads")
-        stable = found.centres(61)
+        stable = pushed.centres(61)
         if len(stable):
             axes.scatter(*stable.T, s=5, color=COLORS[2], alpha=0.6, lw=0,
                          label="turns about here keep the part")  # fmt: skip
         for j, point in enumerate(ends):
             for k, (edges, name) in enumerate(
-                ((found.friction_cone, "cone of friction"), (found.cones[j], "motion cone"))
+                ((pushed.friction_cone, "cone of friction"), (pushed.cones[j], "motion cone"))
             ):
                 for i, way in enumerate(edges):
                     end = point + 0.35 * size * way / max(np.hypot(*way), 1e-300)

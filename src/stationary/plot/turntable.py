@@ -47,8 +47,8 @@ def turntable(drawn: Scene, name: str, fps: float, every: int) -> str:
         ],
         "strokes": [_stroke(s, middle, size, frames) for s in drawn.strokes],
     }
-    made = _PAGE.replace("TITLE", escape(name or "motion", quote=True))
-    return made.replace("INTERVAL", f"{1000 / fps:g}").replace("SCENE", json.dumps(scene))
+    page = _PAGE.replace("TITLE", escape(name or "motion", quote=True))
+    return page.replace("INTERVAL", f"{1000 / fps:g}").replace("SCENE", json.dumps(scene))
 
 
 def _stroke(stroke: Stroke, middle: np.ndarray, size: float, frames: slice) -> dict[str, Any]:

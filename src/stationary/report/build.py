@@ -25,7 +25,7 @@ _CHANGES = 20
 
 
 @dataclass
-class Made:
+class Rendered:
     """A report: the page, and what a terminal says about it."""
 
     html: str
@@ -61,7 +61,7 @@ class _Report:
             self.parts.append((title, body))
 
 
-def build(model: st.Model, *, film: bool = True) -> Made:
+def build(model: st.Model, *, film: bool = True) -> Rendered:
     """Make the report of a model.
 
     Parameters
@@ -90,7 +90,7 @@ def build(model: st.Model, *, film: bool = True) -> Made:
         f'<p class="soft">Made by stationary {st.__version__}. Signs: {law}; a multiplier λ is the '
         "force along ∂R/∂q. SI units, angles in radians.</p>"
     )
-    return Made(page(name, "\n".join(body)), report.summary, report.facts)
+    return Rendered(page(name, "\n".join(body)), report.summary, report.facts)
 
 
 def _panel(report: _Report) -> str:
@@ -192,11 +192,11 @@ def _scope(report: _Report) -> str:
 def _checks(report: _Report) -> str:
     if report.system.size > _READABLE:
         return ""
-    found = report.model.ask("check")
-    report.facts["check"] = found.passed
-    report.summary.append(("checks", "passed" if found.passed else "failed"))
+    findings = report.model.ask("check")
+    report.facts["check"] = findings.passed
+    report.summary.append(("checks", "passed" if findings.passed else "failed"))
     rows = []
-    for f in found:
+    for f in findings:
         mark = ('<span class="good">✓</span>' if f.passed else
                 '<span class="bad">✗</span>' if f.required else "·")  # fmt: skip
         rows.append([mark, escape(f.name), escape(f.text), escape(f.how)])
@@ -208,24 +208,24 @@ def _checks(report: _Report) -> str:
 
 def _equilibria(report: _Report) -> str:
     if "equilibria" in report.model.questions:
-        found = list(report.model.ask("equilibria"))
+        rests = list(report.model.ask("equilibria"))
         where = "within the box of the file"
     else:
-        found = [report.model.ask("statics")]
+        rests = [report.model.ask("statics")]
         where = "nearest to the start"
-    report.facts["equilibria"] = [dict(rest.as_start(), stable=rest.stable) for rest in found]
-    stable = sum(bool(rest.stable) for rest in found)
-    report.summary.append(("equilibria", f"{len(found)}, {stable} stable"))
-    if not found:
+    report.facts["equilibria"] = [dict(rest.as_start(), stable=rest.stable) for rest in rests]
+    stable = sum(bool(rest.stable) for rest in rests)
+    report.summary.append(("equilibria", f"{len(rests)}, {stable} stable"))
+    if not rests:
         return f"<p>None was found {where}.</p>"
     # The evidence stands beside the coordinates, on the same page.
-    count = len(found[0].q)
+    count = len(rests[0].q)
     few = range(count if count <= 6 else 4)
     head = [_symbol(c.name) for c in report.system.scalars()[: len(few)]]
     head += ["…"] * (count > len(few))
     head += ["energy (J)", "stability", "eigenvalues of the Hessian", "small motions", "residual"]
     rows = []
-    for rest in found:
+    for rest in rests:
         values = ["0" if abs(x) <= rest.known_to else f"{x:.6g}" for x in rest.q[: len(few)]]
         values += [f"{count - len(few)} more"] * (count > len(few))
         mark = {True: "good", False: "bad", None: ""}[rest.stable]
@@ -236,11 +236,11 @@ def _equilibria(report: _Report) -> str:
     words = f"<p>States of rest {where}: forces balance, and small motions say "
     words += "whether they are stable, and the least energy where it decides.</p>"
     forces = ""
-    if found[0].lam.size:
-        held = [(name, [np.ravel(rest.lam[name]) for rest in found])
-                for name in found[0].lam.keys()]  # fmt: skip
+    if rests[0].lam.size:
+        held = [(name, [np.ravel(rest.lam[name]) for rest in rests])
+                for name in rests[0].lam.keys()]  # fmt: skip
         forces = "<h3>Forces that hold it</h3>" + table(
-            ["constraint", *(f"equilibrium {k + 1}" for k in range(len(found)))],
+            ["constraint", *(f"equilibrium {k + 1}" for k in range(len(rests)))],
             [[escape(name), *(", ".join(f"{x:.5g}" for x in one[:6]) for one in several)]
              for name, several in held],
         )  # fmt: skip
@@ -262,9 +262,9 @@ def _small(report: _Report, rest: st.Equilibrium) -> str:
 def _diagram(report: _Report) -> str:
     diagram = report.model.ask("continue")
     report.facts["special"] = [(s.kind, s.parameter) for s in diagram.special]
-    found = [[escape(s.kind), f"{s.parameter:.10g}", _shown(s.frequency)] for s in diagram.special]
+    points = [[escape(s.kind), f"{s.parameter:.10g}", _shown(s.frequency)] for s in diagram.special]
     head = ["special point", _symbol(diagram.parameter), "ω (rad/s)"]
-    rows = table(head, found) if found else "<p>No special points.</p>"
+    rows = table(head, points) if points else "<p>No special points.</p>"
     words = f"Equilibria over {diagram.parameter}: stable solid, unstable dashed"
     return picture(diagram.plot(), words) + rows
 
@@ -285,18 +285,18 @@ def _slide(report: _Report) -> str:
 
 
 def _modes(report: _Report) -> str:
-    found = report.model.ask("modes")
-    report.facts["frequencies"] = found.frequencies.tolist()
-    report.summary.append(("slowest mode", f"{found.frequencies[0] / (2 * np.pi):.4g} Hz"))
+    modes = report.model.ask("modes")
+    report.facts["frequencies"] = modes.frequencies.tolist()
+    report.summary.append(("slowest mode", f"{modes.frequencies[0] / (2 * np.pi):.4g} Hz"))
     rows = [
         [str(k + 1), f"{w:.8g}", f"{w / (2 * np.pi):.8g}", f"{g:.6g}" if g else ""]
-        for k, (w, g) in enumerate(zip(found.frequencies, found.growth))
+        for k, (w, g) in enumerate(zip(modes.frequencies, modes.growth))
     ]
     drawn = ""
     if report.system.fields:
-        drawn = picture(found.plot(), "Shapes of the modes over position")
+        drawn = picture(modes.plot(), "Shapes of the modes over position")
     head = ["mode", "ω (rad/s)", "frequency (Hz)", "growth (1/s)"]
-    left = f"<p class='soft'>Largest residual {found.residual:.1e}.</p>"
+    left = f"<p class='soft'>Largest residual {modes.residual:.1e}.</p>"
     return drawn + table(head, rows) + left
 
 
@@ -377,12 +377,12 @@ def _evidence(motion: st.Motion, balance: float) -> str:
         ],
     ]
     if isinstance(motion, st.Touched):
-        found = motion.residual
+        residual = motion.residual
         rows.append(["what was taken", f"{motion.heat[-1]:.6g} J by friction, "
                      f"{motion.struck_off[-1]:.6g} J by impacts"])  # fmt: skip
-        rows.append(["contacts", f"penetration ≤ {found['penetration']:.1e}, outside Coulomb's "
-                     f"cone by ≤ {found['cone']:.1e}, force times gap ≤ "
-                     f"{found['complementarity']:.1e}"])  # fmt: skip
+        rows.append(["contacts", f"penetration ≤ {residual['penetration']:.1e}, outside Coulomb's "
+                     f"cone by ≤ {residual['cone']:.1e}, force times gap ≤ "
+                     f"{residual['complementarity']:.1e}"])  # fmt: skip
     if motion.kernel.layout.multipliers:
         rows.append(["constraints", f"|R| ≤ {motion.residual['R']:.1e}, "
                      f"|Ṙ| ≤ {motion.residual['Rdot']:.1e}"])  # fmt: skip
@@ -420,9 +420,9 @@ def sections(model: st.Model) -> list[str]:
     ]
 
 
-def section(model: st.Model, key: str) -> Made:
+def section(model: st.Model, key: str) -> Rendered:
     """Return one section by itself; what a live page cannot move has a film."""
     report = _Report(model, film=key == "slide")
     title, make = SECTIONS[key]
     html = make(report)
-    return Made(f"<h1>{title}</h1>\n{html}", report.summary, report.facts)
+    return Rendered(f"<h1>{title}</h1>\n{html}", report.summary, report.facts)

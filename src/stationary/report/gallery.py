@@ -188,14 +188,14 @@ def pictures(folder: Path, name: str) -> list[Path]:
     """Return the pictures of an example, still ones first."""
     package = examples()
     longer = [other for other in package.names() if other != name and other.startswith(name)]
-    found = [
+    drawn = [
         path
         for path in sorted(folder.glob(f"{name}*"))
         if path.suffix in (".png", ".svg", ".gif")
         and not path.name.endswith(_SMALL)
         and not any(path.name.startswith(other) for other in longer)
     ]
-    return sorted(found, key=lambda path: (path.suffix == ".gif", path.name))
+    return sorted(drawn, key=lambda path: (path.suffix == ".gif", path.name))
 
 
 def thumbnail(folder: Path, name: str, drawn: list[Path]) -> Path | None:

@@ -23,8 +23,8 @@ def html_of_markdown(text: str) -> str:
     """Turn Markdown with LaTeX between dollars into HTML with MathML."""
     kept: list[str] = []
 
-    def keep(made: str) -> str:
-        kept.append(made)
+    def keep(mathml: str) -> str:
+        kept.append(mathml)
         # A word that Markdown passes through: mathematics is not its business.
         return f"\ue000{len(kept) - 1}\ue001"
 
@@ -34,12 +34,12 @@ def html_of_markdown(text: str) -> str:
 
     pieces = _CODE.split(text)
     text = "".join(piece if k % 2 else outside_code(piece) for k, piece in enumerate(pieces))
-    made = _markdown().render(text)
-    made = re.sub("<p>(\ue000\\d+\ue001)</p>", r"\1", made)
-    made = re.sub("\ue000(\\d+)\ue001", lambda m: kept[int(m[1])], made)
-    made = re.sub(r"<h([23])>(.*?)</h\1>", _heading, made)
+    html = _markdown().render(text)
+    html = re.sub("<p>(\ue000\\d+\ue001)</p>", r"\1", html)
+    html = re.sub("\ue000(\\d+)\ue001", lambda m: kept[int(m[1])], html)
+    html = re.sub(r"<h([23])>(.*?)</h\1>", _heading, html)
     # A wide table scrolls in its own box, not the page.
-    return made.replace("<table>", '<div class="scroll"><table>').replace(
+    return html.replace("<table>", '<div class="scroll"><table>').replace(
         "</table>", "</table></div>"
     )
 

@@ -195,8 +195,8 @@ class FieldFunction:
                 )
         symbols = {s: ca.SX.sym(s.name) for s in known}
         f = ca.Function("f", list(symbols.values()), [Translator(symbols)(e) + ca.SX(0)])
-        made = f(*(np.ascontiguousarray(x).reshape(1, -1) for x in known.values()))
-        return np.asarray(ca.DM(made)).reshape(shape)
+        evaluated = f(*(np.ascontiguousarray(x).reshape(1, -1) for x in known.values()))
+        return np.asarray(ca.DM(evaluated)).reshape(shape)
 
     # -- pictures ---------------------------------------------------------------------------------
 
@@ -257,48 +257,52 @@ def checked(layout: Layout, e: Any) -> sp.Expr:
     return e
 
 
-def matrix(found: Interpolation, order: int, places: np.ndarray, values: dict[str, float]) -> Any:
+def matrix(
+    interpolation: Interpolation, order: int, places: np.ndarray, values: dict[str, float]
+) -> Any:
     """Return what takes degrees of freedom to values at places, shape (places, dofs).
 
     Where a derivative jumps, between elements, it is that of the element behind.
     """
-    if found.basis is None:
-        X = found.field.position
+    if interpolation.basis is None:
+        X = interpolation.field.position
         rows = []
-        for e in found.shapes:
+        for e in interpolation.shapes:
             e = e.diff(X, order)
             e = e.xreplace({s: sp.Float(values[s.name]) for s in e.free_symbols if s != X})
-            made = sp.lambdify([X], e, "numpy")(places)
-            rows.append(np.broadcast_to(np.asarray(made, dtype=float), places.shape))
+            sampled = sp.lambdify([X], e, "numpy")(places)
+            rows.append(np.broadcast_to(np.asarray(sampled, dtype=float), places.shape))
         return np.array(rows).T
-    nodes = found.positions(values)
-    element = np.clip(np.searchsorted(nodes, places, "right") - 1, 0, found.elements - 1)
+    nodes = interpolation.positions(values)
+    element = np.clip(np.searchsorted(nodes, places, "right") - 1, 0, interpolation.elements - 1)
     h = np.diff(nodes)[element]
-    local = found.basis.values(order, (places - nodes[element]) / h)
-    local = local * h[:, None] ** (np.array(found.basis.powers) - order)
+    local = interpolation.basis.values(order, (places - nodes[element]) / h)
+    local = local * h[:, None] ** (np.array(interpolation.basis.powers) - order)
     rows = np.repeat(np.arange(len(places)), local.shape[1])
-    columns = found.table[element].ravel()
-    return sparse.csr_matrix((local.ravel(), (rows, columns)), shape=(len(places), found.size))
+    columns = interpolation.table[element].ravel()
+    return sparse.csr_matrix(
+        (local.ravel(), (rows, columns)), shape=(len(places), interpolation.size)
+    )
 
 
 def degrees_of_freedom(
-    layout: Layout, found: Interpolation, rate: int, states: States, values: np.ndarray
+    layout: Layout, interpolation: Interpolation, rate: int, states: States, values: np.ndarray
 ) -> np.ndarray:
     """Return the degrees of freedom of a field, or their rates, shape (times, dofs)."""
     t, q, v = states
-    degrees = np.zeros((len(t), found.size))
-    if found.array is not None:
-        degrees[:, found.free] = (v if rate else q)[:, layout.place(found.array)]
-    held = list(found.given)
+    degrees = np.zeros((len(t), interpolation.size))
+    if interpolation.array is not None:
+        degrees[:, interpolation.free] = (v if rate else q)[:, layout.place(interpolation.array)]
+    held = list(interpolation.given)
     if held:
         n = layout.system.size
         T, Q, V = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("v", n)
         P = ca.SX.sym("p", len(values))
-        several = [translate(found.expression(k, rate), layout, T, Q, V, P) for k in held]
+        several = [translate(interpolation.expression(k, rate), layout, T, Q, V, P) for k in held]
         f = ca.Function("given", [T, Q, V, P], [ca.vertcat(*several) + ca.SX(len(held), 1)])
         degrees[:, held] = np.asarray(f(t[None, :], q.T, v.T, values)).reshape(len(held), -1).T
     return degrees
 
 
-def _plain(made: np.ndarray) -> Any:
-    return float(made) if np.ndim(made) == 0 else made
+def _plain(array: np.ndarray) -> Any:
+    return float(array) if np.ndim(array) == 0 else array

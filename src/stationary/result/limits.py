@@ -281,8 +281,8 @@ class LimitSurface(AbstractShown):
         """
         edges = _edges(point, normal, friction)
         x, y = (float(c) for c in point)
-        made = np.array([self.twist(edge) for edge in edges])
-        return made[:, :2] + made[:, 2:] * np.array([-y, x])
+        twists = np.array([self.twist(edge) for edge in edges])
+        return twists[:, :2] + twists[:, 2:] * np.array([-y, x])
 
     def sticks(self, twist: Any, points: Any, normal: Any, friction: float) -> bool:
         """Tell whether a line contact that moves with a twist keeps the part: a stable push.
@@ -370,11 +370,11 @@ class Pushed(AbstractShown):
         places = np.vstack([self.surface.points, self.points])
         middle, wide = places.mean(axis=0), 3 * np.ptp(places, axis=0).max()
         side = np.linspace(-wide, wide, count)
-        found = []
+        centres = []
         for x, y in ((middle[0] + a, middle[1] + b) for a in side for b in side):
             if self.keeps((y, -x, 1.0)) or self.keeps((-y, x, -1.0)):
-                found.append((x, y))
-        return np.array(found).reshape(-1, 2)
+                centres.append((x, y))
+        return np.array(centres).reshape(-1, 2)
 
     def plot(self):
         """Draw the cone of friction, the motion cones and the centres of stable pushes.

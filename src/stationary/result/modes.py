@@ -107,17 +107,19 @@ class ModeFunction:
             total += np.broadcast_to(np.asarray(weight, dtype=float), places.size)[:, None] * values
         return total.reshape((*places.shape, *([] if self.shapes.ndim == 1 else [-1])))
 
-    def _dofs(self, found: Interpolation) -> np.ndarray:
+    def _dofs(self, interpolation: Interpolation) -> np.ndarray:
         """Return the degrees of freedom of a field in each shape: what is held does not move."""
         layout, shapes = self.modes.layout, np.atleast_2d(self.shapes)
-        degrees = np.zeros((len(shapes), found.size), dtype=shapes.dtype)
-        if found.array is not None:
-            degrees[:, found.free] = shapes[:, layout.place(found.array)]
-        held = [k for k, e in found.given.items() if e.free_symbols]
+        degrees = np.zeros((len(shapes), interpolation.size), dtype=shapes.dtype)
+        if interpolation.array is not None:
+            degrees[:, interpolation.free] = shapes[:, layout.place(interpolation.array)]
+        held = [k for k, e in interpolation.given.items() if e.free_symbols]
         if held:
             q, zero = ca.SX.sym("q", layout.system.size), np.zeros(layout.system.size)
             several = [
-                translate(found.expression(k), layout, self.modes.t, q, zero, self.modes.values)
+                translate(
+                    interpolation.expression(k), layout, self.modes.t, q, zero, self.modes.values
+                )
                 for k in held
             ]
             slope = ca.Function("tie", [q], [ca.jacobian(ca.vertcat(*several), q)])

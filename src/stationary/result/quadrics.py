@@ -130,13 +130,13 @@ def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") ->
     degree = 2 if kind == "ellipsoid" else 4
     count = _FORMS[kind]
 
-    def made(u: np.ndarray) -> np.ndarray:
+    def squares(u: np.ndarray) -> np.ndarray:
         L = np.zeros((count, 3, 3))
         L[:, _LOWER[0], _LOWER[1]] = u.reshape(count, 6)
         return L @ L.transpose(0, 2, 1)
 
     def left(u: np.ndarray) -> np.ndarray:
-        surface = FittedSurface(kind, made(u), 0.0, 0.0)
+        surface = FittedSurface(kind, squares(u), 0.0, 0.0)
         normal = surface.twist(f)
         normal = normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
         return np.concatenate([surface.value(f) ** degree - 1, np.ravel(normal - v)])
@@ -151,7 +151,7 @@ def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") ->
     near = each <= 6 * max(float(np.median(each)), 1e-3)
     if np.count_nonzero(near) >= max(6, 0.75 * len(f)):
         f, v = f[near], v[near]
-    forms = made(least_squares(left, first.x).x)
+    forms = squares(least_squares(left, first.x).x)
     scaled = FittedSurface(kind, forms, 0.0, 0.0)
     normal = scaled.twist(f)
     cosine = (normal * v).sum(axis=1) / np.linalg.norm(normal, axis=1)

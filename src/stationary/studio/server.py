@@ -120,10 +120,10 @@ class Conversation:
 
         try:
             text, version = self.studio.file.read()
-            found = {"text": text, "version": version}
+            content = {"text": text, "version": version}
         except StatementError as error:
-            found = {"text": "", "version": "", "error": str(error)}
-        await self.say({"kind": "hello", "file": self._name(), **found})
+            content = {"text": "", "version": "", "error": str(error)}
+        await self.say({"kind": "hello", "file": self._name(), **content})
         try:
             while True:
                 message = await self.socket.receive_text()
@@ -173,17 +173,17 @@ class Conversation:
     async def save(self, number: int, text: str, seen: str, name: str) -> None:
         """Write the file, or say what stands in the way."""
         try:
-            found = await asyncio.to_thread(self.studio.file.save, text, seen, name)
+            outcome = await asyncio.to_thread(self.studio.file.save, text, seen, name)
         except (StatementError, OSError, ValueError) as error:
-            found = {"error": str(error)}
-        await self.say({"kind": "save", "id": number, **found})
+            outcome = {"error": str(error)}
+        await self.say({"kind": "save", "id": number, **outcome})
 
     async def ask(self, kind: str, number: int, question: str, text: str) -> None:
         """Have a question answered; a later one of the same kind takes its place."""
         self.latest[kind] = number
         worker = self.studio.reader if kind == "read" else self.studio.asker
         # Questions of many windows wait for their worker, and nothing else waits for them.
-        found = await asyncio.get_running_loop().run_in_executor(
+        reply = await asyncio.get_running_loop().run_in_executor(
             worker.turns,
             worker.ask, question, text, lambda: self.open and self.latest.get(kind) == number,
         )  # fmt: skip
@@ -193,7 +193,7 @@ class Conversation:
                 more = {"there": self.studio.file.read()[1]}
             except StatementError:
                 pass  # Whoever saves is told.
-        await self.say({"kind": kind, "id": number, "question": question, **found, **more})
+        await self.say({"kind": kind, "id": number, "question": question, **reply, **more})
 
 
 def starters() -> dict[str, str]:
@@ -214,30 +214,30 @@ def token() -> str:
             return kept
     except OSError:
         pass
-    made = secrets.token_urlsafe(32)
+    fresh = secrets.token_urlsafe(32)
     try:
         home.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(made)
+            file.write(fresh)
     except OSError:
         pass  # It holds for this run, then.
-    return made
+    return fresh
 
 
 def bound(port: int | None) -> socket.socket:
     """Return a socket on this machine alone: at the usual port, or at any that is free."""
     taken: OSError | None = None
     for number in [port] if port is not None else [PORT, 0]:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind((HOST, number))
+            listener.bind((HOST, number))
             # From now on who comes waits, and is not turned away.
-            made.listen(100)
-            return made
+            listener.listen(100)
+            return listener
         except OSError as error:
-            made.close()
+            listener.close()
             taken = error
     raise StatementError(
         say(

@@ -66,9 +66,9 @@ def _questions(model: Any) -> list[str]:
 
 
 def _told(model: Any, question: str) -> dict[str, Any]:
-    made = section(model, question)
-    tiles = [f"{what}: {found}" for what, found in made.summary]
-    return {"html": page(TABS[question], made.html), "evidence": tiles}
+    chapter = section(model, question)
+    tiles = [f"{what}: {fact}" for what, fact in chapter.summary]
+    return {"html": page(TABS[question], chapter.html), "evidence": tiles}
 
 
 def _end_with_the_server() -> None:
@@ -104,11 +104,11 @@ def serve(connection: Any, memory: int) -> None:
         except (EOFError, OSError):
             return
         try:
-            found = answer(question, text)
+            reply = answer(question, text)
         except MemoryError:
-            found = {"error": "the question needs more memory than it may have.\n  "
+            reply = {"error": "the question needs more memory than it may have.\n  "
                               "Ask for less: fewer coordinates, elements or points."}  # fmt: skip
         except Exception as error:  # The server stays up whatever is asked.
-            found = {"error": f"this should not have happened ({type(error).__name__}).\n  "
+            reply = {"error": f"this should not have happened ({type(error).__name__}).\n  "
                               f"Found: {str(error)[:200]}\n  Please report the model."}  # fmt: skip
-        connection.send(found)
+        connection.send(reply)

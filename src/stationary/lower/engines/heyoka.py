@@ -159,14 +159,14 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
         elif op in arithmetic:
             memory[write[0]] = arithmetic[op](*(memory[i] for i in read))
         elif all(memory[i].moving is None for i in read):
-            made = [memory[i].constant(known) for i in read]
-            apply = ca.SX.unary if len(made) == 1 else ca.SX.binary
-            memory[write[0]] = known.constant(apply(op, *made))
+            constants = [memory[i].constant(known) for i in read]
+            apply = ca.SX.unary if len(constants) == 1 else ca.SX.binary
+            memory[write[0]] = known.constant(apply(op, *constants))
         elif op in functions:
             inside = [memory[i] for i in read]
-            made = (hy.expression(x.written(known, hy.par)) for x in inside)
+            arguments = (hy.expression(x.written(known, hy.par)) for x in inside)
             turn = (op, inside[0].key, 1) if op in (ca.OP_SIN, ca.OP_COS) else None
-            memory[write[0]] = Scaled(1.0, {}, functions[op](*made), turn=turn)
+            memory[write[0]] = Scaled(1.0, {}, functions[op](*arguments), turn=turn)
         else:
             raise CompileError(
                 say(

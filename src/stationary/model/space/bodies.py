@@ -175,12 +175,12 @@ def _tensor(value: Any) -> Matrix:
     """Take moments of inertia: three numbers, or a symmetric matrix."""
     rows = value.tolist() if isinstance(value, (np.ndarray, sp.MatrixBase)) else list(value)
     if len(rows) == 3 and all(np.ndim(r) == 0 for r in rows):
-        made = [[sp.S.Zero] * 3 for _ in range(3)]
+        tensor = [[sp.S.Zero] * 3 for _ in range(3)]
         for k, e in enumerate(vector(rows, "the inertia of a body")):
-            made[k][k] = plain(e)
+            tensor[k][k] = plain(e)
     else:
-        made = [list(map(plain, vector(r, "the inertia of a body"))) for r in rows]
-        if len(made) != 3 or any(len(r) != 3 for r in made):
+        tensor = [list(map(plain, vector(r, "the inertia of a body"))) for r in rows]
+        if len(tensor) != 3 or any(len(r) != 3 for r in tensor):
             raise StatementError(
                 say(
                     "the inertia of a body has three moments, or 3 × 3 entries.",
@@ -188,13 +188,13 @@ def _tensor(value: Any) -> Matrix:
                     "Give (Ixx, Iyy, Izz) or [[Ixx, Ixy, Ixz], …].",
                 )
             )
-    _check_moments(made)
-    return tuple(map(tuple, made))  # pyright: ignore[reportReturnType]
+    _check_moments(tensor)
+    return tuple(map(tuple, tensor))  # pyright: ignore[reportReturnType]
 
 
-def _check_moments(made: list[list[sp.Expr]]) -> None:
+def _check_moments(tensor: list[list[sp.Expr]]) -> None:
     """Refuse moments of inertia that no body has, as far as their values are known."""
-    values = [[known(e) for e in row] for row in made]
+    values = [[known(e) for e in row] for row in tensor]
     if any(x is None for row in values for x in row):
         return
     matrix = np.array(values, dtype=float)

@@ -155,8 +155,8 @@ class Frame:
                 )
             )
         along = apply(self.matrix, place(at, "a point of a frame"))
-        made = tuple(map(Shared, add(self.origin, along)))
-        return made[:2] if flat else made
+        ground = tuple(map(Shared, add(self.origin, along)))
+        return ground[:2] if flat else ground
 
     def axis(self, along: Any) -> Vector:
         """Return the components in space of an axis, "x", "y" or "z", or of a direction."""

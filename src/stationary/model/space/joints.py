@@ -224,7 +224,7 @@ def moment(value: Any, *, on: Frame, against: Frame | None = None, name: str = "
     >>> st.equations(st.moment((0, 0, tau), on=arm) + st.body(1, inertia=(1, 1, 2), frame=arm)).Q
     Matrix([[tau]])
     """
-    made = triple(value, "a moment")
+    torque = triple(value, "a moment")
     for frame in (on, *([] if against is None else [against])):
         if not isinstance(frame, Frame):
             raise StatementError(
@@ -235,14 +235,14 @@ def moment(value: Any, *, on: Frame, against: Frame | None = None, name: str = "
     for sign, frame in ((1, on), (-1, against)):
         for axis in zip(*frame.matrix) if frame is not None else ():
             # δθ is half the sum of e × δe over the three axes e of a frame.
-            for push, entry in zip(cross(made, axis), axis):
+            for push, entry in zip(cross(torque, axis), axis):
                 if any(isinstance(s, Coordinate) for s in contents(entry).symbols):
                     pushes.append(Shared(sign * push / 2))
                     moved.append(entry)
     if not moved:
         raise StatementError(
             say(
-                f"the moment '{name or made}' turns nothing.",
+                f"the moment '{name or torque}' turns nothing.",
                 "Found frames whose orientations no coordinate changes.",
                 "Give on=…, a frame that is turned by a coordinate or a rotation.",
             )

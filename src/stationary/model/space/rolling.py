@@ -199,7 +199,7 @@ def _surface(
     """Return the distance of a place from a surface, its normal, and two directions along it."""
     point = sp.symbols("X Y Z", real=True)
     try:
-        made = distance(*point)
+        signed = distance(*point)
     except TypeError as error:
         raise StatementError(
             say(
@@ -208,7 +208,7 @@ def _surface(
                 "Give one of three coordinates, as lambda X, Y, Z: Z.",
             )
         ) from None
-    gap = expression(made, f"the distance from the surface of {label}")
+    gap = expression(signed, f"the distance from the surface of {label}")
     slopes = [gap.diff(s) for s in point]
     length = sp.lambdify(point, sp.sqrt(sum(e**2 for e in slopes)), "numpy")
     defaults = {s for s in gap.free_symbols if s not in point}

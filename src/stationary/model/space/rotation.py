@@ -70,9 +70,9 @@ class Omega(tuple):
 
     def __new__(cls, rotation: Orientation, entries: Iterable[sp.Expr]):
         """Keep whose it is."""
-        made = super().__new__(cls, entries)
-        made.rotation = rotation
-        return made
+        omega = super().__new__(cls, entries)
+        omega.rotation = rotation
+        return omega
 
     def __reduce__(self) -> tuple:
         return Omega, (self.rotation, tuple(self))
@@ -118,12 +118,12 @@ class Orientation:
     def matrix(self) -> Matrix:
         """The rotation matrix, row by row."""
         w, x, y, z = self.entries
-        made = (
+        rows = (
             (1 - 2 * (y**2 + z**2), 2 * (x * y - w * z), 2 * (x * z + w * y)),
             (2 * (x * y + w * z), 1 - 2 * (x**2 + z**2), 2 * (y * z - w * x)),
             (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x**2 + y**2)),
         )
-        return tuple(tuple(Shared(e) for e in row) for row in made)  # pyright: ignore[reportReturnType]
+        return tuple(tuple(Shared(e) for e in row) for row in rows)  # pyright: ignore[reportReturnType]
 
     @cached_property
     def omega(self) -> Omega:
@@ -155,10 +155,10 @@ class Orientation:
     def quaternion(self, value: Any) -> np.ndarray:
         """Take an orientation: a quaternion, its real entry first, a matrix, SciPy's rotation."""
         if isinstance(value, Turned):
-            made = value.as_quat(scalar_first=True)
-            if made.shape == (4,):
-                return made
-            value = f"{len(made)} rotations"
+            quaternion = value.as_quat(scalar_first=True)
+            if quaternion.shape == (4,):
+                return quaternion
+            value = f"{len(quaternion)} rotations"
         try:
             entries = np.array(value, dtype=float)
         except (TypeError, ValueError):
@@ -246,9 +246,9 @@ def rotation(name: str) -> Orientation:
 
 def orientations(symbols: Iterable[sp.Symbol]) -> list[Orientation]:
     """Return the orientations whose entries, or rates of them, are among symbols."""
-    found = set()
+    rotations = set()
     for s in symbols:
         entry = s.of if isinstance(s, EntryRate) else s
         if isinstance(entry, Entry):
-            found.add(entry.rotation)
-    return sorted(found, key=lambda r: r.name)
+            rotations.add(entry.rotation)
+    return sorted(rotations, key=lambda r: r.name)

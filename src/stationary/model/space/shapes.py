@@ -121,14 +121,14 @@ class Rod(AbstractShape):
 
 
 def _positive(value: Any, what: str, zero: bool = False) -> sp.Expr:
-    made = expression(value, what)
-    number = known(made)
+    length = expression(value, what)
+    number = known(length)
     if number is not None and (number < 0 or (number == 0 and not zero)):
         raise StatementError(
             say(
                 f"{what} is not positive.",
-                f"Found {made}{'' if made.is_number else f' = {number:g}'}.",
+                f"Found {length}{'' if length.is_number else f' = {number:g}'}.",
                 "Give a length greater than zero.",
             )
         )
-    return made
+    return length

@@ -34,26 +34,26 @@ def plain(e: Any) -> sp.Expr:
 
 def triple(value: Any, what: str) -> Vector:
     """Take three expressions."""
-    made = vector(value, what)
-    if len(made) != 3:
+    entries = vector(value, what)
+    if len(entries) != 3:
         raise StatementError(
-            say(f"{what} has three entries.", f"Found {len(made)}.", "Give (x, y, z).")
+            say(f"{what} has three entries.", f"Found {len(entries)}.", "Give (x, y, z).")
         )
-    return tuple(map(plain, made))
+    return tuple(map(plain, entries))
 
 
 def place(value: Any, what: str) -> Vector:
     """Take a point of space, or of the plane z = 0."""
-    made = vector(value, what)
-    if len(made) not in (2, 3):
+    entries = vector(value, what)
+    if len(entries) not in (2, 3):
         raise StatementError(
             say(
                 f"{what} has two or three entries.",
-                f"Found {len(made)}.",
+                f"Found {len(entries)}.",
                 "Give (x, y, z), or (x, y) in the plane.",
             )
         )
-    return (*map(plain, made), *[sp.S.Zero] * (3 - len(made)))
+    return (*map(plain, entries), *[sp.S.Zero] * (3 - len(entries)))
 
 
 def direction(value: Any, what: str) -> Vector:
@@ -68,8 +68,8 @@ def direction(value: Any, what: str) -> Vector:
                 )
             )
         return tuple(map(sp.Integer, AXES[value]))
-    made = triple(value, what)
-    moving = [s for e in made for s in contents(e).symbols if moves(s)]
+    entries = triple(value, what)
+    moving = [s for e in entries for s in contents(e).symbols if moves(s)]
     if moving:
         raise StatementError(
             say(
@@ -78,16 +78,16 @@ def direction(value: Any, what: str) -> Vector:
                 "Turn the frame first, and then about a fixed axis of it.",
             )
         )
-    size = sp.sqrt(sp.Add(*(e**2 for e in made)))
+    size = sp.sqrt(sp.Add(*(e**2 for e in entries)))
     if size.is_zero or size == 0:
         raise StatementError(
             say(
                 f"{what} has length zero.",
-                f"Found ({', '.join(map(str, made))}), expected a direction.",
+                f"Found ({', '.join(map(str, entries))}), expected a direction.",
                 "Give a vector that points somewhere, as (0, 0, 1).",
             )
         )
-    return tuple(plain(e / size) for e in made)
+    return tuple(plain(e / size) for e in entries)
 
 
 def moves(s: sp.Symbol) -> bool:
@@ -111,9 +111,9 @@ def is_rotation(matrix: np.ndarray) -> bool:
 
 def turning(value: Any, what: str) -> Matrix:
     """Take a constant rotation: a matrix, or one of SciPy's rotations."""
-    made = value.as_matrix() if hasattr(value, "as_matrix") else value
+    matrix = value.as_matrix() if hasattr(value, "as_matrix") else value
     try:
-        entries = np.array(made, dtype=float)
+        entries = np.array(matrix, dtype=float)
     except (TypeError, ValueError):
         entries = np.full((1, 1), np.nan)
     if entries.shape != (3, 3) or not np.all(np.isfinite(entries)) or not is_rotation(entries):
@@ -170,14 +170,14 @@ def times(x: Any, y: Any) -> sp.Expr:
 
 def total(terms: Any) -> sp.Expr:
     """Return a sum, as SymPy would write it; what is shared is not looked into."""
-    found = [e for t in terms if t is not sp.S.Zero for e in (t.args if t.is_Add else (t,))]
-    rests = [e.as_coeff_Mul()[1] for e in found]
-    if len(found) < 2 or not any(map(_long, found)) or len(set(rests)) < len(rests):
-        return sp.Add(*found)
-    numbers = [e for e in found if e.is_Number]
-    found = [e for e in found if not e.is_Number]
-    _addsort(found)
-    return sp.Add._from_args([*numbers, *found], is_commutative=True)
+    summands = [e for t in terms if t is not sp.S.Zero for e in (t.args if t.is_Add else (t,))]
+    rests = [e.as_coeff_Mul()[1] for e in summands]
+    if len(summands) < 2 or not any(map(_long, summands)) or len(set(rests)) < len(rests):
+        return sp.Add(*summands)
+    numbers = [e for e in summands if e.is_Number]
+    summands = [e for e in summands if not e.is_Number]
+    _addsort(summands)
+    return sp.Add._from_args([*numbers, *summands], is_commutative=True)
 
 
 def _long(e: sp.Expr) -> bool:
