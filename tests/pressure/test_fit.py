@@ -179,3 +179,33 @@ def test_contradictory_and_bad_pushes_are_refused_in_three_parts():
         with pytest.raises(st.StatementError, match=message) as error:
             ask()
         assert str(error.value).count("\n") == 2
+
+
+MEANT = {
+    "given in degrees": lambda p: {"motion": p["motion"] * [1, 1, 180 / np.pi]},
+    "count clockwise": lambda p: {"motion": p["motion"] * [1, 1, -1]},
+    "normals point out": lambda p: {"normal": -p["normal"]},
+    "points are in another unit": lambda p: {"point": 1e3 * p["point"]},
+    "motions are in another unit": lambda p: {"motion": p["motion"] * [1e3, 1e3, 1]},
+    "sensors may show that on the finger": lambda p: {"force": -1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "noise"),
+    [
+        ("given in degrees", None),
+        ("points are in another unit", None),
+        ("normals point out", (NOISE[0], NOISE[2])),
+        ("sensors may show that on the finger", None),
+        *(pytest.param(w, (NOISE[0], NOISE[2]), marks=pytest.mark.slow) for w in MEANT),
+    ],
+)
+def test_what_pushes_were_meant_to_be_is_named(words, noise):
+    rng = np.random.default_rng(3)
+    feet = np.array([(0.05, 0.03), (-0.05, 0.03), (-0.05, -0.03), (0.05, -0.03)])
+    pushes = noisy(measured(rng, feet, np.array([0.1, 0.2, 0.3, 0.4]), 14), rng)
+    wrong = [{**p, **MEANT[words](p)} for p in pushes]
+    with pytest.raises(st.StatementError, match=words) as error:
+        st.fit_pressure(st.slider(points=feet, weight=1.0), pushes=wrong, noise=noise)
+    assert str(error.value).count("\n") == 2

@@ -91,3 +91,64 @@ def test_bad_tracks_are_refused_in_three_parts(tracks):
         with pytest.raises(st.StatementError, match=message) as error:
             ask()
         assert str(error.value).count("\n") == 2
+
+
+def own(poses, tip):
+    """Tips in the frame of the part."""
+    return np.array([turn(p[2]).T @ (t - p[:2]) for p, t in zip(poses, tip)])
+
+
+MEANT = {
+    "in degrees": lambda p, t: (p * [1, 1, 180 / np.pi], t, OUTLINE),
+    "clockwise": lambda p, t: (p * [1, 1, -1], t, OUTLINE),
+    "poses are in another unit: multiply them by 1/1000": lambda p, t: (p * [1e3, 1e3, 1], t,
+                                                                       OUTLINE),
+    "tip are in another unit: multiply them by 25.4": lambda p, t: (p, t / 25.4, OUTLINE),
+    "outline and the radius are in another unit": lambda p, t: (p * [1e3, 1e3, 1], 1e3 * t,
+                                                                OUTLINE),
+    "tip is in the part's frame": lambda p, t: (p, own(p, t), OUTLINE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", MEANT)
+def test_what_a_track_was_meant_to_be_is_named(tracks, words):
+    for poses, tip in tracks[:2]:
+        p, t, outline = MEANT[words](poses, tip)
+        with pytest.raises(st.StatementError, match=words) as error:
+            st.Push.from_track(p, t, outline=outline)
+        assert str(error.value).count("\n") == 2
+
+
+def test_readings_on_clocks_of_their_own_are_brought_together(tracks):
+    # The part at 100 readings a second, the tip at 130 and a little later; readings come twice,
+    # and late.
+    poses, tip = tracks[1]
+    when = 0.01 * np.arange(len(poses))
+    other = np.linspace(0.003, when[-1], int(1.3 * len(poses)))
+    seen = np.column_stack([other, *(np.interp(other, when, x) for x in tip.T)])
+    both = np.column_stack([when, poses])
+    plain = st.Push.from_track(poses, tip, outline=OUTLINE)
+    timed = st.Push.from_track(np.vstack([both, both[::-7]]), seen, outline=OUTLINE)
+    assert len(timed) == len(plain)
+    for a, b in zip(plain, timed):
+        np.testing.assert_allclose(a.twist, b.twist, rtol=0, atol=1e-4 * np.abs(a.twist).max())
+        np.testing.assert_allclose(a.finger, b.finger, rtol=0, atol=0.02 * np.hypot(*a.finger))
+
+
+def test_rests_before_and_after_do_not_count(tracks):
+    # Ten times as long a rest leaves every push where it was, noise and all.
+    rng = np.random.default_rng(1)
+    poses, tip = tracks[3]
+    poses = poses + 5e-5 * rng.normal(size=poses.shape)
+    still = np.repeat(poses[:1], 200, axis=0) + 5e-5 * rng.normal(size=(200, 3))
+    ended = np.repeat(poses[-1:], 200, axis=0) + 5e-5 * rng.normal(size=(200, 3))
+    longer = np.vstack([still, poses, ended])
+    away = np.vstack([np.repeat(tip[:1], 200, 0), tip, np.repeat(tip[-1:], 200, 0)])
+    short, long = (st.Push.from_track(a, b, outline=OUTLINE)
+                   for a, b in ((poses, tip), (longer, away)))  # fmt: skip
+    assert abs(len(short) - len(long)) <= 1
+    for pushes in (short, long):
+        speeds = [np.linalg.norm(p.twist * [1, 1, 0.07]) for p in pushes]
+        assert min(speeds) > 0.4 * max(speeds)
+    ways = [np.sum([p.twist for p in pushes], axis=0) for pushes in (short, long)]
+    np.testing.assert_allclose(ways[0][2], ways[1][2], atol=0.02)

@@ -72,7 +72,7 @@ class Push:
                     "Give the direction into the part, as in normal=(0, 1).")
             )  # fmt: skip
         if self.force is not None:
-            size = 1 if np.ndim(self.force) == 0 else 2
+            size = 1 if np.size(self.force) == 1 else 2
             value = _numbers("force", np.atleast_1d(self.force), size)
             object.__setattr__(self, "force", value)
         if self.noise is not None:
@@ -86,12 +86,16 @@ class Push:
         """Cut the recorded track of a pushed part into short pushes.
 
         Rests, lost contact, readings that are not finite and jumps of the pose are left out;
-        `told` of the list says how many. Errors of each push come from the scatter of its readings.
+        `told` of the list says how many. Errors of each push come from the scatter of its readings
+        and from how much the motion changes along it. A track under which the part moves without
+        its finger is refused, and named is what it may have meant: degrees, another unit or frame.
 
         Parameters
         ----------
         poses : array, shape (readings, 3)
-            Position and angle (in radians) of the part on the table.
+            Position and angle (in radians) of the part on the table. With times as a first column
+            of poses, tip and force the readings need not go together: they are taken at those of
+            the poses.
         tip : array, shape (readings, 2)
             Where the middle of the finger was, on the table.
         outline : array, shape (corners, 2)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stationary.errors import StatementError, say
 from stationary.model.polygon import area, polygon
+from stationary.model.touching import contact, meant
 
 # A tip this far from the outline, in sizes of the part, touches it still: outlines are measured.
 _TOUCHES = 0.05
+# What is worth a word: places of contact err as much, along the outline, too.
+_OFF = 0.005
 # A reading that is off by so many times what readings usually change by is a jump.
 _JUMPS = 20.0
 # How far a part goes in one push: in its sizes, and in errors of a reading at least.
 _FAR, _SEEN = 0.08, 12.0
+# What moves by this share of a step, and by so many errors of a reading, is seen to move.
+_BEGUN, _MOVED = 0.05, 6.0
 # The fewest readings that a push is fitted to.
 _FEW = 5
 
@@ -30,19 +36,11 @@ def cut(
     push: Any, poses: Any, tip: Any, outline: Any, radius: float, force: Any, far: float | None
 ) -> Pushes:
     """Return short pushes of type `push` from readings of one track."""
-    poses, tip = _table("poses", poses, 3), _table("tip", tip, 2)
-    force = None if force is None else _table("force", force, 2)
+    _require_lengths(radius, far)
+    when, poses, tip, force = _together(poses, tip, force)
     corners = polygon(outline)
     corners = corners if area(corners) > 0 else corners[::-1]
     given = [poses, tip] + ([] if force is None else [force])
-    if len({len(a) for a in given}) != 1:
-        raise StatementError(
-            say(
-                "the readings of a track do not go together.",
-                f"Found {', '.join(str(len(a)) for a in given)} rows of poses, tip and force.",
-                "Give one row of each for every reading.",
-            )
-        )
     whole = np.all([np.all(np.isfinite(a), axis=1) for a in given], axis=0)
     kept = np.flatnonzero(whole)
     if len(kept) < _FEW:
@@ -53,12 +51,12 @@ def cut(
                 f"Give {_FEW} or more: rows (x, y, angle) of the part, (x, y) of the tip.",
             )
         )
-    poses, tip = poses[kept].copy(), tip[kept]
+    when, poses, tip = when[kept], poses[kept].copy(), tip[kept]
     force = None if force is None else force[kept]
-    poses[:, 2] = np.unwrap(poses[:, 2])
     size = float(np.hypot(*(corners - corners.mean(axis=0)).T).max())
-    place, normal, edge, gap = _contact(corners, poses, tip, radius)
-    _require_near(gap, size)
+    read = poses.copy()
+    poses[:, 2] = np.unwrap(poses[:, 2])
+    place, normal, edge, gap = contact(corners, poses, tip, radius)
     # What readings change by from one to the next, angles as ways of the rim.
     moved = np.linalg.norm(np.diff(poses, axis=0) * [1, 1, size], axis=1)
     usual = float(np.median(moved[moved > 0])) if np.any(moved > 0) else 0.0
@@ -66,39 +64,111 @@ def cut(
     jumps = moved > _JUMPS * max(usual, error) + 0.02 * size
     touching = np.abs(gap) <= _TOUCHES * size
     step = max(_FAR * size, _SEEN * error) if far is None else float(far)
-    pushes, rests, lost = Pushes(), 0, int(np.count_nonzero(~touching))
-    for rows in _runs(touching, edge, jumps, kept):
-        for part in _short(poses[rows] * [1, 1, size], step):
+    way = poses * [1, 1, size]
+    stretches = [s for s in _short(way, step, error)
+                 if np.linalg.norm(way[s[-1]] - way[s[0]]) > 0.5 * step]  # fmt: skip
+    moving = np.concatenate([*stretches, np.zeros(0, dtype=int)])
+    if np.count_nonzero(touching[moving]) < 0.5 * len(moving):
+        _refuse(corners, read[moving], tip[moving], gap[moving], radius, size)
+    fits, off, rests, lost = [], [], 0, int(np.count_nonzero(~touching))
+    for rows in _runs(touching, edge, jumps, when):
+        for part in _short(poses[rows] * [1, 1, size], step, error):
             chosen = rows[part]
             if len(chosen) < _FEW:
                 rests += len(chosen)
                 continue
-            short = _push(push, poses[chosen], tip[chosen], place[chosen], normal[chosen],
-                         None if force is None else force[chosen], size)  # fmt: skip
-            way = np.array(short.twist) * [1, 1, size]
-            if np.linalg.norm(way) < 0.5 * step:
+            fit = _Smooth.through(when[chosen], poses[chosen], tip[chosen], place[chosen],
+                                  normal[chosen], None if force is None else force[chosen],
+                                  size)  # fmt: skip
+            if np.linalg.norm((fit.ends[1] - fit.ends[0])[:3] * [1, 1, size]) < 0.5 * step:
                 rests += len(chosen)
             else:
-                pushes.append(short)
+                fits.append(fit)
+                off.append(float(gap[chosen].mean()))
+    aside = float(np.abs(off).max(initial=0.0))
     where = ", ".join(str(int(kept[k + 1])) for k in np.flatnonzero(jumps)[:5])
     words = [
-        f"{len(pushes)} pushes of about {step:.3g} from {len(whole)} readings",
+        f"{len(fits)} pushes of about {step:.3g} from {len(whole)} readings",
         f"{int(np.count_nonzero(~whole))} readings not finite" * (not whole.all()),
         f"{lost} without contact" * bool(lost),
         f"{rests} at rest or too short" * bool(rests),
         f"{int(np.count_nonzero(jumps))} jumps of the pose, at reading {where}" * bool(where),
+        f"the tip is up to {aside:.2g} off the outline" * (aside > _OFF * size),
     ]
-    pushes.told = "; ".join(w for w in words if w)
-    if not pushes:
+    told = "; ".join(w for w in words if w)
+    if not fits:
         raise StatementError(
             say(
                 "no part of a track is a push.",
-                f"Found {pushes.told}.",
+                f"Found {told}.",
                 "Check the frames of poses and tip, the unit of the outline, and that angles are "
                 "in radians; or ask for shorter pushes with far=.",
             )
         )
+    together = _err_together(fits)
+    pushes = Pushes(fit.push(push, together) for fit in fits)
+    pushes.told = told
     return pushes
+
+
+def _require_lengths(radius: Any, far: Any) -> None:
+    """Refuse a radius or a length of pushes that is none."""
+    for word, value, least in (("radius", radius, 0.0), ("far", far, 1e-300)):
+        try:
+            good = value is None or least <= float(value) < np.inf
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise StatementError(
+                say(
+                    f"{word}= of a track is no length.",
+                    f"Found {word}={str(value)[:40]}.",
+                    "Give a number in the unit of the outline.",
+                )
+            )
+
+
+def _together(poses: Any, tip: Any, force: Any):
+    """Return times, poses, tips and forces, one row for each reading of the part.
+
+    With a first column of times the readings of tip and force are taken at those of the poses.
+    """
+    timed = np.ndim(poses) == 2 and np.shape(poses)[1] == 4
+    wide = [(w, v, n + timed) for w, v, n in (("poses", poses, 3), ("tip", tip, 2),
+                                             ("force", force, 2)) if v is not None]  # fmt: skip
+    tables = [_table(*one) for one in wide]
+    if not timed:
+        if len({len(a) for a in tables}) != 1:
+            raise StatementError(
+                say(
+                    "the readings of a track do not go together.",
+                    f"Found {', '.join(str(len(a)) for a in tables)} rows of poses, tip and force.",
+                    "Give one row of each for every reading, or times in a first column of each.",
+                )
+            )
+        when = np.arange(len(tables[0]), dtype=float)
+    else:
+        clocks = []
+        for table in tables:
+            # One reading for each instant, in the order of time.
+            known = table[np.isfinite(table[:, 0])]
+            clocks.append(known[np.unique(known[:, 0], return_index=True)[1]])
+        when = clocks[0][:, 0]
+        tables = [clocks[0][:, 1:], *(_at(when, table) for table in clocks[1:])]
+    return when, tables[0], tables[1], tables[2] if force is not None else None
+
+
+def _at(when: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return readings at other times; nan before, after and where several are missing."""
+    table = table[np.all(np.isfinite(table), axis=1)]
+    if len(table) < 2:
+        return np.full((len(when), table.shape[1] - 1), np.nan)
+    clock = table[:, 0]
+    known = np.stack([np.interp(when, clock, column) for column in table[:, 1:].T], axis=1)
+    after = np.clip(np.searchsorted(clock, when), 1, len(clock) - 1)
+    long = np.diff(clock)[after - 1] > _FEW * np.median(np.diff(clock))
+    known[(when < clock[0]) | (when > clock[-1]) | long] = np.nan
+    return known
 
 
 def _table(word: str, value: Any, width: int) -> np.ndarray:
@@ -117,100 +187,142 @@ def _table(word: str, value: Any, width: int) -> np.ndarray:
     return table
 
 
-def _contact(corners: np.ndarray, poses: np.ndarray, tip: np.ndarray, radius: float):
-    """Return where the tip is nearest to the outline, the normal there, which edge, and the gap."""
-    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
-    x, y = (tip - poses[:, :2]).T
-    own = np.stack([c * x + s * y, c * y - s * x], axis=1)
-    way = np.roll(corners, -1, axis=0) - corners
-    long = (way**2).sum(axis=1)
-    share = np.clip(((own[:, None] - corners) * way).sum(axis=2) / long, 0, 1)
-    foot = corners + share[..., None] * way
-    edge = np.linalg.norm(own[:, None] - foot, axis=2).argmin(axis=1)
-    rows = np.arange(len(own))
-    inward = np.stack([-way[:, 1], way[:, 0]], axis=1) / np.sqrt(long)[:, None]
-    place, normal = foot[rows, edge], inward[edge]
-    out = own - place
-    apart = np.hypot(*out.T)
-    # Round a corner the finger pushes along the line to it.
-    corner = (share[rows, edge] <= 0) | (share[rows, edge] >= 1)
-    round_ = corner & (apart > 1e-9 * np.sqrt(long.max()))
-    normal = np.where(round_[:, None], -out / np.maximum(apart, 1e-300)[:, None], normal)
-    side = np.where((out * inward[edge]).sum(axis=1) > 0, -1.0, 1.0)
-    return place, normal, edge, side * apart - radius
-
-
-def _require_near(gap: np.ndarray, size: float) -> None:
-    """Refuse a tip that never comes near: another unit, or another frame."""
-    near = float(np.abs(gap).min())
-    if near > 3 * size:
-        raise StatementError(
-            say(
-                "the tip never touches the part.",
-                f"Found it {near:.3g} away at the nearest, {near / size:.3g} times the size of "
-                "the outline.",
-                "Give poses, tip and outline in one unit of length, poses and tip in the frame of "
-                "the table, the outline in the part's own.",
-            )
-        )
-
-
 def _scatter(values: np.ndarray) -> float:
     """Return the error of one reading from third differences, which smooth motion hardly has."""
     third = np.diff(values, 3, axis=0)
     return float(np.median(np.abs(third)) / 0.6745 / np.sqrt(20)) if len(third) else 0.0
 
 
-def _runs(touching, edge, jumps, kept) -> Iterator[np.ndarray]:
+def _refuse(corners, read, tip, gap, radius: float, size: float) -> None:
+    """Refuse a part that moves while the tip is elsewhere: another unit, or another frame."""
+    far = float(np.median(np.abs(gap)))
+    likely = meant(corners, read, tip, radius, _TOUCHES)
+    advice = (
+        f"It touches if {likely}."
+        if likely
+        else "Give poses, tip and outline in one unit of length, poses and tip in the frame of "
+        "the table, the outline in the part's own, angles in radians."
+    )
+    near = float(np.abs(gap).min())
+    what = "the tip never touches the part." if near > _TOUCHES * size else (
+        "the part moves while the tip is elsewhere.")  # fmt: skip
+    raise StatementError(
+        say(
+            what,
+            f"Found it {near:.3g} away at the nearest while the part moves, {far:.3g} mostly, "
+            f"which is {far / size:.3g} times the size of the outline.",
+            advice,
+        )
+    )
+
+
+def _runs(touching, edge, jumps, when) -> Iterator[np.ndarray]:
     """Give stretches of readings on one edge, without a gap or a jump."""
+    steps = np.diff(when)
     apart = jumps | (np.diff(edge) != 0) | (np.diff(touching.astype(int)) != 0)
-    apart |= np.diff(kept) > _FEW
+    apart |= steps > _FEW * np.median(steps)
     for rows in np.split(np.arange(len(touching)), np.flatnonzero(apart) + 1):
         if touching[rows[0]]:
             yield rows
 
 
-def _short(poses: np.ndarray, step: float) -> Iterator[np.ndarray]:
+def _short(poses: np.ndarray, step: float, error: float) -> Iterator[np.ndarray]:
     """Give stretches in which the part goes about one step."""
-    first = 0
+    first, seen = 0, max(_BEGUN * step, _MOVED * error)
     # Noise adds up along a way, not in a distance.
     while first < len(poses) - 1:
         far = np.linalg.norm(poses[first:] - poses[first], axis=1) >= step
         last = first + int(far.argmax()) if far.any() else len(poses) - 1
-        # Rests before the part starts are no part of its push.
-        begun = np.linalg.norm(poses[first : last + 1] - poses[first], axis=1) >= 0.05 * step
-        start = first + max(int(begun.argmax()) - 1, 0) if begun.any() else first
-        yield np.arange(start, last + 1)
+        # Rests before the part starts and after it stops are no part of its push.
+        start = first + _rests(poses[first : last + 1], seen)
+        end = last + 1 - _rests(poses[start : last + 1][::-1], seen)
+        yield np.arange(start, end)
         first = last
 
 
-def _push(push: Any, poses, tip, place, normal, force, size: float) -> Any:
-    """Fit a smooth way to each stretch: its ends are better known than single readings."""
-    count = len(poses)
-    u = np.linspace(-1, 1, count)
-    A = np.stack([np.ones(count), u, u**2], axis=1)
-    both = np.column_stack([poses, tip])
-    fitted, *_ = np.linalg.lstsq(A, both, rcond=None)
-    left = both - A @ fitted
-    ends = np.stack([[1, -1, 1], [1, 1, 1]]) @ fitted
-    # Neighbours in time err together: fewer readings count.
-    alike = np.sum(left[1:, :3] * left[:-1, :3]) / max(np.sum(left[:, :3] ** 2), 1e-300)
-    alike = float(np.clip(alike, 0, 0.95))
-    fewer = (1 + alike) / (1 - alike)
-    scatter = np.sqrt((left[:, :3] ** 2).sum(axis=0) / max(count - 3, 1))
-    grain = np.spacing(np.abs(both[:, :3]).max(axis=0))
-    spread = np.sqrt(12 / count * fewer) * np.maximum(scatter, grain)
-    angle = fitted[0, 2]
-    c, s = np.cos(angle), np.sin(angle)
-    turn = np.array([[c, s], [-s, c]])
-    noise = [float(np.hypot(*spread[:2]) / np.sqrt(2)), float(spread[2])]
-    felt = None
-    if force is not None:
-        felt = tuple(turn @ force.mean(axis=0))
-        noise.append(float(force.std(axis=0).max() * np.sqrt(fewer / count)) or grain.max())
-    way = normal.mean(axis=0)
-    return push(
-        point=tuple(place.mean(axis=0)), normal=tuple(way / np.hypot(*way)),
-        before=tuple(ends[0, :3]), after=tuple(ends[1, :3]),
-        finger=tuple(turn @ (ends[1, 3:] - ends[0, 3:])), force=felt, noise=tuple(noise),
-    )  # fmt: skip
+def _rests(poses: np.ndarray, seen: float) -> int:
+    """Return how many readings come before the motion: where it would begin at its first speed."""
+    away = np.linalg.norm(poses - poses[0], axis=1)
+    once, twice = away >= seen, away >= 2 * seen
+    if not twice.any():
+        return 0
+    begun = int(once.argmax())
+    return max(begun - max(int(twice.argmax()) - begun, 1), 0)
+
+
+@dataclass(frozen=True)
+class _Smooth:
+    """A smooth way through a stretch of readings: its ends are better known than single ones.
+
+    `ends` has poses and tips, `left` what is left of the poses, and `curved` by which share the
+    motion of its middle may differ from the mean: the square of what changes along it.
+    """
+
+    count: int
+    ends: np.ndarray
+    left: np.ndarray
+    grain: np.ndarray
+    place: np.ndarray
+    normal: np.ndarray
+    angle: float
+    force: np.ndarray | None
+    curved: float
+    size: float
+
+    @staticmethod
+    def through(when, poses, tip, place, normal, force, size: float) -> _Smooth:
+        """Fit one to readings."""
+        count = len(poses)
+        u = 2 * (when - when[0]) / (when[-1] - when[0]) - 1
+        A = np.stack([np.ones(count), u, u**2], axis=1)
+        both = np.column_stack([poses, tip, place / size])
+        # From the first reading: what is far from the origin keeps its digits.
+        fitted = np.linalg.lstsq(A, both - both[0], rcond=None)[0]
+        left = both - both[0] - A @ fitted
+        scale = np.array([1, 1, size])
+        along, bent = fitted[1, :3] * scale, fitted[2, :3] * scale
+        changes = 2 * np.linalg.norm(bent) / max(np.linalg.norm(along), 1e-300)
+        changes = np.hypot(changes, np.linalg.norm(fitted[1, 5:]))
+        fitted[0] += both[0]
+        ends = np.stack([[1, -1, 1], [1, 1, 1]]) @ fitted
+        way = normal.mean(axis=0)
+        return _Smooth(
+            count, ends, left[:, :3], np.spacing(np.abs(both[:, :3]).max(axis=0)),
+            place.mean(axis=0), way / np.hypot(*way), float(fitted[0, 2]), force, changes**2 / 6,
+            size,
+        )  # fmt: skip
+
+    def push(self, push: Any, together: float) -> Any:
+        """Return the push, with errors that are `together` times those of independent readings."""
+        way = self.ends[1] - self.ends[0]
+        scatter = np.sqrt((self.left**2).sum(axis=0) / max(self.count - 3, 1))
+        spread = np.sqrt(12 / self.count * together) * np.maximum(scatter, self.grain)
+        bent = self.curved * np.linalg.norm(way[:3] * [1, 1, self.size])
+        noise = [float(np.hypot(np.hypot(*spread[:2]) / np.sqrt(2), bent)),
+                 float(np.hypot(spread[2], bent / self.size))]  # fmt: skip
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        turn, felt = np.array([[c, s], [-s, c]]), None
+        if self.force is not None:
+            mean = self.force.mean(axis=0)
+            felt = tuple(turn @ mean)
+            error = self.force.std(axis=0).max() * np.sqrt(together / self.count)
+            noise.append(float(np.hypot(error, self.curved * np.hypot(*mean))) or self.grain.max())
+        return push(
+            point=tuple(self.place), normal=tuple(self.normal), before=tuple(self.ends[0, :3]),
+            after=tuple(self.ends[1, :3]), finger=tuple(turn @ way[3:5]), force=felt,
+            noise=tuple(noise),
+        )  # fmt: skip
+
+
+def _err_together(fits: list[_Smooth]) -> float:
+    """Return for how many readings one counts: neighbours in time err together.
+
+    The correlation of neighbours, over all stretches; what a parabola takes out of each of them is
+    put back (to the first order of one over their readings).
+    """
+    scale = np.array([1, 1, fits[0].size])
+    left = [f.left * scale for f in fits]
+    alike = sum(np.sum(e[1:] * e[:-1]) for e in left) / max(sum(np.sum(e**2) for e in left), 1e-300)
+    count = float(np.mean([f.count for f in fits]))
+    alike = float(np.clip((count * alike + 3) / max(count - 5, 1.0), 0, 0.95))
+    return (1 + alike) / (1 - alike)

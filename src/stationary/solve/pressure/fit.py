@@ -18,6 +18,7 @@ from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
 from stationary.solve.inertia import require_system
 from stationary.solve.pressure.measured import Measured
+from stationary.solve.pressure.mistaken import likely
 from stationary.solve.pressure.search import Found, Search
 from stationary.solve.sliding.limits import limit_surface
 
@@ -25,6 +26,9 @@ from stationary.solve.sliding.limits import limit_surface
 _EACH = 12
 # The points that sample an outline.
 _SAMPLES = 160
+# What misses the fit by this share of itself is contradicted; where most miss it by so much, it is
+# asked whether they are meant otherwise.
+_MISSED, _DOUBTED = 0.5, 0.15
 # The share of pushes that may be left out, and how often those that miss the fit are looked for.
 _SHARE, _PASSES = 0.25, 6
 
@@ -86,7 +90,7 @@ def fit_pressure(
     def measured(names: list[int]) -> Measured:
         return Measured(points, shapes, [taken[k] for k in names], noise, friction, patch)
 
-    usable, out = _usable(measured(list(range(len(taken)))))
+    usable, out = _usable(measured(list(range(len(taken)))), weight)
     search = Search(measured(usable), weight, forced)
     odd, found = _mistakes(search, search.fitted())
     if len(out) + len(odd) > _SHARE * len(taken):
@@ -128,11 +132,10 @@ def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
     return odd, best if odd else found
 
 
-def _usable(measured: Measured) -> tuple[list[int], dict[int, str]]:
+def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str]]:
     """Return the pushes that tell something, and why the others do not."""
     count = len(measured.pushes)
     out = {int(k): "did not move" for k in measured.idle}
-    back = [int(k) for k in measured.backing if int(k) not in out]
     if len(out) == count:
         raise StatementError(
             say(
@@ -141,10 +144,58 @@ def _usable(measured: Measured) -> tuple[list[int], dict[int, str]]:
                 "Give pushes under which it slides.",
             )
         )
+    back = [int(k) for k in measured.backing if int(k) not in out]
+    pull = [int(k) for k in measured.pulling if int(k) not in out]
     if len(back) > _SHARE * count:
-        measured.require_pushes(range(count))
+        k, meant = back[0], likely(Search(measured, weight, forced=False))
+        raise StatementError(
+            say(
+                f"push {k} contradicts its finger.",
+                f"Found a contact that moves by {measured.speeds[k] * measured.size:.3g} along the "
+                f"normal, as in {len(back)} of {count} pushes: away from the finger, which cannot "
+                "pull.",
+                f"They agree if {meant}."
+                if meant
+                else "Check the sign of its normal, and the "
+                "frame of its motion: both in the part's own frame.",
+            )
+        )
+    if len(pull) > _SHARE * count:
+        raise StatementError(
+            say(
+                f"the force of push {pull[0]} pulls.",
+                f"Found {measured.given[pull[0], 0]:.3g} along the normal, and less than zero in "
+                f"{len(pull)} of {count} pushes.",
+                "Give the force of the finger on the part: sensors may show that on the finger, "
+                "which has the other sign.",
+            )
+        )
+    out |= {k: "its force pulls" for k in pull}
     out |= {k: "goes away from its finger" for k in back}
     return [k for k in range(count) if k not in out], out
+
+
+def _require_agreement(search: Search, found: Found, names: list[int]) -> str:
+    """Refuse pushes that no loads explain, not even roughly; say how else they may be meant."""
+    motion, force = search.measured.missed(found.r)
+    worst = np.maximum(motion, force)
+    bad = np.flatnonzero(worst > _MISSED)
+    meant = likely(search) if len(bad) or np.median(worst) > _DOUBTED else ""
+    if len(bad):
+        named = ", ".join(str(names[int(k)]) for k in bad[np.argsort(-worst[bad])][:5])
+        what = "motions" if motion.max() > _MISSED else "forces"
+        missed = motion.max() if what == "motions" else force.max()
+        raise StatementError(
+            say(
+                f"the pushes contradict each other: no loads explain push {named}.",
+                f"Found {what} that miss the best fit by {100 * missed:.0f} % of themselves.",
+                f"They agree if {meant}."
+                if meant
+                else "Check contact, normal, motion and force "
+                "of these pushes, in the part's own frame, or leave them out.",
+            )
+        )
+    return f"; they agree better by far if {meant}" if meant else ""
 
 
 def _told(
@@ -214,7 +265,8 @@ def _told(
         status = Status("fitted", f"{measured.equations} equations for {basis.shape[1]} unknowns")
     each = np.full(len(kept) + len(out), np.nan)
     each[kept] = measured.per_push(r)
-    measured.require_agreement(each[kept], kept)
+    doubt = _require_agreement(search, found, kept)
+    status = Status(str(status), status.message + doubt)
     if out:
         words = ", ".join(f"{k} ({why})" for k, why in sorted(out.items())[:6])
         more = " …" if len(out) > 6 else ""

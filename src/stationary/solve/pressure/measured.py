@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -34,6 +33,7 @@ class Measured:
 
     def __init__(self, points, shapes, pushes: list[Push], noise, friction, patch=None):
         self.points, self.shapes, self.pushes = points, shapes, pushes
+        self._given = (friction, patch)
         self.origin = points.mean(axis=0)
         self.size = float(np.hypot(*(points - self.origin).T).max()) or 1.0
         self.x = (points - self.origin) / self.size
@@ -152,20 +152,16 @@ class Measured:
             return np.flatnonzero(self.long <= 1e-9 * self.long.max(initial=0.0))
         return np.flatnonzero(np.all(np.abs(self.y) <= 2 * self.sigma, axis=1))
 
-    def require_pushes(self, names: Sequence[int]) -> None:
-        """Refuse a contact that goes away from its finger."""
-        back = self.backing
-        if len(back):
-            k = int(back[0])
-            raise StatementError(
-                say(
-                    f"push {names[k]} contradicts its finger.",
-                    f"Found a contact that moves by {self.speeds[k] * self.size:.3g} along the "
-                    "normal: away from the finger, which cannot pull.",
-                    "Check the sign of its normal, and the frame of its motion: both in the part's "
-                    "own frame.",
-                )
-            )
+    @property
+    def pulling(self) -> np.ndarray:
+        """Pushes whose measured force pulls."""
+        error = 0.0 if self.relative else 3 * self.force_error
+        return np.flatnonzero(self.pressed & (self.given[:, 0] <= -error))
+
+    def of(self, pushes: list[Push]) -> Measured:
+        """Return other pushes of the same part, all of them equally good."""
+        friction, patch = self._given
+        return Measured(self.points, self.shapes, pushes, None, friction, patch)
 
     def balanced(self, mu: float) -> np.ndarray:
         """Return shares of the loads that balance the fingers at the measured motions.
@@ -296,22 +292,17 @@ class Measured:
         """Return how far most pushes are from the fit: no less than is no reason to look."""
         return max(float(np.median(each)), 0.02 if self.relative else 1.0)
 
-    def require_agreement(self, each: np.ndarray, names: Sequence[int]) -> None:
-        """Refuse pushes that no loads explain, not even roughly."""
-        share = each * np.linalg.norm(self.sigma, axis=1) / np.sqrt(3)
-        share = share / self.long
-        bad = np.flatnonzero((share > 0.5) & ((each > 8) | self.relative))
-        if len(bad):
-            told = ", ".join(str(names[int(k)]) for k in bad[np.argsort(-share[bad])][:5])
-            raise StatementError(
-                say(
-                    f"the pushes contradict each other: no loads explain push {told}.",
-                    f"Found motions that miss the best fit by {100 * share.max():.0f} % of "
-                    "themselves.",
-                    "Check contact, normal and motion of these pushes, in the part's own frame, or "
-                    "leave them out.",
-                )
-            )
+    def missed(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return by which share of themselves motions and forces miss the fit.
+
+        Zero where that is no more than their errors explain.
+        """
+        motion, force = (np.linalg.norm(a, axis=1) for a in np.split(r.reshape(-1, 5), [3], axis=1))
+        clear = np.hypot(motion, force) > (0.0 if self.relative else 8.0)
+        motion = motion * np.linalg.norm(self.sigma, axis=1) / np.sqrt(3) / self.long
+        size = np.maximum(np.hypot(*self.given.T), 1e-300)
+        force = np.where(self.pressed, force * self.force_error / size, 0.0)
+        return np.where(clear, motion, 0.0), np.where(clear, force, 0.0)
 
     def sticks_from(self, load: np.ndarray) -> float:
         """Return the least friction under which every finger that stuck could."""

@@ -1,0 +1,64 @@
+"""Where a finger touches a moving part, and what readings that say it does not may have meant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Units of length that are taken for each other: metres, centimetres, millimetres, inches.
+_UNITS = {1e3: "1000", 1e-3: "1/1000", 1e2: "100", 1e-2: "1/100", 25.4: "25.4", 1 / 25.4: "1/25.4"}
+
+
+def contact(corners: np.ndarray, poses: np.ndarray, tip: np.ndarray, radius: float):
+    """Return where the tip is nearest to the outline, the normal there, which edge, and the gap."""
+    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+    x, y = (tip - poses[:, :2]).T
+    own = np.stack([c * x + s * y, c * y - s * x], axis=1)
+    way = np.roll(corners, -1, axis=0) - corners
+    long = (way**2).sum(axis=1)
+    share = np.clip(((own[:, None] - corners) * way).sum(axis=2) / long, 0, 1)
+    foot = corners + share[..., None] * way
+    edge = np.linalg.norm(own[:, None] - foot, axis=2).argmin(axis=1)
+    rows = np.arange(len(own))
+    inward = np.stack([-way[:, 1], way[:, 0]], axis=1) / np.sqrt(long)[:, None]
+    place, normal = foot[rows, edge], inward[edge]
+    out = own - place
+    apart = np.hypot(*out.T)
+    # Round a corner the finger pushes along the line to it.
+    corner = (share[rows, edge] <= 0) | (share[rows, edge] >= 1)
+    round_ = corner & (apart > 1e-9 * np.sqrt(long.max()))
+    normal = np.where(round_[:, None], -out / np.maximum(apart, 1e-300)[:, None], normal)
+    side = np.where((out * inward[edge]).sum(axis=1) > 0, -1.0, 1.0)
+    return place, normal, edge, side * apart - radius
+
+
+def meant(
+    corners: np.ndarray, poses: np.ndarray, tip: np.ndarray, radius: float, near: float
+) -> str:
+    """Return in words another reading of a track under which the finger stays at the part.
+
+    `near` is how close it is then, in sizes of the part; "" if none is, or none clearly best.
+    """
+    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+    back = np.stack([c * tip[:, 0] - s * tip[:, 1], s * tip[:, 0] + c * tip[:, 1]], axis=1)
+    one, turn = np.ones(3), np.array([0, 0, 1.0])
+    others = [
+        ("the angles are in degrees: give radians", 1, one - turn + np.radians(turn), tip),
+        ("the angles count clockwise: change their sign", 1, one - 2 * turn, tip),
+        ("the tip is in the part's frame: give it on the table", 1, one, poses[:, :2] + back),
+    ]
+    for factor, name in _UNITS.items():
+        by, length = f"in another unit: multiply them by {name}", one + (factor - 1) * (one - turn)
+        others += [
+            (f"the poses are {by}", 1, length, tip),
+            (f"the readings of the tip are {by}", 1, one, factor * tip),
+            (f"the outline and the radius are {by}", factor, one, tip),
+        ]
+    apart = []
+    for _, size, factors, at in others:
+        outline = corners * size
+        gap = np.abs(contact(outline, poses * factors, at, radius * size)[3])
+        wide = float(np.hypot(*(outline - outline.mean(axis=0)).T).max())
+        apart.append(float(np.quantile(gap, 0.8)) / wide)
+    best, second = np.argsort(apart)[:2]
+    clear = apart[best] <= near and apart[best] < 0.5 * apart[second]
+    return others[best][0] if clear else ""

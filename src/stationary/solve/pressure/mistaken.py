@@ -1,0 +1,93 @@
+"""What pushes that contradict each other may have meant: other angles, units, frames or signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from stationary.model.push import Push
+from stationary.solve.pressure.measured import Measured
+from stationary.solve.pressure.search import Search
+
+# Another reading is named if most pushes then miss the fit by less than this share of themselves,
+# and by less than this share of what they miss it by as they are given.
+_FITS, _CLOSER = 0.1, 0.3
+# Fingers touch a part within so many of its sizes.
+_NEAR = 10.0
+
+
+def likely(search: Search) -> str:
+    """Return in words how the pushes are read so that they agree; "" if no other way helps."""
+    given = search.measured
+    plain = [replace(p, noise=None) for p in given.pushes]
+    missed, best, words = np.inf, np.inf, ""
+    near = np.median(np.hypot(*given.place.T)) < _NEAR
+    for name, pushes in (("", plain), *_others(plain, bool(near))):
+        measured = given.of(pushes)
+        usable = [k for k in range(len(pushes)) if k not in {*measured.idle, *measured.backing}]
+        if len(usable) < max(2, 0.6 * len(pushes)):
+            continue
+        other = replace(search, measured=given.of([pushes[k] for k in usable]))
+        load, mu = other.starts()[0]
+        left = float(np.median(Measured.per_push(other.descended(load, mu, 1e-3).r)))
+        if not name:
+            missed = left
+        elif left < best:
+            best, words = left, name
+    return words if best < _FITS and best < _CLOSER * missed else ""
+
+
+def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
+    def every(change: Callable[[Push], dict]) -> list[Push]:
+        return [replace(p, **change(p)) for p in pushes]
+
+    yield "angles are given in degrees: give radians", every(lambda p: _turned(p, np.pi / 180))
+    yield "angles count clockwise: change their sign", every(lambda p: _turned(p, -1.0))
+    yield (
+        "normals point out of the part: change their sign",
+        every(lambda p: {"normal": tuple(-x for x in p.normal)}),
+    )
+    for factor, name in ((1e-3, "1/1000"), (1e3, "1000")):
+        unit = f"are in another unit than the part: multiply them by {name}"
+        if near:
+            yield f"motions {unit}", every(lambda p, f=factor: _scaled(p, f))
+        elif factor < 1:
+            by = every(lambda p, f=factor: {"point": tuple(f * x for x in p.point)})
+            yield f"points {unit}", by
+    if all(p.before is not None for p in pushes):
+        if any(p.force is not None and len(p.force) == 2 for p in pushes):
+            yield (
+                "forces are in the frame of the table: give them in the part's own",
+                every(lambda p: {"force": _own(p, p.force)}),
+            )
+        if any(p.finger is not None for p in pushes):
+            yield (
+                "the motions of the finger are in the frame of the table: give them in the part's",
+                every(lambda p: {"finger": _own(p, p.finger)}),
+            )
+
+
+def _turned(push: Push, factor: float) -> dict:
+    return {
+        word: (*value[:2], factor * value[2])
+        for word in ("motion", "before", "after")
+        if (value := getattr(push, word)) is not None
+    }
+
+
+def _scaled(push: Push, factor: float) -> dict:
+    return {
+        word: (factor * value[0], factor * value[1], *value[2:])
+        for word in ("motion", "before", "after", "finger")
+        if (value := getattr(push, word)) is not None
+    }
+
+
+def _own(push: Push, given: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    if given is None or len(given) != 2:
+        return given
+    angle = push.before[2] + push.twist[2] / 2
+    c, s = np.cos(angle), np.sin(angle)
+    return (c * given[0] + s * given[1], c * given[1] - s * given[0])
