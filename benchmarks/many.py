@@ -152,13 +152,15 @@ def heyoka_batches(how, angles, **given):
         mine.set_time(0.0)
         mine.propagate_until(10.0)
         ends[lanes] = mine.state.T
-        return max(result[3] for result in mine.propagate_res)
 
     def some(first):
         mine = copy.copy(ta)
         for i in range(first * width, len(angles), cores() * width):
             lanes = np.arange(i, i + width).clip(max=len(angles) - 1)
-            call(lambda lanes=lanes: one(mine, lanes))
+            call(
+                lambda lanes=lanes: one(mine, lanes),
+                lambda: max(result[3] for result in mine.propagate_res),
+            )
 
     def run():
         with ThreadPoolExecutor(cores()) as pool:

@@ -5,6 +5,7 @@ import pytest
 
 import stationary as st
 from stationary.lower.engines import c
+from stationary.many import chunk
 from stationary.many.design import as_design
 from stationary.many.engines import compiled, cuda, plain
 from stationary.many.keep import as_keeps
@@ -175,8 +176,8 @@ def test_a_passage_through_a_singular_place_is_asked_by_itself(quickly, monkeypa
     linkage = st.particle(1.0, at=(a, b)) + st.particle(1.0, at=(z, w)) + bars
     s, c = np.sin(1.0), np.cos(1.0)
     start = {a: c, b: s, z: 2 + c, w: s, b.dot: -c, z.dot: s, w.dot: -c}
-    alone, real = [], compiled.one
-    monkeypatch.setattr(compiled, "one", lambda *given: alone.append(given) or real(*given))
+    alone, real = [], chunk.one
+    monkeypatch.setattr(chunk, "one", lambda *given: alone.append(given) or real(*given))
     found = swept(linkage, over={"span": [(0, 0.5), (0, 1.5)]}, start=start | {a.dot: s},
                   keep={"b": b})  # fmt: skip
     np.testing.assert_allclose(found.kept["b"], [np.sin(0.5), -np.sin(0.5)], atol=1e-10)

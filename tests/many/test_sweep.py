@@ -179,16 +179,16 @@ def test_ctrl_c_returns_what_there_is(monkeypatch):
     assert runs["x"][1] == 0.25 and np.isnan(runs["x"][-1])
     if not heyoka.available():
         return
-    # Threads finish the chunk that they have in hand.
-    real, calls = batches._moved, []
+    # Threads finish the motions that they have in hand; the chunk before them is there.
+    real, calls = batches._Move, []
 
     def pressed(*given):
         calls.append(given)
-        if len(calls) == 2:
+        if len(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
         return real(*given)
 
-    monkeypatch.setattr(batches, "_moved", pressed)
+    monkeypatch.setattr(batches, "_Move", pressed)
     runs = st.sweep(st.simulate, OSCILLATOR, over={x: np.linspace(1, 2, 300)}, span=(0, 1),
                     keep={"x": x}, chunk=100)  # fmt: skip
     assert (runs.status[:100] == "done").all() and (runs.status[200:] == "pending").all()

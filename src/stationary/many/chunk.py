@@ -81,13 +81,20 @@ def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
 
 
 def completed(
-    question: Question, first: int, kept: dict[str, np.ndarray], alone: np.ndarray, done: Status
+    question: Question,
+    first: int,
+    kept: dict[str, np.ndarray],
+    alone: np.ndarray,
+    *said_together: Status,
+    codes: np.ndarray | None = None,
 ) -> Chunk:
     """Return a chunk of runs computed together, after those `alone` were asked by themselves.
 
-    Asked by itself a run is followed step by step, and says why if it fails.
+    Asked by itself a run is followed step by step, and says why if it fails. Of the others `codes`
+    say which of the statuses is theirs; left out, the first.
     """
-    said, codes = [done], np.zeros(len(alone), dtype=int)
+    said = list(said_together)
+    codes = np.zeros(len(alone), dtype=int) if codes is None else codes
     for k in np.flatnonzero(alone):
         with heyoka.reproducible():
             found, status = one(question, first + int(k))

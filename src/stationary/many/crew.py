@@ -17,7 +17,7 @@ from stationary.errors import MissingExtra, StatementError, say
 from stationary.many import worker
 from stationary.many.chunk import Chunk, gathered
 from stationary.many.cores import cores, using
-from stationary.many.engines import compute
+from stationary.many.engines import chunks, compute
 from stationary.many.question import Question
 from stationary.result.status import Status
 
@@ -39,8 +39,7 @@ def crashed(question: Question, first: int, last: int, why: str) -> Chunk:
 
 def here(question: Question, engine: str, todo: list[Range]) -> Iterator[Chunk]:
     """Compute chunk after chunk in this process."""
-    for first, last in todo:
-        yield compute(question, engine, first, last)
+    yield from chunks(question, engine, todo)
 
 
 def measured(question: Question, engine: str, todo: list[Range]) -> Iterator[Chunk]:

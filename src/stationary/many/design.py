@@ -163,7 +163,10 @@ def _together(names: tuple[str, ...], values: Any) -> Axis:
                 f"Write over={{({title}): (values of {names[0]}, values of {names[1]})}}.",
             )
         )
-    columns = tuple((name, _listed(name, list(row))) for name, row in zip(names, rows))
+    columns = tuple(
+        (name, _listed(name, row if isinstance(row, np.ndarray) else list(row)))
+        for name, row in zip(names, rows)
+    )
     lengths = {name: len(column) for name, column in columns}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{n} of {name}" for name, n in lengths.items())

@@ -174,11 +174,15 @@ class Motions:
             M = M + ca.trace(M) / ca.sumsqr(A) * (A.T @ A)
         return ca.densify(ca.vertcat(*_pivots(ca.densify(M))))
 
+    @cached_property
+    def _weighed(self) -> ca.Function:
+        return ca.Function("masses", list(self.kernel.arguments), [self.masses])
+
     def sound(self, y: np.ndarray, p: np.ndarray, span: np.ndarray) -> np.ndarray:
         """Tell which starts are finite, go forward in time, and have masses that are positive."""
-        f = ca.Function("masses", list(self.kernel.arguments), [self.masses])
-        good = np.isfinite(y).all(axis=1) & np.isfinite(p).all(axis=1) & (span[:, 1] > span[:, 0])
-        return good & (evaluate(f, span[:, 0], y, p) > 0).all(axis=1)
+        good = np.logical_and.reduce([np.isfinite(rows).all(axis=1) for rows in (y, p, span)])
+        good &= span[:, 1] > span[:, 0]
+        return good & (evaluate(self._weighed, span[:, 0], y, p) > 0).all(axis=1)
 
     def lowered(self, e: Any) -> Any:
         """Return an expression as SX of the kernel's arguments."""

@@ -5,6 +5,7 @@ An engine says why it cannot take a question, if so, and computes consecutive ru
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from stationary.many.chunk import Chunk
@@ -52,6 +53,16 @@ def why_alone(question: Question) -> str:
 def compute(question: Question, engine: str, first: int, last: int) -> Chunk:
     """Compute a chunk on an engine."""
     return (ENGINES | NAMED)[engine].compute(question, first, last)
+
+
+def chunks(question: Question, engine: str, todo: Sequence[tuple[int, int]]) -> Iterator[Chunk]:
+    """Compute chunk after chunk, and the next ones meanwhile where an engine does so."""
+    overlapped = getattr(ENGINES.get(engine), "chunks", None)
+    if overlapped is not None:
+        yield from overlapped(question, todo)
+        return
+    for first, last in todo:
+        yield compute(question, engine, first, last)
 
 
 def fastest(question: Question) -> str:

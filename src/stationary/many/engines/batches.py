@@ -6,8 +6,9 @@ import contextlib
 import copy
 import pickle
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -15,10 +16,11 @@ import numpy as np
 
 from stationary.lower import cache as disk
 from stationary.lower.engines import heyoka
+from stationary.many.alike import NEAR, Order
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.keep import End, First, Mean, Most, Values
-from stationary.many.looks import Looks, energies
+from stationary.many.looks import Looks
 from stationary.many.motions import Motions, expressions, motions_of, rough_mean
 from stationary.many.question import Question
 from stationary.many.vectors import evaluate
@@ -104,20 +106,20 @@ class Depth:
     def __init__(self):
         self._took: tuple[list[float], list[float]] = [], []
 
-    def __call__(self, work: Callable[[], int]) -> None:
-        """Do work, which returns the number of its steps."""
+    def __call__(self, work: Callable[[], None], steps: Callable[[], int]) -> None:
+        """Do work; how many steps it took is asked while the depths are tried."""
         few = min(self._took, key=len)
         if len(few) >= _TRIALS:
             deeper = min(self._took[1]) < min(self._took[0])
             _one_deeper(work) if deeper else work()
             return
         began = time.thread_time()
-        steps = work() if few is self._took[0] else _one_deeper(work)
-        few.append((time.thread_time() - began) / steps)
+        work() if few is self._took[0] else _one_deeper(work)
+        few.append((time.thread_time() - began) / steps())
 
 
-def _one_deeper(work: Callable[[], int]) -> int:
-    return next(map(lambda do: do(), (work,)))
+def _one_deeper(work: Callable[[], None]) -> None:
+    next(map(lambda do: do(), (work,)))
 
 
 class _Code:
@@ -134,6 +136,9 @@ class _Code:
         content = disk.load(f"{key}.batch")
         pairs, coefficients = heyoka.equations(rhs)
         self.coefficients, self.call = coefficients, Depth()
+        #: How motions that take about as many steps are found; known after some were moved.
+        self.alike: str | None = None
+        self._idle: deque[_Stepper] = deque()
         #: Outcomes of motions that went as far as they should.
         self.fine = (hy.taylor_outcome.time_limit,) * self.width
         self.stepper: Any = None
@@ -147,6 +152,32 @@ class _Code:
                 compact_mode=not unrolled, opt_level=3 if unrolled else 1,
             )  # fmt: skip
             disk.keep(f"{key}.batch", pickle.dumps(self.stepper))
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[_Stepper]:
+        """Lend an integrator to one thread: to copy one takes as long as to move some motions."""
+        try:
+            stepper = self._idle.pop()
+        except IndexError:
+            stepper = _Stepper(copy.copy(self.stepper))
+        yield stepper
+        self._idle.append(stepper)
+
+
+class _Stepper:
+    """An integrator, and what it holds: views, which cost more to ask for than to use."""
+
+    def __init__(self, taylor: Any):
+        self.taylor = taylor
+        self.time, self.state, self.pars = taylor.time, taylor.state, taylor.pars
+
+    def steps(self) -> list[int]:
+        """How many steps every motion took, but for the first."""
+        return [steps for *_, steps in self.taylor.propagate_res]
+
+    def most(self) -> int:
+        """How many steps all took together."""
+        return 1 + max(self.steps())
 
 
 @lru_cache(maxsize=8)
@@ -175,19 +206,39 @@ def _measured(
 
 def compute(question: Question, first: int, last: int) -> Chunk:
     """Move all motions of a chunk, as many together as the processor is wide, on all cores."""
+    (chunk,) = chunks(question, [(first, last)])
+    return chunk
+
+
+def chunks(question: Question, todo: Iterable[tuple[int, int]]) -> Iterator[Chunk]:
+    """Move chunk after chunk: while one is judged, the next is on its way."""
     motions = motions_of(question)
     assert isinstance(motions, Motions)
-    runs = np.arange(first, last)
-    kept, bad, wanted, longest = _moved(question, motions, runs, _LOOKS, np.full(len(runs), np.inf))
+    with _Team(_code(motions)) as team:
+        ahead: tuple[int, _Move] | None = None
+        for first, last in todo:
+            runs = np.arange(first, last)
+            begun = first, _Move(team, motions, runs, _LOOKS, np.full(len(runs), np.inf))
+            if ahead is not None:
+                yield _finished(team, motions, *ahead)
+            ahead = begun
+        if ahead is not None:
+            yield _finished(team, motions, *ahead)
+
+
+def _finished(team: _Team, motions: Motions, first: int, move: _Move) -> Chunk:
+    """Return a chunk, after what needs more looks or shorter steps was moved again."""
+    kept, bad, wanted, longest = move.judged()
     left = ~bad & (wanted > 0)
     for count in (_LOOKS, _MORE * _LOOKS):
         again = np.flatnonzero(left & (wanted <= count))
         if len(again):
-            more, worse, open_, _ = _moved(question, motions, runs[again], count, longest[again])
+            move = _Move(team, motions, first + again, count, longest[again])
+            more, worse, open_, _ = move.judged()
             left[again], bad[again] = False, worse | (open_ > 0)
             for name, rows in kept.items():
                 rows[again] = more[name]
-    return completed(question, first, kept, bad | left, _DONE)
+    return completed(motions.question, first, kept, bad | left, _DONE)
 
 
 @lru_cache(maxsize=8)
@@ -196,74 +247,108 @@ def _too_sharp(question: Question) -> bool:
     motions = motions_of(question)
     assert isinstance(motions, Motions)
     runs = np.unique(np.linspace(0, len(question.design) - 1, _SOME).astype(int))
-    _, _, wanted, _ = _moved(question, motions, runs, _LOOKS, np.full(len(runs), np.inf))
+    with _Team(_code(motions)) as team:
+        move = _Move(team, motions, runs, _LOOKS, np.full(len(runs), np.inf))
+        _, _, wanted, _ = move.judged()
     return bool(np.mean(wanted > _MORE * _LOOKS) > _MANY)
 
 
-def _moved(
-    question: Question, motions: Motions, runs: np.ndarray, count: int, longest: np.ndarray
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Return what is kept of some runs, and which of them are lost.
+class _Team:
+    """Threads that move the motions of one sweep, chunk after chunk."""
 
-    For those that have to be moved again, how many looks that takes, or zero, and no longer steps
-    than which.
-    """
-    code = _code(motions)
-    y, p, span = motions.arrays(runs)
-    if motions.kernel.rows:
-        motions.consistent(y, p, span)
-    f = evaluate(motions.kernel.rhs, span[:, 0], y, p)
-    bad = ~motions.sound(y, p, span) | ~np.isfinite(f).all(axis=1)
-    y[bad], f[bad] = 0.0, 0.0
-    span[bad] = span[~bad][0] if not bad.all() else (0.0, 1.0)
-    sizes, time = _measured(motions, y, f, span)
-    length = float(np.median(span[:, 1] - span[:, 0]))
-    unit = 1.0 if 1e-4 < length / _STEPS < 1e4 else 2.0 ** np.frexp(length / _STEPS)[1]
-    pars = evaluate(code.coefficients, np.hstack([p, sizes, np.full((len(p), 1), unit)]))
-    bad |= ~np.isfinite(pars).all(axis=1)
-    guarded, sharp = motions.guards.numel() > 0, motions.bends.numel() > 0
-    noted = any(not isinstance(keep, End) for keep in question.keeps.values())
-    grid = _grid(question, span, count) if noted or guarded or sharp else span
-    longest = np.minimum(longest, (span[:, 1] - span[:, 0]) / _STEPS)
-    order = np.arange(len(runs))
-    if not np.ptp(p, axis=0).any():
-        # Those of one system with about as much energy take about as many steps.
-        order = np.argsort(energies(motions, span[:, 0], y, p), kind="stable")
-    tracks = _Tracks(
-        code, y / sizes, pars, grid / unit, _FIRST * time / unit, longest / unit, bad, order
-    )
-    states = tracks.run() * sizes[None, :, :]
-    looks = Looks(motions, grid.T, states, p)
-    bad |= tracks.lost
-    poor = ~looks.balanced(max(_BALANCE, _OVER_STEPS * _tolerance(question)))
-    if guarded:
-        poor |= ~looks.guarded()
-    wanted = np.where(tracks.steps * _FOR_A_STEP > grid.shape[1], tracks.steps * _FOR_A_STEP, 0)
-    if sharp:
-        pace = np.where(bad, 0.0, looks.pace())
-        length = _FOR_A_STEP * (span[:, 1] - span[:, 0])
-        long = longest * pace > _PASSED
-        longest = np.where(long, _PASSED_AGAIN / np.maximum(pace, 1e-300), longest)
-        wanted = np.where(long, np.maximum(wanted, np.ceil(length / longest)), wanted)
-    kept: dict[str, np.ndarray] = {}
-    for name, keep in question.keeps.items():
-        assert isinstance(keep, (End, First, Most, Mean, Values))
-        if isinstance(keep, First):
-            kept[name], doubt = looks.crossing(keep.what, keep.direction)
-            poor |= doubt
-        elif isinstance(keep, Most):
-            kept[name] = looks.extreme(keep.what, keep.sign)
-        elif isinstance(keep, Mean):
-            kept[name] = looks.mean(keep.what)
-        elif isinstance(keep, Values):
-            at = np.searchsorted(grid[0], keep.at)
-            rows = [looks.values(e)[at] for e in expressions(keep.what)]
-            kept[name] = np.stack(rows, -1).transpose(1, 0, 2).reshape(-1, *keep.shape)
-        else:
-            rows = [looks.values(e, -1) for e in expressions(keep.what)]
-            kept[name] = np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
-    # What is moved again may turn out well.
-    return kept, bad | poor & (wanted == 0), wanted, longest
+    def __init__(self, code: _Code):
+        self.code, self.over = code, False
+        self.count = cores()
+        self._pool = ThreadPoolExecutor(self.count)
+
+    def __enter__(self) -> _Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # From the keyboard: threads end with the motions that they have in hand.
+        self.over = True
+        self._pool.shutdown(cancel_futures=True)
+
+    def all(self, work: Callable[[], None]) -> list[Future[None]]:
+        """Let every thread do the same work, after what they have to do already."""
+        return [self._pool.submit(work) for _ in range(self.count)]
+
+
+class _Move:
+    """Some runs, which begin to move at once, and are judged when all have come to their end."""
+
+    def __init__(
+        self, team: _Team, motions: Motions, runs: np.ndarray, count: int, longest: np.ndarray
+    ):
+        code, self._motions = team.code, motions
+        y, p, span = motions.arrays(runs)
+        if motions.kernel.rows:
+            motions.consistent(y, p, span)
+        f = evaluate(motions.kernel.rhs, span[:, 0], y, p)
+        bad = ~motions.sound(y, p, span) | ~np.isfinite(f).all(axis=1)
+        y[bad], f[bad] = 0.0, 0.0
+        span[bad] = span[~bad][0] if not bad.all() else (0.0, 1.0)
+        self._sizes, time = _measured(motions, y, f, span)
+        length = float(np.median(span[:, 1] - span[:, 0]))
+        unit = 1.0 if 1e-4 < length / _STEPS < 1e4 else 2.0 ** np.frexp(length / _STEPS)[1]
+        pars = evaluate(code.coefficients, np.hstack([p, self._sizes, np.full((len(p), 1), unit)]))
+        bad |= ~np.isfinite(pars).all(axis=1)
+        self._guarded, self._sharp = motions.guards.numel() > 0, motions.bends.numel() > 0
+        noted = any(not isinstance(keep, End) for keep in motions.question.keeps.values())
+        self._looked = noted or self._guarded or self._sharp
+        self._grid = _grid(motions.question, span, count) if self._looked else span
+        self._longest = np.minimum(longest, (span[:, 1] - span[:, 0]) / _STEPS)
+        self._p, self._span, self._order = p, span, Order(motions, span, y, p, ~bad, code.width)
+        self._tracks = _Tracks(
+            team, y / self._sizes, pars, self._grid / unit, _FIRST * time / unit,
+            self._longest / unit, bad, self._order.by(code.alike or NEAR),
+        )  # fmt: skip
+
+    def judged(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+        """Return what is kept, and which runs are lost.
+
+        For those that have to be moved again, how many looks that takes, or zero, and no longer
+        steps than which.
+        """
+        question, tracks, grid, longest = (
+            self._motions.question, self._tracks, self._grid, self._longest
+        )  # fmt: skip
+        states = tracks.states()
+        states *= self._sizes
+        if tracks.code.alike is None:
+            tracks.code.alike = self._order.best(tracks.steps)
+        looks = Looks(self._motions, grid.T, states, self._p)
+        bad = tracks.lost
+        poor = ~looks.balanced(max(_BALANCE, _OVER_STEPS * _tolerance(question)))
+        if self._guarded:
+            poor |= ~looks.guarded()
+        wanted = tracks.steps * _FOR_A_STEP
+        wanted = np.where(self._looked & (wanted > grid.shape[1]), wanted, 0)
+        if self._sharp:
+            pace = np.where(bad, 0.0, looks.pace())
+            length = _FOR_A_STEP * (self._span[:, 1] - self._span[:, 0])
+            long = longest * pace > _PASSED
+            longest = np.where(long, _PASSED_AGAIN / np.maximum(pace, 1e-300), longest)
+            wanted = np.where(long, np.maximum(wanted, np.ceil(length / longest)), wanted)
+        kept: dict[str, np.ndarray] = {}
+        for name, keep in question.keeps.items():
+            assert isinstance(keep, (End, First, Most, Mean, Values))
+            if isinstance(keep, First):
+                kept[name], doubt = looks.crossing(keep.what, keep.direction)
+                poor |= doubt
+            elif isinstance(keep, Most):
+                kept[name] = looks.extreme(keep.what, keep.sign)
+            elif isinstance(keep, Mean):
+                kept[name] = looks.mean(keep.what)
+            elif isinstance(keep, Values):
+                at = np.searchsorted(grid[0], keep.at)
+                rows = [looks.values(e)[at] for e in expressions(keep.what)]
+                kept[name] = np.stack(rows, -1).transpose(1, 0, 2).reshape(-1, *keep.shape)
+            else:
+                rows = [looks.values(e, -1) for e in expressions(keep.what)]
+                kept[name] = np.stack(rows, -1).reshape(-1, *(keep.shape or ()))
+        # What is moved again may turn out well.
+        return kept, bad | poor & (wanted == 0), wanted, longest
 
 
 def _grid(question: Question, span: np.ndarray, count: int) -> np.ndarray:
@@ -282,89 +367,92 @@ def _grid(question: Question, span: np.ndarray, count: int) -> np.ndarray:
 
 
 class _Tracks:
-    """All motions of a chunk on their way."""
+    """All motions of a chunk on their way, from the moment they are made."""
 
-    def __init__(self, code: _Code, y: np.ndarray, pars: np.ndarray, grid: np.ndarray,
+    def __init__(self, team: _Team, y: np.ndarray, pars: np.ndarray, grid: np.ndarray,
                  short: np.ndarray, limit: np.ndarray, bad: np.ndarray,
                  order: np.ndarray):  # fmt: skip
-        self._code, self._y, self._pars, self._grid = code, y, pars, grid
-        # The first step is short, and ends before the first look.
-        self._short = np.minimum(short, np.minimum(limit, (grid[:, 1] - grid[:, 0]) / 2))
-        self._limit, self.lost, self._order = limit, bad.copy(), order
-        #: How many steps every motion took, where it is looked at on the way.
+        self._team, self.code, self._y, self._grid = team, team.code, y, grid
+        self.lost, self._looked = bad.copy(), grid.shape[1] > 2
+        #: How many steps every motion took, where that is asked.
         self.steps = np.zeros(len(y), dtype=int)
-        self._over = False
+        self._counted = self._looked or self.code.alike is None
         self._states = np.full((grid.shape[1], len(y), y.shape[1]), np.nan)
+        width = self.code.width
+        # The last group is filled up with motions that are computed twice.
+        last = np.arange(-(-len(order) // width) * width).clip(max=len(order) - 1)
+        groups = self._groups = order[last].reshape(-1, width)
+        # The first step is short, and ends before the first look.
+        short = np.minimum(short, np.minimum(limit, (grid[:, 1] - grid[:, 0]) / 2))
+        pars = pars[:, : len(self.code.stepper.pars)]
+        self._starts, self._pars = _columns(y, groups), _columns(pars, groups)
+        self._ends = np.full(self._starts.shape, np.nan)
+        # Lists are what the integrator takes without converting them.
+        times = np.stack([grid[:, 0], short, limit, grid[:, -1]])
+        self._times = times[:, groups].transpose(1, 0, 2).tolist()
+        # Every thread takes the next group that is left.
+        self._left = iter(range(len(groups)))
+        self._doing = team.all(self._some)
 
-    def run(self) -> np.ndarray:
-        """Return states at all times, shape (times, motions, states)."""
-        good = self._order[~self.lost[self._order]]
-        if len(good):
-            width, begin = self._code.width, self._grid[:, 0]
-            # The last group is filled up with motions that are computed twice.
-            last = np.arange(-(-len(good) // width) * width).clip(max=len(good) - 1)
-            groups = good[last].reshape(-1, width)
-            pars = self._pars[:, : len(self._code.stepper.pars)]
-            shares = [
-                zip(mine, begin[mine], _columns(self._y, mine), _columns(pars, mine),
-                    self._short[mine], self._limit[mine])
-                for mine in (groups[k :: cores()] for k in range(cores()))
-            ]  # fmt: skip
-            with ThreadPoolExecutor(cores()) as pool:
-                try:
-                    list(pool.map(self._some, shares))
-                finally:
-                    # From the keyboard: threads end with the motions that they have in hand.
-                    self._over = True
-        self._states[0, good] = self._y[good]
+    def states(self) -> np.ndarray:
+        """Return states at all times, shape (times, motions, states), when all are there."""
+        for each in self._doing:
+            each.result()
+        self._states[0, self._groups] = self._starts.transpose(0, 2, 1)
+        self._states[-1, self._groups] = self._ends.transpose(0, 2, 1)
         self.lost |= ~np.isfinite(self._states[-1]).all(axis=1)
+        self._states[:, self.lost] = np.nan
         return self._states
 
-    def _some(self, groups: Iterable[tuple[np.ndarray, ...]]) -> None:
-        stepper = copy.copy(self._code.stepper)
-        for group in groups:
-            if self._over:
-                return
-            self._code.call(lambda group=group: self._one(stepper, *group))
+    def _some(self) -> None:
+        with self.code.lent() as stepper:
+            for group in self._left:
+                if self._team.over:
+                    return
+                self.code.call(lambda group=group: self._one(stepper, group), stepper.most)
 
-    def _one(self, stepper: Any, lanes: np.ndarray, begin: np.ndarray, y: np.ndarray,
-             pars: np.ndarray, short: np.ndarray, limit: np.ndarray) -> int:  # fmt: skip
-        """Move some motions side by side; return how many steps they took."""
-        grid, taken = self._grid[lanes], 0
+    def _one(self, stepper: _Stepper, group: int) -> None:
+        """Move some motions side by side."""
         while True:
-            stepper.set_time(begin)
-            stepper.state[:] = y
-            if pars.size:
-                stepper.pars[:] = pars
-            stepper.step(max_delta_t=short)
-            found = self._led(stepper, grid, limit)
-            outcomes, _, _, steps = zip(*stepper.propagate_res)
-            taken += 1 + max(steps)
-            if outcomes == self._code.fine:
+            self._lead(stepper, group)
+            # Asking each for its outcome takes longer.
+            if stepper.time.tolist() == self._times[group][-1]:
                 break
-            astray = np.array([a != b for a, b in zip(outcomes, self._code.fine)])
+            outcomes = [outcome for outcome, *_ in stepper.taylor.propagate_res]
+            astray = np.array([a != b for a, b in zip(outcomes, self.code.fine)])
+            if not astray.any():
+                break
             # One that leaves every bound stops those beside it: another takes its place.
+            lanes = self._groups[group]
             self.lost[lanes[astray]] = True
             good = np.flatnonzero(~self.lost[lanes])
             if not len(good):
-                return taken
-            for column in (begin, y, pars, short, limit):
-                column[..., astray] = column[..., good[:1]]
-            grid[astray] = grid[good[0]]
-        self._states[1:, lanes] = found
-        if grid.shape[1] > 2:
-            self.steps[lanes] = steps
-        return taken
+                return
+            for rows in self._starts, self._pars:
+                rows[group][:, astray] = rows[group][:, good[:1]]
+            lanes[astray] = lanes[good[0]]
+            times = np.array(self._times[group])
+            times[:, astray] = times[:, good[:1]]
+            self._times[group] = times.tolist()
+        self._ends[group] = stepper.state
+        if self._counted:
+            self.steps[self._groups[group]] = stepper.steps()
 
-    def _led(self, stepper: Any, grid: np.ndarray, limit: np.ndarray) -> np.ndarray:
-        """Return states at the looks after the first."""
-        limits = {"max_delta_t": limit, "max_steps": _MOST_STEPS}
-        if grid.shape[1] == 2:
-            stepper.propagate_until(grid[:, 1], **limits)
-            return stepper.state.T[None]
-        ahead = np.vstack([stepper.time, grid[:, 1:].T])
-        _, found = stepper.propagate_grid(ahead, **limits)
-        return found[1:].transpose(0, 2, 1)
+    def _lead(self, stepper: _Stepper, group: int) -> None:
+        """Move some motions from their start to their end, and look at them on the way."""
+        begin, short, limit, end = self._times[group]
+        taylor, limits = stepper.taylor, {"max_delta_t": limit, "max_steps": _MOST_STEPS}
+        taylor.set_time(begin)
+        stepper.state[:] = self._starts[group]
+        stepper.pars[:] = self._pars[group]
+        taylor.step(max_delta_t=short)
+        if not self._looked:
+            taylor.propagate_until(end, **limits)
+            return
+        lanes = self._groups[group]
+        ahead = np.vstack([stepper.time, self._grid[lanes, 1:].T])
+        _, found = taylor.propagate_grid(ahead, **limits)
+        self._states[1:, lanes] = found[1:].transpose(0, 2, 1)
 
 
 def _columns(rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ import numpy as np
 
 from stationary.errors import StationaryError
 from stationary.lower import cache as disk
-from stationary.lower.engines import c, heyoka
-from stationary.many.chunk import Chunk, one
+from stationary.lower.engines import c
+from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
 from stationary.many.fixed import RK4
 from stationary.many.keep import Keep
@@ -153,26 +153,18 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     ends = np.linspace(0, count, min(64 * cores(), count) + 1).astype(int)
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(part, ends[:-1], ends[1:]))
-    return judged(question, motions, made, first, out, status)
+    return judged(question, made, first, out, status)
 
 
 def judged(
-    question: Question, motions: Motions, made: Program, first: int, out: np.ndarray,
-    status: np.ndarray,
-) -> Chunk:  # fmt: skip
+    question: Question, made: Program, first: int, out: np.ndarray, status: np.ndarray
+) -> Chunk:
     """Return what came out; what was lost on the way is asked again by itself, and says why."""
     kept = {name: _column(out, made, name, keep) for name, keep in question.keeps.items()}
-    said, codes = [_DONE, _EVENT], np.where(status == EVENT, 1, 0)
-    for k in np.flatnonzero(status >= LOST):
-        given = {key: value for key, value in question.given.items() if key != "method"}
-        alone = question if "method" not in question.given else question.with_given(given)
-        with heyoka.reproducible():
-            values, word = one(alone, first + int(k))
-        said.append(word)
-        codes[k] = len(said) - 1
-        for name, rows in kept.items():
-            rows[k] = np.nan if values is None else values[name]
-    return Chunk(first, first + len(status), kept, codes, said)
+    given = {key: value for key, value in question.given.items() if key != "method"}
+    alone = question if "method" not in question.given else question.with_given(given)
+    codes = np.where(status == EVENT, 1, 0)
+    return completed(alone, first, kept, status >= LOST, _DONE, _EVENT, codes=codes)
 
 
 def _column(out: np.ndarray, made: Program, name: str, keep: Keep) -> np.ndarray:

@@ -102,4 +102,4 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     motions, made, arrays = compiled.inputs_of(question, first, last)
     sent = {key: cupy.asarray(value) for key, value in arrays.items()}
     out, status, _ = launched(motions, made, sent, compiled.settings(question), last - first)
-    return compiled.judged(question, motions, made, first, out.get(), status.get())
+    return compiled.judged(question, made, first, out.get(), status.get())
