@@ -36,3 +36,37 @@ def test_declarations_in_between_do_not_mix_up_the_parameters():
     assert st.statics(again)["theta"] == pytest.approx(rest, rel=1e-14)
     assert st.simulate(again, span=(0, 1), points=2)["theta"][-1] == pytest.approx(swing, rel=1e-13)
     assert st.simulate(first, span=(0, 1), points=2)["theta"][-1] == pytest.approx(swing, rel=1e-13)
+
+
+@pytest.mark.taylor
+def test_one_compiler_at_a_time_works_in_the_background(monkeypatch, tmp_path):
+    import subprocess
+    import threading
+
+    running, most, started = 0, 0, []
+    done = threading.Event()
+
+    class Compiler:
+        def __init__(self, *_, **__):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            started.append(self)
+
+        def wait(self):
+            nonlocal running
+            done.wait(30)
+            running -= 1
+
+    monkeypatch.setattr(subprocess, "Popen", Compiler)
+    monkeypatch.setenv("STATIONARY_OPTIMIZE", "on")
+    monkeypatch.setenv("STATIONARY_CACHE", str(tmp_path))
+    x = st.coordinates("x")
+    springs = [st.System(kinetic=x.dot**2, potential=x**k) for k in (2, 4, 6)]
+    try:
+        for _ in range(3):
+            for spring in springs:
+                st.simulate(spring, span=(0, 1), start={x: 1}, points=2)
+        assert len(started) == most == 1
+    finally:
+        done.set()

@@ -48,6 +48,8 @@ _COMPILE_UP_TO = 20_000
 
 # A lock older than this many seconds was left by a process that died.
 _STALE = 600.0
+# Held while a compiler of this process runs in the background.
+_COMPILING = threading.Lock()
 
 
 @cache
@@ -237,6 +239,7 @@ class Integrators:
     runs: int = 0
     _ready: dict[str, Any] = field(default_factory=dict)
     _next_look: float = 0.0
+    _ordered: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self):
@@ -271,7 +274,7 @@ class Integrators:
             self._next_look = time.monotonic() + _BETWEEN_LOOKS
         if code is not None:
             return code
-        if self.runs == 2:
+        if self.runs > 1 and not self._ordered:
             self._optimize_in_background()
         return self._ready.get("quick") or self._from_disk("quick") or self.compile("quick")
 
@@ -305,8 +308,15 @@ class Integrators:
     def _optimize_in_background(self) -> None:
         lock, order = disk.path(f"{self.key}.lock"), disk.path(f"{self.key}.graph")
         if lock is None or order is None or not _background_allowed():
+            self._ordered = True
             return
-        with contextlib.suppress(OSError):
+        # One at a time: a study of a hundred systems would start a hundred compilers otherwise.
+        # Who comes meanwhile asks again at its next run.
+        if not _COMPILING.acquire(blocking=False):
+            return
+        self._ordered = True
+        child = None
+        try:
             if lock.exists() and time.time() - lock.stat().st_mtime < _STALE:
                 return
             lock.touch()
@@ -319,7 +329,19 @@ class Integrators:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            threading.Thread(target=child.wait, daemon=True).start()
+        except OSError:
+            return
+        finally:
+            if child is None:
+                _COMPILING.release()
+        threading.Thread(target=_reap, args=(child,), daemon=True).start()
+
+
+def _reap(child: subprocess.Popen[bytes]) -> None:
+    try:
+        child.wait()
+    finally:
+        _COMPILING.release()
 
 
 def _background_allowed() -> bool:
