@@ -1,10 +1,14 @@
 """What is kept of a system serves an equal one, whatever was declared, and when."""
 
+import subprocess
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import stationary as st
+from stationary.lower.engines import heyoka
 
 VALUES = {"m": 0.01, "length": 2.0, "g": 9.8, "tau": 0.1}
 
@@ -40,9 +44,6 @@ def test_declarations_in_between_do_not_mix_up_the_parameters():
 
 @pytest.mark.taylor
 def test_one_compiler_at_a_time_works_in_the_background(monkeypatch, tmp_path):
-    import subprocess
-    import threading
-
     running, most, started = 0, 0, []
     done = threading.Event()
 
@@ -58,7 +59,8 @@ def test_one_compiler_at_a_time_works_in_the_background(monkeypatch, tmp_path):
             done.wait(30)
             running -= 1
 
-    monkeypatch.setattr(subprocess, "Popen", Compiler)
+    stand_in = SimpleNamespace(Popen=Compiler, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr(heyoka, "subprocess", stand_in)
     monkeypatch.setenv("STATIONARY_OPTIMIZE", "on")
     monkeypatch.setenv("STATIONARY_CACHE", str(tmp_path))
     x = st.coordinates("x")
