@@ -24,6 +24,7 @@ G, BACK, BOXES, DISCS, R = 9.81, 0.5, 10, 1000, 0.05
 #: What the error of each row is.
 ROWS = {
     "ball": "a ball dropped from 1 m, e = 0.5: place after 1 s, of the height",
+    "walls": "a ball between two walls, e = 1, 100000 impacts: energy, relative",
     "belt": "a block that sticks and slips on a belt: period, relative",
     "woodpecker": "the woodpecker toy: time of its second peck, relative",
     "stack": "10 boxes on each other for 10 s: largest drift, of their height",
@@ -74,6 +75,22 @@ def stationary_ball(quick: bool) -> tuple[Callable[[], Any], Callable[[Any], flo
     ball = st.System(kinetic=y.dot**2 / 2, potential=G * y, contacts=[floor])
     return (lambda: st.simulate(ball, span=(0, 1), start={y: 1.0}, points=11),
             lambda motion: abs(motion[y][-1] - exact_ball(1.0)))  # fmt: skip
+
+
+def stationary_walls(quick: bool) -> tuple[Callable[[], Any], Callable[[Any], float]]:
+    import stationary as st
+
+    x = st.coordinates("x")
+    walls = [st.Contact(gap, restitution=1) for gap in (x, 1 - x)]
+    ball = st.System(kinetic=x.dot**2 / 2, contacts=walls)
+    count = 100 if quick else 100_000
+
+    def error(motion: Any) -> float:
+        assert len(motion.changes.of("impact")) == count
+        return np.abs(motion.energy / motion.energy[0] - 1).max()
+
+    start = {x: 0.3, x.dot: 1.0}
+    return lambda: st.simulate(ball, span=(0, count), start=start, points=11), error
 
 
 def stationary_belt(quick: bool) -> tuple[Callable[[], Any], Callable[[Any], float]]:

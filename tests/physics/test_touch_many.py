@@ -82,6 +82,15 @@ def test_many_closed_contacts_are_handed_over_to_steps():
     assert many.lam["floor"][-1] == pytest.approx(np.full(count, G), rel=1e-6)
 
 
+def test_impacts_that_differ_by_rounding_alone_are_one():
+    # A disc falls on one of several that lie on the rough floor and hardly touch each other.
+    box, r, places = discs(6, 0.36, rough=0.4)
+    ask = {"span": (0, 0.08), "start": {r: places}, "points": 4}
+    motion = simulate(box, **ask, method=st.Touch())
+    steps = simulate(box, **ask, method=st.Moreau(step=1e-3))
+    assert np.abs(motion.q - steps.q).max() < 1e-3 * np.sqrt(G * 0.06)
+
+
 def test_a_start_inside_one_of_many_bodies_is_refused():
     # More contacts than one graph of all of them would have.
     box, r, places = discs(60, 1.0, rough=0.1)

@@ -5,6 +5,10 @@ statement: all combinations of open, sticking and sliding contacts are tried, fo
 for impulses.
 """
 
+import hashlib
+import os
+import subprocess
+import sys
 from functools import lru_cache
 from itertools import product
 
@@ -260,3 +264,28 @@ def test_steps_of_one_length_approach_the_events_with_order_one(seeds):
         orders.append(np.log(errors[0] / errors[1]) / np.log(4))
     # Impacts that nearly coincide spoil single systems at single steps.
     assert abs(np.median(orders) - 1) < 0.3
+
+
+def digest():
+    """What a few motions come to, to the last bit; events and steps of one length."""
+    motions = [moved(Walls(seed, 2 + seed % 2, 3)) for seed in (4, 5)]
+    walls = Walls(4, 2, 3)
+    motions.append(moved(walls, method=st.Moreau(step=END * walls.time / 100)))
+    parts = [(m.y.tobytes(), m.changes.t.tobytes(), repr(m.changes.name)) for m in motions]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@pytest.mark.slow
+def test_motions_are_the_same_in_every_process():
+    # Names and sets are hashed otherwise in each.
+    command = [sys.executable, "-c", "import test_touch_random as t; print(t.digest())"]
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])
+    found = {
+        subprocess.run(
+            command, capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert found == {digest() + "\n"}

@@ -27,8 +27,9 @@ _MOST_HALVINGS = 30
 # Margins that come closer to zero than this part of their change may pass it between looks.
 _DIP = 0.02
 
-# Corrections of a zero.
+# Corrections of a zero, and how far from it a series can be, of its stretch.
 _CORRECTIONS = 12
+_FAR = 1e-3
 
 
 @cache
@@ -145,7 +146,9 @@ def _looked(
         root = _root(course, begin, room)
         if root is None:
             continue
-        t = _located(margins, piece, p, i, low + root * (high - low), low, high)
+        slope = _value((_slopes() @ course).tolist(), root) / (high - low)
+        slope *= (root * (high - low)) ** (new.power if new is not None else 0)
+        t = _located(margins, piece, p, i, low + root * (high - low), slope, high - low)
         if first is None or t < first[0]:
             first = t, [i]
         elif t == first[0]:
@@ -198,6 +201,12 @@ def _value(c: list[float], x: float) -> float:
 
 
 @cache
+def _slopes() -> np.ndarray:
+    """Return the matrix from the coefficients of a series on [0, 1] to those of its slope."""
+    return 2 * chebyshev.chebder(np.eye(_NODES))
+
+
+@cache
 def _grid() -> tuple[np.ndarray, np.ndarray]:
     """Return looks in [0, 1] and the matrix from coefficients to values there."""
     x = (1 - np.cos(np.linspace(0, np.pi, 4 * _NODES + 1))) / 2
@@ -205,29 +214,21 @@ def _grid() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _located(
-    margins: Margins, piece: Piece, p: np.ndarray, i: int, t: float, low: float, high: float
+    margins: Margins, piece: Piece, p: np.ndarray, i: int, t: float, slope: float, wide: float
 ) -> float:
-    """Correct a zero of a series by the margin itself."""
+    """Correct a zero of a series by the margin itself, whose slope there the series tells.
 
-    def value(at: float) -> float:
-        one = np.array([at])
-        return float(margins(one, piece.evaluate(one), p)[i, 0])
-
-    step = max(1e-7 * (high - low), 4 * np.spacing(abs(t)))
-    other = t - step if t - step > low else min(t + step, high)
-    first = np.array([t, other] if t < other else [other, t])
-    both = margins(first, piece.evaluate(first), p)[i]
-    f, g = (float(both[0]), float(both[1])) if t < other else (float(both[1]), float(both[0]))
-    for _ in range(_CORRECTIONS):
-        if f == 0 or f == g:
+    Differences of margins would be rounding where these are small beside what they are made of.
+    """
+    first, last, before = float(piece.t[0]), float(piece.t[-1]), _FAR * wide
+    for _ in range(_CORRECTIONS if slope else 0):
+        at = np.array([t])
+        step = -float(margins(at, piece.evaluate(at), p)[i, 0]) / slope
+        # Corrections that do not become smaller are rounding.
+        if not abs(step) <= before / 2:
             break
-        new = min(max(t - f * (t - other) / (f - g), low), high)
-        if abs(new - t) > 1e-3 * (high - low):
-            break
-        other, g = t, f
+        new, before = min(max(t + step, first), last), abs(step)
         if new == t:
             break
-        t, f = new, value(new)
-        if abs(t - other) <= np.spacing(abs(t)):
-            break
+        t = new
     return t

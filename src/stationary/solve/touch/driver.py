@@ -24,6 +24,7 @@ from stationary.solve.stabilize import natural_rate
 from stationary.solve.touch.begin import begun
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.facts import Facts, Looks
+from stationary.solve.touch.flight import flight_of
 from stationary.solve.touch.margins import (
     acceleration_rounding,
     first_of,
@@ -281,13 +282,17 @@ class Driver:
                 return
         elif not self._several():
             self.slid = t
-        if stands(self.kernel, self.facts(t, y), self.mode, end - t):
+        if self.mode.free and (flight := flight_of(self.kernel)) is not None:
+            yield flight.piece(t, y, self.legs.values(t), end)
+            return
+        if stands(self.kernel, lambda: self.facts(t, y), self.mode, end - t):
             yield Piece(np.array([t, end]), lambda ts: np.tile(y, (len(ts), 1)), y, 1, exact=True)
             return
         integrator = self.integrator
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
-        ode = replace(ode, floor=self.floor, stride=1)
+        decay = (self.grid[-1] - self.grid[0]) / _DECAYS
+        ode = replace(ode, floor=rates_rounding(*self.known, self.strong, decay), stride=1)
         for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, integrator)
             if border is not None:
@@ -544,8 +549,7 @@ class Driver:
         more = 2.0 ** min(max(self.at_once - 3, 0), _DOUBLED)
         self.noise = more * self.noise
         self.strong = max(self.strong, strength(facts, self.mode, z), self._later(facts))
-        decay = (self.grid[-1] - self.grid[0]) / _DECAYS
-        self.floor = rates_rounding(facts, z, self.strong, decay)
+        self.known = facts, z
         turned = np.abs(facts.force) @ np.abs(facts.q)
         turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
         self.largest = max(self.largest, float(turned))

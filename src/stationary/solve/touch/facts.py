@@ -35,14 +35,21 @@ class Looks:
             ca.Function("facts", arguments, outputs, {"cse": True}), frozenset({0, 5}), dense=True
         )
         self._inputs = Numeric(kernel.inputs)
+        self._inverse = np.zeros((0, 0)), np.zeros((0, 0))
 
     def __call__(self, t: float, y: np.ndarray, p: np.ndarray) -> Facts:
         """Return the facts at a state."""
         n, m = self.kernel.size, len(self.kernel.graph.system.parameters)
         q, v = y[:n], y[n : 2 * n]
         u = self._inputs(t, y, p)[0] if self.kernel.signature else np.zeros(0)
-        found = self._function(t, q, v, u, p[:m], 1.0)
-        return Facts(self.touch, len(self.kernel.rows), t, q, v, *found)
+        M, *found = self._function(t, q, v, u, p[:m], 1.0)
+        # Inertia that is the same again has the same inverse.
+        known, inverse = self._inverse
+        if not np.array_equal(M, known):
+            inverse = np.linalg.inv(M)
+            inverse = (inverse + inverse.T) / 2
+            self._inverse = M, inverse
+        return Facts(self.touch, len(self.kernel.rows), t, q, v, inverse, M, *found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +61,8 @@ class Facts:
     t: float
     q: np.ndarray
     v: np.ndarray
+    #: M⁻¹.
+    inverse: np.ndarray
     M: np.ndarray
     force: np.ndarray
     value: np.ndarray
@@ -74,12 +83,6 @@ class Facts:
     def sums(self) -> np.ndarray:
         """What the accelerations of all rows are summed from, without forces of any row."""
         return np.abs(self.C) @ (np.abs(self.inverse) @ np.abs(self.force)) + np.abs(self.gamma)
-
-    @cached_property
-    def inverse(self) -> np.ndarray:
-        """M⁻¹."""
-        made = np.linalg.inv(self.M)
-        return (made + made.T) / 2
 
     @cached_property
     def answers(self) -> np.ndarray:

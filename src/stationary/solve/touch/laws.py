@@ -131,7 +131,19 @@ class Law:
         return kept
 
     def _alike(self, a: Answer, b: Answer) -> bool:
-        return bool(np.all(np.abs(a.w - b.w) <= 10 * self._room(a, b)))
+        # Rounding of a row moves others by what its force does to them, and what rubs there by as
+        # much friction as that force allows.
+        room = self._room(a, b)
+        answers = np.maximum(np.diag(self.W), 1e-300)
+        forces = np.zeros(len(room))
+        forces[: self.fixed] = (room / answers)[: self.fixed]
+        for unit in self.units:
+            rows, push = list(unit.slips), 0.0
+            if unit.gap is not None:
+                forces[unit.gap] = push = room[unit.gap] / answers[unit.gap]
+            forces[rows] = np.maximum(room[rows] / answers[rows], unit.moving * push)
+        room = room + np.abs(self.W) @ forces
+        return bool(np.all(np.abs(a.w - b.w) <= 10 * room))
 
     def _room(self, *answers: Answer) -> np.ndarray:
         pushes = np.abs(self.W) @ np.max([np.abs(a.z) for a in answers], axis=0)

@@ -49,6 +49,11 @@ class Mode:
         """What tells modes apart."""
         return self.closed.tobytes() + self.sticks.tobytes() + self.along.tobytes()
 
+    @property
+    def free(self) -> bool:
+        """Whether nothing touches and nothing rubs."""
+        return not (self.closed.any() or self.sticks.any() or self.along.any())
+
     def vector(self, alpha: float) -> np.ndarray:
         """Return the entries of the mode in the vector p."""
         parts = [self.closed, self.sticks, self.along, self.anchor, self.held, self.share]

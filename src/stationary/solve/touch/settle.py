@@ -57,16 +57,17 @@ class Instant:
         `causes` are the margins of the mode before that have ended.
         """
         facts = self.look(y)
-        gaps, before = facts.touch.gaps, self.before
-        near = (facts.value[facts.gaps] <= facts.value_rounding[facts.gaps]) | (before.closed > 0)
-        near[[i for i in causes if i < gaps]] = True
-        lost = frozenset(i for i in causes if i < gaps and before.closed[i])
+        gaps, at, before = facts.touch.gaps, facts.gaps, self.before
+        near = (facts.value[at] <= facts.value_rounding[at]) | (before.closed > 0)
+        ended = [i for i in causes if i < gaps]
+        near[ended] = True
+        lost = frozenset(i for i in ended if before.closed[i])
         # What an impact has stopped is as good as the velocities before it.
         until, struck, slow = None, False, facts.rate_rounding
         for _ in range(_AT_ONCE):
-            rate = facts.rate[facts.gaps]
-            closing = near & (rate < -facts.rate_rounding[facts.gaps])
-            closing &= (before.closed == 0) | self.jumped
+            closing = near & (facts.rate[at] < -facts.rate_rounding[at])
+            if not self.jumped:
+                closing &= before.closed == 0
             if not closing.any():
                 break
             y, until, near = self._impact(y, facts, near, closing)
@@ -114,8 +115,10 @@ class Instant:
         while True:
             rate = facts.rate[facts.gaps]
             resting = near & ((rate <= slow[facts.gaps]) | held)
-            low = near & ~resting & (rate**2 <= 2 * self._pull(facts, resting)
-                                     * facts.value_rounding[facts.gaps])  # fmt: skip
+            low = near & ~resting
+            if low.any():
+                room = 2 * facts.value_rounding[facts.gaps]
+                low &= rate**2 <= room * self._pull(facts, resting)
             if not low.any():
                 return y, facts, resting
             ended = frozenset(np.flatnonzero(low).tolist())
@@ -142,10 +145,10 @@ class Instant:
         """Return the state after an impact, when a series of them ends here, and what is near."""
         v, z, proven = after_impact(facts, np.flatnonzero(near), self.prefer)
         self.proven &= proven
-        speed = float(np.abs(facts.rate[facts.gaps][closing]).max())
-        rough = float(facts.value_rounding[facts.gaps][closing].max())
-        key = frozenset(np.flatnonzero(closing).tolist())
-        series = self.zeno.ends(self.t, key, speed, rough)
+        which = np.flatnonzero(closing)
+        speed = -float(facts.rate[facts.fixed + which].min())
+        rough = float(facts.value_rounding[facts.fixed + which].max())
+        series = self.zeno.ends(self.t, frozenset(which.tolist()), speed, rough)
         until = None
         if series is not None:
             until = series[0]
@@ -205,9 +208,8 @@ class Instant:
     def _tell(self, t: float, mode: Mode, facts: Facts) -> None:
         """Note what has changed from one mode to the next."""
         touch, before = facts.touch, self.before
-        for i, name in enumerate(touch.names):
-            if mode.closed[i] != before.closed[i]:
-                self.changes.append(Change(t, "touch" if mode.closed[i] else "lift", name))
+        for i in np.flatnonzero(mode.closed != before.closed).tolist():
+            self.changes.append(Change(t, "touch" if mode.closed[i] else "lift", touch.names[i]))
         for j, rub in enumerate(touch.rubs):
             if rub.gap is not None and not (before.closed[rub.gap] and mode.closed[rub.gap]):
                 continue

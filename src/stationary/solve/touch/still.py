@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -14,15 +15,17 @@ from stationary.solve.touch.mode import Mode
 _RANK = 1e-11
 
 
-def stands(kernel: Touching, facts: Facts, mode: Mode, left: float) -> bool:
+def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float) -> bool:
     """Tell whether a state stays where it is for as long as is left.
 
     All coordinates are held by constraints, closed contacts and what sticks, and at the rates that
     there are they do not come further than the rounding of where they are.
     """
-    rows = [*range(facts.fixed), *(facts.fixed + np.flatnonzero(mode.held)).tolist()]
-    if len(rows) < len(facts.v) or np.any(mode.along) or not _steady(kernel):
+    fixed = len(kernel.rows)
+    rows = [*range(fixed), *(fixed + np.flatnonzero(mode.held)).tolist()]
+    if len(rows) < kernel.size or np.any(mode.along) or not _steady(kernel):
         return False
+    facts = look()
     if np.any(np.abs(facts.rate[rows]) * left > facts.value_rounding[rows]):
         return False
     size = np.sqrt(np.diag(facts.W)[rows])

@@ -53,7 +53,7 @@ class Zeno:
         for period in range(1, _LONGEST + 1):
             if len(self.times) < 3 * period + 1:
                 break
-            if any(self.which[-1 - k] != self.which[-1 - k - period] for k in range(2 * period)):
+            if self.which[-2 * period :] != self.which[-3 * period : -period]:
                 continue
             d = [self.times[-1 - k * period] - self.times[-1 - (k + 1) * period] for k in range(3)]
             every = frozenset().union(*self.which[-period:])
