@@ -148,13 +148,15 @@ class Walls:
         return kept
 
 
-def moved(walls, **asked):
+def moved(walls, **asked) -> st.Touched:
     system, q = statement(walls.n, walls.count)
     start = dict(zip((x.dot for x in q), walls.start * walls.length / walls.time))
     asked = {"points": 31, "throw": False, **asked}
-    return st.simulate(
+    motion = st.simulate(
         system, span=(0, END * walls.time), start=start, params=walls.params, **asked
     )
+    assert isinstance(motion, st.Touched)
+    return motion
 
 
 def check_changes(walls, motion):
