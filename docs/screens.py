@@ -80,9 +80,9 @@ def _report(place: Path) -> str:
 
 def _gallery(place: Path) -> str:
     _example("pendulum")
-    from examples.__main__ import show  # pyright: ignore[reportMissingImports]
+    from stationary.report.gallery import show
 
-    return show(SHOWN, place / "gallery", say=lambda *words: None).page.resolve().as_uri()
+    return show(SHOWN, place / "gallery", lambda *words: None).page.resolve().as_uri()
 
 
 def _studio(page: Any, place: Path, target: Path) -> Path:

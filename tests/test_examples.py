@@ -7,7 +7,8 @@ import pytest
 
 import examples
 from examples import Row
-from examples.__main__ import HEAD, WIDTH, main, show
+from stationary.report.gallery import show
+from stationary.report.numbers import HEAD, RULE
 
 FOLDER = Path(examples.__file__).parent
 
@@ -55,7 +56,7 @@ def test_numbers_agree_with_what_is_published_or_exact_and_are_drawn(name, tmp_p
     assert rows and not wrong and outcome.outside == 0 and not outcome.interrupted
     assert all(0 <= row.tolerance < 0.1 for row in rows)
     assert lines[0].split("  ")[0] == HEAD[0]
-    assert lines[1] == "  ".join("-" * width for width in WIDTH)
+    assert lines[1] == RULE
 
     drawn = [path for path in tmp_path.iterdir() if path.suffix != ".html"]
     assert drawn and all(path.stat().st_size > 0 for path in drawn)
@@ -89,10 +90,3 @@ def test_rows_of_numbers_expressions_and_truths_are_compared():
     assert not Row("", x, 2 * x, "").agrees
     assert not Row("", True, False, "").agrees
     assert not Row("", 0, float("nan"), "").agrees
-
-
-def test_an_unknown_example_is_refused_with_the_list(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["pendullum"]) == 2
-    said = capsys.readouterr().out
-    assert "no example 'pendullum'" in said and "pendulum" in said

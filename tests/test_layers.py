@@ -1,6 +1,7 @@
 """Imports point one way, and files stay short enough to read."""
 
 import ast
+import importlib
 import re
 import sys
 from functools import cache
@@ -124,9 +125,22 @@ def test_applications_stand_on_the_public_api_alone():
         assert set(others) <= known, (name, others)
 
 
+def test_live_pages_ask_what_a_user_can_ask():
+    """A page is on the public list and cannot import it: it imports what is listed, by name.
+
+    Beside that it takes from the mechanics of its own room, and shares the look of pictures.
+    """
+    listed = {*importlib.import_module("stationary").__all__, "view", "COLORS"}
+    for name in ("page", "words"):
+        for node in nodes((PACKAGE / "browser" / f"{name}.py").read_text("utf-8")):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("stationary."):
+                if part(node.module or "") not in ("browser", "errors", "pages"):
+                    assert {alias.name for alias in node.names} <= listed, (name, node.module)
+
+
 def test_examples_show_what_a_user_can_type():
     allowed = {"stationary", "examples", "numpy", "scipy", "matplotlib", "sympy"}
-    for path in sorted((ROOT / "examples").glob("[!_]*.py")):
+    for path in sorted((ROOT / "examples").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

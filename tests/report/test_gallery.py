@@ -1,18 +1,15 @@
 """The gallery: every example is on the page, and its numbers are at the top."""
 
 import json
-from types import SimpleNamespace
 
 import examples
-import examples.__main__
 from stationary.cli import main
 from stationary.report.gallery import build, pictures
 
 
 def test_no_example_is_missing_from_the_page(tmp_path):
     row = examples.Row("<a> & b", 1.0, 2.0, "source", 1e-9)
-    page = build(tmp_path, {name: [row] for name in examples.names()},
-                 lambda name, row: (name, row.quantity, "1", "2", "1 (!)"))  # fmt: skip
+    page = build(tmp_path, {name: [row] for name in examples.names()})
     text = page.read_text(encoding="utf-8")
     numbers = (tmp_path / "numbers.html").read_text(encoding="utf-8")
     for name in examples.names():
@@ -27,12 +24,12 @@ def test_no_example_is_missing_from_the_page(tmp_path):
 
 
 def test_the_gallery_runs_the_examples_that_are_named(tmp_path, monkeypatch, capsys):
-    # An example without physics: what examples find and draw is tested with the examples.
+    # Examples without physics: what they find and draw is tested with the examples.
     row = examples.Row("one", 1.0, 1.0, "a source")
-    drawn = SimpleNamespace(
-        results=lambda: [row], pictures=lambda folder: (folder / "rope.png").write_bytes(b"1")
-    )
-    monkeypatch.setattr(examples.__main__, "load", lambda name: drawn)
+    for name in ("rope", "elastica"):
+        example = examples.load(name)
+        monkeypatch.setattr(example, "results", lambda: [row])
+        monkeypatch.setattr(example, "pictures", lambda to: (to / "rope.png").write_bytes(b"1"))
     folder = tmp_path / "page"
     assert main(["gallery", "rope", "elastica", "-o", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

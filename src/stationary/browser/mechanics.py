@@ -21,8 +21,10 @@ from stationary.errors import StatementError, say
 from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.model.interpolation import values_by_name
+from stationary.model.layout import Layout
 from stationary.model.system import System
-from stationary.solve.arguments import refuse_unsmooth, touches
+from stationary.result.modes import Modes
+from stationary.solve.arguments import refuse_unsmooth, times, touches
 from stationary.solve.consistent import repaired
 from stationary.solve.inertia import check_inertia, sizes_of
 from stationary.solve.ode import Ode
@@ -30,6 +32,9 @@ from stationary.solve.stabilize import natural_rate
 
 # Digits that steps keep: enough for ten seconds of a motion that doubles its errors each second.
 _RTOL, _ATOL = 1e-12, 1e-13
+
+# As many seconds are framed where nothing else is asked for.
+SPAN = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,12 @@ class Mechanics:
     def graph(self) -> Graph:
         """The graph of the system."""
         return graph_of(self.system)
+
+    @property
+    def begin(self) -> dict[Any, Any]:
+        """The start, by coordinate and velocity."""
+        n = self.system.size
+        return by_coordinate(self.graph.layout, self.start[:n], self.start[n : 2 * n])
 
     @cached_property
     def functions(self) -> dict[str, ca.Function]:
@@ -134,10 +145,12 @@ def mechanics(
     start: Mapping[Any, Any] | None,
     params: Mapping[Any, float] | None,
     inputs: Mapping[Any, Any] | None,
-    span: tuple[float, float],
+    span: tuple[float, float] | None,
     shown: Mapping[str, sp.Expr],
 ) -> Mechanics:
     """Prepare a system for a page; what a page cannot move is refused."""
+    first, last = times(span if span is not None else (0.0, SPAN))
+    span = first, last
     if touches(system):
         raise StatementError(
             say(
@@ -172,6 +185,36 @@ def mechanics(
         alpha = natural_rate(Ode(kernel, p, _RTOL, _ATOL), span[0], full, span[1] - span[0])
     told = tuple((str(name), sp.S(e)) for name, e in shown.items())
     return Mechanics(system, values, driven, y, span, sizes, ways, alpha, picture, told)
+
+
+def by_coordinate(layout: Layout, q: np.ndarray, v: np.ndarray | None = None) -> dict[Any, Any]:
+    """Return a state as a start is given: by coordinate and velocity, in their shapes."""
+
+    def shaped(c: Any, values: np.ndarray) -> Any:
+        entries = values[np.asarray(layout.place(c))]
+        return float(entries) if np.ndim(entries) == 0 else entries
+
+    several = layout.system.coordinates
+    rates = {} if v is None else {c.dot: shaped(c, v) for c in several}
+    return {c: shaped(c, q) for c in several} | rates
+
+
+def courses(system: System, driven: Drives) -> dict[str, Any]:
+    """Return inputs as they are given: numbers, and expressions of time."""
+    given = zip(system.inputs, driven.signature, driven.numbers)
+    return {u.name: number if kind == "number" else e for u, (kind, e), number in given}
+
+
+def let_go(modes: Modes) -> tuple[dict[Any, Any], float] | None:
+    """Return the shape of the lowest mode that oscillates as a start, and its period."""
+    swinging = np.flatnonzero(modes.squares > modes.floor)
+    if not len(swinging):
+        return None
+    shape = np.asarray(modes.vectors)[swinging[0]]
+    sizes = sizes_of(graph_of(modes.system), modes.values, modes.t, modes.q)
+    # A tenth of what the coordinates are large: small, and seen.
+    q = modes.q + 0.1 * shape / np.max(np.abs(shape) / sizes)
+    return by_coordinate(modes.layout, q), 2 * np.pi / float(np.sqrt(modes.squares[swinging[0]]))
 
 
 def _touching(system: System) -> str:

@@ -12,26 +12,20 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.browser.mechanics import Mechanics, mechanics
+from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses, let_go, mechanics
 from stationary.browser.words import equations_of, knobs, label, rests
 from stationary.derive.principle import equations
 from stationary.errors import StatementError, StationaryError, say
 from stationary.io.model_file import Model
-from stationary.lower.inputs import Drives
-from stationary.lower.kernel import graph_of
-from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.model.views import view
 from stationary.pages.mathml import math
-from stationary.plot.scene import scene
 from stationary.plot.style import COLORS
 from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.motion import Motion
-from stationary.solve.arguments import times
 from stationary.solve.dynamics import simulate
-from stationary.solve.inertia import sizes_of
 
 _FOLDER = Path(__file__).with_name("page")
 
@@ -43,9 +37,6 @@ _LONGEST = 4000
 
 # Systems of so many coordinates are shown by notebooks without being asked to.
 _AT_ONCE = 300
-
-# As many seconds are framed where nothing else is asked for.
-_SPAN = 10.0
 
 # So many quantities are drawn over time until the reader chooses others.
 _CHOSEN = 2
@@ -120,10 +111,9 @@ def live(
             span = model.questions["simulate"].get("span")
     elif isinstance(system, Motion):
         given, system = system, system.system
-        n = system.size
-        start = start or _state(system, given.kernel.layout, given.y[0, : 2 * n])
+        start = start or by_coordinate(given.kernel.layout, given.q[0], given.v[0])
         params = {**dict(zip((p.name for p in system.parameters), given.params)), **_named(params)}
-        inputs = {**_courses(system, given.drives), **_named(inputs)}
+        inputs = {**courses(system, given.drives), **_named(inputs)}
         span = span or (float(given.t[0]), float(given.t[-1]))
     if path is not None and Path(path).suffix.lower() not in (".html", ".htm"):
         raise StatementError(
@@ -133,9 +123,8 @@ def live(
                 "Rename the file.",
             )
         )
-    first, last = times(span if span is not None else (0.0, _SPAN))
     watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
-    moved = mechanics(system, start, params, inputs, (first, last), watched)
+    moved = mechanics(system, start, params, inputs, span, watched)
     page = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
@@ -151,12 +140,11 @@ def panel(motion: Motion) -> str:
 @view("equilibrium", "live")
 def panel_of_rest(rest: Equilibrium) -> str:
     """Return the live page of a system at rest: a reader takes hold of it, and lets go."""
-    layout = rest.graph.layout
     given = {
-        "start": {c: _shaped(c, rest.q, layout) for c in rest.system.coordinates},
+        "start": by_coordinate(rest.graph.layout, rest.q),
         "params": dict(zip(rest.system.parameters, rest.params.tolist())),
         "inputs": rest.inputs,
-        "span": (rest.t, rest.t + _SPAN),
+        "span": (rest.t, rest.t + SPAN),
     }
     return _framed(rest.system, rest.system, **given)
 
@@ -170,7 +158,7 @@ def panel_of_diagram(diagram: Diagram) -> str:
     stable = np.flatnonzero(branch.stable)
     k = int(stable[len(stable) // 2])
     given = {
-        "start": {c: _shaped(c, branch.q[k], branch.layout) for c in diagram.system.coordinates},
+        "start": by_coordinate(branch.layout, branch.q[k]),
         "params": {**diagram.params, diagram.parameter: float(branch.parameter[k])},
         "sliders": {diagram.parameter: _ends([b.parameter for b in diagram.branches])},
     }
@@ -185,17 +173,11 @@ def _ends(several: list[np.ndarray]) -> tuple[float, float]:
 @view("modes", "live")
 def panel_of_modes(modes: Modes) -> str:
     """Return the live page of a system let go in the shape of its lowest mode that oscillates."""
-    system, layout = modes.system, modes.layout
-    swinging = np.flatnonzero(modes.squares > modes.floor)
-    if not len(swinging):
+    system, swinging = modes.system, let_go(modes)
+    if swinging is None:
         return ""
-    shape = np.asarray(modes.vectors)[swinging[0]]
-    sizes = sizes_of(graph_of(system), modes.values, modes.t, modes.q)
-    # A tenth of what the coordinates are large: small, and seen.
-    q = modes.q + 0.1 * shape / np.max(np.abs(shape) / sizes)
-    start = {c: _shaped(c, q, layout) for c in system.coordinates}
+    start, period = swinging
     params = dict(zip(system.parameters, modes.values.tolist()))
-    period = 2 * np.pi / float(np.sqrt(modes.squares[swinging[0]]))
     inputs = {} if modes.rest is None else modes.rest.inputs
     span = (modes.t, modes.t + 2 * period)
     return _framed(system, system, start=start, params=params, inputs=inputs, span=span)
@@ -240,9 +222,9 @@ def _page(
     motion = simulate(
         system,
         span=moved.span,
-        start=_state(system, layout, moved.start),
+        start=moved.begin,
         params=dict(zip(system.parameters, moved.values.tolist())),
-        inputs=_courses(system, moved.driven),
+        inputs=courses(system, moved.driven),
         points=201,
         # It frames the picture, and is not shown.
         rtol=1e-6,
@@ -254,7 +236,7 @@ def _page(
     quantities += [label for label, _ in moved.shown]
     length = moved.span[1] - moved.span[0]
     facts = {
-        "picture": _frame(moved, motion),
+        "picture": moved.picture.frame(motion),
         "names": names,
         "rows": rows,
         "quantities": quantities[:60],
@@ -282,45 +264,6 @@ def _page(
         "SCRIPT": _script(),
     }
     return re.sub("|".join(pieces), lambda word: pieces[word[0]], asset("page.html"))
-
-
-def _shaped(coordinate: Any, values: np.ndarray, layout: Any) -> Any:
-    entries = values[np.asarray(layout.place(coordinate))]
-    return float(entries) if np.ndim(entries) == 0 else entries
-
-
-def _state(system: System, layout: Layout, y: np.ndarray) -> dict[Any, Any]:
-    n = system.size
-    places = {c: _shaped(c, y[:n], layout) for c in system.coordinates}
-    return places | {c.dot: _shaped(c, y[n : 2 * n], layout) for c in system.coordinates}
-
-
-def _courses(system: System, driven: Drives) -> dict[str, Any]:
-    given = zip(system.inputs, driven.signature, driven.numbers)
-    return {u.name: number if kind == "number" else e for u, (kind, e), number in given}
-
-
-def _frame(moved: Mechanics, motion: Any) -> dict[str, Any]:
-    """Return what is drawn, and the box that holds the first seconds of it."""
-    picture = moved.picture
-    if not picture.dimension:
-        return {"items": [], "low": [0, 0], "high": [1, 1], "equal": True}
-    items = picture.items(motion)
-    if picture.curve is not None:
-        f = motion.field(moved.system.fields[0].field)
-        first, last = f.ends
-        x = np.linspace(first, last, 101)
-        values = np.asarray(f(x))
-        spread = float(np.abs(values).max()) or 1.0
-        low, high = [first, -spread], [last, spread]
-        return {"items": items, "low": low, "high": high, "equal": False}
-    drawn = scene(motion)
-    return {
-        "items": items,
-        "low": np.asarray(drawn.low, dtype=float).tolist(),
-        "high": np.asarray(drawn.high, dtype=float).tolist(),
-        "equal": True,
-    }
 
 
 def _equations(moved: Mechanics) -> str:

@@ -17,7 +17,7 @@ from stationary.model.interpolation import Interpolation
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, t
 from stationary.model.system import System
-from stationary.plot.scene import parts_of, width
+from stationary.plot.scene import parts_of, scene, width
 from stationary.plot.solids import solids_of
 from stationary.plot.style import COLORS
 from stationary.result.fields import matrix
@@ -97,6 +97,21 @@ class Picture:
     @property
     def _turned(self) -> list[Part]:
         return [p for p in self.parts if p.kind == "body" and p.angle is not None]
+
+    def frame(self, motion: Any) -> dict[str, Any]:
+        """Return what is drawn, and the box that holds the first seconds of it."""
+        if not self.dimension:
+            return {"items": [], "low": [0, 0], "high": [1, 1], "equal": True}
+        if self.curve is not None:
+            f = motion.field(self.curve.field)
+            first, last = f.ends
+            spread = float(np.abs(np.asarray(f(np.linspace(first, last, 101)))).max()) or 1.0
+            low, high = [first, -spread], [last, spread]
+        else:
+            drawn = scene(motion)
+            low, high = (np.asarray(x, dtype=float).tolist() for x in (drawn.low, drawn.high))
+        equal = self.curve is None
+        return {"items": self.items(motion), "low": low, "high": high, "equal": equal}
 
     def items(self, motion: Any) -> list[dict[str, Any]]:
         """Return what is drawn, by the numbers of its points; sizes are those of a motion."""

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from stationary.browser.mechanics import Mechanics
+from stationary.browser.mechanics import Mechanics, by_coordinate
 from stationary.errors import StatementError, StationaryError, say, unknown
 from stationary.model.arrays import Array
 from stationary.model.system import System
@@ -126,6 +126,7 @@ def rests(moved: Mechanics, motion: Any) -> list[dict[str, Any]]:
     if not all(numbers) or system.friction or system.contacts:
         return []
     inputs = {u.name: x for u, x in zip(system.inputs, moved.driven.numbers)}
+    start = by_coordinate(moved.graph.layout, moved.start[: system.size])
     balanced: list[Any] = []
     try:
         if system.size <= _FEW and not any(isinstance(c, Array) for c in system.coordinates):
@@ -134,7 +135,7 @@ def rests(moved: Mechanics, motion: Any) -> list[dict[str, Any]]:
     except (StationaryError, TypeError):
         balanced = []
     try:
-        balanced = balanced or [statics(system, params=values, inputs=inputs, start=_start(moved))]
+        balanced = balanced or [statics(system, params=values, inputs=inputs, start=start)]
     except (StationaryError, TypeError):
         return []
     n = system.size
@@ -168,12 +169,3 @@ def _around(system: System, motion: Any) -> dict[Any, tuple[float, float]]:
             wide = (high - low) or abs(high) or 1.0
             box[c] = (low - wide, high + wide)
     return box
-
-
-def _start(moved: Mechanics) -> dict[Any, Any]:
-    layout, q = moved.graph.layout, moved.start[: moved.system.size]
-    start = {}
-    for c in moved.system.coordinates:
-        value = q[np.asarray(layout.place(c))]
-        start[c] = float(value) if np.ndim(value) == 0 else value
-    return start

@@ -35,9 +35,9 @@ def command(name: str) -> Callable[[Command], Command]:
 def answer(options: Any) -> Answer:
     """Answer what was asked."""
     if options.command in ("new", "studio", "gallery"):
-        from stationary.cli import others
+        from stationary.cli import without_model
 
-        return getattr(others, options.command)(options)
+        return getattr(without_model, options.command)(options)
     return ASKED[options.command](model_of(options), options)
 
 

@@ -16,7 +16,7 @@ import sympy as sp
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
-from stationary.lower.engines import engine
+from stationary.lower.engines import OPTIMIZING, engine
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
 from stationary.lower.inputs import SLOTS, Signature, lowered, translate
@@ -331,8 +331,9 @@ class Compiled:
         signature = tuple(("number", None) for _ in self.system.inputs)
         rows = tuple(range(self.graph.layout.multipliers))
         kernel = kernel_of(self.system, signature, rows)
-        if kernel.served_by("heyoka"):
-            kernel.code("heyoka").compile("optimized")
+        for name in OPTIMIZING:
+            if kernel.served_by(name):
+                kernel.code(name).compile("optimized")
         return self
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import stationary as st
 from stationary.errors import MissingExtra, StatementError, did_you_mean, say
+from stationary.report.numbers import HEAD, RULE, cells, line
 from stationary.report.page import html_of_markdown, page, table
 
 _SMALL = ".still.png"
@@ -25,8 +28,6 @@ _QUESTIONS = (
     "What of a million of them?",
 )
 _OTHERWISE = "And more"
-
-_HEAD = ["example", "quantity", "published or exact", "computed", "difference"]
 
 
 def examples() -> Any:
@@ -80,12 +81,10 @@ def run(folder: Path, options: Any) -> Told:
         width = max(map(len, known)) + 2
         lines = [f"{name:<{width}}{words}" for name, words in about.items()]
         return Told("\n".join(lines), {"examples": about})
-    from examples.__main__ import Outcome, show  # pyright: ignore[reportMissingImports]
-
+    began = time.perf_counter()
     silent = options.json or options.quiet
-    outcome: Outcome = show(
-        options.names or known, folder, say=(lambda *a: None) if silent else print
-    )
+    tell = (lambda *a: None) if silent else partial(print, flush=True)
+    outcome = show(options.names or known, folder, tell)
     facts = {
         "page": str(outcome.page),
         "interrupted": outcome.interrupted,
@@ -101,7 +100,43 @@ def run(folder: Path, options: Any) -> Told:
 
         webbrowser.open(outcome.page.resolve().as_uri())
     code = 130 if outcome.interrupted else int(outcome.outside > 0)
-    return Told("", facts, code)
+    off = outcome.outside
+    words = f"\n{off or 'No'} row{'s' * (off != 1)} outside tolerance; "
+    words += f"{time.perf_counter() - began:.0f} s. The page is {outcome.page.resolve()}"
+    return Told(words, facts, code)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of running examples."""
+
+    rows: dict[str, list[Any]]
+    page: Path
+    outside: int
+    interrupted: bool
+
+
+def show(chosen: list[str], folder: Path, tell: Callable[..., None]) -> Outcome:
+    """Run examples, tell their numbers, draw their pictures and build the page of them."""
+    package = examples()
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: dict[str, list[Any]] = {}
+    interrupted = False
+    tell(line(HEAD))
+    try:
+        for name in chosen:
+            tell(RULE)
+            example = package.load(name)
+            rows[name] = []
+            for number, row in enumerate(example.results()):
+                rows[name].append(row)
+                tell(line(cells("" if number else name.replace("_", " "), row)))
+            example.pictures(folder)
+    except KeyboardInterrupt:
+        tell("\nstopped from the keyboard; the page shows what there is")
+        interrupted = True
+    outside = sum(not row.agrees for several in rows.values() for row in several)
+    return Outcome(rows, build(folder, rows), outside, interrupted)
 
 
 def _fact(value: Any) -> Any:
@@ -113,7 +148,7 @@ def title(example: Any) -> str:
     return (inspect.getdoc(example) or "").split("\n")[0].rstrip(".")
 
 
-def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
+def build(folder: Path, rows: Mapping[str, Sequence[Any]]) -> Path:
     """Write the page of the gallery and one page for each example.
 
     Parameters
@@ -122,8 +157,6 @@ def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
         Where the pictures of the examples are, named after them.
     rows : dict
         The rows of each example's table, by name.
-    cells : function
-        Returns the five cells of a row, as text.
 
     Returns
     -------
@@ -144,7 +177,7 @@ def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
             f'<a class="card" href="{name}.html">{_moving(folder, name, drawn)}<div>'
             f"<b>{_words(name)}</b><p>{escape(title(example))}</p></div></a>"
         )
-        _example_page(folder, name, example, several, drawn, cells)
+        _example_page(folder, name, example, several, drawn)
     outside = sum(not row.agrees for several in rows.values() for row in several)
     total = sum(map(len, rows.values()))
     verdict = '<span class="good">all agree</span>'
@@ -159,7 +192,7 @@ def build(folder: Path, rows: dict[str, Sequence[Any]], cells: Any) -> Path:
         '<nav class="top"><a href="index.html">Gallery</a></nav><h1>Numbers</h1>',
         "<p>What the documents publish or mathematics knows, beside what stationary computes.</p>",
         f"<p>{told}</p>",
-        table(_HEAD, listed),
+        table(list(HEAD), listed),
     ]
     for file, name, content in (
         ("numbers.html", "Numbers of the gallery", numbers),
@@ -221,7 +254,7 @@ def _marked(text: str, agrees: bool) -> str:
 
 
 def _example_page(
-    folder: Path, name: str, example: Any, rows: Sequence[Any], drawn: list[Path], cells: Any
+    folder: Path, name: str, example: Any, rows: Sequence[Any], drawn: list[Path]
 ) -> None:
     text = inspect.getdoc(example) or ""
     first, _, rest = text.partition("\n")
@@ -247,7 +280,7 @@ def _example_page(
         *(f"<p>{escape(part)}</p>" for part in rest.strip().split("\n\n") if part),
         shown,
         "<h2>Numbers</h2>",
-        table([*_HEAD[1:], "source"], listed),
+        table([*HEAD[1:], "source"], listed),
         "<h2>The program</h2>",
         html_of_markdown(f"```python\n{code}\n```"),
     ]

@@ -179,7 +179,7 @@ class Motion(AbstractMotion):
         rounding = 64 * np.spacing(np.abs(self.y).max(axis=0))
         if states is not None:
             off = np.abs(states[-1] - self.y[k + 1])
-            if "Variational" in self.method or np.all(off <= _LED * np.ptp(self.y, 0) + rounding):
+            if self.fixed_step or np.all(off <= _LED * np.ptp(self.y, 0) + rounding):
                 return states
         if np.all((np.abs(self.y[k + 1] - self.y[k]) <= rounding)[: 2 * n]):
             return np.tile(self.y[k], (len(times), 1))

@@ -63,6 +63,12 @@ class AbstractMotion(AbstractShown):
     told: float | None = field(default=None, compare=False)
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
 
+    @property
+    def fixed_step(self) -> bool:
+        """Whether its steps have a given length, so that no tolerance bounds their errors."""
+        used = (name.split(" (")[0] for name in self.method.split(" then "))
+        return not {"Variational", "Moreau"}.isdisjoint(used)
+
     @cached_property
     @abstractmethod
     def a(self) -> np.ndarray:

@@ -74,7 +74,7 @@ def with_evidence(motion: Motion, rtol: float) -> Motion:
     )
     if motion.method != "Taylor":
         allowed += (_BALANCE + _BALANCE_OF_A_STEP * motion.steps) * rtol
-    if "Variational" in motion.method:
+    if motion.fixed_step:
         allowed = _BALANCE_OF_FIXED_STEPS
     if error <= allowed * scale:
         return motion
@@ -198,7 +198,7 @@ def failure(motion: AbstractMotion, last: float) -> str:
             "the motion cannot be trusted.",
             f"{found}; the motion is error.solution.",
             "Take a shorter step or another method; throw=False returns it as it is."
-            if motion.method.startswith(("Variational", "Moreau")) and motion.status == "inaccurate"
+            if motion.fixed_step and motion.status == "inaccurate"
             else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
             if motion.status == "inaccurate"
             else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",

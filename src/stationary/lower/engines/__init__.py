@@ -17,6 +17,9 @@ from stationary.errors import StatementError, did_you_mean, say
 #: The reference first.
 ENGINES = ("casadi", "heyoka", "c")
 
+#: Those whose code can be made faster at leisure, and is kept on disk.
+OPTIMIZING = ("heyoka",)
+
 
 class AbstractEngine(Protocol):
     """What makes numbers of a graph."""
