@@ -193,3 +193,15 @@ def strange_functions() -> Case:
     return st.System(kinetic=(x.dot**2 + (1 + x**2) * y.dot**2) / 2, potential=U), {
         "start": {x: 0.7, y: -0.4}
     }
+
+
+def rope_of_a_hundred() -> tuple[st.System, dict[Any, Any]]:
+    """A hundred links, held at one end and let go level; and its start."""
+    r = st.coordinates("r", shape=(101, 2))
+    links = st.each(lambda a, b: (b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1e-4, r[:-1], r[1:])
+    rope = st.System(
+        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
+        potential=st.each(lambda z: 9.81 * z[1], r),
+        constraints=[st.Constraint(r[0, 0]), st.Constraint(r[0, 1]), links],
+    )
+    return rope, {r: np.column_stack([0.01 * np.arange(101), np.zeros(101)])}

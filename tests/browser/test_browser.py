@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stationary as st
-from tests.browser.systems import CASES
+from tests.browser.systems import CASES, rope_of_a_hundred
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -201,15 +201,8 @@ def test_frames_are_counted(chromium, written, tmp_path):
     """How many frames a second there are is written down, not judged: a clock is no fact."""
     import sys
 
-    r = st.coordinates("r", shape=(101, 2))
-    links = st.each(lambda a, b: (b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1e-4, r[:-1], r[1:])
-    rope = st.System(
-        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
-        potential=st.each(lambda z: 9.81 * z[1], r),
-        constraints=[st.Constraint(r[0, 0]), st.Constraint(r[0, 1]), links],
-    )
-    start = np.column_stack([0.01 * np.arange(101), np.zeros(101)])
-    st.live(rope, tmp_path / "rope.html", start={r: start}, span=(0, 0.2))
+    rope, start = rope_of_a_hundred()
+    st.live(rope, tmp_path / "rope.html", start=start, span=(0, 0.2))
     pages = {"double pendulum": written("double_pendulum"), "rope of 100": tmp_path / "rope.html"}
     for name, path in pages.items():
         with Opened(chromium, path, reduced_motion="no-preference") as opened:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import stationary as st
-from tests.browser.systems import CASES
+from tests.browser.systems import CASES, rope_of_a_hundred
 
 
 def inside(page, name):
@@ -37,19 +37,9 @@ def test_it_offers_knobs_rests_and_quantities(page):
 
 
 def test_a_rope_of_a_hundred_links_fits():
-    import numpy as np
-
-    r = st.coordinates("r", shape=(101, 2))
-    links = st.each(lambda a, b: (b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1e-4, r[:-1], r[1:])
-    rope = st.System(
-        kinetic=st.each(lambda v: (v[0] ** 2 + v[1] ** 2) / 2, r.dot),
-        potential=st.each(lambda z: 9.81 * z[1], r),
-        constraints=[st.Constraint(r[0, 0]), st.Constraint(r[0, 1]), links],
-    )
-    start = np.zeros((101, 2))
-    start[:, 0] = 0.01 * np.arange(101)
-    made = st.live(rope, start={r: start}, span=(0, 0.1))
-    assert len(made.encode()) < 300_000
+    rope, start = rope_of_a_hundred()
+    page = st.live(rope, start=start, span=(0, 0.1))
+    assert len(page.encode()) < 300_000
 
 
 def test_markup_in_names_stays_text():

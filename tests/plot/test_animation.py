@@ -17,12 +17,6 @@ from stationary.plot.scene import scene
 from stationary.plot.strobe import strobe
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def run(system, end=2.0, **start):
     return st.simulate(system, span=(0, end), start=start, points=21, method=st.Runge())
 

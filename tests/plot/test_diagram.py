@@ -13,12 +13,6 @@ Omega, g = st.parameters(Omega=1.0, g=9.81)
 CRITICAL = np.sqrt(9.81)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def bead():
     hoop = st.System(

@@ -28,12 +28,6 @@ def motion(string):
     return st.simulate(string, span=(0, 4), start={u: st.sin(st.pi * X / 2)}, points=81)
 
 
-@pytest.fixture(autouse=True)
-def no_figure_is_left_open():
-    yield
-    plt.close("all")
-
-
 def test_space_and_time_are_drawn_in_the_colours_of_the_field(motion):
     figure = motion.plot(u)
     axes = figure.axes[0]

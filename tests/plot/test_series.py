@@ -15,12 +15,6 @@ from stationary.plot.series import plot
 from stationary.plot.style import COLORS, DASHES, label
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def cart():
     x, theta = st.coordinates("x theta")

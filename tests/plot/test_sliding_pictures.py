@@ -9,12 +9,6 @@ import stationary as st
 x, y = st.coordinates("x y")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def bars(axes):
     """Return the names of the bars from above, and how long each is."""
     names = [text.get_text() for text in axes.get_yticklabels()]

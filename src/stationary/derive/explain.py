@@ -73,9 +73,7 @@ def _told(board: _Blackboard) -> Explanation:
         board.multipliers(),
         board.matrices(),
     )
-    for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
-        lines += [f"## {number}. {heading}", *body]
-    return Explanation("\n\n".join(lines if eq.simplified else [*lines, UNSIMPLIFIED]))
+    return Explanation.of(lines, steps, "" if eq.simplified else UNSIMPLIFIED)
 
 
 class _Blackboard:

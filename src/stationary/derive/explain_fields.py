@@ -40,9 +40,7 @@ def explanation(pde: FieldEquations) -> Explanation:
         board.equations(),
         board.waves(),
     )
-    for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
-        lines += [f"## {number}. {heading}", *body]
-    return Explanation("\n\n".join(lines))
+    return Explanation.of(lines, steps)
 
 
 def _declared(f: Field) -> str:

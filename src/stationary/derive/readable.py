@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import sympy as sp
 
@@ -301,6 +301,13 @@ class Explanation(str):
             return match[0]
 
         return super().__new__(cls, _FORMULA.sub(kept, text))
+
+    @classmethod
+    def of(cls, lines: list[str], steps: Iterable[tuple[str, list[str]]], end: str = "") -> Self:
+        """Write numbered steps, each a heading and paragraphs; those without any are left out."""
+        for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
+            lines = [*lines, f"## {number}. {heading}", *body]
+        return cls("\n\n".join([*lines, end] if end else lines))
 
     def __repr__(self) -> str:
         return str(self)

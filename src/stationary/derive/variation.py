@@ -145,9 +145,7 @@ class Variation:
             f"Coordinates: $q = ({', '.join(map(sp.latex, self.coordinates))})$.",
         ]
         steps = (board.energies(), board.varied(), board.collected(), board.balance(), board.sum())
-        for number, (heading, body) in enumerate((s for s in steps if s[1]), 1):
-            lines += [f"## {number}. {heading}", *body]
-        return Explanation("\n\n".join(lines))
+        return Explanation.of(lines, steps)
 
 
 def variation(system: System) -> Variation:

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.lower.kernel import AbstractKernel
+from stationary.lower.kernel import AbstractKernel, AbstractLaw
 from stationary.lower.switches import Switches
 
 # Rates of a border are followed up to this order, or this size of their graph.
@@ -18,7 +18,7 @@ _LARGEST = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Branch(AbstractKernel):
+class Branch(AbstractLaw):
     """A kernel between two switches: the sides of its borders follow the vector p.
 
     Some borders may hold the state: both sides push back to them. The state then stays on the
@@ -26,31 +26,14 @@ class Branch(AbstractKernel):
     Equations with Discontinuous Righthand Sides, 1988, section 4).
     """
 
-    law: ca.Function | None = None
     borders: Switches | None = None
     shares: ca.Function | None = None
     on: tuple[int, ...] = ()
 
     @cached_property
-    def rhs(self) -> ca.Function:
-        """The function f(t, y, p)."""
-        assert self.law is not None
-        return self.law
-
-    @cached_property
-    def arguments(self) -> tuple[Any, Any, Any]:
-        """Symbols t, y, p."""
-        return tuple(self.rhs.sx_in())  # pyright: ignore[reportReturnType]
-
-    @cached_property
     def kinks(self) -> list[str]:
         """There are none within a branch."""
         return []
-
-    @property
-    def branch(self) -> bool:
-        """Whether the sides of switches are values at run time."""
-        return True
 
     @cached_property
     def orders(self) -> ca.Function:

@@ -235,6 +235,29 @@ class AbstractKernel(ABC):
 
 
 @dataclass(frozen=True, eq=False)
+class AbstractLaw(AbstractKernel):
+    """A kernel whose law is another than that of its graph."""
+
+    law: ca.Function | None = None
+
+    @cached_property
+    def rhs(self) -> ca.Function:
+        """The function f(t, y, p)."""
+        assert self.law is not None
+        return self.law
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any, Any]:
+        """Symbols t, y, p."""
+        return tuple(self.rhs.sx_in())  # pyright: ignore[reportReturnType]
+
+    @property
+    def branch(self) -> bool:
+        """Whether the law is another than that of the graph."""
+        return True
+
+
+@dataclass(frozen=True, eq=False)
 class Kernel(AbstractKernel):
     """The equation of motion as it is stated."""
 

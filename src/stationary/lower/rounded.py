@@ -4,44 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from stationary.lower.instructions import instructions
-from stationary.lower.kernel import AbstractKernel
+from stationary.lower.kernel import AbstractKernel, AbstractLaw
 
 # What is under a root has come to nothing at this part of its size.
 _NOTHING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Rounded(AbstractKernel):
+class Rounded(AbstractLaw):
     """A kernel in which √(z + small) stands for the √z of velocities that come to rest.
 
     The force −v/|v| has no value at rest, and every value up to 1 there: what balances the other
     forces, as long as 1 is enough. Rounded off over a speed that nobody sees, it finds that value.
     """
-
-    law: ca.Function | None = None
-
-    @cached_property
-    def rhs(self) -> ca.Function:
-        """The function f(t, y, p)."""
-        assert self.law is not None
-        return self.law
-
-    @cached_property
-    def arguments(self) -> tuple[Any, Any, Any]:
-        """Symbols t, y, p."""
-        return tuple(self.rhs.sx_in())  # pyright: ignore[reportReturnType]
-
-    @property
-    def branch(self) -> bool:
-        """Whether the law is another than that of the graph."""
-        return True
 
 
 def rounded(

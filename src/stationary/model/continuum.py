@@ -253,34 +253,29 @@ def _factor(e: sp.Expr) -> str:
 # -- bringing what was given into normal form ----------------------------------------------------
 
 
-def _parts(given: Any) -> tuple[System, ...]:
-    entries = (given,) if isinstance(given, System) else given
-    entries = tuple(entries) if isinstance(entries, (list, tuple)) else (entries,)
+def _entries(given: Any, kind: type, what: str, expected: str, remedy: str) -> tuple[Any, ...]:
+    """Take one or several of a kind."""
+    entries = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for entry in entries:
-        if not isinstance(entry, System):
-            raise StatementError(
-                say(
-                    "parts has an entry that is not a system.",
-                    f"Found {type(entry).__name__}: {str(entry)[:60]!r}.",
-                    "Pass ordinary systems, as in parts=[st.System(kinetic=m*u.at(L).dot**2/2)].",
-                )
-            )
+        if not isinstance(entry, kind):
+            shown = f"Found {type(entry).__name__}: {str(entry)[:60]!r}{expected}"
+            raise StatementError(say(what, shown, remedy))
     return entries
 
 
+def _parts(given: Any) -> tuple[System, ...]:
+    return _entries(
+        given, System, "parts has an entry that is not a system.", ".",
+        "Pass ordinary systems, as in parts=[st.System(kinetic=m*u.at(L).dot**2/2)].",
+    )  # fmt: skip
+
+
 def _loads(given: Any) -> tuple[Load, ...]:
-    entries = (given,) if isinstance(given, Load) else given
-    entries = tuple(entries) if isinstance(entries, (list, tuple)) else (entries,)
-    for entry in entries:
-        if not isinstance(entry, Load):
-            raise StatementError(
-                say(
-                    "loads has an entry that is not one.",
-                    f"Found {type(entry).__name__}: {str(entry)[:60]!r}; expected st.Load(…).",
-                    "Dry friction, contacts and constraints at points belong to parts=[System(…)]; "
-                    "along an interval they cannot be honoured.",
-                )
-            )
+    entries = _entries(
+        given, Load, "loads has an entry that is not one.", "; expected st.Load(…).",
+        "Dry friction, contacts and constraints at points belong to parts=[System(…)]; "
+        "along an interval they cannot be honoured.",
+    )  # fmt: skip
     return tuple(load.apply(lambda e: e.doit()) for load in entries)
 
 

@@ -160,6 +160,10 @@ def shortened(e: Any) -> Any:
 _MOST_SLIPS = 3
 
 
+def _equated(name: str | None, entries: Vector) -> str:
+    return f"{f'{name}: ' if name else ''}{_plain(entries)} = 0"
+
+
 def _plain(entries: Vector) -> str:
     return text(entries[0]) if len(entries) == 1 else f"({', '.join(map(text, entries))})"
 
@@ -367,8 +371,7 @@ class Constraint(AbstractTerm):
     @property
     def stated(self) -> str:
         """The term in one line, without its rows."""
-        prefix = f"{self.name}: " if self.name else ""
-        return f"{prefix}{_plain(self.R)} = 0"
+        return _equated(self.name, self.R)
 
 
 @dataclass(frozen=True)
@@ -391,8 +394,7 @@ class Pfaffian(AbstractTerm):
     @property
     def stated(self) -> str:
         """The term in one line, without its rows."""
-        prefix = f"{self.name}: " if self.name else ""
-        return f"{prefix}{_plain(self.expr)} = 0"
+        return _equated(self.name, self.expr)
 
 
 @dataclass(frozen=True)

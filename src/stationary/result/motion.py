@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from stationary.errors import DidNotConverge, say
 from stationary.lower.kernel import numeric
 from stationary.result.multipliers import Multipliers
-from stationary.result.trajectory import AbstractInstant, AbstractMotion
+from stationary.result.trajectory import AbstractInertial, AbstractInstant
 from stationary.result.views import show
 
 # Printing a motion of more steps, times entries of its state, does not integrate it again.
@@ -25,7 +25,7 @@ _LED = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion(AbstractMotion):
+class Motion(AbstractInertial):
     """The motion of a system.
 
     ``motion[x]``, ``motion[x.dot]``, ``motion["x"]`` and ``motion[expression]`` are arrays over
@@ -104,16 +104,6 @@ class Motion(AbstractMotion):
         return Multipliers.of(full, layout)
 
     @property
-    def kinetic(self) -> np.ndarray:
-        """T over time."""
-        return self._energies[:, 0]
-
-    @property
-    def energy(self) -> np.ndarray:
-        """The energy q̇·∂T/∂q̇ − T + U over time; it is T + U where T is quadratic in q̇."""
-        return self._energies[:, 2]
-
-    @property
     def power(self) -> np.ndarray:
         """What loads, W, dissipation and explicit time feed into the energy, over time."""
         supplied = self._held[2][:, 0] if self.kernel.rows else 0.0
@@ -123,11 +113,7 @@ class Motion(AbstractMotion):
     def work(self) -> np.ndarray:
         """The time integral of `power`, integrated with the motion, and what events have done."""
         fed = self.y[:, -1] if self.kernel.graph.fed else np.zeros(len(self.t))
-        if not self.struck:
-            return fed
-        times, energies = np.array(self.struck).T
-        done = np.append(0.0, np.cumsum(energies))
-        return fed + done[np.searchsorted(times, self.t, "right")]
+        return fed + self._since(self.struck)
 
     @property
     def balance(self) -> np.ndarray:

@@ -15,11 +15,11 @@ from stationary.result.changes import Changes
 from stationary.result.motion import Instant
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
-from stationary.result.trajectory import AbstractMotion
+from stationary.result.trajectory import AbstractInertial
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Touched(AbstractMotion):
+class Touched(AbstractInertial):
     """The motion of a system with contacts or dry friction: what `simulate` returns of one.
 
     Everything that a `Motion` offers, and what happened where it touches.
@@ -126,16 +126,6 @@ class Touched(AbstractMotion):
     # -- energies -------------------------------------------------------------------------------
 
     @property
-    def kinetic(self) -> np.ndarray:
-        """T over time."""
-        return self._energies[:, 0]
-
-    @property
-    def energy(self) -> np.ndarray:
-        """The energy q̇·∂T/∂q̇ − T + U over time; it is T + U where T is quadratic in q̇."""
-        return self._energies[:, 2]
-
-    @property
     def heat(self) -> np.ndarray:
         """The energy that friction has taken since the start."""
         return self.more[:, 1]
@@ -143,8 +133,7 @@ class Touched(AbstractMotion):
     @property
     def struck_off(self) -> np.ndarray:
         """The energy that impacts have taken since the start."""
-        done = np.append(0.0, np.cumsum(self.impacts[:, 1]))
-        return done[np.searchsorted(self.impacts[:, 0], self.t, "right")]
+        return self._since(self.impacts)
 
     @property
     def lost(self) -> np.ndarray:
@@ -154,11 +143,7 @@ class Touched(AbstractMotion):
     @property
     def work(self) -> np.ndarray:
         """What loads, moving constraints and moving ground have supplied, and events done."""
-        done = np.zeros(len(self.t))
-        if self.struck:
-            times, energies = np.array(self.struck).T
-            done = np.append(0.0, np.cumsum(energies))[np.searchsorted(times, self.t, "right")]
-        return self.more[:, 0] + done
+        return self.more[:, 0] + self._since(self.struck)
 
     @property
     def power(self) -> np.ndarray:

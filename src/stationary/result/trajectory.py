@@ -443,6 +443,26 @@ class AbstractMotion(AbstractShown):
         return text
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class AbstractInertial(AbstractMotion):
+    """A motion of masses, in which events and impacts change energies at once."""
+
+    @property
+    def kinetic(self) -> np.ndarray:
+        """T over time."""
+        return self._energies[:, 0]
+
+    @property
+    def energy(self) -> np.ndarray:
+        """The energy q̇·∂T/∂q̇ − T + U over time; it is T + U where T is quadratic in q̇."""
+        return self._energies[:, 2]
+
+    def _since(self, jumps: Any) -> np.ndarray:
+        """Return the sum of pairs (time, energy) up to every time."""
+        at, energies = np.reshape(jumps, (-1, 2)).T
+        return np.append(0.0, np.cumsum(energies))[np.searchsorted(at, self.t, "right")]
+
+
 @dataclass(frozen=True, eq=False)
 class AbstractInstant:
     """A motion at one time: the same keys, numbers instead of arrays over time."""
