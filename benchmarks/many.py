@@ -57,6 +57,9 @@ def slider(points=100):
     return part + st.System(constraints=[px - st.t - h * st.sin(phi)])
 
 
+KINDS = ("wall", "processor")
+
+
 @dataclass(frozen=True)
 class Measured:
     """What a call took for one run, and how many runs it had."""
@@ -290,7 +293,28 @@ def pushes(count, rows, goals, smoke):
     goals.append(Goal("a plain loop of st.minimum_power, times", "", found, None))
 
 
-def scaling(count, rows, goals):
+def overhead(on, runs=1024, counts=(16, 64, 256), rounds=5):
+    """Return the wall-clock and processor time, in ms, that one more chunk of the same runs takes.
+
+    The work is the same however it is cut, and small beside what all chunks take: the slope of the
+    least time over the number of chunks is what a chunk costs by itself.
+    """
+    over, took = {F: np.linspace(0, 0.3, runs)}, {count: [] for count in counts}
+    for _ in range(rounds):
+        for count in counts:
+            took[count].append(
+                measured(
+                    lambda count=count: st.sweep(
+                        st.statics, TRUSS, over=over, on=on, chunk=runs // count
+                    ),
+                    1,
+                )
+            )
+    least = [[min(getattr(m, kind) for m in took[n]) for n in counts] for kind in KINDS]
+    return [1e3 * float(np.polyfit(counts, times, 1)[0]) for times in least]
+
+
+def scaling(count, rows, goals, smoke):
     """Twice the work on two workers, beside the work on one; and what a chunk costs by itself."""
     import distributed
 
@@ -312,17 +336,11 @@ def scaling(count, rows, goals):
             st.sweep(st.simulate, PENDULUM, over=over, on=client, **given)
             took[workers] = time.perf_counter() - began
             if workers == 2:
-                tiny = {F: np.zeros(200)}
-                st.sweep(st.statics, TRUSS, over={F: np.zeros(20)}, on=client, chunk=1)
-                overhead = measured(
-                    lambda: st.sweep(st.statics, TRUSS, over=tiny, on=client, chunk=1), 200
-                )
-                alone = measured(
-                    lambda: [st.statics(TRUSS, params={F: 0.0}) for _ in range(50)], 50
-                )
-                each = overhead.wall - alone.wall / 2
-                rows["a chunk of one rest on Dask, two workers"] = overhead
-                goals.append(Goal("overhead per chunk", "", f"{each * 1e3:.3g} ms", None))
+                for where, on in (("on Dask, two workers", client), ("in this process", "cpu")):
+                    wall, busy = overhead(on, rounds=1 if smoke else 5)
+                    goals.append(Goal(f"overhead per chunk {where}", "", f"{wall:.3g} ms", None))
+                    if on == "cpu":
+                        goals.append(Goal("the same, processor time", "", f"{busy:.3g} ms", None))
     rows[f"{count} motions on one Dask worker"] = Measured(count, took[1] / count, np.nan)
     rows[f"{2 * count} motions on two"] = Measured(2 * count, took[2] / (2 * count), np.nan)
     goals.append(at_least("weak scaling from one Dask worker to two", 0.85, took[1] / took[2]))
@@ -341,7 +359,7 @@ def main():
         "motions": lambda: motions(512 if asked.smoke else 100_000, rows, goals, asked.smoke),
         "rests": lambda: rests(10_000 if asked.smoke else 1_000_000, rows, goals, asked.smoke),
         "pushes": lambda: pushes(1000 if asked.smoke else 100_000, rows, goals, asked.smoke),
-        "scaling": lambda: scaling(2048 if asked.smoke else 40_000, rows, goals),
+        "scaling": lambda: scaling(2048 if asked.smoke else 40_000, rows, goals, asked.smoke),
     }
     for name in asked.only:
         parts[name]()

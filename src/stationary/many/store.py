@@ -1,9 +1,10 @@
 """Runs on disk: a Zarr group that grows chunk by chunk, and survives whatever happens to a process.
 
 A chunk is there when its record is: a small file, put in place in one act after all arrays of the
-chunk were written, with a checksum of each. Whatever has no record, or another checksum, is
-computed again. The folder of a store is locked by who writes it; the system takes the lock away
-when a process ends, however it ends.
+chunk were written, with a checksum of each and of itself. Whatever has no record, or another
+checksum, is computed again. What describes the store has checksums, too: one that was damaged is
+refused, since nobody could tell what its numbers mean. The folder of a store is locked by who
+writes it; the system takes the lock away when a process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from stationary.many.runs import Runs
 from stationary.many.statement import digest, keeps_objects, parts, versions
 from stationary.result.status import Status
 
-_FORMAT = 1
+_FORMAT = 2
 _RECORDS = ".done"
-_ATTRIBUTE = "stationary runs"
+_ATTRIBUTE, _CHECKSUM = "stationary runs", "stationary checksum"
 
 # Equilibria of one run for which a store has room.
 _ROOM = 64
@@ -66,21 +67,25 @@ def _intact(path: Path) -> Iterator[None]:
     except StationaryError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IsADirectoryError) as error:
-        raise StatementError(
-            say(
-                f"the store '{path}' is damaged.",
-                f"Found {type(error).__name__}: {str(error)[:80]}.",
-                "Bring back a copy of it, or move it away and compute again.",
-            )
-        ) from error
+        raise _damaged(path, f"{type(error).__name__}: {str(error)[:80]}") from error
+
+
+def _damaged(path: Path, found: str) -> StatementError:
+    return StatementError(
+        say(
+            f"the store '{path}' is damaged.",
+            f"Found {found}.",
+            "Bring back a copy of it, or move it away and compute again.",
+        )
+    )
 
 
 class Store:
     """A store that this process writes."""
 
-    def __init__(self, path: Path, handle: int, group: Any):
-        self.path, self._handle, self._group = path, handle, group
-        self.facts: dict[str, Any] = json.loads(group.attrs[_ATTRIBUTE])
+    def __init__(self, path: Path, handle: int, facts: dict[str, Any]):
+        self.path, self._handle, self.facts = path, handle, facts
+        self._group = _zarr().open_group(path, mode="r+")
 
     @property
     def chunk(self) -> int:
@@ -133,7 +138,7 @@ class Store:
             files[name] = zlib.crc32(file.read_bytes())
         record = _record(self.path, k)
         made = {"files": files, "said": [list(key) for key in said]}
-        _at_once(record, json.dumps(made, sort_keys=True).encode())
+        _at_once(record, _sealed(made))
 
     def close(self) -> None:
         """Give the lock back."""
@@ -157,6 +162,15 @@ def _fitting(values: np.ndarray, array: Any, said: dict, codes: np.ndarray) -> n
             codes[i] = said.setdefault(("too large", message), len(said))
             made[i] = np.nan
     return made
+
+
+def _checksum(told: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(told, sort_keys=True).encode())
+
+
+def _sealed(told: dict[str, Any]) -> bytes:
+    """Return what is told as text with its checksum."""
+    return json.dumps(told | {"checksum": _checksum(told)}, sort_keys=True).encode()
 
 
 def _chunk_file(folder: Path, axes: int, k: int) -> Path:
@@ -183,7 +197,11 @@ def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None
     first = k * facts["chunk"]
     last = min(first + facts["chunk"], facts["runs"])
     try:
-        record = json.loads(_record(path, k).read_bytes())
+        written = _record(path, k).read_bytes()
+        record = json.loads(written)
+        record.pop("checksum")
+        if written != _sealed(record):
+            return None
         for name, told in record["files"].items():
             file = _chunk_file(path / name, group[name].ndim, k)
             if zlib.crc32(file.read_bytes()) != told:
@@ -196,7 +214,7 @@ def _read(path: Path, group: Any, facts: dict[str, Any], k: int) -> Chunk | None
         if codes.max(initial=0) >= len(said):
             return None
         return Chunk(first, last, kept, codes, said)
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
         return None
 
 
@@ -263,12 +281,12 @@ def opened(path: Path, question: Question, engine: str | None) -> Store | None:
     _tidy(path)
     if not path.exists():
         return None
-    _facts(path)
+    facts = _facts(path)
     handle = _lock(path)
     try:
         for leftover in path.rglob("*.partial"):
             leftover.unlink(missing_ok=True)
-        made = Store(path, handle, _zarr().open_group(path, mode="r+"))
+        made = Store(path, handle, facts)
         _require_same(path, made.facts, parts(question), engine)
     except BaseException:
         os.close(handle)
@@ -305,7 +323,6 @@ def created(
             "statement": {name: text[:300] for name, text in said.items()},
             "digests": {name: digest(text) for name, text in said.items()},
         }  # fmt: skip
-        group.attrs[_ATTRIBUTE] = json.dumps(facts)
         whole = {"config": {"write_empty_chunks": True}}
         for k, axis in enumerate(design.axes):
             for j, (_, values) in enumerate(axis.columns):
@@ -322,6 +339,12 @@ def created(
                 dtype=kind, fill_value=np.nan, **whole,
             )  # fmt: skip
         group.create_array("status", shape=(count,), chunks=(chunk,), dtype="uint16", **whole)
+        facts["files"] = {
+            str(file.relative_to(aside).as_posix()): zlib.crc32(file.read_bytes())
+            for file in sorted(aside.glob("*/**/*")) if file.is_file()
+        }  # fmt: skip
+        told = {_ATTRIBUTE: json.dumps(facts), _CHECKSUM: _checksum(facts)}
+        group.attrs.update(told)
         (aside / _RECORDS).mkdir()
         try:
             os.rename(aside, path)
@@ -333,7 +356,7 @@ def created(
                     "Wait for the other one, or give another store.",
                 )
             ) from None
-        return Store(path, handle, zarr.open_group(path, mode="r+"))
+        return Store(path, handle, facts)
     except BaseException as error:
         os.close(handle)
         shutil.rmtree(aside, ignore_errors=True)
@@ -371,8 +394,14 @@ def _facts(path: Path) -> dict[str, Any]:
         facts = json.loads(group.attrs[_ATTRIBUTE])
         if facts["format"] != _FORMAT:
             raise ValueError(f"format {facts['format']}, expected {_FORMAT}")
+        if group.attrs.get(_CHECKSUM) != _checksum(facts):
+            raise _damaged(path, "another checksum of its description")
+        for name, told in facts["files"].items():
+            file = path / name
+            if not file.is_file() or zlib.crc32(file.read_bytes()) != told:
+                raise _damaged(path, f"{name} changed, or gone")
         return facts
-    except MissingExtra:
+    except (MissingExtra, StatementError):
         raise
     except Exception as cause:  # Whatever a foreign folder does to the library that reads it.
         inside = sorted(p.name for p in path.iterdir())[:5] if path.is_dir() else []

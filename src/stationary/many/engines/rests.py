@@ -213,9 +213,14 @@ def _kept(
 
 
 def _expression(rests: _Rests, e: Any, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return evaluate(_lowered(rests, e), np.zeros(len(q)), q, p)[:, 0]
+
+
+@lru_cache(maxsize=64)
+def _lowered(rests: _Rests, e: Any) -> ca.Function:
     known = {s.name: s for s in rests.graph.system.parameters}
     e = e.xreplace({s: known[s.name] for s in e.free_symbols if s.name in known})
-    t, qs, ps = (ca.SX.sym(name, n) for name, n in (("t", 1), ("q", q.shape[1]), ("p", p.shape[1])))  # pyright: ignore[reportArgumentType]
-    made = translate(e, rests.graph.layout, rests.t, qs, ca.SX.zeros(q.shape[1]), ps)
-    f = ca.Function("e", [t, qs, ps], [ca.densify(ca.SX(made))])
-    return evaluate(f, np.zeros(len(q)), q, p)[:, 0]
+    sizes = {"t": 1, "q": len(rests.start), "p": len(rests.values)}
+    t, q, p = (ca.SX.sym(name, n) for name, n in sizes.items())  # pyright: ignore[reportArgumentType]
+    made = translate(e, rests.graph.layout, rests.t, q, ca.SX.zeros(len(rests.start)), p)
+    return ca.Function("e", [t, q, p], [ca.densify(ca.SX(made))])
