@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,19 @@ def assert_says(kind: type[StationaryError], message: str, do: Callable[[], obje
         do()
     assert str(caught.value) == message
     assert message.count("\n  ") == 2, "a message says what is wrong, what was found, what to do"
+
+
+#: By error and mistake: what is asked, and what is said.
+Messages = dict[type[StationaryError], dict[str, tuple[Callable[[], object], str]]]
+
+
+def mistakes(messages: Messages) -> Any:
+    """Ask a test for every entry of a table: the error, what is asked, and what is said."""
+    return pytest.mark.parametrize(
+        ("kind", "do", "message"),
+        [
+            pytest.param(kind, do, message, id=mistake)
+            for kind, several in messages.items()
+            for mistake, (do, message) in several.items()
+        ],
+    )

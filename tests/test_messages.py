@@ -8,30 +8,10 @@ import pytest
 import sympy as sp
 
 import stationary as st
-from tests.checks import assert_says
+from tests.checks import Messages, assert_says, mistakes
 from tests.stated import F, L, k, m, oscillator, run, stated, theta1, x, y
 
 # -- the statement --------------------------------------------------------------------------------
-
-
-def test_an_undeclared_symbol_is_named_with_its_nearest_neighbour():
-    assert_says(
-        st.StatementError,
-        "potential energy uses 'theta2', which is not declared.\n"
-        "  Declared: L, k, theta1. Did you mean 'theta1'?\n"
-        "  Declare it: st.parameters('theta2') or st.coordinates('theta2').",
-        stated(kinetic=L * theta1.dot**2, potential=k * sp.Symbol("theta2") ** 2),
-    )
-
-
-def test_an_undeclared_symbol_in_a_term_names_the_term():
-    assert_says(
-        st.StatementError,
-        "load 'push' uses 'force', which is not declared.\n"
-        "  Declared: x.\n"
-        "  Declare it: st.parameters('force') or st.coordinates('force').",
-        stated(loads=[st.Load(sp.Symbol("force"), on=x, name="push")]),
-    )
 
 
 def test_an_undeclared_symbol_inside_each_is_found():
@@ -69,16 +49,6 @@ def test_a_velocity_has_no_place_in_a_repeated_potential_energy():
     )
 
 
-def test_an_acceleration_has_no_place_in_an_energy():
-    assert_says(
-        st.StatementError,
-        "the kinetic energy contains the acceleration 'x.ddot'.\n"
-        "  Expected coordinates, velocities, parameters, inputs and st.t.\n"
-        "  Energies and loads depend on positions and velocities alone.",
-        stated(kinetic=x.dot * x.ddot),
-    )
-
-
 @pytest.mark.parametrize("keyword", ["kinetic", "potential"])
 def test_an_input_has_no_place_in_an_energy(keyword):
     assert_says(
@@ -87,17 +57,6 @@ def test_an_input_has_no_place_in_an_energy(keyword):
         "  Found F; an energy cannot depend on what is decided later.\n"
         "  Put the input into work or loads.",
         stated(**{keyword: sp.S(F)}),
-    )
-
-
-def test_text_is_not_an_energy():
-    assert_says(
-        st.StatementError,
-        "the kinetic energy is not an expression.\n"
-        "  Found str: 'm*x.dot**2/2'; expected an expression of coordinates, parameters, inputs "
-        "and st.t.\n"
-        "  Build it from st.coordinates and st.parameters; text is not evaluated.",
-        stated(kinetic="m*x.dot**2/2"),
     )
 
 
@@ -111,54 +70,6 @@ def test_what_is_no_expression_is_not_an_energy(value, found):
         f"  Found {found}; expected an expression of coordinates, parameters, inputs and st.t.\n"
         "  Build it from st.coordinates and st.parameters; text is not evaluated.",
         stated(potential=value),
-    )
-
-
-def test_an_infinite_energy_is_refused():
-    assert_says(
-        st.StatementError,
-        "the potential energy is not finite.\n  Found oo*x.\n  Check its constants.",
-        stated(potential=sp.oo * x),
-    )
-
-
-def test_two_defaults_of_one_parameter_conflict():
-    assert_says(
-        st.StatementError,
-        "parameter 'm' has two defaults.\n"
-        "  Found 1.0 and 2.0.\n"
-        "  Declare it once, or give the two different names.",
-        stated(kinetic=m * x.dot**2, potential=st.parameters(m=2.0) * x),
-    )
-
-
-def test_two_defaults_of_one_parameter_conflict_in_a_sum_of_systems():
-    assert_says(
-        st.StatementError,
-        "parameter 'm' has two defaults.\n"
-        "  Found 1.0 and 2.0.\n"
-        "  Declare it once, or give the two different names.",
-        lambda: oscillator + st.System(kinetic=st.parameters(m=2.0) * y.dot**2),
-    )
-
-
-def test_one_name_cannot_mean_two_things():
-    assert_says(
-        st.StatementError,
-        "'x' names two things.\n"
-        "  Found a coordinate and a parameter of that name.\n"
-        "  Rename one of them.",
-        stated(potential=st.parameters("x") ** 2 * x),
-    )
-
-
-def test_one_name_cannot_mean_a_coordinate_and_an_input():
-    assert_says(
-        st.StatementError,
-        "'x' names two things.\n"
-        "  Found a coordinate and an input of that name.\n"
-        "  Rename one of them.",
-        stated(loads=[st.Load(st.inputs("x"), on=x)]),
     )
 
 
@@ -178,46 +89,6 @@ def test_a_load_works_on_an_expression_of_the_coordinates(on, shown, found):
     )
 
 
-def test_a_load_does_not_work_on_text():
-    assert_says(
-        st.StatementError,
-        "what a load works on is not an expression.\n"
-        "  Found str: 'x'; expected an expression of coordinates, parameters, inputs and st.t.\n"
-        "  Build it from st.coordinates and st.parameters; text is not evaluated.",
-        lambda: st.Load(F, on="x"),
-    )
-
-
-def test_a_force_has_as_many_entries_as_what_it_works_on():
-    assert_says(
-        st.StatementError,
-        "a load's force and what it works on must have the same number of entries.\n"
-        "  Found 2 and 1.\n"
-        "  Give both as expressions, or both as tuples of equal length.",
-        lambda: st.Load((F, F), on=x),
-    )
-
-
-def test_what_is_not_a_load_is_not_among_the_loads():
-    assert_says(
-        st.StatementError,
-        "loads has an entry that is not one.\n"
-        "  Found 'F', expected st.Load(…).\n"
-        "  Pass a list of such terms.",
-        stated(loads=[F]),
-    )
-
-
-def test_a_constraint_with_a_velocity_is_pointed_to_pfaffian():
-    assert_says(
-        st.StatementError,
-        "constraint 'wheel' depends on the velocity 'x.dot'.\n"
-        "  Expected R(q, t) = 0.\n"
-        "  State it under pfaffian=[…] if it is linear in the velocities.",
-        stated(constraints=[st.Constraint(x.dot - y, name="wheel")]),
-    )
-
-
 @pytest.mark.parametrize(
     ("R", "found"),
     [
@@ -234,56 +105,6 @@ def test_a_constraint_without_a_coordinate_constrains_nothing(R, found):
         f"  Found {found}.\n"
         "  Remove it, or write it in terms of the coordinates.",
         stated(constraints=[R]),
-    )
-
-
-def test_a_pfaffian_constraint_is_linear_in_the_velocities():
-    assert_says(
-        st.StatementError,
-        "Pfaffian constraint 'A1' is not linear in the velocities.\n"
-        "  Found x.dot**2 - 1 = 0, expected A(q)·q̇ + b(q, t) = 0.\n"
-        "  Solve it for a linear condition first.",
-        stated(pfaffian=[x.dot**2 - 1]),
-    )
-
-
-def test_a_pfaffian_constraint_without_velocity_is_pointed_to_constraints():
-    assert_says(
-        st.StatementError,
-        "Pfaffian constraint 'A1' contains no velocity.\n"
-        "  Found x - 1 = 0, expected A(q)·q̇ + b(q, t) = 0.\n"
-        "  State it under constraints=[…] if it restricts the coordinates.",
-        stated(pfaffian=[x - 1]),
-    )
-
-
-def test_two_constraints_of_one_name_are_refused():
-    assert_says(
-        st.StatementError,
-        "two constraints have the name 'wall'.\n"
-        "  Expected a name of its own for each.\n"
-        "  Rename one, with name=…, or leave the names out.",
-        stated(constraints=[st.Constraint(x, name="wall"), st.Constraint(y, name="wall")]),
-    )
-
-
-def test_coordinates_given_must_include_those_that_are_used():
-    assert_says(
-        st.StatementError,
-        "coordinates leaves out 'theta1', which the energies or terms use.\n"
-        "  Listed: x.\n"
-        "  Add it, or leave coordinates out to have them found.",
-        stated(potential=theta1**2, coordinates=[x]),
-    )
-
-
-def test_coordinates_given_must_be_coordinates():
-    assert_says(
-        st.StatementError,
-        "'k' is listed among the coordinates and is not one.\n"
-        "  Expected symbols made by st.coordinates.\n"
-        "  Leave coordinates out to have them found.",
-        stated(coordinates=[x, k]),
     )
 
 
@@ -323,16 +144,6 @@ def test_tables_of_each_have_equally_many_rows():
     )
 
 
-def test_each_needs_a_table():
-    assert_says(
-        st.StatementError,
-        "each has nothing to repeat over.\n"
-        "  Found no table.\n"
-        "  Pass an array, as in st.each(lambda p: m*g*p[1], r).",
-        lambda: st.each(lambda a: a),
-    )
-
-
 def test_the_function_of_each_returns_something_to_repeat():
     r = st.coordinates("r", shape=(3, 2))
     assert_says(
@@ -355,52 +166,6 @@ def test_a_function_of_a_sum_is_refused(change):
         f"  Found {changed}; expected one expression per row, added or scaled.\n"
         "  Move the function, the power or the product inside st.each.",
         lambda: st.System(potential=changed),
-    )
-
-
-# -- parts ----------------------------------------------------------------------------------------
-
-
-def test_the_ends_of_a_spring_live_in_one_space():
-    assert_says(
-        st.StatementError,
-        "the two ends of a spring must live in one space.\n"
-        "  Found 2 and 1 entries.\n"
-        "  Give both as (X, Y), or both as (X, Y, Z).",
-        lambda: st.spring(k, between=((0, 0), x)),
-    )
-
-
-def test_a_mechanism_has_one_inertia_per_coordinate():
-    assert_says(
-        st.StatementError,
-        "a mechanism needs one inertia for each coordinate.\n"
-        "  Found 1 coordinates and 2 inertias.\n"
-        "  Give both lists the same length.",
-        lambda: st.mechanism(x=[x], inertia=[m, m]),
-    )
-
-
-# -- parameters and starts ------------------------------------------------------------------------
-
-
-def test_a_parameter_without_a_value_is_named():
-    assert_says(
-        st.StatementError,
-        "parameter 'k' has no value.\n"
-        "  Expected one, since no default was declared.\n"
-        "  Pass params={'k': …}, or declare st.parameters(k=…).",
-        run(st.System(kinetic=x.dot**2, potential=k * x**2)),
-    )
-
-
-def test_an_unknown_parameter_is_named_with_its_nearest_neighbour():
-    assert_says(
-        st.StatementError,
-        "params names 'mm', which is not a parameter of this system.\n"
-        "  Parameters: m. Did you mean 'm'?\n"
-        "  Remove it, or use it in the statement.",
-        run(params={"mm": 1.0}),
     )
 
 
@@ -473,3 +238,155 @@ def test_two_terms_of_one_name_are_called_what_they_are(given, what):
 def test_a_force_that_is_a_sum_stands_in_brackets():
     assert str(st.Load(k + m, on=x)) == "δW = (k + m) δ(x)"
     assert str(st.Load((k - m, k), on=(x, y))) == "δW = (k - m) δ(x) + k δ(y)"
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+#: By error and mistake: what is asked, and what is said.
+MESSAGES: Messages = {
+    st.StatementError: {
+        "an undeclared symbol is named with its nearest neighbour": (
+            stated(kinetic=L * theta1.dot**2, potential=k * sp.Symbol("theta2") ** 2),
+            "potential energy uses 'theta2', which is not declared.\n"
+            "  Declared: L, k, theta1. Did you mean 'theta1'?\n"
+            "  Declare it: st.parameters('theta2') or st.coordinates('theta2').",
+        ),
+        "an undeclared symbol in a term names the term": (
+            stated(loads=[st.Load(sp.Symbol("force"), on=x, name="push")]),
+            "load 'push' uses 'force', which is not declared.\n"
+            "  Declared: x.\n"
+            "  Declare it: st.parameters('force') or st.coordinates('force').",
+        ),
+        "an acceleration has no place in an energy": (
+            stated(kinetic=x.dot * x.ddot),
+            "the kinetic energy contains the acceleration 'x.ddot'.\n"
+            "  Expected coordinates, velocities, parameters, inputs and st.t.\n"
+            "  Energies and loads depend on positions and velocities alone.",
+        ),
+        "text is not an energy": (
+            stated(kinetic="m*x.dot**2/2"),
+            "the kinetic energy is not an expression.\n"
+            "  Found str: 'm*x.dot**2/2'; expected an expression of coordinates, parameters, "
+            "inputs and st.t.\n"
+            "  Build it from st.coordinates and st.parameters; text is not evaluated.",
+        ),
+        "an infinite energy is refused": (
+            stated(potential=sp.oo * x),
+            "the potential energy is not finite.\n  Found oo*x.\n  Check its constants.",
+        ),
+        "two defaults of one parameter conflict": (
+            stated(kinetic=m * x.dot**2, potential=st.parameters(m=2.0) * x),
+            "parameter 'm' has two defaults.\n"
+            "  Found 1.0 and 2.0.\n"
+            "  Declare it once, or give the two different names.",
+        ),
+        "two defaults of one parameter conflict in a sum of systems": (
+            lambda: oscillator + st.System(kinetic=st.parameters(m=2.0) * y.dot**2),
+            "parameter 'm' has two defaults.\n"
+            "  Found 1.0 and 2.0.\n"
+            "  Declare it once, or give the two different names.",
+        ),
+        "one name cannot mean two things": (
+            stated(potential=st.parameters("x") ** 2 * x),
+            "'x' names two things.\n"
+            "  Found a coordinate and a parameter of that name.\n"
+            "  Rename one of them.",
+        ),
+        "one name cannot mean a coordinate and an input": (
+            stated(loads=[st.Load(st.inputs("x"), on=x)]),
+            "'x' names two things.\n"
+            "  Found a coordinate and an input of that name.\n"
+            "  Rename one of them.",
+        ),
+        "a load does not work on text": (
+            lambda: st.Load(F, on="x"),
+            "what a load works on is not an expression.\n"
+            "  Found str: 'x'; expected an expression of coordinates, parameters, inputs and "
+            "st.t.\n"
+            "  Build it from st.coordinates and st.parameters; text is not evaluated.",
+        ),
+        "a force has as many entries as what it works on": (
+            lambda: st.Load((F, F), on=x),
+            "a load's force and what it works on must have the same number of entries.\n"
+            "  Found 2 and 1.\n"
+            "  Give both as expressions, or both as tuples of equal length.",
+        ),
+        "what is not a load is not among the loads": (
+            stated(loads=[F]),
+            "loads has an entry that is not one.\n"
+            "  Found 'F', expected st.Load(…).\n"
+            "  Pass a list of such terms.",
+        ),
+        "a constraint with a velocity is pointed to pfaffian": (
+            stated(constraints=[st.Constraint(x.dot - y, name="wheel")]),
+            "constraint 'wheel' depends on the velocity 'x.dot'.\n"
+            "  Expected R(q, t) = 0.\n"
+            "  State it under pfaffian=[…] if it is linear in the velocities.",
+        ),
+        "a pfaffian constraint is linear in the velocities": (
+            stated(pfaffian=[x.dot**2 - 1]),
+            "Pfaffian constraint 'A1' is not linear in the velocities.\n"
+            "  Found x.dot**2 - 1 = 0, expected A(q)·q̇ + b(q, t) = 0.\n"
+            "  Solve it for a linear condition first.",
+        ),
+        "a pfaffian constraint without velocity is pointed to constraints": (
+            stated(pfaffian=[x - 1]),
+            "Pfaffian constraint 'A1' contains no velocity.\n"
+            "  Found x - 1 = 0, expected A(q)·q̇ + b(q, t) = 0.\n"
+            "  State it under constraints=[…] if it restricts the coordinates.",
+        ),
+        "two constraints of one name are refused": (
+            stated(constraints=[st.Constraint(x, name="wall"), st.Constraint(y, name="wall")]),
+            "two constraints have the name 'wall'.\n"
+            "  Expected a name of its own for each.\n"
+            "  Rename one, with name=…, or leave the names out.",
+        ),
+        "coordinates given must include those that are used": (
+            stated(potential=theta1**2, coordinates=[x]),
+            "coordinates leaves out 'theta1', which the energies or terms use.\n"
+            "  Listed: x.\n"
+            "  Add it, or leave coordinates out to have them found.",
+        ),
+        "coordinates given must be coordinates": (
+            stated(coordinates=[x, k]),
+            "'k' is listed among the coordinates and is not one.\n"
+            "  Expected symbols made by st.coordinates.\n"
+            "  Leave coordinates out to have them found.",
+        ),
+        "each needs a table": (
+            lambda: st.each(lambda a: a),
+            "each has nothing to repeat over.\n"
+            "  Found no table.\n"
+            "  Pass an array, as in st.each(lambda p: m*g*p[1], r).",
+        ),
+        "the ends of a spring live in one space": (
+            lambda: st.spring(k, between=((0, 0), x)),
+            "the two ends of a spring must live in one space.\n"
+            "  Found 2 and 1 entries.\n"
+            "  Give both as (X, Y), or both as (X, Y, Z).",
+        ),
+        "a mechanism has one inertia per coordinate": (
+            lambda: st.mechanism(x=[x], inertia=[m, m]),
+            "a mechanism needs one inertia for each coordinate.\n"
+            "  Found 1 coordinates and 2 inertias.\n"
+            "  Give both lists the same length.",
+        ),
+        "a parameter without a value is named": (
+            run(st.System(kinetic=x.dot**2, potential=k * x**2)),
+            "parameter 'k' has no value.\n"
+            "  Expected one, since no default was declared.\n"
+            "  Pass params={'k': …}, or declare st.parameters(k=…).",
+        ),
+        "an unknown parameter is named with its nearest neighbour": (
+            run(params={"mm": 1.0}),
+            "params names 'mm', which is not a parameter of this system.\n"
+            "  Parameters: m. Did you mean 'm'?\n"
+            "  Remove it, or use it in the statement.",
+        ),
+    },
+}
+
+
+@mistakes(MESSAGES)
+def test_the_message_is(kind, do, message):
+    assert_says(kind, message, do)

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import stationary as st
-from tests.checks import assert_says
+from tests.checks import Messages, assert_says, mistakes
 from tests.stated import (
     REFUSED,
     F,
@@ -56,87 +56,7 @@ def test_a_start_that_is_no_number_is_named(value):
     )
 
 
-def test_an_unknown_name_in_start_is_named_with_its_nearest_neighbour():
-    assert_says(
-        st.StatementError,
-        "start names 'theta2', which is not a coordinate or a velocity of this system.\n"
-        "  Coordinates: theta1. Did you mean 'theta1'?\n"
-        "  The velocity of x is x.dot, or 'x.dot' by name.",
-        run(st.System(kinetic=theta1.dot**2), start={"theta2": 1.0}),
-    )
-
-
-def test_a_misspelt_velocity_in_start_is_named_with_its_nearest_neighbour():
-    assert_says(
-        st.StatementError,
-        "start names 'x.dott', which is not a coordinate or a velocity of this system.\n"
-        "  Coordinates: x. Did you mean 'x.dot'?\n"
-        "  The velocity of x is x.dot, or 'x.dot' by name.",
-        run(start={"x.dott": 1.0}),
-    )
-
-
-def test_an_acceleration_cannot_be_started_with():
-    assert_says(
-        st.StatementError,
-        "start gives the acceleration 'x.ddot'.\n"
-        "  Expected coordinates and velocities.\n"
-        "  Remove it: accelerations follow from the equations.",
-        run(start={x.ddot: 1.0}),
-    )
-
-
-def test_a_key_is_a_symbol_or_a_name():
-    assert_says(
-        st.StatementError,
-        "'x + 1' cannot be used as a key.\n"
-        "  Found Add, expected a symbol or a name.\n"
-        "  Use the symbol itself, or its name as text.",
-        run(start={x + 1: 1.0}),
-    )
-
-
 # -- inertia --------------------------------------------------------------------------------------
-
-
-def test_a_coordinate_without_inertia_is_named_and_pointed_to_quasistatics():
-    assert_says(
-        st.DerivationError,
-        "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
-        "  Expected an inertia for each of the 2 coordinates.\n"
-        "  Give 'y' a mass, constrain it, or use quasistatics().",
-        run(st.System(kinetic=x.dot**2, potential=x * y)),
-    )
-
-
-def test_a_kinetic_energy_that_motion_lowers_is_refused():
-    assert_says(
-        st.DerivationError,
-        "the kinetic energy is not convex in the velocities: moving 'y' lowers it.\n"
-        "  Found the mass -2 along (y +1) at the start, expected all positive.\n"
-        "  Check the signs of T and the values of the masses.",
-        run(st.System(kinetic=x.dot**2 - y.dot**2)),
-    )
-
-
-def test_an_inertia_that_vanishes_at_the_start_is_refused():
-    assert_says(
-        st.DerivationError,
-        "the mass matrix is singular at the start: 'y' has no inertia there.\n"
-        "  Found the mass 0 along (y +1), expected all positive.\n"
-        "  Start elsewhere, choose other coordinates, give 'y' a mass, or use quasistatics().",
-        run(st.System(kinetic=x.dot**2 + x**2 * y.dot**2)),
-    )
-
-
-def test_an_inertia_that_is_infinite_at_the_start_is_refused():
-    assert_says(
-        st.DerivationError,
-        "the kinetic energy is not finite at the start.\n"
-        "  Found a mass matrix with entries [inf].\n"
-        "  Start elsewhere, or check the parameters.",
-        run(st.System(kinetic=x.dot**2 / x**2)),
-    )
 
 
 @pytest.mark.parametrize(("terms", "what", "reason"), REFUSED, ids=[r[1] for r in REFUSED])
@@ -179,47 +99,6 @@ def test_a_span_has_a_first_time_before_a_last_one(span, kind, found):
         f"  Found {found}, expected a first time before a last one.\n"
         "  Give them in order, as in span=(0, 10).",
         run(span=span),
-    )
-
-
-def test_a_span_is_a_pair():
-    assert_says(
-        st.StatementError,
-        "span is not a pair of times.\n"
-        "  Found 10.\n"
-        "  Give the first and the last time, as in span=(0, 10).",
-        run(span=10),
-    )
-
-
-def test_points_is_a_number_of_times():
-    assert_says(
-        st.StatementError,
-        "points is not a number of output times.\n"
-        "  Found 1, expected a whole number, 2 or more.\n"
-        "  Give how many evenly spaced times to return, as in points=1001.",
-        run(points=1),
-    )
-
-
-def test_an_unknown_method_is_named_with_its_nearest_neighbour():
-    assert_says(
-        st.StatementError,
-        "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got 'taylr'.\n"
-        "  Did you mean 'Taylor()'?\n"
-        "  Pass 'auto' or an integrator, as in method=st.BDF().",
-        run(method="taylr"),
-    )
-
-
-def test_taylor_series_need_smooth_forces():
-    assert_says(
-        st.StatementError,
-        "st.Taylor() needs smooth forces.\n"
-        "  Found ==, Piecewise, not in the equations: a series does not see past a kink or a "
-        "jump.\n"
-        '  Use method="auto", st.Runge() or st.BDF().',
-        run(st.System(kinetic=x.dot**2 / 2, potential=sp.sinc(x)), method=st.Taylor()),
     )
 
 
@@ -267,36 +146,6 @@ def test_a_function_without_numerical_counterpart_is_named():
 # -- inputs ---------------------------------------------------------------------------------------
 
 
-def test_an_input_without_a_value_is_named():
-    assert_says(
-        st.StatementError,
-        "input 'F' has no value.\n"
-        "  Expected a number, an expression of st.t, coordinates and velocities, or samples.\n"
-        "  Pass inputs={'F': …}.",
-        run(driven),
-    )
-
-
-def test_an_unknown_input_is_named():
-    assert_says(
-        st.StatementError,
-        "inputs names 'FF', which is not an input of this system.\n"
-        "  Inputs: F. Did you mean 'F'?\n"
-        "  Declare it with st.inputs and use it in a load.",
-        run(driven, inputs={F: 0, "FF": 1}),
-    )
-
-
-def test_an_input_for_a_system_without_inputs_is_refused():
-    assert_says(
-        st.StatementError,
-        "inputs names 'F', which is not an input of this system.\n"
-        "  Inputs: none.\n"
-        "  Declare it with st.inputs and use it in a load.",
-        run(inputs={F: 0}),
-    )
-
-
 @pytest.mark.parametrize(
     ("value", "found"),
     [("sin", "str: sin"), (float("nan"), "float: nan"), (None, "NoneType: None")],
@@ -309,26 +158,6 @@ def test_an_input_is_a_number_an_expression_or_samples(value, found):
         "  Write it as an expression of st.t, coordinates and velocities, or sample it: "
         "(times, values).",
         run(driven, inputs={F: value}),
-    )
-
-
-def test_an_input_uses_what_the_system_knows():
-    assert_says(
-        st.StatementError,
-        "input 'F' uses 'omega', which this system does not know.\n"
-        "  Known: st.t, x.\n"
-        "  Replace it by its value.",
-        run(driven, inputs={F: st.sin(sp.Symbol("omega") * st.t)}),
-    )
-
-
-def test_samples_must_cover_the_span():
-    assert_says(
-        st.StatementError,
-        "the samples of input 'F' do not cover the span.\n"
-        "  Found times from 0 to 0.5, expected 0 to 1.\n"
-        "  Sample the whole span; nothing is extrapolated.",
-        run(driven, inputs={F: ([0.0, 0.5], [1.0, 2.0])}),
     )
 
 
@@ -398,26 +227,6 @@ def test_a_motion_that_blows_up_says_when_and_what_is_left():
     assert caught.value.status == "blow-up"
 
 
-def test_the_direction_of_an_event_is_one_of_three():
-    assert_says(
-        st.StatementError,
-        "the direction of an event is 1 (upwards), −1 (downwards) or 0 (both).\n"
-        "  Found 2.\n"
-        "  Choose one of them.",
-        lambda: st.Event(x, direction=2),
-    )
-
-
-def test_an_event_of_a_name_that_is_not_known_is_refused():
-    assert_says(
-        st.StatementError,
-        "an event names 'y', which is not a coordinate or a velocity of this system.\n"
-        "  Coordinates: x.\n"
-        "  The velocity of x is x.dot, or 'x.dot' by name.",
-        run(events=[st.Event(y)]),
-    )
-
-
 # -- the family of errors -------------------------------------------------------------------------
 
 
@@ -471,16 +280,6 @@ def test_a_class_in_the_place_of_an_integrator_is_recognized(method):
     )
 
 
-def test_a_class_in_the_place_of_a_stabilization_is_recognized():
-    assert_says(
-        st.StatementError,
-        "stabilize must be Baumgarte() or Projection().\n"
-        "  Found the class Projection.\n"
-        "  Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
-        run(stabilize=st.Projection),
-    )
-
-
 def test_a_drag_whose_power_turns_out_to_be_below_one_is_refused_as_such():
     n = st.parameters(n=2.0)
     slowed = st.System(kinetic=x.dot**2 / 2, friction=[st.Drag(0.1, n, on=x, name="air")])
@@ -505,3 +304,140 @@ def test_values_come_with_their_names(what):
         f"  Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
         run(**given),
     )
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+#: By error and mistake: what is asked, and what is said.
+MESSAGES: Messages = {
+    st.StatementError: {
+        "an unknown name in start is named with its nearest neighbour": (
+            run(st.System(kinetic=theta1.dot**2), start={"theta2": 1.0}),
+            "start names 'theta2', which is not a coordinate or a velocity of this system.\n"
+            "  Coordinates: theta1. Did you mean 'theta1'?\n"
+            "  The velocity of x is x.dot, or 'x.dot' by name.",
+        ),
+        "a misspelt velocity in start is named with its nearest neighbour": (
+            run(start={"x.dott": 1.0}),
+            "start names 'x.dott', which is not a coordinate or a velocity of this system.\n"
+            "  Coordinates: x. Did you mean 'x.dot'?\n"
+            "  The velocity of x is x.dot, or 'x.dot' by name.",
+        ),
+        "an acceleration cannot be started with": (
+            run(start={x.ddot: 1.0}),
+            "start gives the acceleration 'x.ddot'.\n"
+            "  Expected coordinates and velocities.\n"
+            "  Remove it: accelerations follow from the equations.",
+        ),
+        "a key is a symbol or a name": (
+            run(start={x + 1: 1.0}),
+            "'x + 1' cannot be used as a key.\n"
+            "  Found Add, expected a symbol or a name.\n"
+            "  Use the symbol itself, or its name as text.",
+        ),
+        "a span is a pair": (
+            run(span=10),
+            "span is not a pair of times.\n"
+            "  Found 10.\n"
+            "  Give the first and the last time, as in span=(0, 10).",
+        ),
+        "points is a number of times": (
+            run(points=1),
+            "points is not a number of output times.\n"
+            "  Found 1, expected a whole number, 2 or more.\n"
+            "  Give how many evenly spaced times to return, as in points=1001.",
+        ),
+        "an unknown method is named with its nearest neighbour": (
+            run(method="taylr"),
+            "method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got 'taylr'.\n"
+            "  Did you mean 'Taylor()'?\n"
+            "  Pass 'auto' or an integrator, as in method=st.BDF().",
+        ),
+        "taylor series need smooth forces": (
+            run(st.System(kinetic=x.dot**2 / 2, potential=sp.sinc(x)), method=st.Taylor()),
+            "st.Taylor() needs smooth forces.\n"
+            "  Found ==, Piecewise, not in the equations: a series does not see past a kink or a "
+            "jump.\n"
+            '  Use method="auto", st.Runge() or st.BDF().',
+        ),
+        "an input without a value is named": (
+            run(driven),
+            "input 'F' has no value.\n"
+            "  Expected a number, an expression of st.t, coordinates and velocities, or samples.\n"
+            "  Pass inputs={'F': …}.",
+        ),
+        "an unknown input is named": (
+            run(driven, inputs={F: 0, "FF": 1}),
+            "inputs names 'FF', which is not an input of this system.\n"
+            "  Inputs: F. Did you mean 'F'?\n"
+            "  Declare it with st.inputs and use it in a load.",
+        ),
+        "an input for a system without inputs is refused": (
+            run(inputs={F: 0}),
+            "inputs names 'F', which is not an input of this system.\n"
+            "  Inputs: none.\n"
+            "  Declare it with st.inputs and use it in a load.",
+        ),
+        "an input uses what the system knows": (
+            run(driven, inputs={F: st.sin(sp.Symbol("omega") * st.t)}),
+            "input 'F' uses 'omega', which this system does not know.\n"
+            "  Known: st.t, x.\n"
+            "  Replace it by its value.",
+        ),
+        "samples must cover the span": (
+            run(driven, inputs={F: ([0.0, 0.5], [1.0, 2.0])}),
+            "the samples of input 'F' do not cover the span.\n"
+            "  Found times from 0 to 0.5, expected 0 to 1.\n"
+            "  Sample the whole span; nothing is extrapolated.",
+        ),
+        "the direction of an event is one of three": (
+            lambda: st.Event(x, direction=2),
+            "the direction of an event is 1 (upwards), −1 (downwards) or 0 (both).\n"
+            "  Found 2.\n"
+            "  Choose one of them.",
+        ),
+        "an event of a name that is not known is refused": (
+            run(events=[st.Event(y)]),
+            "an event names 'y', which is not a coordinate or a velocity of this system.\n"
+            "  Coordinates: x.\n"
+            "  The velocity of x is x.dot, or 'x.dot' by name.",
+        ),
+        "a class in the place of a stabilization is recognized": (
+            run(stabilize=st.Projection),
+            "stabilize must be Baumgarte() or Projection().\n"
+            "  Found the class Projection.\n"
+            "  Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
+        ),
+    },
+    st.DerivationError: {
+        "a coordinate without inertia is named and pointed to quasistatics": (
+            run(st.System(kinetic=x.dot**2, potential=x * y)),
+            "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
+            "  Expected an inertia for each of the 2 coordinates.\n"
+            "  Give 'y' a mass, constrain it, or use quasistatics().",
+        ),
+        "a kinetic energy that motion lowers is refused": (
+            run(st.System(kinetic=x.dot**2 - y.dot**2)),
+            "the kinetic energy is not convex in the velocities: moving 'y' lowers it.\n"
+            "  Found the mass -2 along (y +1) at the start, expected all positive.\n"
+            "  Check the signs of T and the values of the masses.",
+        ),
+        "an inertia that vanishes at the start is refused": (
+            run(st.System(kinetic=x.dot**2 + x**2 * y.dot**2)),
+            "the mass matrix is singular at the start: 'y' has no inertia there.\n"
+            "  Found the mass 0 along (y +1), expected all positive.\n"
+            "  Start elsewhere, choose other coordinates, give 'y' a mass, or use quasistatics().",
+        ),
+        "an inertia that is infinite at the start is refused": (
+            run(st.System(kinetic=x.dot**2 / x**2)),
+            "the kinetic energy is not finite at the start.\n"
+            "  Found a mass matrix with entries [inf].\n"
+            "  Start elsewhere, or check the parameters.",
+        ),
+    },
+}
+
+
+@mistakes(MESSAGES)
+def test_the_message_is(kind, do, message):
+    assert_says(kind, message, do)

@@ -5,7 +5,7 @@ import pytest
 
 import stationary as st
 from stationary.errors import DerivationError, DidNotConverge, MissingExtra, StatementError
-from tests.checks import assert_says
+from tests.checks import Messages, assert_says, mistakes
 
 x, y, theta = st.coordinates("x y theta")
 m, g, k, Omega = st.parameters(m=1.0, g=9.81, k=10.0, Omega=1.0)
@@ -63,41 +63,11 @@ def test_a_constraint_that_nothing_satisfies_is_named():
     )
 
 
-def test_a_start_on_a_saddle_says_what_it_is():
-    assert_says(
-        DidNotConverge,
-        "the search ended at an equilibrium that is not a minimum.\n"
-        "  Found x = 0, y = 0 with the smallest eigenvalue -2 of the Hessian, expected none below "
-        "zero.\n"
-        '  Start elsewhere, or take kind="any" to accept it.',
-        rest(st.System(potential=x**2 - y**2 + y**4)),
-    )
-
-
-def test_a_pendulum_started_upright_says_that_it_stands_on_its_head():
-    assert_says(
-        DidNotConverge,
-        "the search ended at an equilibrium that is not a minimum.\n"
-        "  Found theta = 3.14159 with the smallest eigenvalue -1 of the Hessian, expected none "
-        "below zero.\n"
-        '  Start elsewhere, or take kind="any" to accept it.',
-        rest(swing, start={theta: np.pi}),
-    )
-
-
 def test_an_energy_that_is_not_finite_at_the_start_says_so():
     with pytest.raises(DidNotConverge) as caught:
         st.statics(st.System(potential=1 / x + x), start={x: 0.0})
     assert caught.value.status == "not finite"
     assert "not finite" in str(caught.value)
-
-
-def test_kinds_of_equilibria_are_listed():
-    assert_says(
-        StatementError,
-        "kind must be 'minimum' or 'any'.\n  Found 'maximum'.\n  Choose one of them.",
-        rest(swing, kind="maximum"),
-    )
 
 
 def test_dry_friction_leaves_rest_undetermined():
@@ -134,26 +104,6 @@ def test_an_input_that_is_not_in_the_system_is_named():
         st.statics(driven, inputs={"G": 1.0})
 
 
-def test_a_parameter_that_is_not_in_the_system_is_named():
-    assert_says(
-        StatementError,
-        "params names 'Omegga', which is not a parameter of this system.\n"
-        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}. Did you mean 'Omega'?\n"
-        "  Remove it, or use it in the statement.",
-        rest(hoop, params={"Omegga": 2.0}),
-    )
-
-
-def test_a_start_outside_the_system_is_named():
-    assert_says(
-        StatementError,
-        "start names 'thetta', which is not a coordinate or a velocity of this system.\n"
-        "  Coordinates: theta. Did you mean 'theta'?\n"
-        "  The velocity of x is x.dot, or 'x.dot' by name.",
-        rest(swing, start={"thetta": 1.0}),
-    )
-
-
 def test_a_system_without_coordinates_has_nothing_to_rest():
     with pytest.raises((StatementError, DerivationError), match="no coordinate"):
         st.statics(st.System())
@@ -182,80 +132,12 @@ def test_a_box_has_a_lower_and_an_upper_limit(interval):
     )
 
 
-def test_a_box_of_velocities_is_refused():
-    assert_says(
-        StatementError,
-        "within gives no interval for 'theta.dot'.\n"
-        "  Found (-1, 1), expected a lower and an upper limit of a coordinate.\n"
-        "  Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
-        lambda: st.equilibria(swing, within={theta.dot: (-1, 1)}),
-    )
-
-
 def test_an_infinite_box_is_refused():
     with pytest.raises(StatementError, match="within gives no interval for 'theta'"):
         st.equilibria(swing, within={theta: (-np.inf, np.inf)})
 
 
-def test_an_empty_box_is_refused():
-    assert_says(
-        StatementError,
-        "within is empty.\n  Found no interval.\n  Give one for each coordinate to be searched.",
-        lambda: st.equilibria(swing, within={}),
-    )
-
-
-def test_a_box_around_what_is_no_coordinate_is_refused():
-    assert_says(
-        StatementError,
-        "within names 'phi', which is not a coordinate or a velocity of this system.\n"
-        "  Coordinates: theta.\n"
-        "  The velocity of x is x.dot, or 'x.dot' by name.",
-        lambda: st.equilibria(swing, within={"phi": (0, 1)}),
-    )
-
-
 # -- linearize -------------------------------------------------------------------------------------
-
-
-def test_a_point_out_of_balance_cannot_be_linearized():
-    assert_says(
-        StatementError,
-        "the operating point is neither an equilibrium nor a steady motion.\n"
-        "  Found the acceleration -0.479 of 'theta', expected none.\n"
-        "  Find one with st.statics or st.equilibria, or give the inputs that hold it.",
-        lambda: st.linearize(swing, at={theta: 0.5}),
-    )
-
-
-def test_a_coordinate_that_moves_must_be_cyclic():
-    assert_says(
-        StatementError,
-        "'theta' moves at the operating point and is not cyclic.\n"
-        "  Found accelerations that depend on it; a steady motion has none.\n"
-        "  Give it no velocity, or choose a coordinate that nothing depends on.",
-        lambda: st.linearize(swing, at={theta.dot: 1.0}),
-    )
-
-
-def test_a_massless_coordinate_cannot_be_linearized():
-    assert_says(
-        DerivationError,
-        "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
-        "  Expected an inertia for each of the 2 coordinates.\n"
-        "  Give 'y' a mass, constrain it, or use quasistatics().",
-        lambda: st.linearize(st.System(kinetic=x.dot**2 / 2, potential=x**2 + y**2), at={}),
-    )
-
-
-def test_inputs_of_the_operating_point_are_known_inputs():
-    assert_says(
-        StatementError,
-        "inputs names 'G', which is not an input of this system.\n"
-        "  Inputs: F.\n"
-        "  Declare it with st.inputs and use it in a load.",
-        lambda: st.linearize(driven, at={}, inputs={"G": 1.0}),
-    )
 
 
 def test_an_equilibrium_of_another_system_is_no_operating_point():
@@ -292,36 +174,6 @@ def test_a_parameter_that_is_not_in_the_system_cannot_be_followed():
     )
 
 
-def test_a_misspelt_parameter_is_guessed():
-    assert_says(
-        StatementError,
-        "'omega' is not a parameter of this system.\n"
-        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}. Did you mean 'Omega'?\n"
-        "  Name one that occurs in the statement.",
-        follow(parameter="omega"),
-    )
-
-
-def test_a_coordinate_is_no_parameter():
-    assert_says(
-        StatementError,
-        "'theta' is not a parameter of this system.\n"
-        f"  Parameters: {', '.join(p.name for p in hoop.parameters)}.\n"
-        "  Name one that occurs in the statement.",
-        follow(parameter=theta),
-    )
-
-
-def test_a_span_must_contain_the_start():
-    assert_says(
-        StatementError,
-        "span does not contain the start: 'Omega' is 1 there.\n"
-        "  Found span=(5, 10).\n"
-        "  Widen the span, or start at another value with params={'Omega': …}.",
-        follow(span=(5, 10)),
-    )
-
-
 def test_a_span_must_contain_the_equilibrium_it_starts_from():
     fast = st.statics(hoop, start={theta: 1.5}, params={Omega: 20.0})
     assert_says(
@@ -352,16 +204,6 @@ def test_continuation_refuses_what_statics_refuses():
 
 MU = st.parameters(mu=-1.0)
 wall = st.System(potential=MU * x + x**2 / 2, contacts=[st.Contact(x, name="wall")])
-
-
-def test_a_branch_that_a_contact_would_kink_is_refused():
-    assert_says(
-        DerivationError,
-        "continuation cannot honour contact 'wall'.\n"
-        "  It opens and closes, which is not smooth: wall: x ≥ 0.\n"
-        "  State it as a constraint while it touches, or leave it out while it is open.",
-        lambda: st.continuation(wall, parameter=MU, span=(-1, 1), start={x: 1.0}),
-    )
 
 
 def test_contacts_that_cannot_both_hold_are_named():
@@ -444,26 +286,132 @@ def test_a_torque_that_no_weight_holds_names_what_it_turns():
     assert remedy == "Hold 'theta' by a constraint, a contact or a spring."
 
 
-def test_a_start_without_stiffness_says_that_less_energy_is_beside_it():
-    assert_says(
-        DidNotConverge,
-        "the search ended at an equilibrium that is not a minimum.\n"
-        "  Found x = 0 without stiffness, and less energy beside it.\n"
-        '  Start elsewhere, or take kind="any" to accept it.',
-        rest(st.System(potential=x**3)),
-    )
-
-
-def test_samples_must_cover_the_time_of_rest():
-    assert_says(
-        StatementError,
-        "the samples of input 'F' do not cover the span.\n"
-        "  Found times from 0 to 2, expected 3 to 3.\n"
-        "  Sample the whole span; nothing is extrapolated.",
-        rest(driven, inputs={F: ([0.0, 2.0], [1.0, 2.0])}, t=3.0),
-    )
-
-
 def test_samples_of_rest_need_their_times():
     with pytest.raises(StatementError, match="samples of input 'F' cannot be interpolated"):
         st.statics(driven, inputs={F: [0.0, 1.0, 2.0]})
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+#: By error and mistake: what is asked, and what is said.
+MESSAGES: Messages = {
+    DidNotConverge: {
+        "a start on a saddle says what it is": (
+            rest(st.System(potential=x**2 - y**2 + y**4)),
+            "the search ended at an equilibrium that is not a minimum.\n"
+            "  Found x = 0, y = 0 with the smallest eigenvalue -2 of the Hessian, expected none "
+            "below zero.\n"
+            '  Start elsewhere, or take kind="any" to accept it.',
+        ),
+        "a pendulum started upright says that it stands on its head": (
+            rest(swing, start={theta: np.pi}),
+            "the search ended at an equilibrium that is not a minimum.\n"
+            "  Found theta = 3.14159 with the smallest eigenvalue -1 of the Hessian, expected none "
+            "below zero.\n"
+            '  Start elsewhere, or take kind="any" to accept it.',
+        ),
+        "a start without stiffness says that less energy is beside it": (
+            rest(st.System(potential=x**3)),
+            "the search ended at an equilibrium that is not a minimum.\n"
+            "  Found x = 0 without stiffness, and less energy beside it.\n"
+            '  Start elsewhere, or take kind="any" to accept it.',
+        ),
+    },
+    StatementError: {
+        "kinds of equilibria are listed": (
+            rest(swing, kind="maximum"),
+            "kind must be 'minimum' or 'any'.\n  Found 'maximum'.\n  Choose one of them.",
+        ),
+        "a parameter that is not in the system is named": (
+            rest(hoop, params={"Omegga": 2.0}),
+            "params names 'Omegga', which is not a parameter of this system.\n"
+            f"  Parameters: {', '.join(p.name for p in hoop.parameters)}. Did you mean 'Omega'?\n"
+            "  Remove it, or use it in the statement.",
+        ),
+        "a start outside the system is named": (
+            rest(swing, start={"thetta": 1.0}),
+            "start names 'thetta', which is not a coordinate or a velocity of this system.\n"
+            "  Coordinates: theta. Did you mean 'theta'?\n"
+            "  The velocity of x is x.dot, or 'x.dot' by name.",
+        ),
+        "a box of velocities is refused": (
+            lambda: st.equilibria(swing, within={theta.dot: (-1, 1)}),
+            "within gives no interval for 'theta.dot'.\n"
+            "  Found (-1, 1), expected a lower and an upper limit of a coordinate.\n"
+            "  Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
+        ),
+        "an empty box is refused": (
+            lambda: st.equilibria(swing, within={}),
+            "within is empty.\n"
+            "  Found no interval.\n"
+            "  Give one for each coordinate to be searched.",
+        ),
+        "a box around what is no coordinate is refused": (
+            lambda: st.equilibria(swing, within={"phi": (0, 1)}),
+            "within names 'phi', which is not a coordinate or a velocity of this system.\n"
+            "  Coordinates: theta.\n"
+            "  The velocity of x is x.dot, or 'x.dot' by name.",
+        ),
+        "a point out of balance cannot be linearized": (
+            lambda: st.linearize(swing, at={theta: 0.5}),
+            "the operating point is neither an equilibrium nor a steady motion.\n"
+            "  Found the acceleration -0.479 of 'theta', expected none.\n"
+            "  Find one with st.statics or st.equilibria, or give the inputs that hold it.",
+        ),
+        "a coordinate that moves must be cyclic": (
+            lambda: st.linearize(swing, at={theta.dot: 1.0}),
+            "'theta' moves at the operating point and is not cyclic.\n"
+            "  Found accelerations that depend on it; a steady motion has none.\n"
+            "  Give it no velocity, or choose a coordinate that nothing depends on.",
+        ),
+        "inputs of the operating point are known inputs": (
+            lambda: st.linearize(driven, at={}, inputs={"G": 1.0}),
+            "inputs names 'G', which is not an input of this system.\n"
+            "  Inputs: F.\n"
+            "  Declare it with st.inputs and use it in a load.",
+        ),
+        "a misspelt parameter is guessed": (
+            follow(parameter="omega"),
+            "'omega' is not a parameter of this system.\n"
+            f"  Parameters: {', '.join(p.name for p in hoop.parameters)}. Did you mean 'Omega'?\n"
+            "  Name one that occurs in the statement.",
+        ),
+        "a coordinate is no parameter": (
+            follow(parameter=theta),
+            "'theta' is not a parameter of this system.\n"
+            f"  Parameters: {', '.join(p.name for p in hoop.parameters)}.\n"
+            "  Name one that occurs in the statement.",
+        ),
+        "a span must contain the start": (
+            follow(span=(5, 10)),
+            "span does not contain the start: 'Omega' is 1 there.\n"
+            "  Found span=(5, 10).\n"
+            "  Widen the span, or start at another value with params={'Omega': …}.",
+        ),
+        "samples must cover the time of rest": (
+            rest(driven, inputs={F: ([0.0, 2.0], [1.0, 2.0])}, t=3.0),
+            "the samples of input 'F' do not cover the span.\n"
+            "  Found times from 0 to 2, expected 3 to 3.\n"
+            "  Sample the whole span; nothing is extrapolated.",
+        ),
+    },
+    DerivationError: {
+        "a massless coordinate cannot be linearized": (
+            lambda: st.linearize(st.System(kinetic=x.dot**2 / 2, potential=x**2 + y**2), at={}),
+            "the mass matrix is singular: no kinetic energy involves the velocity of 'y'.\n"
+            "  Expected an inertia for each of the 2 coordinates.\n"
+            "  Give 'y' a mass, constrain it, or use quasistatics().",
+        ),
+        "a branch that a contact would kink is refused": (
+            lambda: st.continuation(wall, parameter=MU, span=(-1, 1), start={x: 1.0}),
+            "continuation cannot honour contact 'wall'.\n"
+            "  It opens and closes, which is not smooth: wall: x ≥ 0.\n"
+            "  State it as a constraint while it touches, or leave it out while it is open.",
+        ),
+    },
+}
+
+
+@mistakes(MESSAGES)
+def test_the_message_is(kind, do, message):
+    assert_says(kind, message, do)

@@ -37,115 +37,64 @@ def said(old: str, new: str) -> str:
     return str(caught.value)
 
 
-def potential(text: str) -> str:
-    return said("m*9.81*l*(1 - cos(theta))", text)
-
-
 def test_the_model_itself_is_good():
     assert st.load(MODEL).system.name == "pendulum"
 
 
-def test_missing_operator():
-    assert (
-        potential("m l*cos(theta)")
-        == """\
+POTENTIAL = "m*9.81*l*(1 - cos(theta))"
+
+#: By mistake: what is right, what stands in its place, and what is said.
+MESSAGES = {
+    "missing operator": (POTENTIAL, "m l*cos(theta)", """\
 model:11:14: an operator is missing between 'm' and 'l'.
    11 | potential = "m l*cos(theta)"
       |              ^^^
   Found 'm l'.
-  Write m*l for a product."""
-    )
-
-
-def test_number_before_a_name():
-    assert (
-        potential("2m")
-        == """\
+  Write m*l for a product."""),
+    "number before a name": (POTENTIAL, "2m", """\
 model:11:14: an operator is missing between '2' and 'm'.
    11 | potential = "2m"
       |              ^^
   Found '2m'.
-  Write 2*m for a product."""
-    )
-
-
-def test_unknown_function():
-    assert (
-        potential("m*arccos(theta)")
-        == """\
+  Write 2*m for a product."""),
+    "unknown function": (POTENTIAL, "m*arccos(theta)", """\
 model:11:16: 'arccos' is not a known function.
    11 | potential = "m*arccos(theta)"
       |                ^^^^^^
   Known: sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, exp, log, sqrt, \
 sign, erf, floor, atan2, abs, ceil, step, min, max, norm, rate, if.
-  Did you mean 'acos'?"""
-    )
-
-
-def test_unbalanced_bracket():
-    assert (
-        potential("m*(1 - cos(theta)")
-        == """\
+  Did you mean 'acos'?"""),
+    "unbalanced bracket": (POTENTIAL, "m*(1 - cos(theta)", """\
 model:11:16: a bracket is opened and never closed.
    11 | potential = "m*(1 - cos(theta)"
       |                ^
   Found '(' without ')'.
-  Add ')'."""
-    )
-
-
-def test_bracket_too_many():
-    assert (
-        potential("m*cos(theta))")
-        == """\
+  Add ')'."""),
+    "bracket too many": (POTENTIAL, "m*cos(theta))", """\
 model:11:26: a bracket is closed that was never opened.
    11 | potential = "m*cos(theta))"
       |                          ^
   Found ')'.
-  Remove it, or add the one that opens."""
-    )
-
-
-def test_undeclared_name():
-    assert (
-        potential("m*cos(thet)")
-        == """\
+  Remove it, or add the one that opens."""),
+    "undeclared name": (POTENTIAL, "m*cos(thet)", """\
 model:11:20: 'thet' is not declared.
    11 | potential = "m*cos(thet)"
       |                    ^^^^
   Declared: theta, m, l, tau.
-  Did you mean 'theta'?"""
-    )
-
-
-def test_velocity_in_the_potential_energy():
-    assert (
-        potential("m*theta'^2")
-        == """\
+  Did you mean 'theta'?"""),
+    "velocity in the potential energy": (POTENTIAL, "m*theta'^2", """\
 model:11:16: the potential energy contains a velocity.
    11 | potential = "m*theta'^2"
       |                ^^^^^^
   Expected an expression of coordinates and t.
-  Put what depends on velocities into kinetic, dissipation or loads."""
-    )
-
-
-def test_input_in_an_energy():
-    assert (
-        potential("tau*theta")
-        == """\
+  Put what depends on velocities into kinetic, dissipation or loads."""),
+    "input in an energy": (POTENTIAL, "tau*theta", """\
 model:11:14: the potential energy contains the input 'tau'.
    11 | potential = "tau*theta"
       |              ^^^
   It cannot depend on what is decided later.
-  Put the input into work or loads."""
-    )
-
-
-def test_wrong_table():
-    assert (
-        said("[parameters]", "[paramters]")
-        == """\
+  Put the input into work or loads."""),
+    "wrong table": ("[parameters]", "[paramters]", """\
 model:5:1: [paramters] is not a table of a model file.
     5 | [paramters]
       | ^^^^^^^^^^^
@@ -153,159 +102,81 @@ model:5:1: [paramters] is not a table of a model file.
 friction, constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
 fixed, discretize, start, simulate, statics, \
 equilibria, linearize, continue, slide, modes.
-  Did you mean 'parameters'?"""
-    )
-
-
-def test_duplicate_key():
-    assert (
-        said('l = "50 cm"', 'm = "50 cm"')
-        == """\
+  Did you mean 'parameters'?"""),
+    "duplicate key": ('l = "50 cm"', 'm = "50 cm"', """\
 model:7:1: 'm' is given twice.
     7 | m = "50 cm"
       | ^
   Found 'parameters.m' in line 6 already.
-  Remove one of the two."""
-    )
-
-
-def test_duplicate_table():
-    assert (
-        said("[start]", "[energies]")
-        == """\
+  Remove one of the two."""),
+    "duplicate table": ("[start]", "[energies]", """\
 model:17:1: 'energies' is given twice.
    17 | [energies]
       | ^^^^^^^^^^
   Found 'energies' in line 9 already.
-  Remove one of the two."""
-    )
-
-
-def test_text_without_quotes():
-    assert (
-        said('"m*l^2*theta\'^2/2"', "m*l^2")
-        == """\
+  Remove one of the two."""),
+    "text without quotes": ('"m*l^2*theta\'^2/2"', "m*l^2", """\
 model:10:11: the value of 'kinetic' is text without quotes.
    10 | kinetic = m*l^2
       |           ^^^^^
   Found m*l^2
-  Put expressions and other text in quotes, as in "m*x'^2/2"."""
-    )
-
-
-def test_quote_that_is_not_closed():
-    assert (
-        said('"50 cm"', '"50 cm')
-        == """\
+  Put expressions and other text in quotes, as in "m*x'^2/2"."""),
+    "quote that is not closed": ('"50 cm"', '"50 cm', """\
 model:7:5: a quote is opened and never closed.
     7 | l = "50 cm
       |     ^^^^^^
   Found no " on the same line.
-  Add " at the end of the text."""
-    )
-
-
-def test_missing_operand():
-    assert (
-        potential("m*9.81*")
-        == """\
+  Add " at the end of the text."""),
+    "missing operand": (POTENTIAL, "m*9.81*", """\
 model:11:20: something is missing after '*'.
    11 | potential = "m*9.81*"
       |                    ^
   Found the end of the expression, expected a number, a name or a function.
-  Complete the expression."""
-    )
-
-
-def test_function_without_brackets():
-    assert (
-        potential("m*cos theta")
-        == """\
+  Complete the expression."""),
+    "function without brackets": (POTENTIAL, "m*cos theta", """\
 model:11:16: the function 'cos' has no argument.
    11 | potential = "m*cos theta"
       |                ^^^
   Expected a bracket after it.
-  Write cos(theta)."""
-    )
-
-
-def test_bracket_behind_a_name():
-    assert (
-        potential("m(1 - cos(theta))")
-        == """\
+  Write cos(theta)."""),
+    "bracket behind a name": (POTENTIAL, "m(1 - cos(theta))", """\
 model:11:14: 'm' is not a function.
    11 | potential = "m(1 - cos(theta))"
       |              ^
   Found a bracket directly after it.
-  Write m*(…) for a product."""
-    )
-
-
-def test_acceleration():
-    assert (
-        said("theta'^2", "theta''")
-        == """\
+  Write m*(…) for a product."""),
+    "acceleration": ("theta'^2", "theta''", """\
 model:10:18: an acceleration cannot stand in a statement.
    10 | kinetic = "m*l^2*theta''/2"
       |                  ^^^^^^^
   Found the rate of a velocity.
-  Energies and loads depend on positions and velocities alone."""
-    )
-
-
-def test_velocity_of_a_parameter():
-    assert (
-        said("theta'^2", "m'^2")
-        == """\
+  Energies and loads depend on positions and velocities alone."""),
+    "velocity of a parameter": ("theta'^2", "m'^2", """\
 model:10:18: 'm' is a parameter and has no velocity.
    10 | kinetic = "m*l^2*m'^2/2"
       |                  ^^
   Only coordinates and definitions have one.
-  Remove the ' or .dot."""
-    )
-
-
-def test_decimal_comma():
-    assert (
-        potential("9,81*theta")
-        == """\
+  Remove the ' or .dot."""),
+    "decimal comma": (POTENTIAL, "9,81*theta", """\
 model:11:15: a comma stands in a number.
    11 | potential = "9,81*theta"
       |               ^
   Found ',' between digits.
-  Write a decimal point."""
-    )
-
-
-def test_unknown_unit():
-    assert (
-        said("50 cm", "50 yards")
-        == """\
+  Write a decimal point."""),
+    "unknown unit": ("50 cm", "50 yards", """\
 model:7:5: 'yards' is not a known unit.
     7 | l = "50 yards"
       |     ^^^^^^^^^^
   Known: m, g, s, N, J, W, Pa, Hz, rad, deg, °, rev, rpm, min, h, L, t, 1, %, in, ft, lb, lbf, \
 with prefixes, products, quotients and powers.
-  Did you mean 'rad'?"""
-    )
-
-
-def test_start_of_what_is_no_coordinate():
-    assert (
-        said("theta = 2", "teta = 2")
-        == """\
+  Did you mean 'rad'?"""),
+    "start of what is no coordinate": ("theta = 2", "teta = 2", """\
 model:18:1: 'teta' is not a coordinate.
    18 | teta = 2
       | ^^^^
   Coordinates: theta.
-  Did you mean 'theta'?"""
-    )
-
-
-def test_energy_at_the_top_of_the_file():
-    assert (
-        said('inputs = ["tau"]', 'inputs = ["tau"]\nkinetic = "m"')
-        == """\
+  Did you mean 'theta'?"""),
+    "energy at the top of the file": ('inputs = ["tau"]', 'inputs = ["tau"]\nkinetic = "m"', """\
 model:4:1: 'kinetic' is not a key of a model file.
     4 | kinetic = "m"
       | ^^^^^^^
@@ -313,93 +184,57 @@ model:4:1: 'kinetic' is not a key of a model file.
 friction, constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
 fixed, discretize, start, simulate, statics, \
 equilibria, linearize, continue, slide, modes.
-  Move it into [energies]."""
-    )
-
-
-def test_expression_among_the_parameters():
-    assert (
-        said('l = "50 cm"', 'l = "2*m"')
-        == """\
+  Move it into [energies]."""),
+    "expression among the parameters": ('l = "50 cm"', 'l = "2*m"', """\
 model:7:8: parameter 'l' contains 'm'.
     7 | l = "2*m"
       |        ^
   Expected a number.
-  Write a number; expressions stand in [definitions]."""
-    )
-
-
-def test_velocity_of_a_coordinate_with_a_value():
-    assert (
-        said("theta = 2", "theta = 2\ntheta.dot = 1")
-        == """\
+  Write a number; expressions stand in [definitions]."""),
+    "velocity of a coordinate with a value": ("theta = 2", "theta = 2\ntheta.dot = 1", """\
 model:19:1: 'theta' is given a value and entries of its own.
    19 | theta.dot = 1
       | ^^^^^^^^^
   TOML reads theta.dot as an entry inside a table.
-  Put names with a dot in quotes, as in "theta.dot" = 1."""
-    )
-
-
-def test_value_with_a_unit_without_quotes():
-    assert (
-        said('"50 cm"', "50 cm")
-        == """\
+  Put names with a dot in quotes, as in "theta.dot" = 1."""),
+    "value with a unit without quotes": ('"50 cm"', "50 cm", """\
 model:7:8: there is something after the value.
     7 | l = 50 cm
       |        ^^
   Found 'cm'.
-  Put a value with its unit in quotes, a remark behind '#', and another key on a new line."""
-    )
-
-
-def test_missing_key_of_a_load():
-    assert (
-        said('on = "theta"\n', "")
-        == """\
+  Put a value with its unit in quotes, a remark behind '#', and another key on a new line."""),
+    "missing key of a load": ('on = "theta"\n', "", """\
 model:13:1: an entry of loads has no 'on'.
    13 | [[loads]]
       | ^^^^^^^^^
   Expected force, on.
-  Add on = …."""
-    )
-
-
-def test_unknown_key_of_a_load():
-    assert (
-        said('on = "theta"', 'onto = "theta"')
-        == """\
+  Add on = …."""),
+    "unknown key of a load": ('on = "theta"', 'onto = "theta"', """\
 model:15:1: 'onto' is not a key of [[loads]].
    15 | onto = "theta"
       | ^^^^
   Known: force, on, name, rows, table.
-  Did you mean 'on'?"""
-    )
-
-
-def test_reversed_span():
-    assert (
-        said("span = [0, 20]", "span = [20, 0]")
-        == """\
+  Did you mean 'on'?"""),
+    "reversed span": ("span = [0, 20]", "span = [20, 0]", """\
 model:21:8: the span is empty or reversed.
    21 | span = [20, 0]
       |        ^^^^^^^
   Found 20 and 0.
-  Give the smaller end first."""
-    )
-
-
-def test_what_the_system_itself_refuses_is_shown_in_the_file():
-    assert (
-        said('on = "theta"', 'on = "m"\nname = "push"')
-        == """\
+  Give the smaller end first."""),
+    "what the system itself refuses": ('on = "theta"', 'on = "m"\nname = "push"', """\
 model:15:6: load 'push' works on 'm', which is not an expression of the coordinates.
    15 | on = "m"
       |      ^^^
   Found no coordinate in it; expected a position or an angle, as in \
 st.Load(F, on=x + l*st.sin(theta)).
-  Say what moves when the load does work."""
-    )
+  Say what moves when the load does work."""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MESSAGES)
+def test_the_message_is(mistake):
+    right, wrong, message = MESSAGES[mistake]
+    assert said(right, wrong) == message
 
 
 def test_a_file_that_is_not_there(tmp_path, monkeypatch):
