@@ -4,20 +4,9 @@
 shape (times, 4·masses): places, then velocities.
 """
 
-from __future__ import annotations
+from functools import partial
 
-from importlib import import_module
-from pkgutil import iter_modules
+from benchmarks import peers
 
-from benchmarks.peers import Peer
-
-
-def every() -> list[Peer]:
-    """Return all peers, ours first and the others by the name of their file."""
-    files = sorted(m.name for m in iter_modules(__path__))
-    files.sort(key=lambda name: name != "ours")
-    return [peer for name in files for peer in import_module(f"{__name__}.{name}").PEERS]
-
-
-def named(name: str) -> Peer:
-    return next(peer for peer in every() if peer.name == name)
+every = partial(peers.every, __name__)
+named = partial(peers.named, folder=__name__)

@@ -56,13 +56,13 @@ class Peer:
         return [name for name in self.needs if find_spec(name.split(".")[0]) is None]
 
 
-def every() -> list[Peer]:
-    """Return all peers, ours first and the others by the name of their file."""
-    files = sorted(m.name for m in iter_modules(__path__))
+def every(folder: str = __name__) -> list[Peer]:
+    """Return all peers of a folder, ours first and the others by the name of their file."""
+    files = sorted(m.name for m in iter_modules(import_module(folder).__path__))
     files.sort(key=lambda name: name != "ours")
-    return [peer for name in files for peer in import_module(f"{__name__}.{name}").PEERS]
+    return [peer for name in files for peer in import_module(f"{folder}.{name}").PEERS]
 
 
-def named(name: str) -> Peer:
+def named(name: str, folder: str = __name__) -> Peer:
     """Return the peer of this name."""
-    return next(peer for peer in every() if peer.name == name)
+    return next(peer for peer in every(folder) if peer.name == name)
