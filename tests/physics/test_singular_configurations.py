@@ -88,8 +88,14 @@ def test_a_random_parallelogram_turns_over_and_over(seed):
     np.testing.assert_allclose(found[w], crank * np.sin(expected[a]), atol=1e-7 * crank)
 
 
-@pytest.mark.parametrize("method", METHODS[:2], ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("slow", [0.3, 0.1, 0.01])
+@pytest.mark.parametrize(
+    "method, slow",
+    [
+        *((method, slow) for method in METHODS[:2] for slow in (0.3, 0.1, 0.01)),
+        *(pytest.param(METHODS[2], slow, marks=pytest.mark.slow) for slow in (0.3, 0.1)),
+    ],
+    ids=str,
+)
 def test_what_turns_shortly_behind_its_flat_position_comes_back_over_it(method, slow):
     """Thrown up from below, it passes with this part of √(gL): as by one angle."""
     windows, low, g = 2, -0.6, 9.81

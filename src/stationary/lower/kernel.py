@@ -70,8 +70,9 @@ def sampled(owner: Any, name: str, output: int, times: int) -> Numeric:
     function: ca.Function = getattr(owner, name)
     symbols: Any = function.mx_in()
     one = ca.Function(name, symbols, [ca.densify(function.call(symbols)[output])])
-    every = one.map(name, "serial", times, [len(symbols) - 1], [])
-    small = function.is_a("SXFunction") and times * function.n_instructions() <= _EXPAND_UP_TO
+    plain = function.is_a("SXFunction")
+    every = (one.expand() if plain else one).map(name, "serial", times, [len(symbols) - 1], [])
+    small = plain and times * function.n_instructions() <= _EXPAND_UP_TO
     return Numeric(every.expand() if small else every)
 
 

@@ -41,9 +41,9 @@ def _rounding(y: np.ndarray, steps: int) -> np.ndarray:
     return np.sqrt(max(steps, 1)) * np.where(size > 0, np.spacing(size), 0.0)
 
 
-def disturbed(y: np.ndarray, steps: int) -> np.ndarray:
-    """Return the first of some states with the rounding of all steps in it."""
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], y.shape[1])
+def disturbed(y: np.ndarray, steps: int, which: int = 0) -> np.ndarray:
+    """Return the first of some states with the rounding of all steps in it, by one of many ways."""
+    signs = np.random.default_rng(which).choice([-1.0, 1.0], y.shape[1])
     return y[0] + signs * _rounding(y, steps)
 
 

@@ -171,8 +171,12 @@ def simulate(
         ).motion(y)
 
     def again(motion: Motion) -> float:
-        """Tell what is left of the digits by a second run, whose errors are larger."""
-        start, series = disturbed(motion.y, motion.steps), motion.method == "Taylor"
+        """Tell what is left of the digits by more runs: one whose errors are larger, or two."""
+        # Two errors of the same size seldom both come to little by chance.
+        return min(once_more(motion, k) for k in range(2 if motion.method == "Taylor" else 1))
+
+    def once_more(motion: Motion, which: int) -> float:
+        start, series = disturbed(motion.y, motion.steps, which), motion.method == "Taylor"
         if kernel.rows:
             start[: 2 * kernel.size] = np.concatenate(
                 projected(graph, values, first, *np.split(start[: 2 * kernel.size], 2))
@@ -182,14 +186,16 @@ def simulate(
         grid = np.linspace(first, motion.t[-1], LOOKS)
         return digits_left(motion, run(start, grid, other, looser, False))
 
-    def proven(prove: bool) -> Motion:
+    def proven(method: Any, prove: bool) -> Motion:
         grid = _grid(first, last, points)
         return with_evidence(run(y, grid, method, (rtol, atol), prove), rtol)
 
-    motion = proven(False)
-    if motion.status == "inaccurate" and motion.method == "Taylor":
-        # A step may have jumped over something.
-        motion = proven(True)
+    motion = proven(method, False)
+    if motion.status == "inaccurate" and not isinstance(method, Variational):
+        # A step may have jumped over something; what another method sees is better than nothing.
+        series = motion.method == "Taylor"
+        other = proven(method if series else "auto", True)
+        motion = other if series or other.success else motion
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
     return motion
@@ -410,10 +416,20 @@ class _Run:
                         continue
                     # A force may be finite and yet have no series, as |v|v at rest.
                     series = self.may_change and isinstance(self.integrator, Taylor)
-                    if not (series or self.legs.whole()) or self._lost():
+                    if self._lost():
                         raise
                     if series:
                         self.integrator = Runge()
+                    elif not self.legs.whole():
+                        if fixed or not self._series():
+                            raise
+                        # What ends others may not end series, which then may be slow.
+                        self.integrator, self.may_change = Taylor(), True
+
+    def _series(self) -> bool:
+        """Whether there are series, and they have not been tried."""
+        kernel = self.kernel if self.legs.branches is None else self.legs.branches.now
+        return Taylor.__name__ not in self.used and kernel.served_by("heyoka")
 
     def _projected(self, t: Any, y: np.ndarray) -> np.ndarray:
         """Put one state, or those of several times, onto the constraints."""
@@ -455,7 +471,9 @@ class _Run:
         u = numeric(self.kernel, "inputs")(t, y, self.legs.values(t))[0]
         return numeric(self.kernel.graph, "energies")(t, y[:n], y[n : 2 * n], u, self.params)[0][2]
 
-    def _segment(self, t: float, y: np.ndarray, end: float) -> Iterator[tuple[Piece, int | None]]:
+    def _segment(
+        self, t: float, y: np.ndarray, end: float, patient: bool = False
+    ) -> Iterator[tuple[Piece, int | None]]:
         """Yield pieces of one leg, and the border of its branch at which the last one ends."""
         name = type(self.integrator).__name__
         if not self.used or self.used[-1] != name:
@@ -464,6 +482,7 @@ class _Run:
         dense = self.watch.awake or self.legs.watching
         fixed = isinstance(self.integrator, Variational)
         looks = self._crossings if not fixed else None
+        ode = replace(ode, patient=patient or not looks)
         try:
             for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
                 piece, border = self.legs.cut(piece, ode, self.integrator)
@@ -483,10 +502,13 @@ class _Run:
         except BlowUp:
             # It may have stopped before a singular configuration that it does not see beyond.
             over = looks.beyond(ode, t, y, end) if looks else None
-            if over is None:
+            if over is not None:
+                self.crossed += over.error
+                yield over, None
+            elif ode.patient or not isinstance(self.integrator, BDF) or self._series():
                 raise
-            self.crossed += over.error
-            yield over, None
+            else:
+                yield from self._segment(t, y, end, patient=True)
 
     @cached_property
     def _crossings(self) -> Crossings | None:

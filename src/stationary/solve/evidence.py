@@ -18,9 +18,13 @@ from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.ode import BlowUp
 from stationary.solve.scales import scales_of
 
-# The energy is balanced at this many times, to this many tolerances and so many for every step:
-# errors add up along the way, and what exceeds even that is no error of integration but a failure.
+# The energy is balanced at this many times, or once in so many steps where that is more often and so
+# many times are told: twice as often would cost more than a tenth of a run of the smallest systems.
 _LOOKS = 16
+_ONCE_IN = 4
+
+# It is balanced to this many tolerances and so many for every step: errors add up along the way,
+# and what exceeds even that is no error of integration but a failure.
 _BALANCE = 100.0
 _BALANCE_OF_A_STEP = 0.1
 _OF_A_CROSSING = 10.0
@@ -50,7 +54,7 @@ def with_evidence(motion: Motion, rtol: float) -> Motion:
     """Mark a motion whose energy does not balance: something went wrong that nobody noticed."""
     if motion.status in ("singular", "blow-up", "jump", "chatter", "stiff"):
         return _trimmed(motion)
-    few = _few(len(motion.t))
+    few = _few(len(motion.t), motion.steps)
     broken = _broken(motion, few)
     if broken:
         return replace(motion, status=Status("violated", broken))
@@ -144,10 +148,15 @@ def _trimmed(motion: Motion) -> Motion:
     return motion if count == len(good) else replace(motion, t=motion.t[:count], y=motion.y[:count])
 
 
+def _few(count: int, steps: int) -> np.ndarray:
+    """Return which of so many times are looked at; functions of few different numbers are made."""
+    looks = _LOOKS << max(0, (min(count, steps // _ONCE_IN) // _LOOKS).bit_length() - 1)
+    return _spread(count, looks)
+
+
 @cache
-def _few(count: int) -> np.ndarray:
-    """Return which of so many times are looked at."""
-    return np.unique(np.linspace(0, count - 1, _LOOKS).astype(int))
+def _spread(count: int, looks: int) -> np.ndarray:
+    return np.unique(np.linspace(0, count - 1, looks).astype(int))
 
 
 def _sampled(motion: Motion, name: str, few: np.ndarray) -> np.ndarray:
