@@ -18,8 +18,8 @@ from stationary.solve.intervals import Enclosure, NoEnclosure
 from stationary.solve.ode import BlowUp
 from stationary.solve.scales import scales_of
 
-# The energy is balanced at this many times, or once in so many steps where that is more often and so
-# many times are told: twice as often would cost more than a tenth of a run of the smallest systems.
+# The energy is balanced at this many times, or once in so many steps where that is more often and
+# so many times are told: twice as often would cost a tenth of a run of the smallest systems.
 _LOOKS = 16
 _ONCE_IN = 4
 

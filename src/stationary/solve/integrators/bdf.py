@@ -71,9 +71,9 @@ _SHORTEST = 1e-14
 class BDF(AbstractIntegrator):
     """Variable-order backward differentiation with exact Jacobians.
 
-    CVODES for free and for small systems; under constraints IDAS, with accelerations and multipliers
-    among the unknowns: M a = force + Aᵀλ and R̈ + 2αṘ + α²R = 0 are solved together with the step,
-    so that a long chain's matrices stay sparse.
+    CVODES for free and for small systems; under constraints IDAS, with accelerations and
+    multipliers among the unknowns: M a = force + Aᵀλ and R̈ + 2αṘ + α²R = 0 are solved together
+    with the step, so that a long chain's matrices stay sparse.
 
     Steps follow the motion, not the fastest decaying mode. Events are located on polynomials that
     match positions, velocities and accelerations at 500 instants or more.
@@ -273,7 +273,7 @@ def _run(
 def _ways(ode: Ode) -> list[tuple[bool, float]]:
     """Return how to go on, in the order of trying.
 
-    Told are whether accelerations and multipliers are unknowns, and a step's share of the tolerance.
+    Told are whether accelerations and multipliers are unknowns, and a step's share of tolerances.
     Where IDAS finds no consistent rates to begin with, the equation solved for them has them; where
     rounding forbids small errors, there are those that were asked for.
     """
