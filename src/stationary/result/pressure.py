@@ -55,11 +55,18 @@ class Dual:
     witness : ndarray
         w as (wx, wy, ω) at the centre.
     lowest : float
-        The least value of f on the support, relative to its multipliers: zero up to rounding.
+        What f is nowhere below on the support, relative to its multipliers: bounded over the whole
+        of it, not sampled, and zero up to rounding. Not a number where there is no dual.
     residual : float
-        What is left over of the conditions of an extreme.
+        By how much the pressure of the end misses its centre and balance, bears load where f is not
+        zero, and the motion is not stationary: evaluated, relative to the multipliers.
     mode : str
         What the finger does: "holds", "sticks", "slides forward" or "slides back".
+    scope : str
+        "every pressure" or "small changes" of it: what the dual is a proof for; empty where the end
+        is not certified.
+    how : str
+        What is proven, or how the end was bounded instead.
     """
 
     affine: np.ndarray
@@ -67,6 +74,13 @@ class Dual:
     lowest: float
     residual: float
     mode: str
+    scope: str = ""
+    how: str = ""
+
+    @property
+    def certified(self) -> bool:
+        """Whether the dual proves what `how` says."""
+        return bool(self.scope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +212,9 @@ class PressureBounds(AbstractShown):
             lines.append(f"  locus        a polygon of {len(self.locus)} corners")
         for name, dual in (("low", self.proof.low), ("high", self.proof.high)):
             if dual is not None:
+                shown = f"certified for {dual.scope}" if dual.scope else "not certified"
+                shown += f"; dual ≥ {dual.lowest:.1e}" if np.isfinite(dual.lowest) else ""
                 lines.append(
-                    f"  {name:12s} finger {dual.mode}; dual ≥ {dual.lowest:.1e}, "
-                    f"conditions {dual.residual:.1e}"
+                    f"  {name:12s} finger {dual.mode}; {shown}, conditions {dual.residual:.1e}"
                 )
         return "\n".join(lines)

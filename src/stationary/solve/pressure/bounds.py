@@ -12,16 +12,15 @@ from stationary.errors import DidNotConverge, NoMotion, StatementError, say
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
-from stationary.solve.pressure.cover import covered
+from stationary.solve.pressure.certificate import certified
 from stationary.solve.pressure.extremes import Extremes
-from stationary.solve.pressure.lines import Pencil
 from stationary.solve.pressure.locus import locus_of
 from stationary.solve.pressure.over_time import advance_of
 from stationary.solve.pressure.polish import Summit
-from stationary.solve.pressure.power import greatest_power, least_power, power_of
-from stationary.solve.pressure.programs import Programs
+from stationary.solve.pressure.power import power_ends
+from stationary.solve.pressure.proven import proven
 from stationary.solve.pressure.pushed import Scene
-from stationary.solve.pressure.region import Mode, spread, spread_motion
+from stationary.solve.pressure.region import Mode, spread
 from stationary.solve.pressure.vote import verdict, votes_of
 
 _WORDS = {
@@ -53,8 +52,7 @@ def pressure_bounds(
         A slider whose pressure is left open, with its pusher or constraints:
         ``st.slider(outline=…, weight=…, centre=(x, y), pusher=…)``.
     of : expression or str
-        A velocity or a linear expression of velocities, ``"power"`` (a smooth finger or
-        constraints), ``"centre"`` (the centre of rotation: the locus), or ``"advance"`` (the
+        A velocity or a linear expression of velocities, ``"power"``, ``"centre"`` (the centre of rotation: the locus), or ``"advance"`` (the
         distance that a fence advances until an edge of the outline lies at it).
     at : dict
         The configuration; coordinates left out are zero.
@@ -66,7 +64,7 @@ def pressure_bounds(
     prove : float, optional
         Prove the interval of a velocity, and let the proven one be wider by this share, as in
         ``prove=1e-6``: duals all along the lines of motions at both ends, with bounds of what is
-        between. For a smooth finger or a single constraint on an outline.
+        between.
 
     Returns
     -------
@@ -115,50 +113,7 @@ def pressure_bounds(
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
     made = told(scene, str(of), ends, (low, high))
-    return made if prove is None else _proven(scene, made, functional, rest, prove)
-
-
-def _proven(
-    scene: Scene, made: PressureBounds, functional: np.ndarray, rest: float, share: float
-) -> PressureBounds:
-    """Prove that no pressure goes beyond the ends by more than a share of them."""
-    if not (isinstance(share, (int, float)) and 0 < share < 1):
-        raise StatementError(
-            say(
-                "how much wider the proven interval may be is no share.",
-                f"Found prove={share!r}.",
-                "Give a small number, as in prove=1e-6.",
-            )
-        )
-    (mode, *others) = scene.modes
-    if others or mode.force is None or mode.free.shape[1] != 2 or scene.rest.radius:
-        words = f"{made.status.message}; proofs are for smooth fingers at outlines"
-        return replace(made, status=Status(str(made.status), words))
-    if _through(scene) is not None:
-        words = "a push through the centre translates the part, however it rests"
-        return replace(made, outer=(made.low, made.high), status=Status("proven", words))
-    size = max(abs(made.low - rest), abs(made.high - rest))
-    outer, covers = [], []
-    for sign, end in ((-1.0, made.low), (1.0, made.high)):
-        pencil = Pencil(Programs(scene.rest), mode, sign * functional)
-        room, cover = float(share) * size, None
-        while room < size:
-            cover = covered(pencil, sign * (end - rest) + room)
-            if cover.proven:
-                break
-            room *= 10
-        outer.append(end + sign * room if cover is not None and cover.proven else sign * np.inf)
-        covers.append(cover)
-    kept = replace(made.proof, covers=tuple(covers))
-    wide = max(made.low - outer[0], outer[1] - made.high) / size
-    if wide <= share * (1 + 1e-6):
-        count = sum(len(c.angles) for c in covers)
-        words = f"duals at {count} motions leave no pressure that goes beyond by {wide:.0e}"
-        status = Status("proven", words)
-    else:
-        words = f"proven is the wider interval {outer[0]:.8g} … {outer[1]:.8g} only"
-        status = Status(str(made.status), words)
-    return replace(made, outer=(float(outer[0]), float(outer[1])), proof=kept, status=status)
+    return made if prove is None else proven(scene, made, functional, rest, prove)
 
 
 def extremes(
@@ -175,6 +130,7 @@ def extremes(
         for side, sign in enumerate((-1.0, 1.0)):
             summit = hunt.greatest(sign * functional)
             if summit is not None:
+                summit = replace(summit, functional=sign * functional)
                 found[side].append((sign * float(functional @ summit.twist), mode, summit))
     if not (found[0] and found[1]) and any(m.free.shape[1] == 2 for m in scene.modes):
         # A finger that advances always moves a part: only the search can have failed.
@@ -211,24 +167,17 @@ def _through(scene: Scene) -> tuple[Mode, Summit] | None:
     way = np.array([force[0], force[1], 0.0])
     twist = way * ((force @ modes[0].base) / (force @ way))
     points, masses = spread(scene.rest)
-    return modes[0], Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
+    return modes[0], Summit(twist, points, masses, kind="translation")
 
 
 def _power(scene: Scene) -> PressureBounds:
-    (mode, *others) = scene.modes
-    if others:
-        raise StatementError(
-            say(
-                "the power of a rough finger is not bounded here.",
-                "Found friction at the contact, which takes power, too.",
-                "Ask with friction=0, or ask of=phi.dot.",
-            )
-        )
-    start = spread_motion(scene.rest, mode)
-    low, high = least_power(scene.rest, mode), greatest_power(scene.rest, mode, start)
     unit = scene.support.weight * scene.speed
-    ends = power_of(low) * unit, power_of(high) * unit
-    return told(scene, "power", ends, ((mode, low), (mode, high)))
+    (low, first, least), (high, last, most) = power_ends(scene)
+    made = told(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
+    if "outer" not in (least.kind, most.kind):
+        return made
+    words = "no pressure goes beyond in any mode of the finger, but an end need not be attained"
+    return replace(made, status=Status("conservative", words))
 
 
 def _centre(scene: Scene, count: int) -> PressureBounds:
@@ -257,22 +206,10 @@ def told(
     """Put extremes into words and units."""
     votes = votes_of(scene.modes)
     turns = verdict(votes)
-    duals = [
-        Dual(s.affine, s.witness, float(s.lowest), float(s.residual), mode.name)
-        for mode, s in found
-    ]
-    listed = ", ".join(f"{name} {lever:+.3g}" for name, lever in votes.items())
-    text = (
-        f"Both ends: f(x) = λ₀ + λ·x + w(x)·v̂(x) is at least {min(d.lowest for d in duals):.1e} on "
-        "the support and zero where the pressure of the end sits: no change of the pressure goes "
-        f"further.\nThe vote ({listed}; in sizes of the part): at a translation power changes with "
-        "a rotation about the contact by the lever of the centre, for every pressure alike, and it "
-        f"is convex. It turns {turns}."
-    )
-    kept = [s.masses > 1e-12 for _, s in found]
+    duals = [certified(scene.rest, mode, s, s.functional) for mode, s in found]
+    named = [s.named or (s.points, s.masses) for _, s in found]
     pressures = tuple(
-        Pressure(scene.own(s.points[k]), s.masses[k] * scene.support.weight)
-        for (_, s), k in zip(found, kept)
+        Pressure(scene.own(x[m > 1e-12]), m[m > 1e-12] * scene.support.weight) for x, m in named
     )
     low, high = (0.0 if abs(x) < 1e-300 else x for x in ends)
     shown = np.array(scene.support.points)
@@ -281,16 +218,32 @@ def told(
         shown = scene.support.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return PressureBounds(
         system=scene.system, of=of, low=float(low), high=float(high), pressures=pressures,
-        motions=np.array([scene.rates @ s.twist * scene.speed for _, s in found]),
-        proof=Proof(duals[0], duals[1], votes, turns, text),
-        status=Status(
-            "attained",
-            "by the two pressures; their duals prove that none beside them goes further, and a "
-            "search that no other does"
-            if all(np.any(s.affine) or np.any(s.witness) for _, s in found)
-            else "by the two pressures; that none goes further is searched for: an end at a kink "
-            "of the set of motions has no dual",
-        ),
+        motions=np.array([scene.rates @ mode.scaled(s.twist) * scene.speed for mode, s in found]),
+        proof=Proof(duals[0], duals[1], votes, turns, _text(duals, votes, turns)),
+        status=Status("attained", _words(duals)),
         at=scene.q, outline=shown @ scene.turned.T + scene.q[:2],
         centre=scene.arm + scene.q[:2],
     )  # fmt: skip
+
+
+def _text(duals: list[Dual], votes: dict[str, float], turns: str) -> str:
+    """Say what each end rests on, and how the vote goes."""
+    listed = ", ".join(f"{name} {lever:+.3g}" for name, lever in votes.items())
+    ends = "".join(f"{name} end: {d.how}.\n" for name, d in zip(("Lower", "Upper"), duals))
+    return (
+        f"{ends}With f(x) = λ₀ + λ·x + w(x)·v̂(x), v̂ being the direction in which x moves.\n"
+        f"The vote ({listed}; in sizes of the part): at a translation power changes with "
+        "a rotation about the contact by the lever of the centre, for every pressure alike, and it "
+        f"is convex. It turns {turns}."
+    )
+
+
+def _words(duals: list[Dual]) -> str:
+    """Say in short what is certified of two ends."""
+    ends = list(zip(("lower", "upper"), duals))
+    for scope in ("every pressure", "small changes"):
+        if all(d.scope == scope for d in duals):
+            return f"by the two pressures; both ends are certified for {scope}"
+    said = (f"the {name} end is {f'certified for {d.scope}' if d.scope else 'not certified'}"
+            for name, d in ends)  # fmt: skip
+    return f"by the two pressures; {', '.join(said)}"

@@ -48,8 +48,14 @@ def covered(pencil: Pencil, value: float, cap: float = 8.0) -> Cover:
     """Prove that no pressure has a value beyond this one, or say that it is not proven."""
     pencil = Pencil(Programs(pencil.programs.rest, cap), pencil.mode, pencil.functional)
     line = pencil.line(value)
+    low, high = pencil.allowed(line)
+    if not high > low:
+        # The finger slips to the other side at all of these motions.
+        none = np.zeros((0, 3))
+        return Cover(value, True, np.zeros(0), none, none, np.inf)
     knots = pencil.knots(line)
-    angles = np.unique(np.concatenate([np.linspace(line.low, line.high, _FIRST), knots]))
+    knots = knots[(knots >= low) & (knots <= high)]
+    angles = np.unique(np.concatenate([np.linspace(low, high, _FIRST), knots]))
     known = _Duals(pencil, value, angles, 0)
     data = [known.angles, known.twists, known.turn, known.dual, known.affine]
     todo = np.arange(len(angles) - 1)

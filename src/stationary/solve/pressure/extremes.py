@@ -23,6 +23,8 @@ from stationary.solve.pressure.support import Rest
 _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)
 # Turns of a search in which programs have shown something beyond.
 _TURNS = 5
+# How far beyond an extreme programs are asked, as a share of it.
+_BEYOND = 1e-5
 # More than columns that move lower the value of a program.
 _ROOM = 0.05
 # What a pressure that holds its atom at rest firmly may lose of an extreme, as a share of it.
@@ -69,19 +71,22 @@ class Extremes:
         if self.rest.feet and len(self.rest.corners) <= len(self.programs.frame) + 2:
             return self._only(functional)
         inside = self.starts[int((self.starts @ functional).argmax())]
-        best, reached = None, -np.inf
-        for turn in range(_TURNS):
-            value, found = self._climbed(functional, inside)
-            if value > reached:
-                corner = self._about_corner(functional, value)
-                best = corner or found or best
-                reached = float(functional @ corner.twist) if corner is not None else value
-            further = self._beyond(
-                functional, reached, inside if best is None else best.twist, 0.05 / 8**turn
-            )
+        value, best, stuck = self._climbed(functional, inside)
+        best = self._about_corner(functional, value) or best
+        if best is None and stuck is None:
+            best = self._ascended(functional, inside)
+        for _ in range(_TURNS):
+            twist = best.twist if best is not None else inside if stuck is None else stuck
+            further = self._beyond(functional, float(functional @ twist), twist)
             if further is None:
                 break
-            inside = further
+            higher = self._ascended(functional, further)
+            if higher is None or (
+                best is not None and functional @ (higher.twist - best.twist) <= 0
+            ):
+                break
+            corner = self._about_corner(functional, float(functional @ higher.twist))
+            best = corner or higher
         if self.rest.feet:
             vertex = self._vertex(functional)
             if vertex is not None and (
@@ -107,7 +112,7 @@ class Extremes:
         if not any(allowed):
             return None
         k = int(np.where(allowed, twists @ functional, -np.inf).argmax())
-        return Summit(twists[k], points[k], loads[k], np.zeros(3), np.zeros(3), 0.0, 0.0)
+        return Summit(twists[k], points[k], loads[k])
 
     def _motions(self, points: np.ndarray, loads: np.ndarray) -> np.ndarray:
         """Return the motions of pressures that are in balance, or about a foot that holds."""
@@ -131,52 +136,55 @@ class Extremes:
             return self._family(functional) or self._vertex(functional)
         if self.mode.guard is not None:
             return None
-        found = self._balanced(self.start, functional)
+        found = self.balanced(self.start, functional)
         value = -np.inf if found is None else float(functional @ self.start)
         found = self._about_corner(functional, value) or found
         if found is None:
             return None
         value = float(functional @ found.twist)
-        further = self._beyond(functional, value, found.twist, 0.05)
+        further = self._beyond(functional, value, found.twist)
         return found if further is None else None
 
-    def _climbed(self, functional: np.ndarray, inside: np.ndarray) -> tuple[float, Summit | None]:
+    def _climbed(
+        self, functional: np.ndarray, inside: np.ndarray
+    ) -> tuple[float, Summit | None, np.ndarray | None]:
         """Go around the border, and from there to the extreme by Newton's method.
 
-        The value comes also where the extreme has a kink: less a little then.
+        The value comes also where the extreme has a kink: less a little then. Where the finger
+        begins to stick, which is another mode, it is the motion there that comes.
         """
         reached, taken = -np.inf, None
         polisher = Polisher(self.rest, self.mode, functional)
         pair = self._paired(polisher, functional, inside)
         if pair is not None:
-            return float(functional @ pair.twist), polisher.firm(pair, _LOSS)
+            return float(functional @ pair.twist), polisher.firm(pair, _LOSS), None
         for k, close in enumerate(_CLOSE):
             climb = Climb(self.single, self.mode, inside, EXACT if k else ROUGH)
             end = climb.top(functional, close, 8 + 8 * k)
-            if end is None or end.slips:
-                # Where the finger sticks is another mode.
-                return reached, taken
+            if end is None:
+                return reached, taken, None
             twist = climb.at(end.x, end.y)
+            if end.slips:
+                return float(functional @ twist), None, twist
             value = float(functional @ twist)
             for answer in (end.answer, None):
                 answer = answer or climb.exact(end)
-                atoms = _atoms(self.rest, answer)
+                atoms = self.atoms(answer)
                 for start in (atoms, atoms.loaded(1e-4)):
                     found = polisher.summit(twist, start)
                     if found is not None and not self.mode.allows(found.twist):
                         # The finger sticks before that.
-                        return reached, taken
+                        return value, None, twist
                     if found is not None:
-                        return float(functional @ found.twist), polisher.firm(found, _LOSS)
+                        return float(functional @ found.twist), polisher.firm(found, _LOSS), None
                 if answer.balanced and abs(answer.value) < 1e-9 and value > reached:
                     points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
-                    taken = Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0,
-                                   abs(answer.value))  # fmt: skip
+                    taken = Summit(twist, points, masses)
                     reached = value
             if taken is None:
                 reached = max(reached, value - 2 * close * abs(value))
             inside = self._inside(functional, climb, end)
-        return reached, taken
+        return reached, taken, None
 
     def _paired(
         self, polisher: Polisher, functional: np.ndarray, inside: np.ndarray
@@ -226,17 +234,51 @@ class Extremes:
         return twist if self.mode.allows(twist) else None
 
     def _beyond(
-        self, functional: np.ndarray, value: float, twist: np.ndarray, share: float
+        self, functional: np.ndarray, value: float, twist: np.ndarray
     ) -> np.ndarray | None:  # fmt: skip
-        """Return a motion inside the set next to one beyond a value, if programs show one.
+        """Return a motion beyond a value at which some pressure stops or goes on, if there is one.
 
         At the motions with one value, a program that is negative has a pressure that goes beyond.
         """
-        if not np.isfinite(value):
-            return None
-        pencil = Pencil(self.programs, self.mode, functional)
-        found = beyond(self.single, pencil, value + 1e-4 * abs(value), twist)
-        return None if found is None else self._mixed(found, share)
+        pencil = self._pencil(functional)
+        found = beyond(self.single, pencil, value + _BEYOND * abs(value), twist)
+        return None if found is None else self._on(pencil, found)
+
+    def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
+        """Return the motion of a program at the speed at which the finger drives it."""
+        return answer.twist * (pencil.rate @ self.mode.base) / (pencil.rate @ answer.twist)
+
+    def _ascended(self, functional: np.ndarray, twist: np.ndarray) -> Summit | None:
+        """Go from pressure to pressure, each beyond the line of motions at which the last stopped.
+
+        Seen from one motion a set may hide its extreme; what programs show beyond a line is there.
+        """
+        pencil, polisher = self._pencil(functional), Polisher(self.rest, self.mode, functional)
+        best, reached, closer = None, float(functional @ twist), 1.0
+        step = 0.1 * max(abs(reached), float(np.abs(twist).max()))
+        least = 1e-10 * step
+        while step > least:
+            found = beyond(self.single, pencil, reached + step, twist, closer, EXACT)
+            if found is None:
+                step, closer = step / 4, max(closer / 2, 1e-6)
+                continue
+            line = self._on(pencil, found)
+            reached, twist, step = float(functional @ line), line, 1.5 * step
+            points, masses = joined(np.array(found.points).T, np.array(found.masses))
+            made = self._motions(points[None], masses[None])[0]
+            if np.isfinite(made).all() and self.mode.allows(made):
+                best = Summit(made, points, masses)
+            for atoms in (self.atoms(found), self.atoms(found).loaded(1e-4)):
+                summit = polisher.summit(line, atoms)
+                if (
+                    summit is not None and self.mode.allows(summit.twist)
+                    and functional @ (summit.twist - line) >= -1e-9 * abs(reached)
+                ):  # fmt: skip
+                    return polisher.firm(summit, _LOSS)
+        return best
+
+    def _pencil(self, functional: np.ndarray) -> Pencil:
+        return Pencil(self.programs, self.mode, functional)
 
     def _family(self, functional: np.ndarray) -> Summit | None:
         """Return the extreme of feet whose loads have one freedom, as those of four feet have."""
@@ -260,7 +302,7 @@ class Extremes:
             if not any(allowed):
                 break
             k = int(np.where(allowed, every @ functional, -np.inf).argmax())
-            best = Summit(every[k], points, loads[k], np.zeros(3), np.zeros(3), 0.0, 0.0)
+            best = Summit(every[k], points, loads[k])
             low, high = places[max(k - 1, 0)], places[min(k + 1, 32)]
         return best
 
@@ -281,12 +323,12 @@ class Extremes:
         beyond = np.isfinite(values) & (values > least)
         for k in np.flatnonzero(beyond)[np.argsort(-values[beyond])]:
             if mode.allows(twists[k]):
-                found = self._balanced(twists[k], functional)
+                found = self.balanced(twists[k], functional)
                 if found is not None:
                     return found
         return None
 
-    def _balanced(self, twist: np.ndarray, functional: np.ndarray) -> Summit | None:
+    def balanced(self, twist: np.ndarray, functional: np.ndarray) -> Summit | None:
         """Return a pressure that has a motion: two of which one would go on, the other back."""
         free = self.mode.free
         slopes = functional @ free
@@ -307,11 +349,11 @@ class Extremes:
         points = np.hstack([on.points, back.points]).T
         masses = np.concatenate([share * np.array(on.masses), (1 - share) * np.array(back.masses)])
         points, masses = joined(points, masses)
-        return Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
+        return Summit(twist, points, masses)
 
-
-def _atoms(rest: Rest, answer: Answer) -> Atoms:
-    """Return the atoms of a rough answer."""
-    edges = np.array(answer.edges)
-    return atoms_of(rest, np.array(answer.points).T, np.array(answer.masses),
-                    np.array(answer.ways).T, edges < 0, edges, np.array(answer.along))  # fmt: skip
+    def atoms(self, answer: Answer) -> Atoms:
+        """Return the atoms of a rough answer."""
+        edges = np.array(answer.edges)
+        places, masses, ways = map(np.array, (answer.points, answer.masses, answer.ways))
+        along = np.array(answer.along)
+        return atoms_of(self.rest, places.T, masses, ways.T, edges < 0, edges, along)

@@ -12,6 +12,7 @@ for the rigid motion W, proves that no small change of the pressure goes further
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from dataclasses import field as field_
 from functools import lru_cache
 
 import casadi as ca
@@ -31,16 +32,20 @@ _KINDS = ("fixed", "edge", "still")
 class Summit:
     """An extreme motion, the pressure that has it, and the dual that names both.
 
-    `lowest` is the least value of f on the support: rounding, or a pressure that goes further.
+    `kind` says what the dual claims, to be certified; none does where it is empty. `named` is a
+    pressure beside that of the dual, under which nothing but this motion is possible; `count` how
+    many were compared.
     """
 
     twist: np.ndarray
     points: np.ndarray
     masses: np.ndarray
-    affine: np.ndarray
-    witness: np.ndarray
-    lowest: float
-    residual: float
+    affine: np.ndarray = field_(default_factory=lambda: np.zeros(3))
+    witness: np.ndarray = field_(default_factory=lambda: np.zeros(3))
+    kind: str = ""
+    named: tuple[np.ndarray, np.ndarray] | None = None
+    count: int = 0
+    functional: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ class Polisher:
             found = self._newton(base, moves, atoms, y, twist)
             if found is None:
                 return None
-            z, atoms, y, left, change = found
+            z, atoms, y, change = found
             twist = base + moves @ z
             if change is not None:
                 kind, k = change
@@ -184,7 +189,7 @@ class Polisher:
             if lowest >= -1e-8 * scale or where is None:
                 points = self._places(twist, atoms)
                 self._last = atoms, y, line
-                return Summit(twist, points, atoms.masses, affine, witness, lowest / scale, left)
+                return Summit(twist, points, atoms.masses, affine, witness, "extreme")
             if where[0] == "still" and "still" in atoms.kinds:
                 return None
             atoms = atoms.joined(*where)
@@ -207,13 +212,13 @@ class Polisher:
             self.grip = 1.0 - slack
             found = self._newton(base, moves, atoms, y, summit.twist)
             self.grip = 1.0
-            if found is None or found[4] is not None:
+            if found is None or found[3] is not None:
                 slack /= 10
                 continue
             twist = base + moves @ found[0]
             lost = abs(float(self.functional @ twist) - value) / max(abs(value), 1e-300)
             if lost <= 1.5 * loss:
-                best = replace(summit, points=self._places(twist, found[1]), masses=found[1].masses)
+                best = replace(summit, named=(self._places(twist, found[1]), found[1].masses))
                 if lost >= 0.2 * loss or slack >= 1e-3:
                     break
             slack = min(slack * loss / max(lost, 1e-300), 1e-3)
@@ -357,14 +362,14 @@ class Polisher:
             # The first to lose its load on the way.
             had = np.maximum(first, 1e-12)
             k = int(np.where(m < -1e-12, had / (had - np.minimum(m, 0.0)), np.inf).argmin())
-            return z, replace(atoms, masses=np.maximum(m, 0.0)), y * 0, worst, ("leaves", k)
+            return z, replace(atoms, masses=np.maximum(m, 0.0)), y * 0, ("leaves", k)
         if not rest.radius:
             off = np.where(loose & ~still, np.maximum(-place, place - 1), -1.0)
             if off.max() > 0:
-                return z, atoms, y * 0, worst, ("corner", int(off.argmax()))
+                return z, atoms, y * 0, ("corner", int(off.argmax()))
         if worst > 1e-9 * max(1.0, np.abs(y).max()) or missed > 1e-11:
             return None
-        return z, atoms, y, worst, None
+        return z, atoms, y, None
 
     def _places(self, twist: np.ndarray, atoms: Atoms) -> np.ndarray:
         points = np.zeros((len(atoms.kinds), 2))

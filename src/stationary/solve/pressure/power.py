@@ -3,20 +3,84 @@
 Power is the least of ⟨|v|⟩ over the motions, for every pressure: a concave function of it. Its
 greatest value is a saddle, min over motions of the greatest ⟨|v|⟩, a convex problem in which only
 the corners of the hull bear load; its least value belongs to all weight at the centre.
+
+A rough finger that slides pushes along an edge of its cone, and what it gives, to the table and to
+its own friction, is its normal force times what it moves by along that edge: the normal force is
+the least of ⟨|v|⟩ over motions v with f·v = 1, for every pressure, whichever way the finger goes.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, islice
+from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.spatial import ConvexHull
 
 from stationary.result.least_power import motions
+from stationary.solve.pressure.certificate import in_balance
 from stationary.solve.pressure.envelope import field
+from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.polish import Summit
-from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.simplex import solved
+from stationary.solve.pressure.programs import fields
+from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.support import Rest
+
+# As many extreme pressures are all looked at; of more some are tried.
+_CORNERS, _TRIED = 20000, 1500
+# Samples of a circle, from which its closest points are found.
+_ROUND = 360
+
+
+def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
+    """Return the least and the greatest power over all modes, in weights times speeds.
+
+    Where the pressure of an end does not keep a rough finger in its mode, the end is an outer one:
+    no pressure of that mode goes further.
+    """
+    rest, found = scene.rest, []
+    for mode in scene.modes:
+        shown, factor = mode, 1.0
+        if mode.guard is not None and mode.force is not None:
+            # Sliding: motions along the force of the finger, and what it gives for each of them.
+            unit = mode.force / (mode.force @ mode.force)
+            free = np.linalg.svd(mode.force[None])[2][1:].T
+            plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+            drives = plane, float(plane @ mode.base)
+            shown = Mode(mode.name, unit, free, mode.force, drives=drives)
+            factor = mode.gives
+            if not factor > 0:
+                continue
+        start = spread_motion(rest, replace(shown, cone=(), guard=None))
+        ends = least_power(rest, shown), greatest_power(rest, shown, start)
+        found.append((mode, shown, factor, ends))
+    made = []
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        order = sorted(found, key=lambda k, i=side, s=sign: s * k[2] * power_of(k[3][i]))
+        for mode, shown, factor, ends in order:
+            summit = ends[side]
+            keeps = mode is shown and not mode.cone or _kept(mode, summit)
+            if not keeps and len(found) > 1 and not _occurs(scene, mode):
+                continue
+            summit = summit if keeps else replace(summit, kind="outer")
+            made.append((factor * power_of(summit), shown, summit))
+            break
+    return made
+
+
+def _kept(mode: Mode, summit: Summit) -> bool:
+    """Tell whether the motion and the forces of a pressure are those of a mode of the finger."""
+    if mode.guard is not None:
+        return bool(mode.guard @ summit.twist >= 0)
+    return in_balance(mode, summit)[1] <= 1e-7
+
+
+def _occurs(scene: Any, mode: Mode) -> bool:
+    """Tell whether a search finds a pressure with this mode of the finger."""
+    return Extremes(scene.rest, mode).greatest(np.array([0.0, 0.0, 1.0])) is not None
 
 
 def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
@@ -56,10 +120,7 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
         if not rest.radius or turn == 7:
             break
         # The circle between its samples: where the affine function is closest to the speed.
-        order = np.argsort(left)[:6]
-        angle = np.arctan2(*(points[order] - rest.middle).T[::-1])
-        near = (angle[:, None] + np.linspace(-0.03, 0.03, 5) / 3.0**turn).ravel()
-        more = rest.radius * np.stack([np.cos(near), np.sin(near)], axis=1) + rest.middle
+        more = _closest(rest, affine, mode.base + mode.free @ z)
         points = np.vstack([points, more])
     twist = mode.base + mode.free @ z
     close = left <= left.min() + 1e-6
@@ -70,8 +131,7 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     rows += [(field(w, bearing) * e).sum(axis=1) for w in mode.free.T]
     masses, _ = nnls(np.array(rows), np.array([1.0] + [0.0] * (len(rows) - 1)))
     kept = masses > 1e-9
-    return Summit(twist, bearing[kept], masses[kept] / masses[kept].sum(), affine, np.zeros(3),
-                  float(min(left.min(), 0.0)), 0.0)  # fmt: skip
+    return Summit(twist, bearing[kept], masses[kept] / masses[kept].sum(), affine, -twist, "power")
 
 
 def least_power(rest: Rest, mode: Mode) -> Summit:
@@ -81,27 +141,54 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
         points, masses = centre[None], np.ones(1)
         z, _ = motions(points, masses, mode.base[None], mode.free[None])
         twist = mode.base + mode.free @ z[0]
-        return Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
+        return Summit(twist, points, masses, kind="least")
     # The centre bears nothing: the best of extreme pressures, each with its own motion.
     grid = rest.columns
-    A = np.vstack([np.ones(len(grid)), grid.T])
-    best: Summit | None = None
-    rng = np.random.default_rng(0)
-    twist = mode.base
-    for turn in range(24):
-        v = field(twist, grid)
-        cost = np.hypot(v[:, 0], v[:, 1]) if turn else rng.normal(size=len(grid))
-        if turn % 6 == 5:
-            cost = cost * rng.uniform(0.5, 1.5, len(grid))
-        vertex = solved(A, np.array([1.0, 0.0, 0.0]), cost)
-        points, masses = grid[vertex.basis], vertex.amounts
-        z, _ = motions(points, masses, mode.base[None], mode.free[None])
-        twist = mode.base + mode.free @ z[0]
-        summit = Summit(twist, points, masses, np.zeros(3), np.zeros(3), 0.0, 0.0)
-        if best is None or power_of(summit) < power_of(best):
-            best = summit
-    assert best is not None
-    return best
+    rank = np.linalg.matrix_rank(grid, tol=1e-9) + 1
+    every = comb(len(grid), rank) <= _CORNERS
+    chosen = np.array(list(islice(combinations(range(len(grid)), rank), _CORNERS)))
+    if not every:
+        rng = np.random.default_rng(0)
+        chosen = np.array([rng.choice(len(grid), rank, replace=False) for _ in range(_TRIED)])
+    points = grid[chosen]
+    level = np.linalg.svd(grid)[2][: rank - 1]
+    rows = np.concatenate([np.ones((len(points), 1, rank)), level @ points.transpose(0, 2, 1)], 1)
+    good = np.abs(np.linalg.det(rows)) > 1e-12
+    loads = np.linalg.inv(rows[good])[:, :, 0]
+    points = points[good][loads.min(axis=1) >= -1e-12]
+    loads = np.maximum(loads[loads.min(axis=1) >= -1e-12], 0.0)
+    size = mode.free.shape[1]
+    free = np.broadcast_to(mode.free, (len(points), 3, size))
+    z, _ = motions(points, loads, np.tile(mode.base, (len(points), 1)), free)
+    twists = mode.base + z @ mode.free.T
+    v = fields(twists, points)
+    k = int((loads * np.hypot(v[..., 0], v[..., 1])).sum(axis=1).argmin())
+    bears = loads[k] > 0
+    kind = "vertex" if rest.feet and every else "searched"
+    return Summit(twists[k], points[k][bears], loads[k][bears], kind=kind, count=len(points))
+
+
+def _closest(rest: Rest, affine: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """Return the points of a circle at which an affine function is closest to the speed."""
+
+    def left(angle: np.ndarray) -> np.ndarray:
+        v = field(twist, _on(rest, angle))
+        return affine[0] + _on(rest, angle) @ affine[1:] - np.hypot(v[..., 0], v[..., 1])
+
+    angle = np.arange(_ROUND) * (2 * np.pi / _ROUND)
+    value, wide = left(angle), 2 * np.pi / _ROUND
+    near = angle[(value <= np.roll(value, 1)) & (value <= np.roll(value, -1))]
+    for _ in range(4):
+        a, b, c = left(near - wide), left(near), left(near + wide)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = 0.5 * wide * (a - c) / (a - 2 * b + c)
+        near = near + np.clip(np.nan_to_num(step), -wide, wide)
+        wide /= 20
+    return _on(rest, near)
+
+
+def _on(rest: Rest, angle: np.ndarray) -> np.ndarray:
+    return rest.radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1) + rest.middle
 
 
 def power_of(summit: Summit) -> float:

@@ -261,7 +261,10 @@ class Scene:
         for sign, name in ((1.0, "slides forward"), (-1.0, "slides back")):
             plain = _held(name, G, -g)
             guard = sign * (S[0] + s[0] / -g[0] * G[0])
-            found.append(replace(plain, force=G[0] - sign * mu * S[0], guard=guard))
+            found.append(
+                replace(plain, force=G[0] - sign * mu * S[0], guard=guard,
+                        gives=float(sign * mu * s[0] - g[0]))
+            )  # fmt: skip
         return found
 
     def functional(self, of: sp.Expr) -> tuple[np.ndarray, float]:

@@ -32,6 +32,10 @@ class Mode:
         Twists w with ⟨w·v̂⟩ ≥ 0: the force is inside the cone of friction.
     guard : ndarray or None
         A covector that is not negative on the twists of this mode: the side it slips to.
+    gives : float
+        The power of a sliding finger for each unit of its normal force.
+    drives : tuple, optional
+        A covector and its value on all motions, where `base` and `free` are up to a speed.
     """
 
     name: str
@@ -40,12 +44,21 @@ class Mode:
     force: np.ndarray | None = None
     cone: tuple[np.ndarray, ...] = ()
     guard: np.ndarray | None = None
+    gives: float = 1.0
+    drives: tuple[np.ndarray, float] | None = None
 
     def balance(self, way: np.ndarray, twist: np.ndarray) -> np.ndarray:
         """Return the virtual motion along `way` on which the force of the finger does no work."""
         if self.force is None:
             return way
         return way - (self.force @ way) / (self.force @ twist) * twist
+
+    def scaled(self, twist: np.ndarray) -> np.ndarray:
+        """Return a motion at the speed at which the finger of this mode drives the part."""
+        if self.drives is None:
+            return twist
+        row, rate = self.drives
+        return twist * (rate / (row @ twist))
 
     def allows(self, twist: np.ndarray) -> bool:
         """Tell whether it slips to the right side, and the finger's force does not pull."""

@@ -150,14 +150,14 @@ class Single:
         value, dual = np.inf, np.zeros(len(A))
         for turn in range(rounds):
             basis, inverse, amounts, dual = self._pivoted(basis, inverse, amounts, end)
-            before, value = value, float(cost[basis] @ amounts)
+            value = float(cost[basis] @ amounts)
             if positive and q is not None:
                 # All load at the centre of rotation, whatever the force there.
                 w = aim - dual[-1] * row
                 push = hypot(w[0] - w[2] * q[1], w[1] + w[2] * q[0])
                 if value - push - dual[0] - dual[1:-1] @ (self.frame @ q) > 0:
                     break
-            if turn == rounds - 1 or before - value <= 1e-15 * (1 + abs(value)):
+            if turn == rounds - 1:
                 break
             made = self._more(aim - dual[-1] * row, dual[1:-1] @ self.frame,
                               basis if rounds > ROUGH else [], twist, q, end)  # fmt: skip
@@ -167,7 +167,11 @@ class Single:
             M[2, end:made] = x * v - y * u
             A[1:-1, end:made] = self.frame @ self.places[:, end:made]
             A[-1, end:made], cost[end:made] = both @ M[:, end:made]
+            # Where atoms hold each other in place, columns lower the value only two at a time.
+            gain = float((cost[end:made] - dual @ A[:, end:made]).min())
             end = made
+            if gain > -1e-14 * (1 + float(np.abs(dual).max())):
+                break
         masses = [m if k > 1 else 0.0 for m, k in zip(amounts.tolist(), basis)]
         affine = np.array([dual[0], *(dual[1:-1] @ self.frame)])
         found = Answer(

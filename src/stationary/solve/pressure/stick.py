@@ -8,6 +8,7 @@ cone of the finger is another program at each motion.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def last_of(
     nothing = np.zeros(3)
     slope = float(functional @ mode.free[:, 0]) if mode.free.shape[1] else 0.0
     if mode.free.shape[1] == 0:
-        return _summit(start, single.least(start, nothing, nothing, rounds=ROUGH))
+        return _summit(start, single.least(start, nothing, nothing, rounds=ROUGH), "held")
     way = mode.free[:, 0] / np.linalg.norm(mode.free[:, 0])
     if slope < 0:
         way = -way
@@ -41,7 +42,7 @@ def last_of(
 
     high, found = end(1.0)
     if not mode.cone:
-        return _summit(start + high * way, found)
+        return _summit(start + high * way, found, "line")
     low = -end(-1.0)[0]
 
     def short(place: float, rounds: int = ROUGH) -> tuple[float, Answer]:
@@ -66,6 +67,7 @@ def last_of(
     # Just before the end of the line one pressure is left: it may do.
     last = high
     value, answer = short(inner(high), EXACT)
+    kind = "line"
     if value > 0:
         places = high + (low - high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
         before = inner(high)
@@ -75,12 +77,19 @@ def last_of(
         before = min((p for p in places.tolist() if p > inside), default=before)
         last = _between(lambda p: short(p, EXACT)[0], inside, before)
         value, answer = short(inner(last), EXACT)
-    return _summit(start + last * way, answer) if value <= 1e-9 else None
+        kind, found = "cone", short(last, EXACT)[1]
+    if value > 1e-9:
+        return None
+    return replace(_summit(start + last * way, found, kind), named=_atoms(answer))
 
 
-def _summit(twist: np.ndarray, found: Answer) -> Summit:
-    points, masses = joined(np.array(found.points).T, np.array(found.masses))
-    return Summit(twist, points, masses, -found.affine, found.witness, 0.0, 0.0)
+def _summit(twist: np.ndarray, found: Answer, kind: str) -> Summit:
+    points, masses = _atoms(found)
+    return Summit(twist, points, masses, -found.affine, found.witness, kind)
+
+
+def _atoms(found: Answer) -> tuple[np.ndarray, np.ndarray]:
+    return joined(np.array(found.points).T, np.array(found.masses))
 
 
 def _root(ask: Callable[[float, int], Answer], slope: Callable[[Answer], float]):
