@@ -76,7 +76,7 @@ class Push:
             value = _numbers("force", np.atleast_1d(self.force), size)
             object.__setattr__(self, "force", value)
         if self.noise is not None:
-            object.__setattr__(self, "noise", tuple(np.ravel(self.noise)))
+            object.__setattr__(self, "noise", tuple(np.ravel(self.noise).tolist()))
 
     @staticmethod
     def from_track(
@@ -118,7 +118,7 @@ class Push:
         >>> box = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
         >>> pushes = st.Push.from_track(poses, tip, outline=box)
         >>> pushes.told
-        '4 pushes of about 0.00466 from 101 readings; 4 at rest or too short'
+        '4 pushes of about 0.00466 from 101 readings; 5 at rest or too short'
         """
         return cut(Push, poses, tip, outline, radius, force, far)
 

@@ -247,7 +247,7 @@ def _rests(poses: np.ndarray, seen: float) -> int:
     if not twice.any():
         return 0
     begun = int(once.argmax())
-    return max(begun - max(int(twice.argmax()) - begun, 1), 0)
+    return max(begun - (int(twice.argmax()) - begun) - 1, 0)
 
 
 @dataclass(frozen=True)
@@ -285,9 +285,10 @@ class _Smooth:
         changes = np.hypot(changes, np.linalg.norm(fitted[1, 5:]))
         fitted[0] += both[0]
         ends = np.stack([[1, -1, 1], [1, 1, 1]]) @ fitted
+        grain = np.spacing(np.abs(both[:, :3] * scale).max())
         way = normal.mean(axis=0)
         return _Smooth(
-            count, ends, left[:, :3], np.spacing(np.abs(both[:, :3]).max(axis=0)),
+            count, ends, left[:, :3], grain / scale,
             place.mean(axis=0), way / np.hypot(*way), float(fitted[0, 2]), force, changes**2 / 6,
             size,
         )  # fmt: skip
@@ -306,7 +307,10 @@ class _Smooth:
             mean = self.force.mean(axis=0)
             felt = tuple(turn @ mean)
             error = self.force.std(axis=0).max() * np.sqrt(together / self.count)
-            noise.append(float(np.hypot(error, self.curved * np.hypot(*mean))) or self.grain.max())
+            noise.append(
+                float(np.hypot(error, self.curved * np.hypot(*mean)))
+                or float(np.spacing(np.abs(self.force).max()))
+            )
         return push(
             point=tuple(self.place), normal=tuple(self.normal), before=tuple(self.ends[0, :3]),
             after=tuple(self.ends[1, :3]), finger=tuple(turn @ way[3:5]), force=felt,
