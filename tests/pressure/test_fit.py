@@ -159,6 +159,45 @@ def test_a_smooth_pressure_over_an_outline_is_found_roughly():
     assert fit.weights.min() >= 0 and fit.weights.sum() == pytest.approx(1.0)
 
 
+AREAS = [
+    [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)],
+    [(-0.05, -0.04), (0.06, -0.03), (0, 0.05)],
+    [(-0.05, -0.05), (0.05, -0.05), (0.05, 0), (0, 0), (0, 0.05), (-0.05, 0.05)],
+]
+
+
+def smooth_trial(rng, outline, count):
+    """Which share of a random smooth pressure is in its intervals, and whether its centre is."""
+    a = rng.normal(size=5)
+
+    def pressure(x, y):
+        x, y = x / 0.05, y / 0.05
+        return np.exp(
+            0.8 * (a[0] * x + a[1] * y) + 0.5 * (a[2] * x**2 + a[3] * x * y + a[4] * y**2)
+        )
+
+    known = st.limit_surface(st.slider(outline=outline, pressure=pressure, count=900), count=8)
+    pushes = noisy(measured(rng, known.points, known.weights / known.weights.sum(), count), rng)
+    part = st.slider(outline=outline, weight=1.0)
+    fit = st.fit_pressure(part, pushes=pushes, noise=(NOISE[0], NOISE[2]))
+    # The same cells under an even pressure.
+    cells = st.limit_surface(st.slider(outline=outline, count=480), count=8)
+    np.testing.assert_allclose(cells.points, fit.points)
+    true = cells.weights * pressure(*cells.points.T)
+    low, high = fit.intervals.T / (true / true.sum())
+    centre = known.weights @ known.points / known.weights.sum()
+    first, last = fit.centre_interval.T
+    return np.mean((low <= 1) & (high >= 1)), np.all((first <= centre) & (centre <= last))
+
+
+@pytest.mark.slow
+def test_intervals_of_a_smooth_pressure_hold_what_it_smooths_away():
+    rng = np.random.default_rng(0)
+    trials = [smooth_trial(rng, AREAS[k % 3], 24) for k in range(6)]
+    shares, centres = np.array(trials, dtype=float).T
+    assert shares.mean() > 0.9 and centres.mean() > 0.6
+
+
 def test_contradictory_and_bad_pushes_are_refused_in_three_parts():
     feet = [(0.05, 0.03), (-0.05, 0.03), (0, -0.03)]
     part = st.slider(points=feet, weight=1.0)

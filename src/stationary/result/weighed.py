@@ -13,6 +13,9 @@ from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
 
+# Loads few enough to be printed one by one.
+_FEW = 12
+
 
 @dataclass(frozen=True, eq=False)
 class Identifiable:
@@ -75,6 +78,10 @@ class FittedPressure(AbstractShown):
         the fit by more than the stated noise.
     left_out : tuple of int
         Pushes that tell nothing or contradict all others: at most a quarter of them.
+    centre : ndarray, shape (2,)
+        The centre of pressure, in the frame of the part.
+    centre_interval : ndarray, shape (2, 2)
+        Its 95 % interval: a row for x, a row for y; infinite where the pushes do not tell it.
 
     Examples
     --------
@@ -104,7 +111,9 @@ class FittedPressure(AbstractShown):
     residuals: np.ndarray
     next: Push | None
     status: Status
-    left_out: tuple[int, ...] = ()
+    left_out: tuple[int, ...]
+    centre: np.ndarray
+    centre_interval: np.ndarray
 
     def plot(self):
         """Draw the loads on the part, with their intervals.
@@ -120,13 +129,22 @@ class FittedPressure(AbstractShown):
             f"Loads of {self.system.name or 'a part'} from {len(self.residuals)} pushes",
             f"  status       {self.status}: {self.status.message}",
         ]
-        for k, w in enumerate(self.weights[:8]):
+        few = len(self.weights) <= _FEW
+        for k, w in enumerate(self.weights if few else []):
             low, high = self.intervals[k]
             x, y = self.points[k]
             told = "" if self.identifiable.loads[k] else "  not told"
             lines.append(f"  ({x:.4g}, {y:.4g})  {w:.6g}  in {low:.4g} … {high:.4g}{told}")
-        if len(self.weights) > 8:
-            lines.append(f"  … {len(self.weights)} points")
+        if not few:
+            off = np.diff(self.intervals, axis=1)[:, 0] / 2 / np.maximum(self.weights, 1e-300)
+            known = f"known to {100 * np.median(off):.2g} % mostly"
+            lines.append(f"  pressure     at {len(off)} points, {known}")
+        off = np.diff(self.centre_interval, axis=1)[:, 0] / 2
+        size = float(np.ptp(self.points, axis=0).max())
+        # Without noise the centre has all of its digits.
+        near = " ± ({:.2g}, {:.2g})".format(*off) if off.max() > 1e-9 * size else ""
+        x, y = np.where(np.abs(self.centre) > 1e-12 * size, self.centre, 0.0)
+        lines.append(f"  centre       ({x:.4g}, {y:.4g}){near}")
         if np.isfinite(self.finger):
             lines.append("  finger       friction {:.4g} in {:.4g} … {:.4g}".format(
                 self.finger, *self.finger_interval))  # fmt: skip

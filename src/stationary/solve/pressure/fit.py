@@ -20,12 +20,13 @@ from stationary.solve.inertia import require_system
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.mistaken import likely
 from stationary.solve.pressure.search import Found, Search
+from stationary.solve.pressure.smooth import shapes
 from stationary.solve.sliding.limits import limit_surface
 
 # Feet few enough that the likelihood of each load is followed.
 _EACH = 12
-# The points that sample an outline.
-_SAMPLES = 160
+# The points that sample an area, at least and at most, for so many motions of points in all.
+_SAMPLES, _MOTIONS = (160, 480), 15_000
 # What misses the fit by this share of itself is contradicted; where most miss it by so much, it is
 # asked whether they are meant otherwise.
 _MISSED, _DOUBTED = 0.5, 0.15
@@ -79,16 +80,16 @@ def fit_pressure(
     >>> str(fit.status), bool(fit.identifiable), len(fit.identifiable.directions) > 0
     ('undetermined', False, True)
     """
-    points, shapes, weight, patch = _unknown(part, params)
     taken = [_push(p, k) for k, p in enumerate(pushes)] if pushes is not None else []
     if not taken:
         raise StatementError(
             say("there is no push.", "Found an empty list.", "Give what was measured: st.Push(…).")
         )
     forced = any(p.force is not None for p in taken)
+    points, each, weight, patch, bends = _unknown(part, params, len(taken))
 
     def measured(names: list[int]) -> Measured:
-        return Measured(points, shapes, [taken[k] for k in names], noise, friction, patch)
+        return Measured(points, each, [taken[k] for k in names], noise, friction, patch, bends)
 
     usable, out = _usable(measured(list(range(len(taken)))), weight)
     search = Search(measured(usable), weight, forced)
@@ -214,18 +215,26 @@ def _told(
     unit = J * scale @ basis
     _, s, V = np.linalg.svd(np.linalg.qr(unit, mode="r"), full_matrices=True)
     s = np.append(s, np.zeros(V.shape[0] - len(s)))
-    dof = max(measured.equations - basis.shape[1], 0)
-    rms = float(np.sqrt(r @ r / max(dof, 1)))
+    # A smooth pressure has fewer free unknowns than shapes.
+    seen = measured.motions(unit) @ V.T
+    taken = np.divide((seen**2).sum(axis=0), s**2, out=np.zeros(len(s)), where=s > 0)
+    dof = max(measured.equations - float(np.minimum(taken, 1.0).sum()), 0.0)
+    left = measured.motions(r)
+    rms = float(np.sqrt(left @ left / max(dof, 1)))
     # What misses the stated noise by more than chance widens the intervals.
     beyond = stated and dof > 0 and rms > 1.0 + 4.0 / np.sqrt(2 * dof)
     sigma = 1.0 if stated and not beyond else rms
     # What has a standard error as large as all loads together is not told.
     floor = 1e-9 * s.max(initial=0.0)
-    blind = (s <= floor) | (max(sigma, 1e-300) / np.maximum(s, 1e-300) > count)
+    blind = s <= floor
+    if measured.bends is None:
+        blind |= max(sigma, 1e-300) / np.maximum(s, 1e-300) > count
     directions = (basis @ V[blind].T).T * scale
-    spread = np.where(blind, 0.0, 1 / np.maximum(s, 1e-300))
-    half = basis @ V.T * spread
+    half = basis @ V.T * np.where(blind, 0.0, 1 / np.maximum(s, 1e-300))
     covariance = sigma**2 * (half @ half.T) * np.outer(scale, scale)
+    if measured.bends is not None:
+        smooth, ways = search.smoothness(found)
+        covariance = ways @ smooth.covariance(sigma**2) @ ways.T
     quantile = norm.ppf(0.975) if stated and not beyond else t.ppf(0.975, max(dof, 1))
     B = measured.shapes
     weights = B @ load
@@ -233,7 +242,9 @@ def _told(
     unseen = np.abs(B @ directions[:, :count].T).max(axis=1, initial=0.0)
     seen = unseen <= 0.02 * np.abs(directions).max(initial=1e-300) * B.max(axis=1)
     if not len(directions):
-        seen = np.ones(len(B), dtype=bool)
+        # Of a smooth pressure: where it is known better than by its mean.
+        seen = (quantile * error < B.sum(axis=1) * total / count) | (measured.bends is None)
+    centre, spread = _centre(B.T @ measured.points, load, covariance[:count, :count])
     top = np.inf if forced else weight
     below = above = quantile * error
     if len(load) == len(B) <= _EACH and not np.any(blind) and error.max() > 1e-6 * total:
@@ -242,27 +253,31 @@ def _told(
         ends = [[search.reach(found, covariance, k, way, rise, around) for k in range(count)]
                 for way in (-1, 1)]  # fmt: skip
         below, above = np.array(ends)
+    about = np.abs(directions[:, :count] @ (B.T @ measured.points - centre) / total).sum(axis=0)
+    off = quantile * spread + np.where(about > 1e-9 * measured.size, np.inf, 0.0)
     low = np.where(seen, np.maximum(weights - below, 0.0), 0.0)
     high = np.where(seen, np.minimum(weights + above, top), top)
     finger, around = mu, (mu, mu)
     if measured.wants_friction:
+        # Along what is not told, as far as the loads can go.
+        room = total / np.maximum(np.abs(directions[:, :count]).max(axis=1), 1e-300)
         off = quantile * float(np.sqrt(covariance[count, count]))
+        off += float(np.sum(room * np.abs(directions[:, count])))
         around = (max(mu - off, 0.0), mu + off)
-        if np.any(blind) and np.abs(directions[:, count]).max() > 1e-6:
+        if np.any(blind) and off > mu + 1:
             finger, around = np.nan, (0.0, np.inf)
     elif not np.isfinite(measured.mu):
         finger, around = np.nan, (measured.sticks_from(load), np.inf)
-    names = "; ".join(
-        ", ".join(f"{x:+.2f}" for x in d[:count] / np.abs(d[:count]).max(initial=1e-300))
-        for d in directions[:3]
-    )  # fmt: skip
-    if len(directions):
-        status = Status("undetermined", f"these changes of the loads no push tells: {names}")
+    if len(directions) or not np.any(seen):
+        status = Status("undetermined", _untold(directions, count, measured.bends is not None))
     elif beyond:
         missed = f"the motions miss the fit by {rms:.3g} times the stated noise"
         status = Status("scatters", f"{missed}; intervals are widened by that")
     else:
-        status = Status("fitted", f"{measured.equations} equations for {basis.shape[1]} unknowns")
+        free = f"{basis.shape[1]} unknowns"
+        if measured.bends is not None:
+            free = f"a smooth pressure, of which they tell about {np.minimum(taken, 1).sum():.0f}"
+        status = Status("fitted", f"{measured.equations} equations for {free}")
     each = np.full(len(kept) + len(out), np.nan)
     each[kept] = measured.per_push(r)
     doubt = _require_agreement(search, found, kept)
@@ -276,7 +291,28 @@ def _told(
         Identifiable(seen, directions),
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
         measured.next_push(load, mu, V, s, basis, scale), status, tuple(sorted(out)),
+        centre, np.stack([centre - off, centre + off], axis=1),
     )  # fmt: skip
+
+
+def _untold(directions: np.ndarray, count: int, smooth: bool) -> str:
+    """Say what no push tells."""
+    if smooth:
+        return "the pushes do not tell where the pressure is; push elsewhere, or farther"
+    names = "; ".join(
+        ", ".join(f"{x:+.2f}" for x in d[:count] / np.abs(d[:count]).max(initial=1e-300))
+        for d in directions[:3]
+    )  # fmt: skip
+    return f"these changes of the loads no push tells: {names}"
+
+
+def _centre(
+    moments: np.ndarray, load: np.ndarray, covariance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centre of pressure and its standard errors."""
+    centre = load @ moments / load.sum()
+    slope = (moments - centre) / load.sum()
+    return centre, np.sqrt(np.maximum(np.einsum("ki,kl,li->i", slope, covariance, slope), 0.0))
 
 
 def _push(given: Any, k: int) -> Push:
@@ -294,23 +330,28 @@ def _push(given: Any, k: int) -> Push:
     )
 
 
-def _unknown(part: Any, params: Any) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
-    """Return the points of a part, shapes of its pressure, its weight, and radii of patches."""
+def _unknown(part: Any, params: Any, pushes: int):
+    """Return the points of a part, shapes of its pressure, and its weight.
+
+    Of an area also the radii of patches, and second differences of its pressure.
+    """
     require_system(part)
     open_ = [p.support for p in part.parts if p.support is not None]
     if len(open_) == 1 and open_[0].kind == "points":
         points = np.array(open_[0].points)
-        return points, np.eye(len(points)), open_[0].weight, None
+        return points, np.eye(len(points)), open_[0].weight, None, None
     if len(open_) == 1:
         disc = open_[0].kind == "disc"
         over = {"radius": open_[0].radius} if disc else {"outline": open_[0].points}
-        points, weights = _table(slider(**over, count=_SAMPLES), None)
+        count = int(np.clip(_MOTIONS / pushes, *_SAMPLES))
+        points, weights = _table(slider(**over, count=count), None)
         whole = np.pi * open_[0].radius ** 2 if disc else abs(area(np.array(open_[0].points)))
         patch = np.sqrt(whole / np.pi * weights / weights.sum())
-        return points, _smooth(points, weights), open_[0].weight, patch
+        each, bends = shapes(points, weights)
+        return points, each, open_[0].weight, patch, bends
     if len(part.coordinates) == 3 and any(x.table is not None for x in part.friction):
         points, weights = _table(part, params)
-        return points, np.eye(len(points)), float(weights.sum()), None
+        return points, np.eye(len(points)), float(weights.sum()), None, None
     raise StatementError(
         say(
             "loads are asked of what is no part on a table.",
@@ -323,14 +364,3 @@ def _unknown(part: Any, params: Any) -> tuple[np.ndarray, np.ndarray, float, np.
 def _table(part: System, params: Any) -> tuple[np.ndarray, np.ndarray]:
     surface = limit_surface(part, params=params, count=8)
     return surface.points, surface.weights
-
-
-def _smooth(points: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return positive shapes over an outline that sum up to an even pressure.
-
-    Bernstein polynomials over its box: pressures of the second degree along both sides.
-    """
-    u = (points - points.min(axis=0)) / np.ptp(points, axis=0)
-    along = np.stack([(1 - u) ** 2, 2 * u * (1 - u), u**2])
-    shapes = np.einsum("ik,jk,k->kij", along[..., 0], along[..., 1], cells).reshape(len(u), 9)
-    return shapes / shapes.sum(axis=0)

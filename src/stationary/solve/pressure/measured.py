@@ -24,6 +24,8 @@ from stationary.solve.pressure.expected import (
 
 # By how many standard errors a finger must be seen to slide.
 _SLIDES = 4.0
+# What a second difference of a mean pressure counts where motions err by a hundredth of themselves.
+_LIKELY = 0.01
 # The share of a measured force that counts as its error where none is stated.
 _FORCE = 0.01
 
@@ -31,9 +33,13 @@ _FORCE = 0.01
 class Measured:
     """Pushes of one part, scaled: lengths in sizes of the part, motions in standard errors."""
 
-    def __init__(self, points, shapes, pushes: list[Push], noise, friction, patch=None):
+    def __init__(
+        self, points, shapes, pushes: list[Push], noise, friction, patch=None, bends=None
+    ):  # fmt: skip
         self.points, self.shapes, self.pushes = points, shapes, pushes
-        self._given = (friction, patch)
+        self._given = (friction, patch, bends)
+        # Second differences of a smooth pressure, and what one of them counts.
+        self.bends, self.stiffness = bends, 0.0
         self.origin = points.mean(axis=0)
         self.size = float(np.hypot(*(points - self.origin).T).max()) or 1.0
         self.x = (points - self.origin) / self.size
@@ -129,6 +135,11 @@ class Measured:
         return int(motions + np.count_nonzero(self.pressed) + np.count_nonzero(self.pulled))
 
     @property
+    def expected_stiffness(self) -> float:
+        """What a second difference counts before the motions say how smooth the pressure is."""
+        return _LIKELY if self.relative else 1.0
+
+    @property
     def much(self) -> float:
         """A sum of squares that is a reason to look elsewhere."""
         return self.equations * (1e-4 if self.relative else 2.0)
@@ -160,8 +171,9 @@ class Measured:
 
     def of(self, pushes: list[Push]) -> Measured:
         """Return other pushes of the same part, all of them equally good."""
-        friction, patch = self._given
-        return Measured(self.points, self.shapes, pushes, None, friction, patch)
+        other = Measured(self.points, self.shapes, pushes, None, *self._given)
+        other.stiffness = _LIKELY
+        return other
 
     def balanced(self, mu: float) -> np.ndarray:
         """Return shares of the loads that balance the fingers at the measured motions.
@@ -245,7 +257,23 @@ class Measured:
             shrunk = np.where(square > 1e-12, shrunk, 1.0)
             r = r * shrunk[:, None]
             J = J / ((1 + square) * shrunk)[:, None, None]
-        return r.ravel(), J.reshape(-1, J.shape[2])
+        r, J = r.ravel(), J.reshape(-1, J.shape[2])
+        if self.bends is not None:
+            bent, slope = self.bent(load)
+            slope = np.pad(slope, ((0, 0), (0, J.shape[1] - len(load))))
+            r = np.concatenate([r, self.stiffness * bent])
+            J = np.vstack([J, self.stiffness * slope])
+        return r, J
+
+    def bent(self, load: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the second differences of a smooth pressure, and how they change with loads."""
+        total = load.sum()
+        bent = self.bends @ load / total
+        return bent, (self.bends - bent[:, None]) / total
+
+    def motions(self, r: np.ndarray) -> np.ndarray:
+        """Return what is left of the pushes alone, or how it changes."""
+        return r[: 5 * len(self.pushes)]
 
     def squares(self, loads: np.ndarray, mu: float) -> np.ndarray:
         """Return what is left under many loads, roughly where a finger sticks: sums of squares."""
@@ -283,10 +311,9 @@ class Measured:
 
     # -- what it says ----------------------------------------------------------------------------
 
-    @staticmethod
-    def per_push(r: np.ndarray) -> np.ndarray:
+    def per_push(self, r: np.ndarray) -> np.ndarray:
         """Return how far each push is from the fit."""
-        return np.linalg.norm(r.reshape(-1, 5), axis=1)
+        return np.linalg.norm(self.motions(r).reshape(-1, 5), axis=1)
 
     def usual(self, each: np.ndarray) -> float:
         """Return how far most pushes are from the fit: no less than is no reason to look."""
@@ -297,7 +324,9 @@ class Measured:
 
         Zero where that is no more than their errors explain.
         """
-        motion, force = (np.linalg.norm(a, axis=1) for a in np.split(r.reshape(-1, 5), [3], axis=1))
+        motion, force = (
+            np.linalg.norm(a, axis=1) for a in np.split(self.motions(r).reshape(-1, 5), [3], axis=1)
+        )
         clear = np.hypot(motion, force) > (0.0 if self.relative else 8.0)
         motion = motion * np.linalg.norm(self.sigma, axis=1) / np.sqrt(3) / self.long
         size = np.maximum(np.hypot(*self.given.T), 1e-300)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from stationary.model.push import Push
-from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.search import Search
 
 # Another reading is named if most pushes then miss the fit by less than this share of themselves,
@@ -31,7 +30,7 @@ def likely(search: Search) -> str:
             continue
         other = replace(search, measured=given.of([pushes[k] for k in usable]))
         load, mu = other.starts()[0]
-        left = float(np.median(Measured.per_push(other.descended(load, mu, 1e-3).r)))
+        left = float(np.median(other.measured.per_push(other.descended(load, mu, 1e-3).r)))
         if not name:
             missed = left
         elif left < best:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from stationary.solve.pressure.measured import Measured
+from stationary.solve.pressure.smooth import Smoothness, smoothness
 
 _STEPS = 60
 # Feet are pads of these radii at first, in sizes of the part: about pads nothing rests.
@@ -56,19 +57,47 @@ class Search:
         measured = self.measured
         starts = self.starts()
         starts += [(first.load, first.mu)] if first is not None else []
+        if measured.bends is not None:
+            return self._smoothed(starts)
         plain = starts
-        smooth = measured.support.patch is not None
-        if not smooth:
-            for pad in _PADS:
-                padded = replace(self, measured=measured.padded(pad))
-                ends = [padded.descended(_inner(load), mu, 1e-3) for load, mu in starts]
-                best = min(ends, key=lambda f: f.left)
-                starts = [(best.load, best.mu)]
+        for pad in _PADS:
+            padded = replace(self, measured=measured.padded(pad))
+            ends = [padded.descended(_inner(load), mu, 1e-3) for load, mu in starts]
+            best = min(ends, key=lambda f: f.left)
+            starts = [(best.load, best.mu)]
         ends = [self.descended(_inner(load), mu) for load, mu in starts]
-        if plain is not starts and min(f.left for f in ends) > measured.much:
+        if min(f.left for f in ends) > measured.much:
             ends += [self.descended(_inner(load), mu) for load, mu in plain]
         best = min(ends, key=lambda f: f.left)
-        return best if measured.relative or smooth else self._beside(best)
+        return best if measured.relative else self._beside(best)
+
+    def _smoothed(self, starts: list[tuple[np.ndarray, float]]) -> Found:
+        """Minimize what is left, as smooth as the motions say."""
+        measured = self.measured
+        measured.stiffness = measured.expected_stiffness
+        ends = [self.descended(_inner(load), mu, 1e-3) for load, mu in starts]
+        best = min(ends, key=lambda f: f.left)
+        for _ in range(_ROUNDS):
+            before = measured.stiffness
+            measured.stiffness = self.smoothness(best)[0].likeliest
+            if abs(np.log(measured.stiffness / before)) < 0.3:
+                break
+            best = self.descended(_inner(best.load), best.mu, 1e-3)
+        return self.descended(best.load, best.mu)
+
+    def smoothness(self, found: Found) -> tuple[Smoothness, np.ndarray]:
+        """Return how smooth a pressure is, from what is left, and the ways of its unknowns."""
+        measured, count = self.measured, len(found.load)
+        bent, slope = measured.bent(found.load)
+        columns = found.J.shape[1]
+        slope = np.pad(slope, ((0, 0), (0, columns - count)))
+        ways = np.diag(np.append(np.full(count, found.load.sum() / count), 1.0)[:columns])
+        if not self.forced:
+            one = np.append(np.ones(count), 0.0)[:columns]
+            ways = ways @ np.linalg.svd(one[None])[2][1:].T
+        told = np.any(measured.motions(found.J), axis=1)
+        r, J = measured.motions(found.r)[told], measured.motions(found.J)[told]
+        return smoothness(r, J @ ways, bent, slope @ ways, not measured.relative), ways
 
     def starts(self) -> list[tuple[np.ndarray, float]]:
         """Return loads in balance and even ones, and a friction of the finger."""
