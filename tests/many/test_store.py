@@ -220,7 +220,7 @@ def test_as_many_equilibria_are_stored_as_runs_find_and_others_are_told(tmp_path
     double = st.System(potential=x**4 / 4 - F * x**2 / 2)
     given: Any = {
         "over": {F: [-1.0, 1.0, 4.0, -2.0]}, "within": {x: (-3, 3)}, "chunk": 2,
-        "keep": {"x": x, "count": len},
+        "keep": {"x": x, "both": (x, -x), "count": len},
     }  # fmt: skip
     stored: Any = given | {"store": tmp_path / "a.zarr"}
     exact = np.array([[0, np.nan, np.nan], [-1, 0, 1], [-2, 0, 2], [0, np.nan, np.nan]])
@@ -230,6 +230,7 @@ def test_as_many_equilibria_are_stored_as_runs_find_and_others_are_told(tmp_path
                  st.sweep(st.equilibria, double, **stored), st.open(stored["store"])):  # fmt: skip
         assert runs["count"].tolist() == [1, 3, 3, 1]
         np.testing.assert_allclose(runs["x"], exact, atol=1e-9)
+        np.testing.assert_allclose(runs["both"], np.stack([exact, -exact], -1), atol=1e-9)
     monkeypatch.setattr(stores, "_ROOM", 2)
     st.sweep(st.equilibria, double, **(stored | {"store": tmp_path / "b.zarr"}))
     told = st.open(tmp_path / "b.zarr").status.tolist()

@@ -134,6 +134,8 @@ def test_a_run_that_fails_is_not_a_number_and_says_why():
     with pytest.raises(st.DidNotConverge, match="run 1 fails: blow-up, at x = 1.0") as caught:
         st.sweep(st.simulate, RUNAWAY, throw=True, chunk=1, **asked)
     assert caught.value.solution.status.tolist() == ["done", "blow-up", "pending"]
+    masked = st.sweep(st.statics, SPRING, over={F: np.ma.array([1.0, 2.0], mask=[False, True])})
+    assert masked.status.tolist() == ["done", "refused"] and np.isnan(masked["x"][1])
 
 
 def test_attributes_functions_and_whole_results_are_kept():
@@ -291,6 +293,11 @@ BAD = [
     (lambda: st.samples({F: (0, 1), k: (0, 1)}, count=8, kind="grid"), "4, 9 or 16"),
     (lambda: st.samples({}, count=8), "the samples have no ranges"),
     (lambda: st.first(x, direction=2), "the direction of a crossing"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: [1]}, keep={"x": st.first(x)}),
+     "keep 'x' asks for times, and statics has none"),
+    (lambda: st.sweep(st.modes, OSCILLATOR, over={x: [1]}, keep={"x": st.values(x, at=[1.0])}),
+     "keep 'x' asks for times, and modes has none"),
+    (lambda: st.sweep(st.statics, SPRING, over={F: np.array(1.0)}), "the axis 'F' has no values"),
     (lambda: st.samples({x: (0, 1), "x": (0, 1)}, count=8), "'x' has two ranges"),
     (lambda: st.sweep(st.simulate, OSCILLATOR, over={x: [1]}, keep={"x": x}),
      "simulate needs the argument 'span'"),

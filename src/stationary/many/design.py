@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ class Design:
         return tuple(len(axis) for axis in self.axes)
 
     def __len__(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     @cached_property
     def columns(self) -> dict[str, tuple[int, Any]]:
@@ -118,8 +119,12 @@ def _numbers(values: Any) -> bool:
 
 def _listed(name: str, values: Any) -> Any:
     """Take the values of one name: an array where they are numbers, else a list."""
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+        values = values.astype(float).filled(np.nan)
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
         values = list(values) if _iterates(values) else None
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        values = None
     if values is None or len(values) == 0:
         raise StatementError(
             say(

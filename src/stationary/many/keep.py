@@ -255,6 +255,9 @@ def _kept(name: str, what: Any) -> Keep:
     )
 
 
+# Verbs that go through times.
+_TIMED = ("simulate", "quasistatics")
+
 #: What is kept of results that are one state, where nothing else is asked for.
 _USUAL: dict[str, tuple[str, ...]] = {
     "statics": ("q", "energy", "stable"),
@@ -302,6 +305,14 @@ def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
                 )
             )
         made[name] = _kept(name, what)
+        if isinstance(made[name], (First, Values)) and verb not in _TIMED:
+            raise StatementError(
+                say(
+                    f"keep '{name}' asks for times, and {verb} has none.",
+                    f"Expected {' or '.join(_TIMED)} where a crossing or values at times are kept.",
+                    "Keep the expression itself, as keep={'x': x}, or a function of the result.",
+                )
+            )
     return made
 
 

@@ -64,8 +64,7 @@ def _one(result: Any, name: str, keep: Keep, noted: Mapping[str, np.ndarray]) ->
         return _of_values(_looked_up(result.branches[0], keep.what), keep)
     if not isinstance(result, AbstractMotion):
         # At one instant there is one value: the extreme and the mean are it.
-        value = _end(result, keep.what)
-        return np.nan if isinstance(keep, First) else value
+        return _end(result, keep.what)
     if isinstance(keep, Values):
         return _values(result, keep)
     if isinstance(keep, First) and name in noted:
@@ -136,15 +135,8 @@ def _looked_up(result: Any, what: Any) -> Any:
 def _of_values(values: np.ndarray, keep: Any) -> float:
     if isinstance(keep, Most):
         return keep.sign * float(np.max(keep.sign * values))
-    if isinstance(keep, Mean):
-        return float(np.mean(values))
-    raise StatementError(
-        say(
-            "a diagram has no times.",
-            "Found a crossing or values at times among what is kept.",
-            "Give a function of the diagram, as lambda d: d.special[0].parameter.",
-        )
-    )
+    assert isinstance(keep, Mean), "verbs without times keep no crossings"
+    return float(np.mean(values))
 
 
 def require_inside(keep: Values, first: float, last: float) -> None:

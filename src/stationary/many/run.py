@@ -138,13 +138,17 @@ def _stored(question: Question, path: Any, engine: str, size: int) -> Store:
     return created(place, question, engine, size, _kinds(question))
 
 
+def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of what is kept of a run, as far as they are known before it is asked."""
+    if question.verb == "equilibria":
+        return {}  # There are as many values as a run finds.
+    return {name: k.shape for name, k in question.keeps.items() if k.shape is not None}
+
+
 def _kinds(question: Question) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Return shape and type of what is kept of a run; a run that succeeds tells, if need be."""
     made: dict[str, tuple[tuple[int, ...], Any]] = {
-        name: (keep.shape, np.dtype(float))
-        for name, keep in question.keeps.items()
-        # Of equilibria there are as many values as a run finds.
-        if keep.shape is not None and question.verb != "equilibria"
+        name: (shape, np.dtype(float)) for name, shape in _shapes(question).items()
     }
     if len(made) == len(question.keeps):
         return made
@@ -163,9 +167,8 @@ def _answered(
     design = question.design
     try:
         into = Gathering(question.verb, question.system.name or "", design, engine)
-        for name, keep in question.keeps.items():
-            if keep.shape is not None:
-                into.kept[name] = np.full((len(design), *keep.shape), np.nan)
+        for name, shape in _shapes(question).items():
+            into.kept[name] = np.full((len(design), *shape), np.nan)
     except (MemoryError, ValueError) as error:
         raise StatementError(
             say(

@@ -275,8 +275,12 @@ class _Team:
 
 
 class _Move:
-    """Some runs, which begin to move at once, and are judged when all have come to their end."""
+    """Some runs, which begin to move at once, and are judged when all have come to their end.
 
+    Of one that is too large for numbers something is not finite, and it is asked by itself.
+    """
+
+    @np.errstate(all="ignore")
     def __init__(
         self, team: _Team, motions: Motions, runs: np.ndarray, count: int, longest: np.ndarray
     ):
@@ -304,6 +308,7 @@ class _Move:
             self._longest / unit, bad, self._order.by(code.alike or NEAR),
         )  # fmt: skip
 
+    @np.errstate(all="ignore")
     def judged(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
         """Return what is kept, and which runs are lost.
 
