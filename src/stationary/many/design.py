@@ -120,7 +120,7 @@ def _numbers(values: Any) -> bool:
 def _listed(name: str, values: Any) -> Any:
     """Take the values of one name: an array where they are numbers, else a list."""
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
-        values = values.astype(float).filled(np.nan)
+        values = np.ma.filled(values.astype(float), np.nan)
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
         values = list(values) if _iterates(values) else None
     if isinstance(values, np.ndarray) and values.ndim == 0:
