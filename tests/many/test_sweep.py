@@ -176,6 +176,15 @@ class Pressed:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as in POSIX")
 def test_ctrl_c_returns_what_there_is(monkeypatch):
+    # What runs in the background of a shell ignores Ctrl-C: it is heard here wherever this runs.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        _presses(monkeypatch)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _presses(monkeypatch):
     runs = st.sweep(st.statics, SPRING, over={F: np.arange(6.0)}, chunk=1, keep={"x": Pressed()})
     assert runs.status.tolist()[:2] == ["done"] * 2 and runs.status[-1] == "pending"
     assert runs["x"][1] == 0.25 and np.isnan(runs["x"][-1])
