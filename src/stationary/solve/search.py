@@ -172,14 +172,14 @@ class Search(AbstractAtRest):
         It is looked for over all decades, for nothing is known of units.
         """
         way = moves * np.random.default_rng(5).standard_normal(len(q))
-        K = self.tangent(q)
-        size = np.linalg.norm(K.data)
+        K = self.stiffnesses(q)
+        size = np.linalg.norm(K)
         if not size > 0 or not np.any(way):
             return 0.0
         for decade in range(-_UNITS, _UNITS + 1):
             step = 10.0**decade * way
             for side in (step, -step):
-                change = np.linalg.norm((self.tangent(q + side) - K).data)
+                change = np.linalg.norm(self.stiffnesses(q + side) - K)
                 if not change < 0.3 * size:
                     return 10.0**decade
         return 0.0

@@ -67,6 +67,14 @@ class Numeric:
             self._buffer.set_res(k, array.data)  # pyright: ignore[reportCallIssue]  # wrongly declared
         self._lock = threading.Lock()
 
+    def entries(self, *arguments: Any) -> np.ndarray:
+        """Return the entries of the first output that are not always zero, without their places."""
+        with self._lock:
+            for array, value in zip(self._inputs, arguments):
+                array[:] = value
+            self._evaluate()
+            return self._outputs[0].copy()
+
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs."""
         with self._lock:
