@@ -66,7 +66,7 @@ def pictures(folder):
     """Draw how frequencies meet and rates grow with the load, and a column that flutters."""
     import matplotlib.pyplot as plt
 
-    loads = np.linspace(0, 4, 161)
+    loads = np.linspace(0, 4, 101)
     with st.look() as colors:
         figure, panels = plt.subplots(2, 1, figsize=(6.2, 4.8), sharex=True)
         for damping, color in zip((0.0, 0.1), colors):

@@ -158,6 +158,7 @@ def test_a_rope_is_followed_event_by_event_to_its_end(count):
 # -- how accurate ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_increments_of_free_length_are_of_order_two_where_nothing_changes():
     # The tractrix away from its kink; so large a tolerance takes the kept times as steps.
     link = st.Constraint(st.norm((x - st.t, y)) - 1)
