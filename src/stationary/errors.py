@@ -26,6 +26,9 @@ class StationaryError(Exception):
       Give them in order, as in span=(0, 10).
     """
 
+    def __init__(self, *message: str):
+        super().__init__(say(*message))
+
 
 class StatementError(StationaryError, ValueError):
     """The statement of a system, or of a question about it, contradicts itself.

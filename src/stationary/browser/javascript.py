@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.engines.c import Dialect, accepts, body
 
 _DIALECT = Dialect(
@@ -34,11 +34,9 @@ def code(functions: dict[str, ca.Function]) -> str:
 def _one(name: str, function: ca.Function) -> str:
     if not accepts(function):
         raise StatementError(
-            say(
-                "the system is too large for a page.",
-                f"Found {function.n_instructions()} operations for its {name}.",
-                "Show it with fewer coordinates, or as a film: motion.animate('film.html').",
-            )
+            "the system is too large for a page.",
+            f"Found {function.n_instructions()} operations for its {name}.",
+            "Show it with fewer coordinates, or as a film: motion.animate('film.html').",
         )
     results = [f"r{k}" for k in range(function.n_out())]
     inside = "\n".join(body(function, _DIALECT, _ARGUMENTS, results))

@@ -17,7 +17,7 @@ from stationary.browser.javascript import code
 from stationary.browser.picture import Picture
 from stationary.derive.graph import Graph
 from stationary.derive.order import saddle_order
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
 from stationary.lower.kernel import graph_of, kernel_of
 from stationary.model.interpolation import values_by_name
@@ -153,11 +153,9 @@ def mechanics(
     span = first, last
     if touches(system):
         raise StatementError(
-            say(
-                "a live page knows neither dry friction nor contacts.",
-                "Found " + _touching(system) + ".",
-                "Make a film of it: st.simulate(…).animate('film.html').",
-            )
+            "a live page knows neither dry friction nor contacts.",
+            "Found " + _touching(system) + ".",
+            "Make a film of it: st.simulate(…).animate('film.html').",
         )
     graph = graph_of(system)
     layout = graph.layout
@@ -166,11 +164,9 @@ def mechanics(
     driven = drives(layout, inputs, span)
     if any(kind == "samples" for kind, _ in driven.signature):
         raise StatementError(
-            say(
-                "a live page knows no sampled inputs.",
-                "Found samples, which end with their span; a page goes on.",
-                "Give the input as a number, which becomes a slider, or as an expression of st.t.",
-            )
+            "a live page knows no sampled inputs.",
+            "Found samples, which end with their span; a page goes on.",
+            "Give the input as a number, which becomes a slider, or as an expression of st.t.",
         )
     state = repaired(graph, values, span[0], *layout.state(start, values), repair=True)
     sizes = check_inertia(graph, values, span[0], state.q, state.v)

@@ -15,7 +15,7 @@ import sympy as sp
 from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses, let_go, mechanics
 from stationary.browser.words import equations_of, knobs, label, rests
 from stationary.derive.principle import equations
-from stationary.errors import StatementError, StationaryError, say
+from stationary.errors import StatementError, StationaryError
 from stationary.io.model_file import Model
 from stationary.model.system import System
 from stationary.model.views import view
@@ -117,11 +117,9 @@ def live(
         span = span or (float(given.t[0]), float(given.t[-1]))
     if path is not None and Path(path).suffix.lower() not in (".html", ".htm"):
         raise StatementError(
-            say(
-                f"a live page cannot be written to '{Path(path).name}'.",
-                f"Found the ending '{Path(path).suffix}', expected '.html'.",
-                "Rename the file.",
-            )
+            f"a live page cannot be written to '{Path(path).name}'.",
+            f"Found the ending '{Path(path).suffix}', expected '.html'.",
+            "Rename the file.",
         )
     watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
     moved = mechanics(system, start, params, inputs, span, watched)

@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from stationary.browser.mechanics import Mechanics, by_coordinate
-from stationary.errors import StatementError, StationaryError, say, unknown
+from stationary.errors import StatementError, StationaryError, unknown
 from stationary.model.arrays import Array
 from stationary.model.system import System
 from stationary.pages.mathml import math
@@ -107,11 +107,9 @@ def _range(name: str, value: float, given: Any) -> tuple[float, float]:
             low, high = np.nan, np.nan
         if not (np.isfinite(low + high) and low < high):
             raise StatementError(
-                say(
-                    f"the range of the slider '{name}' is not one.",
-                    f"Found {given!r}, expected two numbers, the smaller one first.",
-                    f"Write sliders={{'{name}': (0, 10)}}.",
-                )
+                f"the range of the slider '{name}' is not one.",
+                f"Found {given!r}, expected two numbers, the smaller one first.",
+                f"Write sliders={{'{name}': (0, 10)}}.",
             )
         return min(low, value), max(high, value)
     # A positive number, as of a mass, keeps its sign; without one any sign may be meant.

@@ -7,7 +7,7 @@ from typing import Any
 
 from stationary.cli.answer import Answer
 from stationary.cli.starter import starter
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 
 
 def new(options: Any) -> Answer:
@@ -17,11 +17,9 @@ def new(options: Any) -> Answer:
         path = path.with_name(path.name + ".toml")
     if path.exists() and not options.force:
         raise StatementError(
-            say(
-                f"'{path}' exists already.",
-                "A model that somebody wrote is not replaced.",
-                "Choose another name, or add --force.",
-            )
+            f"'{path}' exists already.",
+            "A model that somebody wrote is not replaced.",
+            "Choose another name, or add --force.",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(starter(str(path), path.stem.replace("_", " ")), encoding="utf-8")

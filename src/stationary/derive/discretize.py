@@ -18,7 +18,7 @@ from stationary.derive.quadrature import (
     ritz_points,
     squares,
 )
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
 from stationary.model.drawing import Part
@@ -75,11 +75,9 @@ def discretize(continuum: Continuum, *, elements: int, degree: Any = None) -> Sy
     _require(continuum, "discretize")
     if not isinstance(elements, (int, np.integer)) or isinstance(elements, bool) or elements < 1:
         raise StatementError(
-            say(
-                "elements is not a number of elements.",
-                f"Found {elements!r}, expected a whole number, 1 or more.",
-                "Give how many there shall be along each interval, as in elements=100.",
-            )
+            "elements is not a number of elements.",
+            f"Found {elements!r}, expected a whole number, 1 or more.",
+            "Give how many there shall be along each interval, as in elements=100.",
         )
     bases = {f: basis_of(continuum, f, degree) for f in continuum.fields}
     meshes = {over: mesh_of(continuum, over, int(elements)) for over in continuum.intervals}
@@ -129,11 +127,9 @@ def ritz(continuum: Continuum, *, shapes: Any, points: int | None = None) -> Sys
 def _require(continuum: Any, verb: str) -> None:
     if not isinstance(continuum, Continuum):
         raise StatementError(
-            say(
-                f"{verb} is asked about what is not a continuum.",
-                f"Found {type(continuum).__name__}: {str(continuum)[:60]}.",
-                "Pass an st.Continuum; a System needs no discretization.",
-            )
+            f"{verb} is asked about what is not a continuum.",
+            f"Found {type(continuum).__name__}: {str(continuum)[:60]}.",
+            "Pass an st.Continuum; a System needs no discretization.",
         )
 
 
@@ -196,11 +192,9 @@ class _Assembly:
                 R = sp.simplify(self._in_coordinates(key - value))
                 if R.is_number and not R.is_zero:
                     raise StatementError(
-                        say(
-                            f"no shape can satisfy the condition {key} = {value}.",
-                            f"All shapes of '{key.stem}' vanish there.",
-                            "Add a shape that does not.",
-                        )
+                        f"no shape can satisfy the condition {key} = {value}.",
+                        f"All shapes of '{key.stem}' vanish there.",
+                        "Add a shape that does not.",
                     )
                 if R != 0:
                     self._refuse_chance(key)
@@ -214,12 +208,10 @@ class _Assembly:
         there = [default_of(e.diff(X, key.order).subs(X, key.place)) for e in shapes]
         if all(value is not None and abs(value) < _CHANCE for value in there):
             raise StatementError(
-                say(
-                    f"the shapes of '{key.stem}' vanish at {X} = {key.place} only while parameters "
-                    "have their defaults.",
-                    f"Found {shapes[0]}, which is not zero at {key.place} for other values.",
-                    f"Write them in terms of {key.place}, as in st.sin(st.pi*{X}/{key.place}).",
-                )
+                f"the shapes of '{key.stem}' vanish at {X} = {key.place} only while parameters "
+                "have their defaults.",
+                f"Found {shapes[0]}, which is not zero at {key.place} for other values.",
+                f"Write them in terms of {key.place}, as in st.sin(st.pi*{X}/{key.place}).",
             )
 
 

@@ -32,7 +32,7 @@ from stationary.derive.readable import (
     write_sum,
 )
 from stationary.derive.virtual_work import force, refuse
-from stationary.errors import StatementError, say, unknown
+from stationary.errors import StatementError, unknown
 from stationary.model.continuum import Continuum, Interval, replaced
 from stationary.model.fields import Field, PointValue, default_of, fields_in
 from stationary.model.symbols import Coordinate, Parameter, Velocity, along_time, t
@@ -139,11 +139,9 @@ class FieldEquations:
             for f in fields_in(residual):
                 if f.whole not in solution:
                     raise StatementError(
-                        say(
-                            f"no function is given for the field '{f.stem}'.",
-                            f"Found {', '.join(map(str, solution)) or 'none'}.",
-                            "Give one for every field, as in {u: g(X - c*t)}.",
-                        )
+                        f"no function is given for the field '{f.stem}'.",
+                        f"Found {', '.join(map(str, solution)) or 'none'}.",
+                        "Give one for every field, as in {u: g(X - c*t)}.",
                     )
                 e = sp.S(solution[f.whole])
                 swap[f] = e.diff(f.position, f.order).diff(t, f.rate)

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import sympy as sp
 
-from stationary.errors import CompileError, say
+from stationary.errors import CompileError
 from stationary.model.shared import Shared, Speed
 
 # Largest power written as a product: its derivatives stay polynomial.
@@ -107,12 +107,10 @@ class Translator:
         make = FUNCTIONS.get(type(e))
         if make is None:
             raise CompileError(
-                say(
-                    f"'{e}' has no numerical counterpart.",
-                    f"Found {type(e).__name__}; known: "
-                    f"{', '.join(sorted(f.__name__ for f in FUNCTIONS))}.",
-                    "Rewrite the expression with these functions.",
-                )
+                f"'{e}' has no numerical counterpart.",
+                f"Found {type(e).__name__}; known: "
+                f"{', '.join(sorted(f.__name__ for f in FUNCTIONS))}.",
+                "Rewrite the expression with these functions.",
             )
         return make(*map(self, e.args))
 

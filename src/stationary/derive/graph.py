@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 from stationary.derive.assembly import Assembly, Output
 from stationary.derive.elements import Element
 from stationary.derive.order import saddle_order
-from stationary.errors import DerivationError, say
+from stationary.errors import DerivationError
 from stationary.model.layout import Layout
 from stationary.model.system import System
 
@@ -39,12 +39,10 @@ class Graph:
         for part in self.system.parts:
             if part.support is not None:
                 raise DerivationError(
-                    say(
-                        f"the pressure under '{part.name}' is left open: friction is not known.",
-                        "Found weight= and no weights or pressure.",
-                        "Ask st.pressure_bounds what all pressures have in common, or state "
-                        "weights=, limit= or pressure=.",
-                    )
+                    f"the pressure under '{part.name}' is left open: friction is not known.",
+                    "Found weight= and no weights or pressure.",
+                    "Ask st.pressure_bounds what all pressures have in common, or state "
+                    "weights=, limit= or pressure=.",
                 )
 
     @cached_property
@@ -304,12 +302,10 @@ class Graph:
         if missing:
             named = "', '".join(missing[:5])
             raise DerivationError(
-                say(
-                    "the mass matrix is singular: no kinetic energy involves the velocity of "
-                    f"'{named}'.",
-                    f"Expected an inertia for each of the {self.system.size} coordinates.",
-                    f"Give '{missing[0]}' a mass, constrain it, or use quasistatics().",
-                )
+                "the mass matrix is singular: no kinetic energy involves the velocity of "
+                f"'{named}'.",
+                f"Expected an inertia for each of the {self.system.size} coordinates.",
+                f"Give '{missing[0]}' a mass, constrain it, or use quasistatics().",
             )
 
 

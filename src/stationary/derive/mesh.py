@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.field_equations import jumps
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import Array
 from stationary.model.continuum import Continuum, Interval
 from stationary.model.fields import Field, default_of, points_in
@@ -28,30 +28,24 @@ def basis_of(continuum: Continuum, f: Field, degree: Any) -> Basis:
         unknown = [k for k in degree if k not in continuum.fields]
         if unknown:
             raise StatementError(
-                say(
-                    f"degree names '{unknown[0]}', which is not a field of the continuum.",
-                    f"Fields: {', '.join(g.name for g in continuum.fields)}.",
-                    "Give degrees by field, as in degree={u: 2}.",
-                )
+                f"degree names '{unknown[0]}', which is not a field of the continuum.",
+                f"Fields: {', '.join(g.name for g in continuum.fields)}.",
+                "Give degrees by field, as in degree={u: 2}.",
             )
         degree = degree.get(f)
     if degree is None:
         return HERMITE if order == 2 else lagrange(1)
     if isinstance(degree, bool) or degree not in _DEGREES:
         raise StatementError(
-            say(
-                "degree is not that of an element.",
-                f"Found {degree!r}, expected 1, 2 or 3.",
-                "Leave it out to have it chosen from the energies.",
-            )
+            "degree is not that of an element.",
+            f"Found {degree!r}, expected 1, 2 or 3.",
+            "Leave it out to have it chosen from the energies.",
         )
     if order == 2 and degree != 3:
         raise StatementError(
-            say(
-                f"elements of degree {degree} are impossible for '{f}'.",
-                f"Its energy contains {f}'', which needs continuous slopes: Hermite cubics.",
-                "Leave degree out, give degree=3, or give degrees by field, as in degree={u: 2}.",
-            )
+            f"elements of degree {degree} are impossible for '{f}'.",
+            f"Its energy contains {f}'', which needs continuous slopes: Hermite cubics.",
+            "Leave degree out, give degree=3, or give degrees by field, as in degree={u: 2}.",
         )
     return HERMITE if order == 2 else lagrange(int(degree))
 
@@ -66,11 +60,9 @@ def breaks_of(continuum: Continuum, over: Interval) -> tuple[sp.Expr, ...]:
         unknown = [e for e in inner if _share(e, over) is None]
         if unknown:
             raise StatementError(
-                say(
-                    f"the order of the points {', '.join(map(str, inner))} is not known.",
-                    f"Found no value for {unknown[0]}.",
-                    "Declare the parameters in it with defaults.",
-                )
+                f"the order of the points {', '.join(map(str, inner))} is not known.",
+                f"Found no value for {unknown[0]}.",
+                "Declare the parameters in it with defaults.",
             )
     inner.sort(key=lambda e: _share(e, over) or 0.0)
     return (first, *inner, last)
@@ -88,12 +80,10 @@ def mesh_of(continuum: Continuum, over: Interval, elements: int) -> tuple:
     pieces = len(breaks) - 1
     if elements < pieces:
         raise StatementError(
-            say(
-                "there are fewer elements than pieces of the interval.",
-                f"Found elements={elements}; the points {', '.join(map(str, breaks))} make "
-                f"{pieces} pieces.",
-                f"Give elements={pieces} or more.",
-            )
+            "there are fewer elements than pieces of the interval.",
+            f"Found elements={elements}; the points {', '.join(map(str, breaks))} make "
+            f"{pieces} pieces.",
+            f"Give elements={pieces} or more.",
         )
     shares = [_share(e, over) for e in breaks]
     known = [s for s in shares if s is not None]
@@ -145,11 +135,9 @@ def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, .
     if not isinstance(shapes, Mapping):
         if len(continuum.fields) > 1:
             raise StatementError(
-                say(
-                    "shapes does not say which field each belongs to.",
-                    f"Found one list for {len(continuum.fields)} fields.",
-                    "Give a list for every field: shapes={u: […], w: […]}.",
-                )
+                "shapes does not say which field each belongs to.",
+                f"Found one list for {len(continuum.fields)} fields.",
+                "Give a list for every field: shapes={u: […], w: […]}.",
             )
         shapes = dict.fromkeys(continuum.fields, shapes)
     by_field = {}
@@ -157,11 +145,9 @@ def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, .
         listed = shapes.get(f)
         if not isinstance(listed, (list, tuple)) or not listed:
             raise StatementError(
-                say(
-                    f"there are no shapes for the field '{f}'.",
-                    f"Found {str(listed)[:60]}; expected a list of expressions of {f.position}.",
-                    "Give one or more, as in shapes=[st.sin(st.pi*X/L)].",
-                )
+                f"there are no shapes for the field '{f}'.",
+                f"Found {str(listed)[:60]}; expected a list of expressions of {f.position}.",
+                "Give one or more, as in shapes=[st.sin(st.pi*X/L)].",
             )
         by_field[f] = tuple(sp.S(e) for e in listed)
         for e in by_field[f]:
@@ -170,10 +156,8 @@ def shapes_of(continuum: Continuum, shapes: Any) -> dict[Field, tuple[sp.Expr, .
             ]
             if strange:
                 raise StatementError(
-                    say(
-                        f"a shape of '{f}' contains '{strange[0]}'.",
-                        f"Found {e}; expected an expression of {f.position} and parameters.",
-                        "Shapes depend on the position alone; time is in the coordinates.",
-                    )
+                    f"a shape of '{f}' contains '{strange[0]}'.",
+                    f"Found {e}; expected an expression of {f.position} and parameters.",
+                    "Shapes depend on the position alone; time is in the coordinates.",
                 )
     return by_field

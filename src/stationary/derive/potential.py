@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.symbols import Coordinate, Velocity
 from stationary.model.terms import Load, vector
 
@@ -118,20 +118,16 @@ def _field(force: Any, on: Any) -> tuple[list[sp.Symbol], dict[sp.Symbol, sp.Exp
     F = vector(force, "the force")
     if on is None:
         raise StatementError(
-            say(
-                "potential_of needs to know what the force works on.",
-                "Found components without coordinates.",
-                "Pass on=(x, y), or a Load.",
-            )
+            "potential_of needs to know what the force works on.",
+            "Found components without coordinates.",
+            "Pass on=(x, y), or a Load.",
         )
     along = vector(on, "what the force works on")
     if len(F) != len(along):
         raise StatementError(
-            say(
-                "a force and what it works on must have the same number of entries.",
-                f"Found {len(F)} and {len(along)}.",
-                "Give one component for each coordinate.",
-            )
+            "a force and what it works on must have the same number of entries.",
+            f"Found {len(F)} and {len(along)}.",
+            "Give one component for each coordinate.",
         )
     symbols = {s for e in (*F, *along) for s in e.free_symbols if isinstance(s, Coordinate)}
     q = sorted(symbols, key=lambda s: (along.index(s) if s in along else len(along), s.name))

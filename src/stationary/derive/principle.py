@@ -7,7 +7,7 @@ from typing import Any
 from stationary.derive.field_equations import at_rest, field_equations
 from stationary.derive.lagrange import equations as lagrange
 from stationary.derive.variation import variation
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.continuum import Continuum
 from stationary.model.system import require
 
@@ -54,11 +54,9 @@ def equations(system: Any, *, principle: str = "dynamics") -> Any:
     """
     if principle not in _PRINCIPLES:
         raise StatementError(
-            say(
-                "principle must be 'dynamics' or 'statics'.",
-                f"Found {principle!r}.{did_you_mean(str(principle), _PRINCIPLES)}",
-                "Choose one of them.",
-            )
+            "principle must be 'dynamics' or 'statics'.",
+            f"Found {principle!r}.{did_you_mean(str(principle), _PRINCIPLES)}",
+            "Choose one of them.",
         )
     if isinstance(system, Continuum):
         return field_equations(at_rest(system) if principle == "statics" else system)

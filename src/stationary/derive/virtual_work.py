@@ -10,7 +10,7 @@ import sympy as sp
 from stationary.derive.readable import (
     tidy,
 )
-from stationary.errors import DerivationError, say
+from stationary.errors import DerivationError
 from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
@@ -47,7 +47,7 @@ class Multiplier(sp.Symbol):
 
 def refuse(what: str, finding: str, remedy: str) -> NoReturn:
     """Say that no equations follow."""
-    raise DerivationError(say(what, finding, remedy))
+    raise DerivationError(what, finding, remedy)
 
 
 def readable(system: System) -> System:

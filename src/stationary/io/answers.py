@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from stationary.errors import DidNotConverge, StatementError, say, unknown
+from stationary.errors import DidNotConverge, StatementError, unknown
 from stationary.model.contents import contents
 from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Parameter
@@ -29,11 +29,9 @@ def ask(model: Model, question: str, given: Mapping[str, Any]) -> Any:
     for key, example in needed.items():
         if asked.get(key) is None and not (key == "within" and turned):
             raise StatementError(
-                say(
-                    f"the question '{question}' has no {key}.",
-                    f"Found none in [{question}] of the file, and none beside it.",
-                    f"Add {key} = {example} to [{question}].",
-                )
+                f"the question '{question}' has no {key}.",
+                f"Found none in [{question}] of the file, and none beside it.",
+                f"Add {key} = {example} to [{question}].",
             )
     return answer(model, asked)
 
@@ -57,11 +55,9 @@ def _law(model: Model, name: str, course: Any, known: set[str]) -> Any:
     for s, value in given.items():
         if value is None:
             raise StatementError(
-                say(
-                    f"parameter '{s.name}' of the input '{name}' has no value.",
-                    f"Found {name} = {course}.",
-                    f"Give {s.name} a value in [parameters].",
-                )
+                f"parameter '{s.name}' of the input '{name}' has no value.",
+                f"Found {name} = {course}.",
+                f"Give {s.name} a value in [parameters].",
             )
     return course.xreplace({s: sp.Float(value) for s, value in given.items()})
 
@@ -152,11 +148,9 @@ def _integrator(name: Any, step: float | None, touching: bool) -> Any:
     if name in ("Variational", "Moreau") or (step is not None and name in (None, "auto")):
         if step is None:
             raise StatementError(
-                say(
-                    f"the method '{name}' has no step.",
-                    "It takes steps of one size.",
-                    "Give it a step of 0.001, say.",
-                )
+                f"the method '{name}' has no step.",
+                "It takes steps of one size.",
+                "Give it a step of 0.001, say.",
             )
         if name == "Moreau" or (name in (None, "auto") and touching):
             from stationary.solve.touch.moreau import Moreau

@@ -17,7 +17,7 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 
 from stationary.derive.from_sympy import FUNCTIONS
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.inputs import SLOTS, Drives
 from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Each
@@ -128,11 +128,9 @@ class Encoder:
         kind = type(value).__name__
         if _kinds().get(kind) is not type(value):
             raise StatementError(
-                say(
-                    f"a {kind} cannot be saved.",
-                    "Found it inside the result; expected numbers, statements and results.",
-                    "Save the motion, equilibrium or other result that st's functions return.",
-                )
+                f"a {kind} cannot be saved.",
+                "Found it inside the result; expected numbers, statements and results.",
+                "Save the motion, equilibrium or other result that st's functions return.",
             )
         if isinstance(value, dict):
             return {"is": kind, "dict": self(dict(value), name)}
@@ -154,7 +152,7 @@ class Encoder:
             description["of"] = self(value.layout if hasattr(value, "layout") else value.modes)  # pyright: ignore[reportAttributeAccessIssue]
         if plain.dtype.kind not in "biufc":
             raise StatementError(
-                say("an array of objects cannot be saved.", f"Found {name}.", "Save numbers.")
+                "an array of objects cannot be saved.", f"Found {name}.", "Save numbers."
             )
         if plain.size:
             while name in self.arrays:
@@ -189,11 +187,9 @@ class Encoder:
         if _heads().get(kind) is type(e):
             return [kind, *(self._expression(a) for a in e.args)]
         raise StatementError(
-            say(
-                f"'{str(e)[:60]}' cannot be saved.",
-                f"Found {kind}; known: {', '.join(sorted(_heads()))}.",
-                "Rewrite the expression with these functions.",
-            )
+            f"'{str(e)[:60]}' cannot be saved.",
+            f"Found {kind}; known: {', '.join(sorted(_heads()))}.",
+            "Rewrite the expression with these functions.",
         )
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stationary.errors import MissingExtra, StatementError, say
+from stationary.errors import MissingExtra, StatementError
 from stationary.io.codec import Decoder, Encoder
 
 #: Endings of files that hold results.
@@ -27,11 +27,9 @@ def save_result(result: Any, path: Any) -> None:
     """Write a result: its arrays as variables, all else as text in one attribute."""
     if not is_result_file(path):
         raise StatementError(
-            say(
-                f"a {type(result).__name__} cannot be written to '{path}'.",
-                f"Expected a name that ends in {' or '.join(ENDINGS)}.",
-                'Give one, as in st.save(motion, "run.nc").',
-            )
+            f"a {type(result).__name__} cannot be written to '{path}'.",
+            f"Expected a name that ends in {' or '.join(ENDINGS)}.",
+            'Give one, as in st.save(motion, "run.nc").',
         )
     xarray = _xarray()
     encode = Encoder()
@@ -60,7 +58,7 @@ def load_result(path: Any) -> Any:
         _require("zarr", "Zarr")
     if not Path(path).exists():
         raise StatementError(
-            say(f"there is no file '{path}'.", "Found nothing there.", "Check its name.")
+            f"there is no file '{path}'.", "Found nothing there.", "Check its name."
         )
     try:
         with xarray.open_dataset(
@@ -78,11 +76,9 @@ def load_result(path: Any) -> Any:
         raise
     except Exception as cause:  # Whatever a damaged file does to the libraries that read it.
         raise StatementError(
-            say(
-                f"'{path}' holds no result.",
-                f"Found {type(cause).__name__}: {str(cause)[:100]}.",
-                "Expected a file that st.save has written; write it again.",
-            )
+            f"'{path}' holds no result.",
+            f"Found {type(cause).__name__}: {str(cause)[:100]}.",
+            "Expected a file that st.save has written; write it again.",
         ) from None
 
 
@@ -98,11 +94,9 @@ def _require(package: str, what: str) -> None:
 
     if find_spec(package) is None:
         raise MissingExtra(
-            say(
-                f"{what} need{'' if what.endswith('s') else 's'} {package}.",
-                "It is not installed.",
-                "Run: pip install 'stationary[tables]'"
-                if package == "xarray"
-                else f"Run: pip install {package}, or save as .nc.",
-            )
+            f"{what} need{'' if what.endswith('s') else 's'} {package}.",
+            "It is not installed.",
+            "Run: pip install 'stationary[tables]'"
+            if package == "xarray"
+            else f"Run: pip install {package}, or save as .nc.",
         )

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import sympy as sp
 
-from stationary.errors import MissingExtra, StatementError, say
+from stationary.errors import MissingExtra, StatementError
 from stationary.model.drawing import Part
 from stationary.model.space.bodies import impossible, rigid
 from stationary.model.space.frames import Frame
@@ -59,11 +59,9 @@ def load_robot(path: Any, floating: bool) -> tuple[System, str]:
     roots = [name for name in links if name not in {j.child for j in robot.tree.joints}]
     if len(roots) != 1:
         raise StatementError(
-            say(
-                f"robot '{robot.name}' is not one tree.",
-                f"Found {len(roots)} links that no joint holds: {', '.join(roots) or 'none'}.",
-                "Give it one root; closed loops are stated with st.joint.",
-            )
+            f"robot '{robot.name}' is not one tree.",
+            f"Found {len(roots)} links that no joint holds: {', '.join(roots) or 'none'}.",
+            "Give it one root; closed loops are stated with st.joint.",
         )
     (root,) = roots
     ground = Frame()
@@ -78,11 +76,9 @@ def load_robot(path: Any, floating: bool) -> tuple[System, str]:
             waiting.append(joint.child)
     if not robot.coordinates:
         raise StatementError(
-            say(
-                f"robot '{robot.name}' cannot move.",
-                "Found fixed joints alone.",
-                "Give it a joint that turns or slides, or pass floating=True.",
-            )
+            f"robot '{robot.name}' cannot move.",
+            "Found fixed joints alone.",
+            "Give it a joint that turns or slides, or pass floating=True.",
         )
     system = sum(robot.terms, System(name=robot.name))
     # In the order of the file, the first link before all joints.
@@ -97,20 +93,16 @@ def _parsed(path: Any) -> tuple[Any, str]:
         import yourdfpy  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra(
-            say(
-                "reading robots needs yourdfpy.",
-                "It is not installed.",
-                "Run: pip install 'stationary[robots]'",
-            )
+            "reading robots needs yourdfpy.",
+            "It is not installed.",
+            "Run: pip install 'stationary[robots]'",
         ) from None
     text = isinstance(path, str) and "\n" in path
     if not text and not Path(path).is_file():
         raise StatementError(
-            say(
-                f"there is no robot '{path}'.",
-                "Found no such file.",
-                "Check the name, and the folder in which this runs.",
-            )
+            f"there is no robot '{path}'.",
+            "Found no such file.",
+            "Check the name, and the folder in which this runs.",
         )
     content = path.encode() if text else Path(path).read_bytes()
     silent = logging.getLogger("yourdfpy.urdf")
@@ -124,11 +116,9 @@ def _parsed(path: Any) -> tuple[Any, str]:
         tree = yourdfpy.URDF.load(source, build_scene_graph=False, load_meshes=False).robot
     except Exception as error:  # the library raises whatever its parsers do
         raise StatementError(
-            say(
-                f"'{'the text' if text else path}' is no description of a robot.",
-                f"Found {str(error)[:120] or type(error).__name__}.",
-                "Expected <robot> with <link> and <joint>, as in the URDF specification.",
-            )
+            f"'{'the text' if text else path}' is no description of a robot.",
+            f"Found {str(error)[:120] or type(error).__name__}.",
+            "Expected <robot> with <link> and <joint>, as in the URDF specification.",
         ) from None
     finally:
         silent.setLevel(level)
@@ -143,27 +133,21 @@ def _below(joints: list[Any], links: dict[str, Any], name: str) -> dict[str, lis
         for end in (joint.parent, joint.child):
             if end not in links:
                 raise StatementError(
-                    say(
-                        f"joint '{joint.name}' holds a link that is missing.",
-                        f"Found '{end}'; links of '{name}': {', '.join(list(links)[:12])}.",
-                        "Describe the link, or mend the name.",
-                    )
+                    f"joint '{joint.name}' holds a link that is missing.",
+                    f"Found '{end}'; links of '{name}': {', '.join(list(links)[:12])}.",
+                    "Describe the link, or mend the name.",
                 )
         if joint.child in held:
             raise StatementError(
-                say(
-                    f"link '{joint.child}' is held by two joints.",
-                    f"Found '{held[joint.child]}' and '{joint.name}'.",
-                    "Remove one; closed loops are stated with st.joint.",
-                )
+                f"link '{joint.child}' is held by two joints.",
+                f"Found '{held[joint.child]}' and '{joint.name}'.",
+                "Remove one; closed loops are stated with st.joint.",
             )
         if joint.type not in _KNOWN:
             raise StatementError(
-                say(
-                    f"joint '{joint.name}' is of a kind that is not known.",
-                    f"Found '{joint.type}', expected one of {', '.join(_KNOWN)}.",
-                    "Mend its type.",
-                )
+                f"joint '{joint.name}' is of a kind that is not known.",
+                f"Found '{joint.type}', expected one of {', '.join(_KNOWN)}.",
+                "Mend its type.",
             )
         held[joint.child] = joint.name
         below[joint.parent].append(joint)
@@ -210,11 +194,9 @@ def _coordinate(robot: Robot, name: str, joint: Any = None, of: str = "") -> sp.
     word = _word(name)
     if word in robot.coordinates:
         raise StatementError(
-            say(
-                f"two joints of '{robot.name}' have the name '{word}'.",
-                f"Found it again in joint '{name}'.",
-                "Give every joint a name of its own; signs become underscores.",
-            )
+            f"two joints of '{robot.name}' have the name '{word}'.",
+            f"Found it again in joint '{name}'.",
+            "Give every joint a name of its own; signs become underscores.",
         )
     robot.coordinates[word] = q = Coordinate(word)
     robot.owners[word] = of or name
@@ -243,11 +225,9 @@ def _body(robot: Robot, link: Any) -> None:
         wrong = impossible(spread)
         if wrong and "negative" in wrong:
             raise StatementError(
-                say(
-                    f"the inertia of link '{link.name}' is not positive.",
-                    f"Found {wrong}.",
-                    "Mend it in the file; it is about the centre of mass, in kg m².",
-                )
+                f"the inertia of link '{link.name}' is not positive.",
+                f"Found {wrong}.",
+                "Mend it in the file; it is about the centre of mass, in kg m².",
             )
         if wrong:
             robot.notes.append(f"No body has the moments of inertia of '{link.name}': {wrong}.")

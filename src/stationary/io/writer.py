@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.io import space
 from stationary.io.model_file import Model, load
 from stationary.io.names import RESERVED, is_column, is_name
@@ -97,11 +97,9 @@ class _Printer(StrPrinter):
 
 def _refuse(what: str, finding: str) -> NoReturn:
     raise StatementError(
-        say(
-            f"{what} cannot be written into a model file.",
-            finding,
-            "Keep this system in Python, or state it in other words.",
-        )
+        f"{what} cannot be written into a model file.",
+        finding,
+        "Keep this system in Python, or state it in other words.",
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.from_sympy import Translator
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.interpolation import in_coordinates
 from stationary.model.layout import Layout, name_of, pairs
 from stationary.model.symbols import Coordinate, Parameter, Velocity, from_dynamicsymbols, t
@@ -66,21 +66,17 @@ def drives(layout: Layout, inputs: Mapping[Any, Any] | None, span: tuple[float, 
         name = name_of(key)
         if name not in known:
             raise StatementError(
-                say(
-                    f"inputs names '{name}', which is not an input of this system.",
-                    f"Inputs: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
-                    "Declare it with st.inputs and use it in a load.",
-                )
+                f"inputs names '{name}', which is not an input of this system.",
+                f"Inputs: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
+                "Declare it with st.inputs and use it in a load.",
             )
         given[name] = value
     missing = [name for name in known if name not in given]
     if missing:
         raise StatementError(
-            say(
-                f"input '{missing[0]}' has no value.",
-                "Expected a number, an expression of st.t, coordinates and velocities, or samples.",
-                f"Pass inputs={{'{missing[0]}': …}}.",
-            )
+            f"input '{missing[0]}' has no value.",
+            "Expected a number, an expression of st.t, coordinates and velocities, or samples.",
+            f"Pass inputs={{'{missing[0]}': …}}.",
         )
     signature, numbers, samples = [], [], []
     for name in known:
@@ -102,12 +98,10 @@ def _read(name: str, value: Any, layout: Layout, span: tuple[float, float]):
         if np.isfinite(number):
             return "number", None, number, None
         raise StatementError(
-            say(
-                f"input '{name}' is neither a number, an expression nor samples.",
-                f"Found {type(value).__name__}: {str(value)[:60]}.",
-                "Write it as an expression of st.t, coordinates and velocities, or sample it: "
-                "(times, values).",
-            )
+            f"input '{name}' is neither a number, an expression nor samples.",
+            f"Found {type(value).__name__}: {str(value)[:60]}.",
+            "Write it as an expression of st.t, coordinates and velocities, or sample it: "
+            "(times, values).",
         )
     return "samples", None, 0.0, _samples(name, value, span)
 
@@ -124,11 +118,9 @@ def _expression(name: str, value: sp.Expr, layout: Layout) -> sp.Expr:
         elif str(s) != "t":
             known = [*parameters, *layout.offsets]
             raise StatementError(
-                say(
-                    f"input '{name}' uses '{s}', which this system does not know.",
-                    f"Known: st.t, {', '.join(known)}.{did_you_mean(str(s), known)}",
-                    "Replace it by its value.",
-                )
+                f"input '{name}' uses '{s}', which this system does not know.",
+                f"Known: st.t, {', '.join(known)}.{did_you_mean(str(s), known)}",
+                "Replace it by its value.",
             )
     return value.xreplace(swap)
 
@@ -146,24 +138,17 @@ def _samples(name: str, value: Any, span: tuple[float, float]) -> tuple[np.ndarr
         times, course, good = np.empty(0), np.empty(0), False
     if not good or not np.all(np.isfinite(course)) or np.any(np.diff(times) <= 0):
         raise StatementError(
-            say(
-                f"the samples of input '{name}' cannot be interpolated.",
-                "Expected (times, values): two arrays of equal length, two or more entries, "
-                "finite, times increasing"
-                + (
-                    "." if span[0] == span[1] else "; or values alone, spread evenly over the span."
-                ),
-                "Check the arrays.",
-            )
+            f"the samples of input '{name}' cannot be interpolated.",
+            "Expected (times, values): two arrays of equal length, two or more entries, "
+            "finite, times increasing"
+            + ("." if span[0] == span[1] else "; or values alone, spread evenly over the span."),
+            "Check the arrays.",
         )
     if times[0] > span[0] or times[-1] < span[1]:
         raise StatementError(
-            say(
-                f"the samples of input '{name}' do not cover the span.",
-                f"Found times from {times[0]:g} to {times[-1]:g}, expected {span[0]:g} to "
-                f"{span[1]:g}.",
-                "Sample the whole span; nothing is extrapolated.",
-            )
+            f"the samples of input '{name}' do not cover the span.",
+            f"Found times from {times[0]:g} to {times[-1]:g}, expected {span[0]:g} to {span[1]:g}.",
+            "Sample the whole span; nothing is extrapolated.",
         )
     return times, course
 

@@ -15,7 +15,7 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.engines import OPTIMIZING, engine
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.features import Features, features_of
@@ -369,13 +369,11 @@ def _entries(name: str, values: Any, count: int) -> np.ndarray:
         numbers = np.full(1, np.nan)
     if numbers.shape != (count,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
-            say(
-                f"{name} is not a vector of {count} finite numbers.",
-                f"Found {str(values)[:60]}.",
-                "Give one number for each coordinate, in the order of system.coordinates."
-                if name != "u"
-                else "Give one number for each input, in the order of system.inputs.",
-            )
+            f"{name} is not a vector of {count} finite numbers.",
+            f"Found {str(values)[:60]}.",
+            "Give one number for each coordinate, in the order of system.coordinates."
+            if name != "u"
+            else "Give one number for each input, in the order of system.inputs.",
         )
     return numbers
 

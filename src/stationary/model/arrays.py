@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.symbols import Coordinate, declared, together
 
 
@@ -146,19 +146,15 @@ def coordinates(names: str, *, shape: int | tuple[int, ...] | None = None) -> An
         return together(symbols) if isinstance(symbols, tuple) else symbols
     if isinstance(symbols, tuple):
         raise StatementError(
-            say(
-                "an array of coordinates has one name.",
-                f"Found {len(symbols)} names: {names!r}.",
-                "Declare each array in a call of its own.",
-            )
+            "an array of coordinates has one name.",
+            f"Found {len(symbols)} names: {names!r}.",
+            "Declare each array in a call of its own.",
         )
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if not shape or min(shape) < 1:
         raise StatementError(
-            say(
-                f"the shape of '{names}' is empty.",
-                f"Found {shape}, expected positive whole numbers.",
-                "Give the number of rows first, as in shape=(1000, 2).",
-            )
+            f"the shape of '{names}' is empty.",
+            f"Found {shape}, expected positive whole numbers.",
+            "Give the number of rows first, as in shape=(1000, 2).",
         )
     return Array(symbols.name, shape, np.arange(int(np.prod(shape))).reshape(shape), 0)

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.drawing import as_parts
@@ -102,20 +102,16 @@ def _terms(kind: str, value: Any, allowed: tuple[type, ...]) -> list[Any]:
         if not isinstance(entry, allowed):
             kinds = " or ".join(f"st.{a.__name__}(…)" for a in allowed)
             raise StatementError(
-                say(
-                    f"{kind} has an entry that is not one.",
-                    f"Found {str(entry)[:60]!r}, expected {kinds}"
-                    + (" or an expression." if bare else "."),
-                    "Pass a list of such terms.",
-                )
+                f"{kind} has an entry that is not one.",
+                f"Found {str(entry)[:60]!r}, expected {kinds}"
+                + (" or an expression." if bare else "."),
+                "Pass a list of such terms.",
             )
         if entry.table is None and any(contents(e).sums for e in entry.expressions()):
             raise StatementError(
-                say(
-                    f"{kind} has an entry in which a repetition stands inside an expression.",
-                    f"Found {str(entry)[:60]!r}.",
-                    "Give st.each(…) as an entry of its own.",
-                )
+                f"{kind} has an entry in which a repetition stands inside an expression.",
+                f"Found {str(entry)[:60]!r}.",
+                "Give st.each(…) as an entry of its own.",
             )
         terms.append(entry)
     return terms
@@ -135,11 +131,9 @@ def _units(constraints: tuple, symbols: dict[sp.Symbol, str], taken: set[str]) -
             continue
         if rotation.name in taken:
             raise StatementError(
-                say(
-                    f"'{rotation.name}' names a constraint and a rotation.",
-                    "Expected a name of its own for each: a rotation is held by a constraint.",
-                    "Rename one of them.",
-                )
+                f"'{rotation.name}' names a constraint and a rotation.",
+                "Expected a name of its own for each: a rotation is held by a constraint.",
+                "Rename one of them.",
             )
         units.append(rotation.constraint)
         symbols.update(dict.fromkeys(rotation.entries, f"rotation '{rotation.name}'"))
@@ -151,11 +145,9 @@ def _refuse_shared(friction: tuple[Any, ...], contacts: tuple[Any, ...]) -> None
     both = {f.name for f in friction} & {c.name for c in contacts if c.slip}
     if both:
         raise StatementError(
-            say(
-                f"a friction and a contact with friction have the name '{min(both)}'.",
-                "Expected a name of its own for each: their forces are asked for by name.",
-                "Rename one, with name=….",
-            )
+            f"a friction and a contact with friction have the name '{min(both)}'.",
+            "Expected a name of its own for each: their forces are asked for by name.",
+            "Rename one, with name=….",
         )
 
 
@@ -174,11 +166,9 @@ def _numbered(kind: str, terms: list[Any], taken: set[str], turned: set[str]) ->
         name = term.name or f"{PREFIX[kind]}{number}"
         if name in taken:
             raise StatementError(
-                say(
-                    f"two {_SEVERAL.get(kind, kind)} have the name '{name}'.",
-                    "Expected a name of its own for each.",
-                    "Rename one, with name=…, or leave the names out.",
-                )
+                f"two {_SEVERAL.get(kind, kind)} have the name '{name}'.",
+                "Expected a name of its own for each.",
+                "Rename one, with name=…, or leave the names out.",
             )
         taken.add(name)
         named.append(term.named(name))
@@ -190,11 +180,9 @@ def check_printable(names: list[Any]) -> None:
     for name in names:
         if not isinstance(name, str) or not name.isprintable():
             raise StatementError(
-                say(
-                    f"{str(name)!r} cannot be a name.",
-                    "Expected text that can be printed: letters, digits, signs and spaces.",
-                    "Choose another name, without line breaks and control characters.",
-                )
+                f"{str(name)!r} cannot be a name.",
+                "Expected text that can be printed: letters, digits, signs and spaces.",
+                "Choose another name, without line breaks and control characters.",
             )
 
 
@@ -257,11 +245,9 @@ def _merging(elements: list[sp.Expr], given: tuple):
     for name, several in moving.items():
         if len({isinstance(c, Entry) for c in several}) > 1:
             raise StatementError(
-                say(
-                    f"'{name}' names two things.",
-                    f"Found a coordinate and an entry of the rotation '{name[:-2]}'.",
-                    "Rename one of them.",
-                )
+                f"'{name}' names two things.",
+                f"Found a coordinate and an entry of the rotation '{name[:-2]}'.",
+                "Rename one of them.",
             )
         listed = [c for c in several if c in given]
         one = listed[0] if listed else max(several, key=lambda c: c.after or ("", 0))
@@ -271,11 +257,9 @@ def _merging(elements: list[sp.Expr], given: tuple):
         defaults = {p.default for p in several if p.default is not None}
         if len(defaults) > 1:
             raise StatementError(
-                say(
-                    f"parameter '{name}' has two defaults.",
-                    f"Found {' and '.join(map(str, sorted(defaults)))}.",
-                    "Declare it once, or give the two different names.",
-                )
+                f"parameter '{name}' has two defaults.",
+                f"Found {' and '.join(map(str, sorted(defaults)))}.",
+                "Declare it once, or give the two different names.",
             )
         if len(several) > 1:
             swap |= {p: Parameter(name, defaults.pop()) for p in several if p.default is None}
@@ -290,20 +274,16 @@ def _check_symbols(labelled: list[tuple[str, sp.Expr]], symbols: dict) -> None:
     for symbol, label in sorted(symbols.items(), key=lambda pair: str(pair[0])):
         if isinstance(symbol, Acceleration):
             raise StatementError(
-                say(
-                    f"the {label} contains the acceleration '{symbol}'.",
-                    "Expected coordinates, velocities, parameters, inputs and st.t.",
-                    "Energies and loads depend on positions and velocities alone.",
-                )
+                f"the {label} contains the acceleration '{symbol}'.",
+                "Expected coordinates, velocities, parameters, inputs and st.t.",
+                "Energies and loads depend on positions and velocities alone.",
             )
         if isinstance(symbol, known) or symbol == t:
             continue
         raise StatementError(
-            say(
-                f"{label} uses '{symbol}', which is not declared.",
-                f"Declared: {', '.join(names) or 'nothing'}.{did_you_mean(str(symbol), names)}",
-                f"Declare it: st.parameters('{symbol}') or st.coordinates('{symbol}').",
-            )
+            f"{label} uses '{symbol}', which is not declared.",
+            f"Declared: {', '.join(names) or 'nothing'}.{did_you_mean(str(symbol), names)}",
+            f"Declare it: st.parameters('{symbol}') or st.coordinates('{symbol}').",
         )
 
 
@@ -330,11 +310,9 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
             c = from_dynamicsymbols(c)
         if isinstance(c, np.ndarray) or not isinstance(c, (Coordinate, Array)):
             raise StatementError(
-                say(
-                    f"'{c}' is listed among the coordinates and is not one.",
-                    "Expected symbols made by st.coordinates.",
-                    "Leave coordinates out to have them found.",
-                )
+                f"'{c}' is listed among the coordinates and is not one.",
+                "Expected symbols made by st.coordinates.",
+                "Leave coordinates out to have them found.",
             )
         listed[c.name] = c.whole if isinstance(c, Array) else c
     # An array that is listed, or that a repetition runs over, takes its entries in.
@@ -348,11 +326,9 @@ def _coordinates(given: tuple, fields: dict[str, Any], symbols: dict) -> tuple:
     missing = [n for n in occurring if n not in listed and n.partition("[")[0] not in stems]
     if missing:
         raise StatementError(
-            say(
-                f"coordinates leaves out '{missing[0]}', which the energies or terms use.",
-                f"Listed: {', '.join(listed)}.{did_you_mean(missing[0], listed)}",
-                "Add it, or leave coordinates out to have them found.",
-            )
+            f"coordinates leaves out '{missing[0]}', which the energies or terms use.",
+            f"Listed: {', '.join(listed)}.{did_you_mean(missing[0], listed)}",
+            "Add it, or leave coordinates out to have them found.",
         )
     return tuple(listed.values())
 
@@ -365,11 +341,9 @@ def _check_names(coordinates: tuple, symbols: dict) -> None:
     for name, kind in named:
         if kind and owners.setdefault(name, kind) != kind:
             raise StatementError(
-                say(
-                    f"'{name}' names two things.",
-                    f"Found {_a(owners[name])} and {_a(kind)} of that name.",
-                    "Rename one of them.",
-                )
+                f"'{name}' names two things.",
+                f"Found {_a(owners[name])} and {_a(kind)} of that name.",
+                "Rename one of them.",
             )
 
 
@@ -383,23 +357,19 @@ def _check_physics(fields: dict[str, Any]) -> None:
             controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
             if controls:
                 raise StatementError(
-                    say(
-                        f"the {kind} energy contains the input '{controls[0]}'.",
-                        f"Found {str(e)[:80]}; an energy cannot depend on what is decided later.",
-                        "Put the input into work or loads.",
-                    )
+                    f"the {kind} energy contains the input '{controls[0]}'.",
+                    f"Found {str(e)[:80]}; an energy cannot depend on what is decided later.",
+                    "Put the input into work or loads.",
                 )
     for kind in ("potential", "work"):
         for e in [fields[kind], *(x for r in contents(fields[kind]).sums for x in r.expressions)]:
             moving = _velocities(e)
             if moving:
                 raise StatementError(
-                    say(
-                        f"the {kind}{' energy' if kind == 'potential' else ''} contains the "
-                        f"velocity '{moving[0]}'.",
-                        f"Found {str(e)[:80]}; expected an expression of coordinates and st.t.",
-                        "Put what depends on velocities into kinetic, dissipation or loads.",
-                    )
+                    f"the {kind}{' energy' if kind == 'potential' else ''} contains the "
+                    f"velocity '{moving[0]}'.",
+                    f"Found {str(e)[:80]}; expected an expression of coordinates and st.t.",
+                    "Put what depends on velocities into kinetic, dissipation or loads.",
                 )
     for kind in ENERGIES:
         split_sums(fields[kind], f"the {kind}")
@@ -408,13 +378,11 @@ def _check_physics(fields: dict[str, Any]) -> None:
             if _velocities(on) or not _positions(on):
                 inside = "a velocity" if _velocities(on) else "no coordinate"
                 raise StatementError(
-                    say(
-                        f"load '{load.name}' works on '{on}', which is not an expression of the "
-                        "coordinates.",
-                        f"Found {inside} in it; expected a position or an angle, as in "
-                        "st.Load(F, on=x + l*st.sin(theta)).",
-                        "Say what moves when the load does work.",
-                    )
+                    f"load '{load.name}' works on '{on}', which is not an expression of the "
+                    "coordinates.",
+                    f"Found {inside} in it; expected a position or an angle, as in "
+                    "st.Load(F, on=x + l*st.sin(theta)).",
+                    "Say what moves when the load does work.",
                 )
     for constraint in fields["constraints"]:
         for R in constraint.R:
@@ -438,21 +406,17 @@ def _check_gap(contact: Contact) -> None:
         if rates or not _positions(e):
             inside = f"the velocity '{rates[0]}'" if rates else "no coordinate"
             raise StatementError(
-                say(
-                    f"the slip of contact '{contact.name}' is not a place along which it slips.",
-                    f"Found {inside} in {e}.",
-                    "Give the coordinate whose rate is the speed of the slip, as in slip=x.",
-                )
+                f"the slip of contact '{contact.name}' is not a place along which it slips.",
+                f"Found {inside} in {e}.",
+                "Give the coordinate whose rate is the speed of the slip, as in slip=x.",
             )
     moving = _velocities(contact.gap)
     if moving or not _positions(contact.gap):
         inside = f"the velocity '{moving[0]}'" if moving else "no coordinate"
         raise StatementError(
-            say(
-                f"the gap of contact '{contact.name}' is not an expression of the coordinates.",
-                f"Found {inside} in {contact.gap}.",
-                "Say how far what may touch is apart, as in st.Contact(y, …).",
-            )
+            f"the gap of contact '{contact.name}' is not an expression of the coordinates.",
+            f"Found {inside} in {contact.gap}.",
+            "Say how far what may touch is apart, as in st.Contact(y, …).",
         )
 
 
@@ -460,11 +424,9 @@ def _refuse_inputs(what: str, e: sp.Expr, written: str = "") -> None:
     controls = sorted(s.name for s in contents(e).symbols if isinstance(s, Input))
     if controls:
         raise StatementError(
-            say(
-                f"{what} contains the input '{controls[0]}'.",
-                f"Found {written or f'{e} = 0'}; its rate would need the rate of the input.",
-                "Write the imposed motion as an expression of st.t instead.",
-            )
+            f"{what} contains the input '{controls[0]}'.",
+            f"Found {written or f'{e} = 0'}; its rate would need the rate of the input.",
+            "Write the imposed motion as an expression of st.t instead.",
         )
 
 
@@ -472,20 +434,16 @@ def _check_constraint(constraint: Constraint, R: sp.Expr) -> None:
     _refuse_inputs(f"constraint '{constraint.name}'", R)
     if _velocities(R):
         raise StatementError(
-            say(
-                f"constraint '{constraint.name}' depends on the velocity '{_velocities(R)[0]}'.",
-                "Expected R(q, t) = 0.",
-                "State it under pfaffian=[…] if it is linear in the velocities.",
-            )
+            f"constraint '{constraint.name}' depends on the velocity '{_velocities(R)[0]}'.",
+            "Expected R(q, t) = 0.",
+            "State it under pfaffian=[…] if it is linear in the velocities.",
         )
     if not _positions(R):
         truth = "always true" if R.is_zero else "never true" if R.is_number else "free of them"
         raise StatementError(
-            say(
-                f"constraint '{constraint.name}' contains no coordinate.",
-                f"Found {R} = 0, which is {truth}.",
-                "Remove it, or write it in terms of the coordinates.",
-            )
+            f"constraint '{constraint.name}' contains no coordinate.",
+            f"Found {R} = 0, which is {truth}.",
+            "Remove it, or write it in terms of the coordinates.",
         )
 
 
@@ -494,19 +452,15 @@ def _check_pfaffian(row: Pfaffian, e: sp.Expr) -> None:
     moving = _velocities(e)
     if not moving:
         raise StatementError(
-            say(
-                f"Pfaffian constraint '{row.name}' contains no velocity.",
-                f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
-                "State it under constraints=[…] if it restricts the coordinates.",
-            )
+            f"Pfaffian constraint '{row.name}' contains no velocity.",
+            f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
+            "State it under constraints=[…] if it restricts the coordinates.",
         )
     if any(slope(slope(e, v), w) != 0 for v in moving for w in moving):
         raise StatementError(
-            say(
-                f"Pfaffian constraint '{row.name}' is not linear in the velocities.",
-                f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
-                "Solve it for a linear condition first.",
-            )
+            f"Pfaffian constraint '{row.name}' is not linear in the velocities.",
+            f"Found {e} = 0, expected A(q)·q̇ + b(q, t) = 0.",
+            "Solve it for a linear condition first.",
         )
 
 

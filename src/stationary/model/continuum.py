@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.contents import contents
 from stationary.model.continuum_checks import check
 from stationary.model.fields import (
@@ -259,7 +259,7 @@ def _entries(given: Any, kind: type, what: str, expected: str, remedy: str) -> t
     for entry in entries:
         if not isinstance(entry, kind):
             shown = f"Found {type(entry).__name__}: {str(entry)[:60]!r}{expected}"
-            raise StatementError(say(what, shown, remedy))
+            raise StatementError(what, shown, remedy)
     return entries
 
 
@@ -284,22 +284,18 @@ def _fixed(given: Any) -> tuple[tuple[PointValue, sp.Expr], ...]:
         given = dict(given)
     if given is not None and not isinstance(given, Mapping):
         raise StatementError(
-            say(
-                "fixed is not a table of conditions.",
-                f"Found {type(given).__name__}: {str(given)[:60]}.",
-                "Give values at points, as in fixed={u.at(0): 0, u.diff(X).at(0): 0}.",
-            )
+            "fixed is not a table of conditions.",
+            f"Found {type(given).__name__}: {str(given)[:60]}.",
+            "Give values at points, as in fixed={u.at(0): 0, u.diff(X).at(0): 0}.",
         )
     conditions = []
     for key, value in (given or {}).items():
         if not isinstance(key, PointValue):
             told = "a rate" if isinstance(key, Velocity) else type(key).__name__
             raise StatementError(
-                say(
-                    f"fixed holds '{key}', which is not the value of a field at a point.",
-                    f"Found {told}; expected u.at(0) or u.diff(X).at(0).",
-                    "Say where the field is held, as in fixed={u.at(0): 0}.",
-                )
+                f"fixed holds '{key}', which is not the value of a field at a point.",
+                f"Found {told}; expected u.at(0) or u.diff(X).at(0).",
+                "Say where the field is held, as in fixed={u.at(0): 0}.",
             )
         conditions.append((key, expression(value, f"what '{key}' is fixed to")))
     return tuple(conditions)
@@ -324,12 +320,10 @@ def _by_interval(
             if not over and not symbols_in(term) - {t}:
                 continue  # A constant has no consequence, wherever it is integrated.
             raise StatementError(
-                say(
-                    f"a term of the density of {kind} belongs to "
-                    f"{'no interval' if not over else 'several intervals'}.",
-                    f"Found {text(term)[:80]}; expected the fields of one interval in each term.",
-                    "Join intervals at points, by fixed or by parts.",
-                )
+                f"a term of the density of {kind} belongs to "
+                f"{'no interval' if not over else 'several intervals'}.",
+                f"Found {text(term)[:80]}; expected the fields of one interval in each term.",
+                "Join intervals at points, by fixed or by parts.",
             )
         split.append((over.pop(), term))
     return split

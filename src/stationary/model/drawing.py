@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say, unknown
+from stationary.errors import StatementError, unknown
 from stationary.model.arrays import Array
 
 #: What pictures can show, and of how many points; None where any number will do.
@@ -111,12 +111,10 @@ class Part:
             )
             shown = "((0, 0), (X, Y))" if count != 1 else "((X, Y),)"
             raise StatementError(
-                say(
-                    f"a part of kind '{self.kind}' has no points to be drawn at.",
-                    f"Found {str(self.points)[:60]}; expected a tuple of {many}, each a tuple of "
-                    "expressions.",
-                    f"Write it as st.Part('{self.kind}', {shown}).",
-                )
+                f"a part of kind '{self.kind}' has no points to be drawn at.",
+                f"Found {str(self.points)[:60]}; expected a tuple of {many}, each a tuple of "
+                "expressions.",
+                f"Write it as st.Part('{self.kind}', {shown}).",
             )
         drawn = tuple(p if isinstance(p, Array) else tuple(p) for p in points)
         object.__setattr__(self, "points", drawn)
@@ -137,10 +135,8 @@ def as_parts(given: Any) -> tuple[Part, ...]:
     for part in parts:
         if not isinstance(part, Part):
             raise StatementError(
-                say(
-                    "parts has an entry that is not one.",
-                    f"Found {str(part)[:60]!r}, expected st.Part(…).",
-                    "Pass a list of parts; systems are joined by +.",
-                )
+                "parts has an entry that is not one.",
+                f"Found {str(part)[:60]!r}, expected st.Part(…).",
+                "Pass a list of parts; systems are joined by +.",
             )
     return parts

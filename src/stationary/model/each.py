@@ -188,20 +188,16 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
     for tab in tables:
         if not isinstance(tab, Array) and (tab.dtype.kind not in "iuf" or tab.ndim == 0):
             raise StatementError(
-                say(
-                    "a table of each is neither an array of coordinates nor of numbers.",
-                    f"Found {tab.dtype} of shape {tab.shape}.",
-                    "Pass views of st.coordinates(…, shape=…) or arrays of numbers.",
-                )
+                "a table of each is neither an array of coordinates nor of numbers.",
+                f"Found {tab.dtype} of shape {tab.shape}.",
+                "Pass views of st.coordinates(…, shape=…) or arrays of numbers.",
             )
     counts = [len(tab) for tab in tables]
     if len(set(counts)) > 1 or counts[0] == 0:
         raise StatementError(
-            say(
-                "the tables of each must have the same number of rows, one or more.",
-                f"Found {', '.join(map(str, counts))} rows.",
-                "Slice them to equal length, as in st.each(f, r[:-1], r[1:]).",
-            )
+            "the tables of each must have the same number of rows, one or more.",
+            f"Found {', '.join(map(str, counts))} rows.",
+            "Slice them to equal length, as in st.each(f, r[:-1], r[1:]).",
         )
     columns: dict[Slot, Array | np.ndarray] = {}
     arguments = [
@@ -217,12 +213,10 @@ def each(function: Callable[..., Any], *tables: Any, name: str | None = None) ->
         table = table_of(counts[0], columns, element.expressions())
         return replace(element.named(name) if name else element, table=table)
     raise StatementError(
-        say(
-            "the function given to each returns nothing that can be repeated.",
-            f"Found {element!r}, expected an expression, a tuple of expressions, or a term such as "
-            "st.Friction(…).",
-            "Return it from the function.",
-        )
+        "the function given to each returns nothing that can be repeated.",
+        f"Found {element!r}, expected an expression, a tuple of expressions, or a term such as "
+        "st.Friction(…).",
+        "Return it from the function.",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 from sympy.printing.latex import latex
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.each import Each
 from stationary.model.symbols import (
     AbstractReal,
@@ -143,11 +143,9 @@ class Field(AbstractReal):
             place, (sp.Expr, int, float, np.integer, np.floating)
         ):
             raise StatementError(
-                say(
-                    f"the place of '{self.name}.at' is not a position.",
-                    f"Found {type(place).__name__}: {str(place)[:60]!r}.",
-                    "Give a number or an expression of parameters, as in u.at(L).",
-                )
+                f"the place of '{self.name}.at' is not a position.",
+                f"Found {type(place).__name__}: {str(place)[:60]!r}.",
+                "Give a number or an expression of parameters, as in u.at(L).",
             )
         position = sp.S(place)
         first, last = self.ends
@@ -157,11 +155,9 @@ class Field(AbstractReal):
         strange = [s for s in position.free_symbols if not isinstance(s, Parameter)]
         if strange:
             raise StatementError(
-                say(
-                    f"the place of '{self.name}.at' is not a fixed point.",
-                    f"Found '{strange[0]}' in {position}; expected numbers and parameters.",
-                    f"Use '{self.name}' itself in a density.",
-                )
+                f"the place of '{self.name}.at' is not a fixed point.",
+                f"Found '{strange[0]}' in {position}; expected numbers and parameters.",
+                f"Use '{self.name}' itself in a density.",
             )
         value, low, high = (default_of(e) for e in (position, first, last))
         below = value is not None and low is not None and value < low
@@ -171,11 +167,9 @@ class Field(AbstractReal):
         beyond = share.is_number and not 0 <= float(share) <= 1
         if below or above or beyond:
             raise StatementError(
-                say(
-                    f"'{self.name}' is not defined at {self.position} = {_text(position)}.",
-                    f"Found a place outside its interval, from {first} to {last}.",
-                    "Choose a point of the interval, ends included.",
-                )
+                f"'{self.name}' is not defined at {self.position} = {_text(position)}.",
+                f"Found a place outside its interval, from {first} to {last}.",
+                "Choose a point of the interval, ends included.",
             )
         return position
 
@@ -319,11 +313,9 @@ def field(name: str, *, over: tuple) -> Field:
     symbols = declared(name, Coordinate)
     if isinstance(symbols, tuple):
         raise StatementError(
-            say(
-                "a field has one name.",
-                f"Found {len(symbols)} names: {name!r}.",
-                "Declare each field in a call of its own.",
-            )
+            "a field has one name.",
+            f"Found {len(symbols)} names: {name!r}.",
+            "Declare each field in a call of its own.",
         )
     try:
         position, *ends = over
@@ -332,29 +324,23 @@ def field(name: str, *, over: tuple) -> Field:
         position, first, last = None, sp.S.Zero, sp.S.Zero
     if not isinstance(position, Position):
         raise StatementError(
-            say(
-                f"the interval of the field '{name}' is not one.",
-                f"Found over={str(over)[:60]}; expected a position and two ends.",
-                "Declare X = st.positions('X') and pass over=(X, 0, L).",
-            )
+            f"the interval of the field '{name}' is not one.",
+            f"Found over={str(over)[:60]}; expected a position and two ends.",
+            "Declare X = st.positions('X') and pass over=(X, 0, L).",
         )
     strange = [s for e in (first, last) for s in e.free_symbols if not isinstance(s, Parameter)]
     if strange:
         raise StatementError(
-            say(
-                f"an end of the field '{name}' is not a fixed point.",
-                f"Found '{strange[0]}' in ({first}, {last}); expected numbers and parameters.",
-                "Give both ends as numbers or as expressions of st.parameters.",
-            )
+            f"an end of the field '{name}' is not a fixed point.",
+            f"Found '{strange[0]}' in ({first}, {last}); expected numbers and parameters.",
+            "Give both ends as numbers or as expressions of st.parameters.",
         )
     low, high = default_of(first), default_of(last)
     if first == last or (low is not None and high is not None and not low < high):
         raise StatementError(
-            say(
-                f"the interval of the field '{name}' is empty.",
-                f"Found {first} to {last}; expected a first end before a last one.",
-                "Give them in order, as in over=(X, 0, L).",
-            )
+            f"the interval of the field '{name}' is empty.",
+            f"Found {first} to {last}; expected a first end before a last one.",
+            "Give them in order, as in over=(X, 0, L).",
         )
     return Field(name, (position, first, last))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import Array
 from stationary.model.fields import AbstractAtPoint, Field, PointValue, fields_in, points_in
 from stationary.model.symbols import along_time
@@ -195,13 +195,11 @@ class Interpolation:
         dof = self.dof(point.place, point.order)
         if dof is None:
             raise StatementError(
-                say(
-                    f"'{point}' is no coordinate of this system.",
-                    f"Points with coordinates: {self.field.position} = "
-                    f"{', '.join(map(str, self.breaks))}; order below {self.basis.shared}.",
-                    f"Evaluate it from a result, as in motion.field({self.field})(x, t), or name "
-                    "the point in the statement.",
-                )
+                f"'{point}' is no coordinate of this system.",
+                f"Points with coordinates: {self.field.position} = "
+                f"{', '.join(map(str, self.breaks))}; order below {self.basis.shared}.",
+                f"Evaluate it from a result, as in motion.field({self.field})(x, t), or name "
+                "the point in the statement.",
             )
         return self.expression(dof, point.rate)
 
@@ -213,11 +211,9 @@ class Interpolation:
         if not np.all(np.diff(at) > 0):
             shown = ", ".join(f"{e} = {x:g}" for e, x in zip(self.breaks, at))
             raise StatementError(
-                say(
-                    f"the points of the field '{self.field}' are out of order.",
-                    f"Found {shown}; expected them to increase.",
-                    "Choose values of the parameters that keep the order of the statement.",
-                )
+                f"the points of the field '{self.field}' are out of order.",
+                f"Found {shown}; expected them to increase.",
+                "Choose values of the parameters that keep the order of the statement.",
             )
         pieces = [np.linspace(a, b, n + 1)[1:] for a, b, n in zip(at[:-1], at[1:], self.counts)]
         return np.concatenate([at[:1], *pieces])
@@ -239,11 +235,9 @@ def interpolation_of(system: Any, field: Field) -> Interpolation:
             return interpolation
     known = ", ".join(f.field.name for f in system.fields)
     raise StatementError(
-        say(
-            f"the system has no field '{field.stem}'.",
-            f"Fields: {known or 'none'}.",
-            "Use a field of the continuum that was discretized.",
-        )
+        f"the system has no field '{field.stem}'.",
+        f"Fields: {known or 'none'}.",
+        "Use a field of the continuum that was discretized.",
     )
 
 
@@ -278,11 +272,9 @@ def over_of(e: sp.Expr) -> tuple:
     intervals = {f.over for f in fields_in(e)}
     if len(intervals) != 1:
         raise StatementError(
-            say(
-                f"'{str(e)[:60]}' is not a quantity along one interval.",
-                f"Found fields over {len(intervals)} intervals.",
-                "Give a field, a derivative of one, or an expression of fields over one interval.",
-            )
+            f"'{str(e)[:60]}' is not a quantity along one interval.",
+            f"Found fields over {len(intervals)} intervals.",
+            "Give a field, a derivative of one, or an expression of fields over one interval.",
         )
     return intervals.pop()
 
@@ -303,11 +295,9 @@ def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) ->
     f, basis = interpolation.field, interpolation.basis
     if basis is None:
         raise StatementError(
-            say(
-                f"start gives the field '{f}', whose shapes are not values at nodes.",
-                f"Found {len(interpolation.shapes)} shapes, expected elements.",
-                f"Start the coordinates '{f}[0]', '{f}[1]', … themselves.",
-            )
+            f"start gives the field '{f}', whose shapes are not values at nodes.",
+            f"Found {len(interpolation.shapes)} shapes, expected elements.",
+            f"Start the coordinates '{f}[0]', '{f}[1]', … themselves.",
         )
     try:
         e = sp.sympify(e, strict=True)
@@ -317,11 +307,9 @@ def course(interpolation: Interpolation, e: Any, values: Mapping[str, float]) ->
         known = False
     if not known:
         raise StatementError(
-            say(
-                f"start of the field '{f}' is not an expression of its position.",
-                f"Found {str(e)[:60]!r}; expected {f.position}, parameters and numbers.",
-                f"Give its course, as in start={{{f}: st.sin(st.pi*{f.position}/L)}}.",
-            )
+            f"start of the field '{f}' is not an expression of its position.",
+            f"Found {str(e)[:60]!r}; expected {f.position}, parameters and numbers.",
+            f"Give its course, as in start={{{f}: st.sin(st.pi*{f.position}/L)}}.",
         )
     nodes = interpolation.positions(values)
     if basis.smooth:

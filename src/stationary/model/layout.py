@@ -14,7 +14,7 @@ import sympy as sp
 from scipy.spatial.transform import Rotation as Turned
 from sympy.core.function import AppliedUndef
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.arrays import Array
 from stationary.model.checks import is_unit
 from stationary.model.fields import AbstractAtPoint, Field
@@ -107,11 +107,9 @@ class Layout:
         value = interpolation_of(self.system, point.field).value(point.value)
         if not isinstance(value, Coordinate):
             raise StatementError(
-                say(
-                    f"'{point.value}' is no coordinate of its own.",
-                    f"Found {point.value} = {value}.",
-                    "Start or ask for what it follows from.",
-                )
+                f"'{point.value}' is no coordinate of its own.",
+                f"Found {point.value} = {value}.",
+                "Start or ask for what it follows from.",
             )
         return self.place(value)
 
@@ -203,11 +201,9 @@ class Layout:
         if isinstance(key, Array) and key.name in self.arrays:
             if key.base != self.arrays[key.name].base:
                 raise StatementError(
-                    say(
-                        f"{what} names the array '{key.name}' with another shape.",
-                        f"Found {key.base}, expected {self.arrays[key.name].base}.",
-                        "Use the array that the system was stated with.",
-                    )
+                    f"{what} names the array '{key.name}' with another shape.",
+                    f"Found {key.base}, expected {self.arrays[key.name].base}.",
+                    "Use the array that the system was stated with.",
                 )
             return self.place(key), key.order
         if isinstance(key, Array):
@@ -242,11 +238,9 @@ class Layout:
         known = [n + d for n in self.offsets for d in ("", ".dot")]
         known += [n + d for n in self.kinematics.names for d in ("", ".omega")]
         raise StatementError(
-            say(
-                f"{what} names '{name}', which is not a coordinate or a velocity of this system.",
-                f"Coordinates: {', '.join(self.offsets) or 'none'}.{did_you_mean(name, known)}",
-                "The velocity of x is x.dot, or 'x.dot' by name.",
-            )
+            f"{what} names '{name}', which is not a coordinate or a velocity of this system.",
+            f"Coordinates: {', '.join(self.offsets) or 'none'}.{did_you_mean(name, known)}",
+            "The velocity of x is x.dot, or 'x.dot' by name.",
         )
 
     def turned(self, key: Any) -> tuple[Orientation, np.ndarray, int] | None:
@@ -292,24 +286,20 @@ class Layout:
             name = name_of(key)
             if name not in known:
                 raise StatementError(
-                    say(
-                        f"params names '{name}', which is not a parameter of this system.",
-                        f"Parameters: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
-                        "Remove it, or use it in the statement.",
-                    )
+                    f"params names '{name}', which is not a parameter of this system.",
+                    f"Parameters: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
+                    "Remove it, or use it in the statement.",
                 )
             given[name] = number(value, f"the value of parameter '{name}'")
         missing = [n for n, p in known.items() if n not in given and p.default is None]
         if missing:
             raise StatementError(
-                say(
-                    f"parameter '{missing[0]}' has no value."
-                    if len(missing) == 1
-                    else f"parameters {', '.join(map(repr, missing))} have no value.",
-                    "Expected one, since no default was declared.",
-                    f"Pass params={{{', '.join(f'{n!r}: …' for n in missing)}}}, or declare "
-                    f"st.parameters({', '.join(f'{n}=…' for n in missing)}).",
-                )
+                f"parameter '{missing[0]}' has no value."
+                if len(missing) == 1
+                else f"parameters {', '.join(map(repr, missing))} have no value.",
+                "Expected one, since no default was declared.",
+                f"Pass params={{{', '.join(f'{n!r}: …' for n in missing)}}}, or declare "
+                f"st.parameters({', '.join(f'{n}=…' for n in missing)}).",
             )
         values = np.array([given.get(n, p.default) for n, p in known.items()], dtype=float)
         for field in self.system.fields:
@@ -355,30 +345,24 @@ class Layout:
             places, order = self.resolve(key, "start")
             if order > 1:
                 raise StatementError(
-                    say(
-                        f"start gives the acceleration '{name_of(key)}'.",
-                        "Expected coordinates and velocities.",
-                        "Remove it: accelerations follow from the equations.",
-                    )
+                    f"start gives the acceleration '{name_of(key)}'.",
+                    "Expected coordinates and velocities.",
+                    "Remove it: accelerations follow from the equations.",
                 )
             try:
                 entries = np.asarray("none" if value is None else value, dtype=float)
                 entries = np.broadcast_to(entries, np.shape(places))
             except (TypeError, ValueError):
                 raise StatementError(
-                    say(
-                        f"start of '{_shown(key)}' is not a number or an array of numbers.",
-                        f"Found {str(value)[:60]!r}, expected shape {np.shape(places)}.",
-                        "Give numbers, in SI units and radians.",
-                    )
+                    f"start of '{_shown(key)}' is not a number or an array of numbers.",
+                    f"Found {str(value)[:60]!r}, expected shape {np.shape(places)}.",
+                    "Give numbers, in SI units and radians.",
                 ) from None
             if not np.all(np.isfinite(entries)):
                 raise StatementError(
-                    say(
-                        f"start of '{_shown(key)}' is not finite.",
-                        f"Found {str(value)[:60]}.",
-                        "Give finite numbers.",
-                    )
+                    f"start of '{_shown(key)}' is not finite.",
+                    f"Found {str(value)[:60]}.",
+                    "Give finite numbers.",
                 )
             vectors[order][places] = entries
         for real, *rest in self.kinematics.quaternions:
@@ -394,11 +378,9 @@ class Layout:
         interpolation = interpolation_of(self.system, key)
         if key.order or key.rate > 1:
             raise StatementError(
-                say(
-                    f"start gives '{key}', a derivative that is no state.",
-                    f"Expected '{interpolation.field}' or '{interpolation.field.dot}'.",
-                    "Start the field itself; its derivatives follow.",
-                )
+                f"start gives '{key}', a derivative that is no state.",
+                f"Expected '{interpolation.field}' or '{interpolation.field.dot}'.",
+                "Start the field itself; its derivatives follow.",
             )
         values = self.values(None) if values is None else values
         if interpolation.array is not None:
@@ -420,11 +402,9 @@ def pairs(given: Any, what: str) -> Iterable[tuple[Any, Any]]:
         return ()
     if not hasattr(given, "items"):
         raise StatementError(
-            say(
-                f"{what} does not say which value is whose.",
-                f"Found {type(given).__name__}: {str(given)[:60]}; expected a dictionary.",
-                f"Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
-            )
+            f"{what} does not say which value is whose.",
+            f"Found {type(given).__name__}: {str(given)[:60]}; expected a dictionary.",
+            f"Give symbols or names with their values, as in {what}={{'x': 1.0}}.",
         )
     return given.items()
 
@@ -440,11 +420,9 @@ def name_of(key: Any) -> str:
     if isinstance(key, (sp.Symbol, Orientation, Omega)):
         return key.name
     raise StatementError(
-        say(
-            f"{str(key)[:60]!r} cannot be used as a key.",
-            f"Found {type(key).__name__}, expected a symbol or a name.",
-            "Use the symbol itself, or its name as text.",
-        )
+        f"{str(key)[:60]!r} cannot be used as a key.",
+        f"Found {type(key).__name__}, expected a symbol or a name.",
+        "Use the symbol itself, or its name as text.",
     )
 
 
@@ -456,7 +434,7 @@ def number(value: Any, what: str) -> float:
         taken = float("nan")
     if not np.isfinite(taken):
         raise StatementError(
-            say(f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", "Give a number.")
+            f"{what} is not a finite number.", f"Found {str(value)[:60]!r}.", "Give a number."
         )
     return taken
 

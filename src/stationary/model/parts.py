@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.drawing import Part
 from stationary.model.each import norm
 from stationary.model.space.frames import Frame
@@ -190,11 +190,9 @@ def mechanism(*, x: Sequence[Any], inertia: Sequence[Any], name: str = "") -> Sy
     masses = vector(inertia, "an inertia of a mechanism")
     if len(places) != len(masses):
         raise StatementError(
-            say(
-                "a mechanism needs one inertia for each coordinate.",
-                f"Found {len(places)} coordinates and {len(masses)} inertias.",
-                "Give both lists the same length.",
-            )
+            "a mechanism needs one inertia for each coordinate.",
+            f"Found {len(places)} coordinates and {len(masses)} inertias.",
+            "Give both lists the same length.",
         )
     energy = sp.Add(*(mass * rate(place) ** 2 / 2 for place, mass in zip(places, masses)))
     return System(kinetic=energy, mechanism=Mechanism(places, masses), name=name)
@@ -206,11 +204,9 @@ def _point(value: Any, what: str) -> Vector:
     place = vector(value, what)
     if not 1 <= len(place) <= 3:
         raise StatementError(
-            say(
-                f"{what} has 1, 2 or 3 entries.",
-                f"Found {len(place)}.",
-                "Give (X, Y) or (X, Y, Z).",
-            )
+            f"{what} has 1, 2 or 3 entries.",
+            f"Found {len(place)}.",
+            "Give (X, Y) or (X, Y, Z).",
         )
     return place
 
@@ -220,11 +216,9 @@ def _ends(between: Any, what: str) -> tuple[Vector, Vector]:
         P, Q = between
     except (TypeError, ValueError):
         raise StatementError(
-            say(
-                f"{what} joins two points.",
-                f"Found {str(between)[:60]}.",
-                "Give between=(P, Q), each a tuple or a scalar.",
-            )
+            f"{what} joins two points.",
+            f"Found {str(between)[:60]}.",
+            "Give between=(P, Q), each a tuple or a scalar.",
         ) from None
     flat = [isinstance(end, Frame) and end.planar for end in (P, Q)]
     P, Q = _point(P, f"an end of {what}"), _point(Q, f"an end of {what}")
@@ -235,11 +229,9 @@ def _ends(between: Any, what: str) -> tuple[Vector, Vector]:
     )
     if len(P) != len(Q):
         raise StatementError(
-            say(
-                f"the two ends of {what} must live in one space.",
-                f"Found {len(P)} and {len(Q)} entries.",
-                "Give both as (X, Y), or both as (X, Y, Z).",
-            )
+            f"the two ends of {what} must live in one space.",
+            f"Found {len(P)} and {len(Q)} entries.",
+            "Give both as (X, Y), or both as (X, Y, Z).",
         )
     return P, Q
 

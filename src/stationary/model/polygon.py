@@ -25,19 +25,15 @@ def polygon(outline: Any) -> np.ndarray:
     corners = corners_of(outline)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise StatementError(
-            say(
-                "the outline of a slider is not a polygon.",
-                f"Found {str(outline)[:60]}.",
-                "Give three or more corners (x, y).",
-            )
+            "the outline of a slider is not a polygon.",
+            f"Found {str(outline)[:60]}.",
+            "Give three or more corners (x, y).",
         )
     if _crosses(corners):
         raise StatementError(
-            say(
-                "the outline of a slider crosses itself.",
-                f"Found {str(outline)[:60]}.",
-                "Give corners in order around it.",
-            )
+            "the outline of a slider crosses itself.",
+            f"Found {str(outline)[:60]}.",
+            "Give corners in order around it.",
         )
     if abs(area(corners)) <= 1e-14 * float(np.ptp(corners, axis=0).max()) ** 2:
         raise StatementError(

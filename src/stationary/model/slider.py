@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from scipy.optimize import nnls
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import coordinates
 from stationary.model.drawing import Part, Support
 from stationary.model.each import each
@@ -64,22 +64,18 @@ class Pusher:
         c, s = sp.cos(phi), sp.sin(phi)
         if (self.edge is None) == (self.corner is None):
             raise StatementError(
-                say(
-                    "a pusher touches either an edge or a corner of the part.",
-                    f"Found {'both' if self.edge is not None else 'neither'}.",
-                    "Give edge=(P, Q) for a point pusher, or corner=P and normal=… for a fence.",
-                )
+                "a pusher touches either an edge or a corner of the part.",
+                f"Found {'both' if self.edge is not None else 'neither'}.",
+                "Give edge=(P, Q) for a point pusher, or corner=P and normal=… for a fence.",
             )
         if self.edge is not None:
             P, Q = _ends(self.edge)
             long = np.linalg.norm(Q - P)
             if not long > 0:
                 raise StatementError(
-                    say(
-                        "the edge of a pusher has no length.",
-                        f"Found twice the point ({P[0]:g}, {P[1]:g}).",
-                        "Give two points of the part's outline.",
-                    )
+                    "the edge of a pusher has no length.",
+                    f"Found twice the point ({P[0]:g}, {P[1]:g}).",
+                    "Give two points of the part's outline.",
                 )
             along = (Q - P) / long
             # The pusher in the part's own frame, seen from the edge.
@@ -95,11 +91,9 @@ class Pusher:
             if way is None or all(n.is_zero for n in way):
                 given = "a corner without normal=" if way is None else "a normal of zero"
                 raise StatementError(
-                    say(
-                        "a fence has no direction.",
-                        f"Found {given}.",
-                        "Give the direction in which the fence pushes, as in normal=(0, 1).",
-                    )
+                    "a fence has no direction.",
+                    f"Found {given}.",
+                    "Give the direction in which the fence pushes, as in normal=(0, 1).",
                 )
             a, b = _numbers(self.corner, (2,), "the corner of a pusher", "corner=(1, 0.5)")
             nx, ny = way
@@ -181,11 +175,9 @@ def slider(
              if v is not None]  # fmt: skip
     if len(given) != 1:
         raise StatementError(
-            say(
-                "a slider rests on points, on an outline or on a disc.",
-                f"Found {' and '.join(given) or 'none of them'}.",
-                "Give exactly one of points=, outline= and radius=.",
-            )
+            "a slider rests on points, on an outline or on a disc.",
+            f"Found {' and '.join(given) or 'none of them'}.",
+            "Give exactly one of points=, outline= and radius=.",
         )
     if weight is not None or centre is not None:
         known = {"weights": weights, "limit": limit, "pressure": pressure}
@@ -195,11 +187,9 @@ def slider(
     for word, value in unused.items():
         if value is not None:
             raise StatementError(
-                say(
-                    f"{word}= does not belong to a slider on {rests}.",
-                    f"Found {word}={str(value)[:40]}.",
-                    "Points have weights=, an outline or a disc has limit= and pressure=.",
-                )
+                f"{word}= does not belong to a slider on {rests}.",
+                f"Found {word}={str(value)[:40]}.",
+                "Points have weights=, an outline or a disc has limit= and pressure=.",
             )
     if pusher is not None and not isinstance(pusher, Pusher):
         raise _no_pusher(pusher)
@@ -271,20 +261,16 @@ def _support(
     for word, value in known.items():
         if value is not None:
             raise StatementError(
-                say(
-                    f"{word}= does not belong to a slider whose pressure is left open.",
-                    f"Found weight= or centre= and {word}={str(value)[:40]}.",
-                    "Leave out weight= and centre=, or state nothing else about the pressure.",
-                )
+                f"{word}= does not belong to a slider whose pressure is left open.",
+                f"Found weight= or centre= and {word}={str(value)[:40]}.",
+                "Leave out weight= and centre=, or state nothing else about the pressure.",
             )
     total = _number(1.0 if weight is None else weight)
     if not 0 < total < np.inf:
         raise StatementError(
-            say(
-                "the weight of a slider is not positive.",
-                f"Found weight={str(weight)[:40]}.",
-                "Give its friction limit as a number: coefficient times normal force.",
-            )
+            "the weight of a slider is not positive.",
+            f"Found weight={str(weight)[:40]}.",
+            "Give its friction limit as a number: coefficient times normal force.",
         )
     if radius is not None:
         _require_radius(radius)
@@ -318,23 +304,18 @@ def _require_inside(kind: str, corners: np.ndarray, radius: Any, centre: np.ndar
     if off > 1e-9 * size:
         what = {"disc": "disc", "points": "points", "outline": "outline"}[kind]
         raise StatementError(
-            say(
-                f"the centre of a slider is outside its {what}.",
-                f"Found ({centre[0]:g}, {centre[1]:g}), {off:.3g} away: no pressure has its "
-                "resultant there, the part would tip over.",
-                f"Give the point below its centre of mass, within the {what}, in the part's own "
-                "frame.",
-            )
+            f"the centre of a slider is outside its {what}.",
+            f"Found ({centre[0]:g}, {centre[1]:g}), {off:.3g} away: no pressure has its "
+            "resultant there, the part would tip over.",
+            f"Give the point below its centre of mass, within the {what}, in the part's own frame.",
         )
 
 
 def _no_pusher(pusher: Any) -> StatementError:
     return StatementError(
-        say(
-            "the pusher of a slider is not one.",
-            f"Found {type(pusher).__name__}: {str(pusher)[:60]}.",
-            "Pass st.Pusher(point=…, edge=…), or add constraints and contacts as a system.",
-        )
+        "the pusher of a slider is not one.",
+        f"Found {type(pusher).__name__}: {str(pusher)[:60]}.",
+        "Pass st.Pusher(point=…, edge=…), or add constraints and contacts as a system.",
     )
 
 
@@ -343,11 +324,9 @@ def _plane(value: Any, what: str, example: str) -> tuple[sp.Expr, sp.Expr]:
     entries = vector(value, what)
     if len(entries) != 2:
         raise StatementError(
-            say(
-                f"{what} is not in the plane of the table.",
-                f"Found {len(entries)} expression{'s' * (len(entries) != 1)}, expected two.",
-                f"Give x and y, as in {example}.",
-            )
+            f"{what} is not in the plane of the table.",
+            f"Found {len(entries)} expression{'s' * (len(entries) != 1)}, expected two.",
+            f"Give x and y, as in {example}.",
         )
     return entries[0], entries[1]
 
@@ -360,11 +339,9 @@ def _numbers(value: Any, shape: tuple[int, ...], what: str, example: str) -> np.
         numbers = np.array(np.nan)
     if numbers.shape != shape or not np.all(np.isfinite(numbers)):
         raise StatementError(
-            say(
-                f"{what} is not given by numbers.",
-                f"Found {repr(value)[:60]}.",
-                f"Give places on the part, in its own frame, as in {example}.",
-            )
+            f"{what} is not given by numbers.",
+            f"Found {repr(value)[:60]}.",
+            f"Give places on the part, in its own frame, as in {example}.",
         )
     return numbers
 
@@ -381,11 +358,9 @@ def _place(at: Any) -> tuple[Coordinate, Coordinate, Coordinate]:
         coordinates = ()
     if len(coordinates) != 3 or not all(isinstance(q, Coordinate) for q in coordinates):
         raise StatementError(
-            say(
-                "a slider is placed by three coordinates.",
-                f"Found at={str(at)[:60]}.",
-                'Give position and angle, as in at=st.coordinates("x y phi").',
-            )
+            "a slider is placed by three coordinates.",
+            f"Found at={str(at)[:60]}.",
+            'Give position and angle, as in at=st.coordinates("x y phi").',
         )
     return coordinates
 
@@ -400,12 +375,9 @@ def _pressures(pressure: Any, P: np.ndarray) -> np.ndarray:
         except (TypeError, ValueError):
             pass
     raise StatementError(
-        say(
-            "the pressure of a slider is not a function of x and y.",
-            f"Found {str(values)[:40]}{'' if values is pressure else ' as its values'}.",
-            "Give a function of arrays that returns one of numbers, as in "
-            "pressure=lambda x, y: 1 + x.",
-        )
+        "the pressure of a slider is not a function of x and y.",
+        f"Found {str(values)[:40]}{'' if values is pressure else ' as its values'}.",
+        "Give a function of arrays that returns one of numbers, as in pressure=lambda x, y: 1 + x.",
     )
 
 
@@ -417,12 +389,10 @@ def _require_side(pusher: Pusher, centre: np.ndarray, size: float) -> None:
     along, arm = (Q - P) / np.linalg.norm(Q - P), centre - P
     if along[0] * arm[1] - along[1] * arm[0] < -1e-9 * max(size, np.abs(arm).max()):
         raise StatementError(
-            say(
-                "the edge of a pusher has the part on its wrong side.",
-                f"Found the middle of the support to the right of the way from ({P[0]:g}, {P[1]:g})"
-                f" to ({Q[0]:g}, {Q[1]:g}).",
-                "Give the two points in the other order.",
-            )
+            "the edge of a pusher has the part on its wrong side.",
+            f"Found the middle of the support to the right of the way from ({P[0]:g}, {P[1]:g})"
+            f" to ({Q[0]:g}, {Q[1]:g}).",
+            "Give the two points in the other order.",
         )
 
 
@@ -434,28 +404,22 @@ def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp
         P = np.zeros((0, 0))
     if P.ndim != 2 or P.shape[1] != 2 or not len(P) or not np.all(np.isfinite(P)):
         raise StatementError(
-            say(
-                "the support points of a slider are not a table of x and y.",
-                f"Found {str(points)[:60]}.",
-                "Give one (x, y) for each point.",
-            )
+            "the support points of a slider are not a table of x and y.",
+            f"Found {str(points)[:60]}.",
+            "Give one (x, y) for each point.",
         )
     if weights is None:
         raise StatementError(
-            say(
-                "the support points of a slider have no weights.",
-                "Expected the friction limit of each: coefficient times normal force.",
-                "Pass weights=.",
-            )
+            "the support points of a slider have no weights.",
+            "Expected the friction limit of each: coefficient times normal force.",
+            "Pass weights=.",
         )
     each_one = np.asarray(weights, dtype=object)
     if each_one.shape not in ((), (1,), (len(P),)):
         raise StatementError(
-            say(
-                "points and weights of a slider do not fit.",
-                f"Found {len(P)} points and {np.size(weights)} weights.",
-                "Give one weight for each point, or one for all.",
-            )
+            "points and weights of a slider do not fit.",
+            f"Found {len(P)} points and {np.size(weights)} weights.",
+            "Give one weight for each point, or one for all.",
         )
     each_one = np.broadcast_to(each_one, (len(P),))
     if not any(isinstance(weight, (sp.Expr, str)) for weight in each_one):
@@ -487,11 +451,9 @@ def _total(limit: Any) -> float | sp.Expr:
     total = 1.0 if limit is None else _number(limit)
     if not 0 < total < np.inf:
         raise StatementError(
-            say(
-                "the friction limit of a slider is not positive.",
-                f"Found limit={limit}.",
-                "Give coefficient times normal force, as a number or an expression of parameters.",
-            )
+            "the friction limit of a slider is not positive.",
+            f"Found limit={limit}.",
+            "Give coefficient times normal force, as a number or an expression of parameters.",
         )
     return total
 
@@ -499,11 +461,9 @@ def _total(limit: Any) -> float | sp.Expr:
 def _require_weights(w: np.ndarray, positive: bool = True) -> None:
     if not np.all(np.isfinite(w)) or w.min() < 0 or positive and w.max() <= 0:
         raise StatementError(
-            say(
-                "the weights of a slider's support are not all zero or more.",
-                f"Found values from {w.min():.4g} to {w.max():.4g}.",
-                "A table pushes, it does not pull: give friction limits, some of them positive.",
-            )
+            "the weights of a slider's support are not all zero or more.",
+            f"Found values from {w.min():.4g} to {w.max():.4g}.",
+            "A table pushes, it does not pull: give friction limits, some of them positive.",
         )
 
 
@@ -517,11 +477,9 @@ def _border(outline: Any, radius: float | None) -> np.ndarray:
 def _require_radius(radius: Any) -> None:
     if not 0 < _number(radius) < np.inf:
         raise StatementError(
-            say(
-                "the radius of a slider is not positive.",
-                f"Found {radius}.",
-                "Give the radius of the disc that rests on the table.",
-            )
+            "the radius of a slider is not positive.",
+            f"Found {radius}.",
+            "Give the radius of the disc that rests on the table.",
         )
 
 
@@ -529,7 +487,7 @@ def _spread(outline: Any, radius: float | None, count: int) -> tuple[np.ndarray,
     """Sample an area evenly: points and the area that each stands for."""
     if not 1 <= _number(count) < np.inf:
         raise StatementError(
-            say("a slider needs a support point.", f"Found count={count}.", "Give one or more.")
+            "a slider needs a support point.", f"Found count={count}.", "Give one or more."
         )
     if radius is not None:
         _require_radius(radius)

@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import translate
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
 from stationary.model.shared import shared_in
 
@@ -217,20 +217,16 @@ def declared(text: str, kind: type) -> Any:
         symbols = ()
     if symbols == () or not isinstance(text, str):
         raise StatementError(
-            say(
-                f"{text!r} holds no name of {_indefinite(kind.__name__.lower())}.",
-                "Expected names as text, separated by spaces or commas.",
-                f"Write them as in st.{kind.__name__.lower()}s('a b').",
-            )
+            f"{text!r} holds no name of {_indefinite(kind.__name__.lower())}.",
+            "Expected names as text, separated by spaces or commas.",
+            f"Write them as in st.{kind.__name__.lower()}s('a b').",
         )
     for symbol in symbols if isinstance(symbols, tuple) else (symbols,):
         if symbol.name == "t" or not re.fullmatch(r"\w+", symbol.name):
             raise StatementError(
-                say(
-                    f"'{symbol.name}' cannot name {_indefinite(kind.__name__.lower())}.",
-                    "Names are letters, digits and underscores; 't' is time.",
-                    "Choose another name.",
-                )
+                f"'{symbol.name}' cannot name {_indefinite(kind.__name__.lower())}.",
+                "Names are letters, digits and underscores; 't' is time.",
+                "Choose another name.",
             )
     return symbols
 
@@ -297,11 +293,9 @@ def parameters(names: str = "", **defaults: float) -> Parameter:
             number = float("nan")
         if not np.isfinite(number):
             raise StatementError(
-                say(
-                    f"the default of parameter '{name}' is not a number.",
-                    f"Found {value!r}.",
-                    f"Give a finite number, or leave the default out: st.parameters('{name}').",
-                )
+                f"the default of parameter '{name}' is not a number.",
+                f"Found {value!r}.",
+                f"Give a finite number, or leave the default out: st.parameters('{name}').",
             )
         declared(name, Parameter)
         several += (Parameter(name, number),)
@@ -343,11 +337,9 @@ def _time_function(function: AppliedUndef, order: int) -> sp.Symbol:
     argument = function.args[0]
     if len(function.args) != 1 or str(argument) != "t" or order > 2:
         raise StatementError(
-            say(
-                f"'{function}' is not a coordinate.",
-                "Expected a function of time alone and at most its second derivative.",
-                "Declare coordinates with st.coordinates or dynamicsymbols.",
-            )
+            f"'{function}' is not a coordinate.",
+            "Expected a function of time alone and at most its second derivative.",
+            "Declare coordinates with st.coordinates or dynamicsymbols.",
         )
     coordinate = Coordinate(function.func.__name__)
     return (coordinate, coordinate.dot, coordinate.ddot)[order]

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model import graphs
 from stationary.model.arrays import Array
 from stationary.model.checks import is_numbered, is_unit, normalized
@@ -247,13 +247,11 @@ def require(system: Any) -> None:
         return
     continuum = type(system).__name__ == "Continuum"
     raise StatementError(
-        say(
-            "what is asked about is not a system.",
-            f"Found {type(system).__name__}: {str(system)[:60]}.",
-            "Turn the continuum into one: st.discretize(continuum, elements=100)."
-            if continuum
-            else "Pass an st.System, or a sum of parts.",
-        )
+        "what is asked about is not a system.",
+        f"Found {type(system).__name__}: {str(system)[:60]}.",
+        "Turn the continuum into one: st.discretize(continuum, elements=100)."
+        if continuum
+        else "Pass an st.System, or a sum of parts.",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import Array
 from stationary.model.contents import contents
 from stationary.model.each import Each, Table
@@ -25,26 +25,20 @@ def expression(value: Any, what: str) -> sp.Expr:
         value, (sp.Expr, int, float, np.integer, np.floating)
     ):
         raise StatementError(
-            say(
-                f"{what} is not an expression.",
-                f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
-                "coordinates, parameters, inputs and st.t.",
-                "Build it from st.coordinates and st.parameters; text is not evaluated.",
-            )
+            f"{what} is not an expression.",
+            f"Found {type(value).__name__}: {str(value)[:60]!r}; expected an expression of "
+            "coordinates, parameters, inputs and st.t.",
+            "Build it from st.coordinates and st.parameters; text is not evaluated.",
         )
     taken = sp.S(value)
     strange = contents(taken).unphysical
     if strange - {sp.I}:
-        raise StatementError(
-            say(f"{what} is not finite.", f"Found {taken}.", "Check its constants.")
-        )
+        raise StatementError(f"{what} is not finite.", f"Found {taken}.", "Check its constants.")
     if strange:
         raise StatementError(
-            say(
-                f"{what} is not real.",
-                f"Found {text(taken)[:80]}, which contains √−1.",
-                "Look for the root or the logarithm of a negative number.",
-            )
+            f"{what} is not real.",
+            f"Found {text(taken)[:80]}, which contains √−1.",
+            "Look for the root or the logarithm of a negative number.",
         )
     return taken
 
@@ -54,11 +48,9 @@ def vector(value: Any, what: str) -> Vector:
     if isinstance(value, (tuple, list, Array, np.ndarray, sp.MatrixBase)):
         if not len(value):
             raise StatementError(
-                say(
-                    f"{what} is empty.",
-                    f"Found {value!r}, expected one expression or several.",
-                    "Give what it consists of, or leave the term out.",
-                )
+                f"{what} is empty.",
+                f"Found {value!r}, expected one expression or several.",
+                "Give what it consists of, or leave the term out.",
             )
         return tuple(expression(entry, what) for entry in value)
     return (expression(value, what),)
@@ -177,11 +169,9 @@ def _not_negative(e: sp.Expr, what: str = "the limit of a friction term") -> sp.
     """Refuse a number below zero: friction would push along."""
     if e.is_number and float(e) < 0:
         raise StatementError(
-            say(
-                f"{what} is negative.",
-                f"Found {text(e)}; friction acts against the motion, and its size is positive.",
-                "Give zero or a positive number; the direction follows from the motion.",
-            )
+            f"{what} is negative.",
+            f"Found {text(e)}; friction acts against the motion, and its size is positive.",
+            "Give zero or a positive number; the direction follows from the motion.",
         )
     return e
 
@@ -216,11 +206,9 @@ class Load(AbstractTerm):
         on = vector(self.on, "what a load works on")
         if len(force) != len(on):
             raise StatementError(
-                say(
-                    "a load's force and what it works on must have the same number of entries.",
-                    f"Found {len(force)} and {len(on)}.",
-                    "Give both as expressions, or both as tuples of equal length.",
-                )
+                "a load's force and what it works on must have the same number of entries.",
+                f"Found {len(force)} and {len(on)}.",
+                "Give both as expressions, or both as tuples of equal length.",
             )
         _set(self, force=force, on=on)
 
@@ -270,11 +258,9 @@ class Friction(AbstractTerm):
         if self.static is not None and self.static.is_number and self.limit.is_number:
             if float(self.static) < float(self.limit):
                 raise StatementError(
-                    say(
-                        "the limit of a friction term at rest is below that in motion.",
-                        f"Found static={text(self.static)} beside limit={text(self.limit)}.",
-                        "Give the larger one as static, or leave it out.",
-                    )
+                    "the limit of a friction term at rest is below that in motion.",
+                    f"Found static={text(self.static)} beside limit={text(self.limit)}.",
+                    "Give the larger one as static, or leave it out.",
                 )
 
     @property
@@ -351,11 +337,9 @@ class Constraint(AbstractTerm):
         _set(self, R=vector(self.R, "a constraint"), quaternion=tuple(self.quaternion))
         if self.quaternion and not self._keeps_length_one():
             raise StatementError(
-                say(
-                    "a constraint that states a quaternion does not keep it at length one.",
-                    f"Found {_plain(self.R)} = 0 and the entries {_plain(self.quaternion)}.",
-                    "Give four coordinates a, b, c, d and a**2 + b**2 + c**2 + d**2 - 1.",
-                )
+                "a constraint that states a quaternion does not keep it at length one.",
+                f"Found {_plain(self.R)} = 0 and the entries {_plain(self.quaternion)}.",
+                "Give four coordinates a, b, c, d and a**2 + b**2 + c**2 + d**2 - 1.",
             )
 
     def _keeps_length_one(self) -> bool:
@@ -438,28 +422,22 @@ class Contact(AbstractTerm):
         )
         if self.restitution.is_number and not 0 <= float(self.restitution) <= 1:
             raise StatementError(
-                say(
-                    "the restitution of a contact is not between 0 and 1.",
-                    f"Found {text(self.restitution)}.",
-                    "Give 0 for an impact without rebound, 1 for one without loss.",
-                )
+                "the restitution of a contact is not between 0 and 1.",
+                f"Found {text(self.restitution)}.",
+                "Give 0 for an impact without rebound, 1 for one without loss.",
             )
         if self.slip is not None and len(self.slip) > _MOST_SLIPS:
             raise StatementError(
-                say(
-                    "the slip of a contact has too many entries.",
-                    f"Found {len(self.slip)}: {_plain(self.slip)[:60]}; a contact slips along a "
-                    "line, in a plane, or in space.",
-                    "Give one expression, or a tuple of two or three.",
-                )
+                "the slip of a contact has too many entries.",
+                f"Found {len(self.slip)}: {_plain(self.slip)[:60]}; a contact slips along a "
+                "line, in a plane, or in space.",
+                "Give one expression, or a tuple of two or three.",
             )
         if self.slip is None and not self.friction.is_zero:
             raise StatementError(
-                say(
-                    "a contact with friction does not say along what it slips.",
-                    f"Found friction={text(self.friction)} and no slip.",
-                    "Give both, as in st.Contact(y, friction=0.3, slip=x).",
-                )
+                "a contact with friction does not say along what it slips.",
+                f"Found friction={text(self.friction)} and no slip.",
+                "Give both, as in st.Contact(y, friction=0.3, slip=x).",
             )
 
     @property
@@ -500,11 +478,9 @@ def split_sums(e: sp.Expr, what: str = "an energy") -> tuple[sp.Expr, list[tuple
     for factor, r in factors:
         if factor.has(*marks.values()) or len(r.expressions) != 1:
             raise StatementError(
-                say(
-                    f"{what} takes a repetition that is not a plain sum.",
-                    f"Found {sp.sstr(e, full_prec=False)[:80]}; expected one expression per row, "
-                    "added or scaled.",
-                    "Move the function, the power or the product inside st.each.",
-                )
+                f"{what} takes a repetition that is not a plain sum.",
+                f"Found {sp.sstr(e, full_prec=False)[:80]}; expected one expression per row, "
+                "added or scaled.",
+                "Move the function, the power or the product inside st.each.",
             )
     return marked.xreplace({mark: sp.S.Zero for mark in marks.values()}), factors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stationary.errors import MissingExtra, say
+from stationary.errors import MissingExtra
 
 # Brackets of a matrix are drawn by the style sheet, and dots are full stops set above the letter:
 # not every machine has a font that stretches the ones and places the others.
@@ -34,11 +34,9 @@ def math(latex: str, display: bool = False) -> str:
         from latex2mathml.converter import convert
     except ImportError:
         raise MissingExtra(
-            say(
-                "pages need latex2mathml.",
-                "It is not installed.",
-                "Run: pip install latex2mathml",
-            )
+            "pages need latex2mathml.",
+            "It is not installed.",
+            "Run: pip install latex2mathml",
         ) from None
     # The converter knows the same arrangements under other names.
     latex = latex.strip().replace("{aligned}", "{split}").replace(r"\operatorname{", r"\mathrm{")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.plot.pushes import pushed
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.solids import Surfaces
@@ -77,11 +77,9 @@ def _times(motion: AbstractMotion, rate: float) -> tuple[np.ndarray, float]:
     """Return evenly spaced times, and how much faster than the motion the film runs."""
     if not rate > 0:
         raise StatementError(
-            say(
-                "fps is not a number of frames per second.",
-                f"Found {rate / _FINE:g}, expected a positive number.",
-                "Give it as in animate(fps=25).",
-            )
+            "fps is not a number of frames per second.",
+            f"Found {rate / _FINE:g}, expected a positive number.",
+            "Give it as in animate(fps=25).",
         )
     first, last = float(motion.t[0]), float(motion.t[-1])
     length = float(np.clip(last - first, SHORTEST, LONGEST))
@@ -186,11 +184,9 @@ def saver(path: Any) -> Callable[[Film, float], bytes] | None:
     savers = {".gif": _gif, ".html": _html}
     if ending not in savers:
         raise StatementError(
-            say(
-                f"an animation cannot be saved as '{Path(path).name}'.",
-                f"Found the ending '{ending}', expected {' or '.join(map(repr, savers))}.",
-                "Rename the file, or call save() of the animation that animate() returns.",
-            )
+            f"an animation cannot be saved as '{Path(path).name}'.",
+            f"Found the ending '{ending}', expected {' or '.join(map(repr, savers))}.",
+            "Rename the file, or call save() of the animation that animate() returns.",
         )
     return savers[ending]
 

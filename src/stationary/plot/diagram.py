@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import Array
 from stationary.plot.style import COLORS, label, legend, look, words
 from stationary.result.diagram import Branch, Diagram, Special, along
@@ -86,11 +86,9 @@ def _asked_for(diagram: Diagram, e: Any) -> list[Panel]:
     places, order = layout.resolve(e, "the plot")
     if order:
         raise StatementError(
-            say(
-                f"a diagram of equilibria has no velocity '{e}'.",
-                "Expected coordinates, or expressions of them.",
-                "Draw a coordinate, or the velocity of a motion.",
-            )
+            f"a diagram of equilibria has no velocity '{e}'.",
+            "Expected coordinates, or expressions of them.",
+            "Draw a coordinate, or the velocity of a motion.",
         )
     if isinstance(e, Array) or np.ndim(places):
         return [(label(layout.name(int(i))), int(i)) for i in np.ravel(places)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.plot.animation import LONGEST, SHORTEST, Film, playing, saver
 from stationary.plot.style import COLORS, DASHES, label, legend, look, words
 from stationary.result.fields import FieldFunction
@@ -100,11 +100,9 @@ def animate(field: FieldFunction, path: Any = None, *, fps: int = 25) -> Any:
 
     if not field.moves:
         raise StatementError(
-            say(
-                f"the field '{field.expression}' stands still.",
-                "Found that of a state of rest.",
-                "Use plot(), or animate the field of a motion.",
-            )
+            f"the field '{field.expression}' stands still.",
+            "Found that of a state of rest.",
+            "Use plot(), or animate the field of a motion.",
         )
     save = saver(path)
     t = field.states(None)[0]

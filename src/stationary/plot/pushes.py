@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say, unknown
+from stationary.errors import StatementError, unknown
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
 from stationary.model.symbols import Coordinate
@@ -56,11 +56,9 @@ def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tupl
     """
     if not isinstance(motion, Touched):
         raise StatementError(
-            say(
-                "there are no forces of contact to draw.",
-                "Found no contact and no dry friction in what was simulated.",
-                "Leave forces= out.",
-            )
+            "there are no forces of contact to draw.",
+            "Found no contact and no dry friction in what was simulated.",
+            "Leave forces= out.",
         )
     seen: Touched = motion.at(motion.t[::every])  # pyright: ignore[reportAssignmentType]
     forces = _ContactForces(seen, drawn.dimension)
@@ -120,11 +118,9 @@ class _ContactForces:
             arrows += self._of_arrays(left)
         if not arrows and (left or known):
             raise StatementError(
-                say(
-                    "it is not known where the forces of contact act.",
-                    f"Found no particle or body that {', '.join(self.names)} pushes.",
-                    "Say where, as in animate(forces={'floor': (x, y)}).",
-                )
+                "it is not known where the forces of contact act.",
+                f"Found no particle or body that {', '.join(self.names)} pushes.",
+                "Say where, as in animate(forces={'floor': (x, y)}).",
             )
         return arrows
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.plot.style import label, legend, look, words
 from stationary.result.views import view
 
@@ -22,12 +22,10 @@ def plot(runs: Any, *names: str) -> Any:
     unknown = [n for n in names if n not in known]
     if unknown or not known:
         raise StatementError(
-            say(
-                f"'{unknown[0]}' cannot be drawn." if unknown else "there is nothing to draw.",
-                f"What can be: {', '.join(known) or 'none'}."
-                + (did_you_mean(unknown[0], known) if unknown else ""),
-                "Draw numbers that were kept of every run.",
-            )
+            f"'{unknown[0]}' cannot be drawn." if unknown else "there is nothing to draw.",
+            f"What can be: {', '.join(known) or 'none'}."
+            + (did_you_mean(unknown[0], known) if unknown else ""),
+            "Draw numbers that were kept of every run.",
         )
     series = _series(runs, names or tuple(known))[:_MOST_PANELS]
     axes = runs.design.axes

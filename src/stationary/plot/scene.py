@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
 from stationary.model.symbols import Coordinate, t
@@ -93,13 +93,11 @@ def parts_of(system: System) -> list[Part]:
         parts = [Part("particle", (on,)) for on in where]
     if not parts:
         raise StatementError(
-            say(
-                f"there is nothing to draw of {system.name or 'the system'}.",
-                "Found no part with a position; energies alone do not say where things are.",
-                "Build it from st.particle, st.body, st.spring and st.damper, or add what is to "
-                "be seen: st.System(…, parts=[st.Part('particle', [(X, Y)])]), or [[drawing]] in "
-                "a model file.",
-            )
+            f"there is nothing to draw of {system.name or 'the system'}.",
+            "Found no part with a position; energies alone do not say where things are.",
+            "Build it from st.particle, st.body, st.spring and st.damper, or add what is to "
+            "be seen: st.System(…, parts=[st.Part('particle', [(X, Y)])]), or [[drawing]] in "
+            "a model file.",
         )
     return parts
 

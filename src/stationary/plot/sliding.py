@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.plot.style import COLORS, label, legend, look, words
 from stationary.result.limits import LimitLoad
 from stationary.result.step import Step
@@ -56,11 +56,9 @@ def _shares(at: Step) -> tuple[list[str], np.ndarray, np.ndarray]:
     if not known or not dry.any():
         lacks = ", and no dry friction with a limit above zero" if known else ""
         raise StatementError(
-            say(
-                "there is no force of friction to draw.",
-                f"Found a step that ended as '{at.status}'{lacks}.",
-                "Ask a system with dry friction, where there is a motion or rest.",
-            )
+            "there is no force of friction to draw.",
+            f"Found a step that ended as '{at.status}'{lacks}.",
+            "Ask a system with dry friction, where there is a motion or rest.",
         )
     names, term = [], 0
     for rows in at.graph.layout.slips:
@@ -86,11 +84,9 @@ def limit_load(limit: LimitLoad) -> Any:
     moving = np.flatnonzero(np.abs(rates) > 1e-9 * top)
     if not len(moving):
         raise StatementError(
-            say(
-                "there is no failure to draw.",
-                f"Found a load that is {limit.status}.",
-                "Ask about one that friction does not hold whatever its size.",
-            )
+            "there is no failure to draw.",
+            f"Found a load that is {limit.status}.",
+            "Ask about one that friction does not hold whatever its size.",
         )
     largest = moving[np.argsort(-np.abs(rates[moving]), kind="stable")[:_MANY]]
     shown = np.sort(largest)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import stationary as st
-from stationary.errors import MissingExtra, StatementError, did_you_mean, say
+from stationary.errors import MissingExtra, StatementError, did_you_mean
 from stationary.report.numbers import HEAD, RULE, cells, line
 from stationary.report.page import html_of_markdown, page, table
 
@@ -46,11 +46,9 @@ def examples() -> Any:
             spec.loader.exec_module(module)
             return module
     raise MissingExtra(
-        say(
-            "the examples are not installed.",
-            f"Found neither {home / '_examples'} nor a folder beside the sources.",
-            "Install the wheel, or run from a clone.",
-        )
+        "the examples are not installed.",
+        f"Found neither {home / '_examples'} nor a folder beside the sources.",
+        "Install the wheel, or run from a clone.",
     )
 
 
@@ -70,11 +68,9 @@ def run(folder: Path, options: Any) -> Told:
     wrong = [name for name in options.names if name not in known]
     if wrong:
         raise StatementError(
-            say(
-                f"there is no example '{wrong[0]}'.",
-                f"Examples: {', '.join(known)}.",
-                did_you_mean(wrong[0], known).strip() or "Leave the names out to run all.",
-            )
+            f"there is no example '{wrong[0]}'.",
+            f"Examples: {', '.join(known)}.",
+            did_you_mean(wrong[0], known).strip() or "Leave the names out to run all.",
         )
     if options.list:
         about = {name: title(package.load(name)) for name in known}

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.inputs import translate
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Parameter, from_dynamicsymbols
@@ -98,11 +98,9 @@ def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.
             layout.resolve(s, "the expression")
         elif str(s) not in known:
             raise StatementError(
-                say(
-                    f"'{s}' has no value along the branches.",
-                    f"Known: {', '.join([*layout.offsets, *known])}.",
-                    "Replace it by its value, with e.subs.",
-                )
+                f"'{s}' has no value along the branches.",
+                f"Known: {', '.join([*layout.offsets, *known])}.",
+                "Replace it by its value, with e.subs.",
             )
     e = e.xreplace({s: known[str(s)] for s in e.free_symbols if str(s) in known})
     q, mu = ca.SX.sym("q", layout.system.size), ca.SX.sym("mu")

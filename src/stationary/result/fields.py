@@ -13,7 +13,7 @@ import scipy.sparse as sparse
 import sympy as sp
 
 from stationary.derive.from_sympy import Translator
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.inputs import translate
 from stationary.model.fields import Field, Position, fields_in
 from stationary.model.interpolation import (
@@ -113,11 +113,9 @@ class FieldFunction:
         slack = 1e-12 * (high - low)
         if not np.all((places >= low - slack) & (places <= high + slack)):
             raise StatementError(
-                say(
-                    f"the field '{self.expression}' is not known at that position.",
-                    f"Found {str(places)[:60]}, expected positions from {low:g} to {high:g}.",
-                    "Give positions of its interval.",
-                )
+                f"the field '{self.expression}' is not known at that position.",
+                f"Found {str(places)[:60]}, expected positions from {low:g} to {high:g}.",
+                "Give positions of its interval.",
             )
         times = self._times(t)
         values = self._evaluate(places.ravel(), times)
@@ -131,11 +129,9 @@ class FieldFunction:
             return None
         if not self.moves:
             raise StatementError(
-                say(
-                    f"the field '{self.expression}' of a state of rest has no times.",
-                    f"Found t = {str(t)[:40]}.",
-                    "Give positions alone.",
-                )
+                f"the field '{self.expression}' of a state of rest has no times.",
+                f"Found t = {str(t)[:40]}.",
+                "Give positions alone.",
             )
         return np.atleast_1d(np.asarray(t, dtype=float)).ravel()
 
@@ -186,12 +182,10 @@ class FieldFunction:
                 known[s] = np.broadcast_to(parameters[s.name], shape)
             else:
                 raise StatementError(
-                    say(
-                        f"'{self.expression}' uses '{s}', which this result does not know.",
-                        f"Known: fields, {self._over[0]}, st.t, coordinates, "
-                        f"{', '.join(parameters) or 'no parameters'}.",
-                        "Replace it by its value.",
-                    )
+                    f"'{self.expression}' uses '{s}', which this result does not know.",
+                    f"Known: fields, {self._over[0]}, st.t, coordinates, "
+                    f"{', '.join(parameters) or 'no parameters'}.",
+                    "Replace it by its value.",
                 )
         symbols = {s: ca.SX.sym(s.name) for s in known}
         f = ca.Function("f", list(symbols.values()), [Translator(symbols)(e) + ca.SX(0)])
@@ -229,30 +223,24 @@ def checked(layout: Layout, e: Any) -> sp.Expr:
     if not isinstance(e, sp.Expr) or not fields_in(e):
         known = ", ".join(f.field.name for f in layout.system.fields)
         raise StatementError(
-            say(
-                f"{str(e)[:60]!r} is not a field or an expression of fields.",
-                f"Fields of this system: {known or 'none'}.",
-                "Ask for a field, as in motion.field(u), or use motion[…] for coordinates.",
-            )
+            f"{str(e)[:60]!r} is not a field or an expression of fields.",
+            f"Fields of this system: {known or 'none'}.",
+            "Ask for a field, as in motion.field(u), or use motion[…] for coordinates.",
         )
     over_of(e)
     for f in fields_in(e):
         interpolation = interpolation_of(layout.system, f)
         if f.rate > 1:
             raise StatementError(
-                say(
-                    f"the acceleration '{f}' is not among the states of a result.",
-                    "Expected fields, their derivatives by position, and first rates.",
-                    "Differentiate the rate numerically, or use the field equation.",
-                )
+                f"the acceleration '{f}' is not among the states of a result.",
+                "Expected fields, their derivatives by position, and first rates.",
+                "Differentiate the rate numerically, or use the field equation.",
             )
         if interpolation.basis is not None and f.order > interpolation.basis.degree:
             raise StatementError(
-                say(
-                    f"elements of degree {interpolation.basis.degree} have no '{f}'.",
-                    f"Their derivatives of order {f.order} vanish, whatever the field does.",
-                    "Discretize with a higher degree.",
-                )
+                f"elements of degree {interpolation.basis.degree} have no '{f}'.",
+                f"Their derivatives of order {f.order} vanish, whatever the field does.",
+                "Discretize with a higher degree.",
             )
     return e
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 
 
 class Happened(tuple):
@@ -38,11 +38,9 @@ class Happened(tuple):
         if key not in self.names:
             known = [name for name in self.names if name]
             raise StatementError(
-                say(
-                    f"no event is called '{key}'.",
-                    f"Named events: {', '.join(known) or 'none'}.{did_you_mean(key, known)}",
-                    "Give it a name, as in st.Event(x, name='turn'), or take it by its place.",
-                )
+                f"no event is called '{key}'.",
+                f"Named events: {', '.join(known) or 'none'}.{did_you_mean(key, known)}",
+                "Give it a name, as in st.Event(x, name='turn'), or take it by its place.",
             )
         return super().__getitem__(self.names.index(key))
 

@@ -243,11 +243,9 @@ class LimitSurface(AbstractShown):
             given = np.zeros(0)
         if given.shape[-1:] != (3,) or not np.all(np.isfinite(given)):
             raise StatementError(
-                say(
-                    "a twist is two velocities and a rate of turning.",
-                    f"Found {str(twist)[:60]}.",
-                    "Give (vx, vy, omega), or an array of such rows.",
-                )
+                "a twist is two velocities and a rate of turning.",
+                f"Found {str(twist)[:60]}.",
+                "Give (vx, vy, omega), or an array of such rows.",
             )
         return wrench(self.points, self.weights, given)
 
@@ -398,11 +396,9 @@ def _wrench_of(wrench: Any) -> np.ndarray:
         given = np.zeros(0)
     if given.shape != (3,) or not np.all(np.isfinite(given)):
         raise StatementError(
-            say(
-                "a wrench is two forces and a moment.",
-                f"Found {str(wrench)[:60]}.",
-                "Give (fx, fy, moment) about the part's origin.",
-            )
+            "a wrench is two forces and a moment.",
+            f"Found {str(wrench)[:60]}.",
+            "Give (fx, fy, moment) about the part's origin.",
         )
     return given
 
@@ -412,11 +408,9 @@ def _edges(point: Any, normal: Any, friction: float) -> np.ndarray:
     place, way = np.asarray(point, dtype=float), np.asarray(normal, dtype=float)
     if place.shape != (2,) or way.shape != (2,) or not np.hypot(*way) > 0 or not friction >= 0:
         raise StatementError(
-            say(
-                "a contact is a point, a direction into the part and a friction.",
-                f"Found point={str(point)[:30]}, normal={str(normal)[:30]}, friction={friction}.",
-                "Give two numbers each, and a friction of zero or more.",
-            )
+            "a contact is a point, a direction into the part and a friction.",
+            f"Found point={str(point)[:30]}, normal={str(normal)[:30]}, friction={friction}.",
+            "Give two numbers each, and a friction of zero or more.",
         )
     way = way / np.hypot(*way)
     along = np.array([way[1], -way[0]])

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.inputs import translate
 from stationary.model.fields import Field, fields_in
 from stationary.model.interpolation import Interpolation, interpolation_of, values_by_name
@@ -81,11 +81,9 @@ class ModeFunction:
         linear = sp.expand(e - sp.Add(*(f * s for f, s in zip(jets, slopes)))) == 0
         if not linear or any(fields_in(s) for s in slopes) or any(f.rate for f in jets):
             raise StatementError(
-                say(
-                    f"'{e}' is not linear in the fields: a mode has no size.",
-                    "Expected a field, its derivatives by position, or a sum of them.",
-                    "Ask for the fields, and compose what you need.",
-                )
+                f"'{e}' is not linear in the fields: a mode has no size.",
+                "Expected a field, its derivatives by position, or a sum of them.",
+                "Ask for the fields, and compose what you need.",
             )
 
     def __call__(self, x: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 
 _LOWER = np.tril_indices(3)
 _FORMS = {"ellipsoid": 1, "quartic": 3}
@@ -99,11 +99,9 @@ def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") ->
     """
     if kind not in _FORMS:
         raise StatementError(
-            say(
-                f"'{str(kind)[:40]}' is no kind of limit surface.",
-                f"Known: {', '.join(_FORMS)}.",
-                "Choose one of them.",
-            )
+            f"'{str(kind)[:40]}' is no kind of limit surface.",
+            f"Known: {', '.join(_FORMS)}.",
+            "Choose one of them.",
         )
     F, V = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (wrenches, twists))
     usable = np.zeros(0, dtype=bool)
@@ -111,12 +109,10 @@ def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") ->
         usable = _sliding(F, V)
     if np.count_nonzero(usable) < 6:
         raise StatementError(
-            say(
-                "wrenches and twists do not go together.",
-                f"Found arrays of shapes {F.shape} and {V.shape}, with "
-                f"{np.count_nonzero(usable)} pairs of a part that is pushed and slides.",
-                "Give six pairs or more, rows (fx, fy, moment) of what pushes and (vx, vy, omega).",
-            )
+            "wrenches and twists do not go together.",
+            f"Found arrays of shapes {F.shape} and {V.shape}, with "
+            f"{np.count_nonzero(usable)} pairs of a part that is pushed and slides.",
+            "Give six pairs or more, rows (fx, fy, moment) of what pushes and (vx, vy, omega).",
         )
     F, V = F[usable], V[usable]
     # Moments count with the length at which they are as large as the forces.

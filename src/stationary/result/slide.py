@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
 from stationary.result.trajectory import AbstractInstant, AbstractMotion
@@ -86,11 +86,9 @@ class Slide(AbstractMotion):
     def a(self) -> np.ndarray:
         """Refuse: velocities jump."""
         raise StatementError(
-            say(
-                "a motion without inertia has no accelerations.",
-                "Velocities jump where something starts or stops to slide.",
-                "Ask for velocities, or use st.simulate.",
-            )
+            "a motion without inertia has no accelerations.",
+            "Velocities jump where something starts or stops to slide.",
+            "Ask for velocities, or use st.simulate.",
         )
 
     @cached_property

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say, unknown
+from stationary.errors import StatementError, unknown
 from stationary.lower.inputs import translate
 from stationary.model.symbols import Acceleration, Coordinate, Velocity, from_dynamicsymbols
 from stationary.model.system import System
@@ -139,11 +139,9 @@ class Step(AbstractShown):
         placed = getattr(part, "coordinates", ())[:3]
         if len(placed) < 3:
             raise StatementError(
-                say(
-                    "a centre of rotation belongs to a rigid part in a plane.",
-                    f"Found {type(part).__name__} with {len(placed)} coordinates.",
-                    "Pass what st.slider returned.",
-                )
+                "a centre of rotation belongs to a rigid part in a plane.",
+                f"Found {type(part).__name__} with {len(placed)} coordinates.",
+                "Pass what st.slider returned.",
             )
         x, y, phi = placed
         rate = self[phi.dot]
@@ -211,6 +209,4 @@ def _extent(part: System) -> float:
 
 
 def _without_accelerations(key: Any) -> StatementError:
-    return StatementError(
-        say("a step has no accelerations.", f"Found {key}.", "Ask for a velocity.")
-    )
+    return StatementError("a step has no accelerations.", f"Found {key}.", "Ask for a velocity.")

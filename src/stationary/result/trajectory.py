@@ -193,11 +193,9 @@ class AbstractMotion(AbstractShown):
             left = np.abs(slopes[k].T @ forces_there[k] - forces[k]).max()
             if left > 1e-9 * np.abs(forces[k]).max():
                 raise StatementError(
-                    say(
-                        f"the force of '{name}' does not act on that point alone.",
-                        f"Found a generalized force that no force at {tuple(map(str, point))} has.",
-                        "Leave `on` out to get the generalized force.",
-                    )
+                    f"the force of '{name}' does not act on that point alone.",
+                    f"Found a generalized force that no force at {tuple(map(str, point))} has.",
+                    "Leave `on` out to get the generalized force.",
                 )
         return forces_there
 
@@ -224,11 +222,9 @@ class AbstractMotion(AbstractShown):
             controls = frozenset(u.name for u in self.system.inputs)
             return self._expression(from_dynamicsymbols(sp.S(key), controls))
         raise StatementError(
-            say(
-                f"{str(key)[:60]!r} cannot be looked up in a motion.",
-                f"Found {type(key).__name__}.",
-                "Ask for a coordinate, a velocity, a name or an expression of them.",
-            )
+            f"{str(key)[:60]!r} cannot be looked up in a motion.",
+            f"Found {type(key).__name__}.",
+            "Ask for a coordinate, a velocity, a name or an expression of them.",
         )
 
     def _named(self, key: Any) -> np.ndarray:
@@ -256,11 +252,9 @@ class AbstractMotion(AbstractShown):
             elif str(s) != "t":
                 choices = [*known, *self.kernel.layout.offsets, *inputs]
                 raise StatementError(
-                    say(
-                        f"the expression uses '{s}', which this motion does not know.",
-                        f"Known: {', '.join(choices)}.{did_you_mean(str(s), choices)}",
-                        "Use coordinates, velocities, parameters and inputs of the system.",
-                    )
+                    f"the expression uses '{s}', which this motion does not know.",
+                    f"Known: {', '.join(choices)}.{did_you_mean(str(s), choices)}",
+                    "Use coordinates, velocities, parameters and inputs of the system.",
                 )
         # Accelerations and inputs are known at the times of the motion alone: they enter as data.
         f = self.kernel.expression(renamed(e, swap), tuple(extra))  # pyright: ignore[reportArgumentType]
@@ -335,11 +329,9 @@ class AbstractMotion(AbstractShown):
         first, last = self.t[0], self.t[-1]
         if times.ndim != 1 or not np.all((times >= first) & (times <= last)):
             raise StatementError(
-                say(
-                    "the motion is not known at that time.",
-                    f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
-                    "Simulate a longer span.",
-                )
+                "the motion is not known at that time.",
+                f"Found {np.asarray(t)!r}, expected times from {first:g} to {last:g}.",
+                "Simulate a longer span.",
             )
         order = np.argsort(times, kind="stable")
         states = (self.dense or self._between)(times[order])

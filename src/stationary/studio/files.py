@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 
 #: A model file that is longer than this is nobody's.
 LONGEST = 1_000_000
@@ -39,11 +39,9 @@ class ModelFile:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
             raise StatementError(
-                say(
-                    f"{path.name} cannot be read as a text.",
-                    f"Found: {error}.",
-                    "Save it as UTF-8, or name another file.",
-                )
+                f"{path.name} cannot be read as a text.",
+                f"Found: {error}.",
+                "Save it as UTF-8, or name another file.",
             ) from None
         return text, version_of(text)
 
@@ -68,11 +66,9 @@ class ModelFile:
     def _named(self, name: str) -> Path:
         if not re.fullmatch(r"[\w][\w .-]{0,80}", name or ""):
             raise StatementError(
-                say(
-                    f"'{name[:60]}' is not the name of a file here.",
-                    "Expected letters, digits, spaces, points and dashes; no folders.",
-                    "Choose a name such as pendulum.toml.",
-                )
+                f"'{name[:60]}' is not the name of a file here.",
+                "Expected letters, digits, spaces, points and dashes; no folders.",
+                "Choose a name such as pendulum.toml.",
             )
         return self.folder / (name if name.endswith(".toml") else f"{name}.toml")
 

@@ -56,11 +56,9 @@ class Studio:
             from starlette.routing import Route, WebSocketRoute
         except ImportError:
             raise MissingExtra(
-                say(
-                    "the studio needs starlette, uvicorn and websockets.",
-                    "At least one of them is not installed.",
-                    "Run: pip install 'stationary[studio]'",
-                )
+                "the studio needs starlette, uvicorn and websockets.",
+                "At least one of them is not installed.",
+                "Run: pip install 'stationary[studio]'",
             ) from None
 
         def page(request: Any) -> Any:
@@ -240,11 +238,9 @@ def bound(port: int | None) -> socket.socket:
             listener.close()
             taken = error
     raise StatementError(
-        say(
-            f"port {port} is taken or not allowed.",
-            f"Found: {taken}.",
-            "Leave --port out to have a free one chosen.",
-        )
+        f"port {port} is taken or not allowed.",
+        f"Found: {taken}.",
+        "Leave --port out to have a free one chosen.",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 
 #: The reference first.
 ENGINES = ("casadi", "heyoka", "c")
@@ -49,10 +49,8 @@ def engine(name: str) -> AbstractEngine:
     """Return an engine by name."""
     if name not in ENGINES:
         raise StatementError(
-            say(
-                f"there is no engine '{name}'.",
-                f"Engines: {', '.join(ENGINES)}.{did_you_mean(name, ENGINES)}",
-                "Name one of them.",
-            )
+            f"there is no engine '{name}'.",
+            f"Engines: {', '.join(ENGINES)}.{did_you_mean(name, ENGINES)}",
+            "Name one of them.",
         )
     return import_module(f"{__name__}.{name}")  # pyright: ignore[reportReturnType]  # a module

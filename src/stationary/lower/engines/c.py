@@ -20,7 +20,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
-from stationary.errors import CompileError, say
+from stationary.errors import CompileError
 from stationary.lower import cache as disk
 from stationary.lower.instructions import instructions, operations
 
@@ -208,11 +208,9 @@ def compiled(text: str, options: tuple[str, ...] = _OPTIONS) -> bytes:
         done = subprocess.run(order, capture_output=True, text=True, check=False)
         if done.returncode:
             raise CompileError(
-                say(
-                    "the C compiler refused the equations.",
-                    f"Found: {(done.stderr or done.stdout).strip()[:200]}",
-                    "Name another compiler in the environment variable CC, or use another engine.",
-                )
+                "the C compiler refused the equations.",
+                f"Found: {(done.stderr or done.stdout).strip()[:200]}",
+                "Name another compiler in the environment variable CC, or use another engine.",
             )
         return library.read_bytes()
 

@@ -25,7 +25,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.errors import CompileError, say
+from stationary.errors import CompileError
 from stationary.lower import cache as disk
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.engines.scaled import Coefficients, Scaled
@@ -171,11 +171,9 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
             memory[write[0]] = Scaled(1.0, {}, functions[op](*arguments), turn=turn)
         else:
             raise CompileError(
-                say(
-                    f"heyoka has no counterpart of operation {KINKS.get(op, op)}.",
-                    "Expected smooth functions.",
-                    'Use method="auto", st.BDF() or st.Runge().',
-                )
+                f"heyoka has no counterpart of operation {KINKS.get(op, op)}.",
+                "Expected smooth functions.",
+                'Use method="auto", st.BDF() or st.Runge().',
             )
     return list(zip(y, rates)), known.function()
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model import parts
 from stationary.model.drawing import Part
 from stationary.model.space.frames import Frame, heights
@@ -76,11 +76,9 @@ def body(
         frame, at = Frame().move((0, 0, 0) if at is None else at), None
     if not isinstance(frame, Frame) or angle is not None:
         raise StatementError(
-            say(
-                "a body has a frame, or a place and an angle.",
-                f"Found frame={str(frame)[:40]} and angle={str(angle)[:40]}.",
-                "Give frame=st.Frame().move(…).turn(…), or at=(x, y) and angle=phi in the plane.",
-            )
+            "a body has a frame, or a place and an angle.",
+            f"Found frame={str(frame)[:40]} and angle={str(angle)[:40]}.",
+            "Give frame=st.Frame().move(…).turn(…), or at=(x, y) and angle=phi in the plane.",
         )
     mass = expression(m, "the mass of a body")
     if inertia is None and shape is not None:
@@ -121,11 +119,9 @@ def _flat(m: Any, inertia: Any, frame: Frame, at: Any, gravity: Any, name: str) 
     """Return a body in the plane, by its frame."""
     if not frame.planar:
         raise StatementError(
-            say(
-                "a body in space has three moments of inertia.",
-                f"Found one, {inertia}, and a frame that leaves the plane.",
-                "Give inertia=(Ixx, Iyy, Izz) or a 3 × 3 matrix.",
-            )
+            "a body in space has three moments of inertia.",
+            f"Found one, {inertia}, and a frame that leaves the plane.",
+            "Give inertia=(Ixx, Iyy, Izz) or a 3 × 3 matrix.",
         )
     centre = (0, 0) if at is None else at
     speed = frame.carried(centre)
@@ -143,22 +139,18 @@ def _require(given: bool, what: str, inertia: Any, at: Any) -> None:
     if not given:
         missing = "inertia" if inertia is None else "place"
         raise StatementError(
-            say(
-                f"{what} needs its {missing}.",
-                f"Found inertia={inertia}, at={at}.",
-                "Give inertia=(Ixx, Iyy, Izz), or a shape that has one, as st.Box((a, b, c)).",
-            )
+            f"{what} needs its {missing}.",
+            f"Found inertia={inertia}, at={at}.",
+            "Give inertia=(Ixx, Iyy, Izz), or a shape that has one, as st.Box((a, b, c)).",
         )
 
 
 def _shape(shape: Any) -> AbstractShape:
     if not isinstance(shape, AbstractShape):
         raise StatementError(
-            say(
-                "the shape of a body is not known.",
-                f"Found {str(shape)[:60]!r}.",
-                "Give st.Box((a, b, c)), st.Cylinder(r, l), st.Sphere(r) or st.Rod(l).",
-            )
+            "the shape of a body is not known.",
+            f"Found {str(shape)[:60]!r}.",
+            "Give st.Box((a, b, c)), st.Cylinder(r, l), st.Sphere(r) or st.Rod(l).",
         )
     return shape
 
@@ -167,7 +159,7 @@ def _check_mass(m: sp.Expr) -> None:
     number = known(m)
     if number is not None and number < 0:
         raise StatementError(
-            say("the mass of a body is negative.", f"Found {m}.", "Give a mass of zero or more.")
+            "the mass of a body is negative.", f"Found {m}.", "Give a mass of zero or more."
         )
 
 
@@ -182,11 +174,9 @@ def _tensor(value: Any) -> Matrix:
         tensor = [list(map(plain, vector(r, "the inertia of a body"))) for r in rows]
         if len(tensor) != 3 or any(len(r) != 3 for r in tensor):
             raise StatementError(
-                say(
-                    "the inertia of a body has three moments, or 3 × 3 entries.",
-                    f"Found {str(value)[:60]}.",
-                    "Give (Ixx, Iyy, Izz) or [[Ixx, Ixy, Ixz], …].",
-                )
+                "the inertia of a body has three moments, or 3 × 3 entries.",
+                f"Found {str(value)[:60]}.",
+                "Give (Ixx, Iyy, Izz) or [[Ixx, Ixy, Ixz], …].",
             )
     _check_moments(tensor)
     return tuple(map(tuple, tensor))  # pyright: ignore[reportReturnType]
@@ -201,28 +191,22 @@ def _check_moments(tensor: list[list[sp.Expr]]) -> None:
     size = np.abs(matrix).max()
     if np.abs(matrix - matrix.T).max() > _ROUNDED * size:
         raise StatementError(
-            say(
-                "the inertia of a body is not symmetric.",
-                f"Found {matrix.tolist()}.",
-                "Give Ixy = Iyx, Ixz = Izx and Iyz = Izy.",
-            )
+            "the inertia of a body is not symmetric.",
+            f"Found {matrix.tolist()}.",
+            "Give Ixy = Iyx, Ixz = Izx and Iyz = Izy.",
         )
     wrong = impossible(matrix)
     if wrong and ("negative" in wrong or size == 0):
         raise StatementError(
-            say(
-                "the inertia of a body is not positive.",
-                f"Found {wrong}.",
-                "Give positive ones; what has none is a particle: st.particle(m, at=…).",
-            )
+            "the inertia of a body is not positive.",
+            f"Found {wrong}.",
+            "Give positive ones; what has none is a particle: st.particle(m, at=…).",
         )
     if wrong:
         raise StatementError(
-            say(
-                "no body has such moments of inertia.",
-                f"Found {wrong}.",
-                "Check that they are about the centre of mass, and in kg m².",
-            )
+            "no body has such moments of inertia.",
+            f"Found {wrong}.",
+            "Check that they are about the centre of mass, and in kg m².",
         )
 
 

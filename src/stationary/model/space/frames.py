@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.shared import Shared, Speed
 from stationary.model.space.rotation import Orientation
 from stationary.model.space.vectors import (
@@ -100,11 +100,9 @@ class Frame:
                 return self.turn("z", about)
             if isinstance(about, str):
                 raise StatementError(
-                    say(
-                        f"the turn about '{about}' has no angle.",
-                        "Expected an axis and an angle, or a rotation.",
-                        f"Give it, as in frame.turn('{about}', angle).",
-                    )
+                    f"the turn about '{about}' has no angle.",
+                    "Expected an axis and an angle, or a rotation.",
+                    f"Give it, as in frame.turn('{about}', angle).",
                 )
             return self._turned(turning(about, "the turn of a frame"), ZERO)
         axis = direction(about, "the axis of a turn")
@@ -148,11 +146,9 @@ class Frame:
         flat = len(vector(at, "a point of a frame")) == 2
         if flat and not self.planar:
             raise StatementError(
-                say(
-                    "a point of a frame in space has three entries.",
-                    f"Found {len(at)}, and a frame that leaves the plane.",
-                    "Give (x, y, z).",
-                )
+                "a point of a frame in space has three entries.",
+                f"Found {len(at)}, and a frame that leaves the plane.",
+                "Give (x, y, z).",
             )
         along = apply(self.matrix, place(at, "a point of a frame"))
         ground = tuple(map(Shared, add(self.origin, along)))

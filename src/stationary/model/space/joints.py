@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.contents import contents
 from stationary.model.shared import Shared
 from stationary.model.space.frames import Frame
@@ -135,29 +135,23 @@ def joint(kind: str, a: Frame, b: Frame, *, axis: Any = None, name: str = "") ->
     """
     if kind not in _KINDS:
         raise StatementError(
-            say(
-                f"the joint '{kind}' is not known.",
-                f"Known: {', '.join(_KINDS)}.{did_you_mean(str(kind), _KINDS)}",
-                "Give one of them.",
-            )
+            f"the joint '{kind}' is not known.",
+            f"Known: {', '.join(_KINDS)}.{did_you_mean(str(kind), _KINDS)}",
+            "Give one of them.",
         )
     label = f"joint '{name}'" if name else f"a {kind} joint"
     for frame in (a, b):
         if not isinstance(frame, Frame):
             raise StatementError(
-                say(
-                    f"{label} holds two frames.",
-                    f"Found {type(frame).__name__}: {str(frame)[:60]}.",
-                    "Give frames, as st.Frame().move((x, y, z)).turn(R).",
-                )
+                f"{label} holds two frames.",
+                f"Found {type(frame).__name__}: {str(frame)[:60]}.",
+                "Give frames, as st.Frame().move((x, y, z)).turn(R).",
             )
     if (a.origin, a.matrix) == (b.origin, b.matrix):
         raise StatementError(
-            say(
-                f"{label} holds a frame to itself.",
-                "Found one place and one orientation for both.",
-                "Give a frame on each of the two bodies.",
-            )
+            f"{label} holds a frame to itself.",
+            "Found one place and one orientation for both.",
+            "Give a frame on each of the two bodies.",
         )
     places, turns = _KINDS[kind](_Pair(a, b), _axes(kind, axis, label))
     held = []
@@ -168,11 +162,9 @@ def joint(kind: str, a: Frame, b: Frame, *, axis: Any = None, name: str = "") ->
             held.append(Constraint(moving, name=f"{name}{suffix}" if name else None))
     if not held:
         raise StatementError(
-            say(
-                f"{label} holds nothing.",
-                "Found frames that satisfy it however they move.",
-                "Leave it out: the coordinates allow no other motion.",
-            )
+            f"{label} holds nothing.",
+            "Found frames that satisfy it however they move.",
+            "Leave it out: the coordinates allow no other motion.",
         )
     return System(constraints=held)
 
@@ -182,11 +174,9 @@ def _axes(kind: str, axis: Any, label: str) -> Any:
         pair = ("x", "y") if axis is None else axis
         if isinstance(pair, str) or len(pair) != 2:
             raise StatementError(
-                say(
-                    f"{label} has two axes.",
-                    f"Found axis={axis!r}.",
-                    "Give one of a and one of b, as in axis=('x', 'y').",
-                )
+                f"{label} has two axes.",
+                f"Found axis={axis!r}.",
+                "Give one of a and one of b, as in axis=('x', 'y').",
             )
         return tuple(direction(e, f"an axis of {label}") for e in pair)
     return direction("z" if axis is None else axis, f"the axis of {label}")
@@ -195,11 +185,9 @@ def _axes(kind: str, axis: Any, label: str) -> Any:
 def _checked(row: sp.Expr, label: str) -> sp.Expr:
     if not any(isinstance(s, Coordinate) for s in contents(row).symbols):
         raise StatementError(
-            say(
-                f"{label} cannot hold.",
-                f"Found {row} = 0, which no coordinate changes.",
-                "Give frames that meet, or coordinates that let them.",
-            )
+            f"{label} cannot hold.",
+            f"Found {row} = 0, which no coordinate changes.",
+            "Give frames that meet, or coordinates that let them.",
         )
     return row
 
@@ -228,7 +216,7 @@ def moment(value: Any, *, on: Frame, against: Frame | None = None, name: str = "
     for frame in (on, *([] if against is None else [against])):
         if not isinstance(frame, Frame):
             raise StatementError(
-                say("a moment turns a frame.", f"Found {str(frame)[:60]}.", "Give a frame.")
+                "a moment turns a frame.", f"Found {str(frame)[:60]}.", "Give a frame."
             )
     pushes: list[sp.Expr] = []
     moved: list[sp.Expr] = []
@@ -241,10 +229,8 @@ def moment(value: Any, *, on: Frame, against: Frame | None = None, name: str = "
                     moved.append(entry)
     if not moved:
         raise StatementError(
-            say(
-                f"the moment '{name or torque}' turns nothing.",
-                "Found frames whose orientations no coordinate changes.",
-                "Give on=…, a frame that is turned by a coordinate or a rotation.",
-            )
+            f"the moment '{name or torque}' turns nothing.",
+            "Found frames whose orientations no coordinate changes.",
+            "Give on=…, a frame that is turned by a coordinate or a rotation.",
         )
     return System(loads=[Load(tuple(pushes), on=tuple(moved), name=name or None)])

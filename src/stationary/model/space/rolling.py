@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.contents import contents
 from stationary.model.shared import Shared, Speed
 from stationary.model.space.frames import Frame
@@ -79,11 +79,9 @@ def rolling(
     size = known(r)
     if size is not None and size <= 0:
         raise StatementError(
-            say(
-                f"the radius of {label} is not positive.",
-                f"Found {r}.",
-                "Give a length greater than zero.",
-            )
+            f"the radius of {label} is not positive.",
+            f"Found {r}.",
+            "Give a length greater than zero.",
         )
     held: list[Any] = []
     if callable(on) and not isinstance(on, Frame) and shape == "disc":
@@ -95,11 +93,9 @@ def rolling(
     elif callable(on) and not isinstance(on, Frame):
         if shape != "sphere":
             raise StatementError(
-                say(
-                    f"{label} touches a curved surface at a point that is not known.",
-                    f"Found a {shape}, expected a sphere or a disc.",
-                    "Give a frame for `on`: its plane z = 0.",
-                )
+                f"{label} touches a curved surface at a point that is not known.",
+                f"Found a {shape}, expected a sphere or a disc.",
+                "Give a frame for `on`: its plane z = 0.",
             )
         gap, normal, first, second = _surface(on, frame.origin, label)
         still = (sp.S.Zero,) * 3
@@ -109,11 +105,9 @@ def rolling(
         ground = Frame() if on is None else on
         if not isinstance(ground, Frame):
             raise StatementError(
-                say(
-                    f"{label} has nothing to roll on.",
-                    f"Found {str(on)[:60]!r}.",
-                    "Give a frame, or a function that returns the distance from a surface.",
-                )
+                f"{label} has nothing to roll on.",
+                f"Found {str(on)[:60]!r}.",
+                "Give a frame, or a function that returns the distance from a surface.",
             )
         first, second, normal = (ground.axis(e) for e in "xyz")
         arm = _arm(shape, frame, normal, r, axis, label)
@@ -132,11 +126,9 @@ def rolling(
         held.insert(0, Constraint(Shared(gap), name=f"{name}.normal" if name else None))
     if not rows:
         raise StatementError(
-            say(
-                f"{label} cannot move along what it rolls on.",
-                "Found no velocity along the surface.",
-                "Give its frame coordinates that let it roll.",
-            )
+            f"{label} cannot move along what it rolls on.",
+            "Found no velocity along the surface.",
+            "Give its frame coordinates that let it roll.",
         )
     return System(
         constraints=held, pfaffian=[Pfaffian(rows, name=f"{name}.roll" if name else None)]
@@ -146,19 +138,15 @@ def rolling(
 def _check(shape: str, frame: Any, label: str) -> None:
     if shape not in _SHAPES:
         raise StatementError(
-            say(
-                f"'{shape}' does not roll.",
-                f"Known: {', '.join(_SHAPES)}.{did_you_mean(str(shape), _SHAPES)}",
-                "Give one of them.",
-            )
+            f"'{shape}' does not roll.",
+            f"Known: {', '.join(_SHAPES)}.{did_you_mean(str(shape), _SHAPES)}",
+            "Give one of them.",
         )
     if not isinstance(frame, Frame):
         raise StatementError(
-            say(
-                f"{label} has no frame.",
-                f"Found {str(frame)[:60]!r}.",
-                "Give the frame of the body, as st.Frame().move((x, y, z)).turn(R).",
-            )
+            f"{label} has no frame.",
+            f"Found {str(frame)[:60]!r}.",
+            "Give the frame of the body, as st.Frame().move((x, y, z)).turn(R).",
         )
 
 
@@ -180,11 +168,9 @@ def _edge(frame: Frame, r: Any, axis: Any, touch: Any, label: str) -> tuple[Vect
     """Return a point of the edge of a disc, the way to it from the centre, and along the edge."""
     if not isinstance(touch, Coordinate):
         raise StatementError(
-            say(
-                f"{label} touches a curved surface at a point that is not known.",
-                f"Found touch={str(touch)[:40]}, expected a coordinate: where on its edge it does.",
-                "Give one, as in touch=st.coordinates('touch'), and start it near that angle.",
-            )
+            f"{label} touches a curved surface at a point that is not known.",
+            f"Found touch={str(touch)[:40]}, expected a coordinate: where on its edge it does.",
+            "Give one, as in touch=st.coordinates('touch'), and start it near that angle.",
         )
     one, two = map(frame.axis, across(direction(axis, f"the axis of {label}")))
     c, s = sp.cos(touch), sp.sin(touch)
@@ -202,11 +188,9 @@ def _surface(
         signed = distance(*point)
     except TypeError as error:
         raise StatementError(
-            say(
-                f"the surface of {label} is no function of (X, Y, Z).",
-                f"Found: {str(error)[:80]}.",
-                "Give one of three coordinates, as lambda X, Y, Z: Z.",
-            )
+            f"the surface of {label} is no function of (X, Y, Z).",
+            f"Found: {str(error)[:80]}.",
+            "Give one of three coordinates, as lambda X, Y, Z: Z.",
         ) from None
     gap = expression(signed, f"the distance from the surface of {label}")
     slopes = [gap.diff(s) for s in point]
@@ -218,11 +202,9 @@ def _surface(
         wrong = [s for s in sizes if np.isfinite(s) and abs(s - 1) > _DISTANCE]
         if wrong:
             raise StatementError(
-                say(
-                    f"the surface of {label} is not given by a distance.",
-                    f"Found a slope of {wrong[0]:.6g}, expected 1 everywhere.",
-                    "Divide by the length of the gradient, as 1 - st.sqrt(X**2 + Y**2) for a tube.",
-                )
+                f"the surface of {label} is not given by a distance.",
+                f"Found a slope of {wrong[0]:.6g}, expected 1 everywhere.",
+                "Divide by the length of the gradient, as 1 - st.sqrt(X**2 + Y**2) for a tube.",
             )
     swap = dict(zip(point, place))
     normal = tuple(Shared(e.xreplace(swap)) for e in slopes)

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 from scipy.spatial.transform import Rotation as Turned
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.kinematics import unit_quaternion
 from stationary.model.shared import Shared, Speed
 from stationary.model.space.vectors import Matrix, apply, is_rotation, transposed, triple
@@ -171,19 +171,15 @@ class Orientation:
                 return entries / size
             shown = np.array2string(entries / size if size else entries, separator=", ")
             raise StatementError(
-                say(
-                    f"the quaternion of '{self.name}' is not a unit.",
-                    f"Found length {size:.6g}, expected 1.",
-                    f"Give {shown}, if that is what is meant." if size else "Give (1, 0, 0, 0).",
-                )
+                f"the quaternion of '{self.name}' is not a unit.",
+                f"Found length {size:.6g}, expected 1.",
+                f"Give {shown}, if that is what is meant." if size else "Give (1, 0, 0, 0).",
             )
         raise StatementError(
-            say(
-                f"start of '{self.name}' is no orientation.",
-                f"Found {str(value)[:60]!r}; expected a quaternion (w, x, y, z), a rotation matrix "
-                "or one of SciPy's rotations.",
-                "Leave it out for an orientation that is not turned.",
-            )
+            f"start of '{self.name}' is no orientation.",
+            f"Found {str(value)[:60]!r}; expected a quaternion (w, x, y, z), a rotation matrix "
+            "or one of SciPy's rotations.",
+            "Leave it out for an orientation that is not turned.",
         )
 
     def rates(self, quaternion: np.ndarray, omega: Any) -> np.ndarray:
@@ -194,11 +190,9 @@ class Orientation:
             turn = np.empty(0)
         if turn.shape != (3,) or not np.all(np.isfinite(turn)):
             raise StatementError(
-                say(
-                    f"start of '{self.name}.omega' is no angular velocity.",
-                    f"Found {str(omega)[:60]!r}, expected three finite numbers.",
-                    "Give (wx, wy, wz) in the axes of the body, in rad/s.",
-                )
+                f"start of '{self.name}.omega' is no angular velocity.",
+                f"Found {str(omega)[:60]!r}, expected three finite numbers.",
+                "Give (wx, wy, wz) in the axes of the body, in rad/s.",
             )
         w, v = quaternion[0], quaternion[1:]
         return np.append(-v @ turn, w * turn + np.cross(v, turn)) / 2
@@ -235,11 +229,9 @@ def rotation(name: str) -> Orientation:
     """
     if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name) or name == "t":
         raise StatementError(
-            say(
-                f"{str(name)[:60]!r} cannot name a rotation.",
-                "Names are letters, digits and underscores; 't' is time.",
-                "Give one name, as in st.rotation('R').",
-            )
+            f"{str(name)[:60]!r} cannot name a rotation.",
+            "Names are letters, digits and underscores; 't' is time.",
+            "Give one name, as in st.rotation('R').",
         )
     return Orientation(name)
 

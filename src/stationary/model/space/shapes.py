@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.space.vectors import direction, known
 from stationary.model.terms import Vector, expression, vector
 
@@ -38,7 +38,7 @@ class Box(AbstractShape):
         edges = tuple(_positive(e, "an edge of a box") for e in vector(self.size, "the box"))
         if len(edges) != 3:
             raise StatementError(
-                say("a box has three edges.", f"Found {len(edges)}.", "Give st.Box((a, b, c)).")
+                "a box has three edges.", f"Found {len(edges)}.", "Give st.Box((a, b, c))."
             )
         object.__setattr__(self, "size", edges)
 
@@ -125,10 +125,8 @@ def _positive(value: Any, what: str, zero: bool = False) -> sp.Expr:
     number = known(length)
     if number is not None and (number < 0 or (number == 0 and not zero)):
         raise StatementError(
-            say(
-                f"{what} is not positive.",
-                f"Found {length}{'' if length.is_number else f' = {number:g}'}.",
-                "Give a length greater than zero.",
-            )
+            f"{what} is not positive.",
+            f"Found {length}{'' if length.is_number else f' = {number:g}'}.",
+            "Give a length greater than zero.",
         )
     return length

@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.contents import contents
 from stationary.model.shared import Shared, Speed
 from stationary.model.space.frames import Frame
@@ -23,21 +23,17 @@ def _pair(between: Any, what: str) -> tuple[Frame, Frame]:
     pair = tuple(between) if isinstance(between, (tuple, list)) else ()
     if len(pair) != 2 or not all(isinstance(end, Frame) for end in pair):
         raise StatementError(
-            say(
-                f"{what} that resists turning joins two frames.",
-                f"Found {str(between)[:60]}.",
-                "Give between=(a, b), each a frame; a new st.Frame() is the ground.",
-            )
+            f"{what} that resists turning joins two frames.",
+            f"Found {str(between)[:60]}.",
+            "Give between=(a, b), each a frame; a new st.Frame() is the ground.",
         )
     first, second = pair
     symbols = {s for e in _seen(first, second) for x in e for s in contents(x).symbols}
     if not any(isinstance(s, Coordinate) for s in symbols):
         raise StatementError(
-            say(
-                f"{what} has nothing to resist.",
-                "Found frames whose orientations no coordinate changes.",
-                "Give frames of which one is turned by a coordinate or a rotation.",
-            )
+            f"{what} has nothing to resist.",
+            "Found frames whose orientations no coordinate changes.",
+            "Give frames of which one is turned by a coordinate or a rotation.",
         )
     return first, second
 
@@ -59,11 +55,9 @@ def turned(between: Any, about: Any, rest: sp.Expr, what: str) -> sp.Expr:
     if about == ALL:
         if rest != 0:
             raise StatementError(
-                say(
-                    f"{what} that resists every turn alike has no angle of rest.",
-                    f"Found rest={rest}.",
-                    "Turn one of the frames by it: between=(a.turn(axis, angle), b).",
-                )
+                f"{what} that resists every turn alike has no angle of rest.",
+                f"Found rest={rest}.",
+                "Turn one of the frames by it: between=(a.turn(axis, angle), b).",
             )
         return 3 - trace
     axis = direction(about, f"the axis of {what}")

@@ -9,7 +9,7 @@ import sympy as sp
 from sympy.core.add import _addsort
 from sympy.core.mul import _mulsort
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.contents import contents
 from stationary.model.shared import Shared
 from stationary.model.symbols import Coordinate, Parameter, Velocity, t
@@ -37,7 +37,7 @@ def triple(value: Any, what: str) -> Vector:
     entries = vector(value, what)
     if len(entries) != 3:
         raise StatementError(
-            say(f"{what} has three entries.", f"Found {len(entries)}.", "Give (x, y, z).")
+            f"{what} has three entries.", f"Found {len(entries)}.", "Give (x, y, z)."
         )
     return tuple(map(plain, entries))
 
@@ -47,11 +47,9 @@ def place(value: Any, what: str) -> Vector:
     entries = vector(value, what)
     if len(entries) not in (2, 3):
         raise StatementError(
-            say(
-                f"{what} has two or three entries.",
-                f"Found {len(entries)}.",
-                "Give (x, y, z), or (x, y) in the plane.",
-            )
+            f"{what} has two or three entries.",
+            f"Found {len(entries)}.",
+            "Give (x, y, z), or (x, y) in the plane.",
         )
     return (*map(plain, entries), *[sp.S.Zero] * (3 - len(entries)))
 
@@ -61,31 +59,25 @@ def direction(value: Any, what: str) -> Vector:
     if isinstance(value, str):
         if value not in AXES:
             raise StatementError(
-                say(
-                    f"{what} is not known.",
-                    f"Found '{value}', expected 'x', 'y', 'z' or a vector.",
-                    "Give a name or (ax, ay, az).",
-                )
+                f"{what} is not known.",
+                f"Found '{value}', expected 'x', 'y', 'z' or a vector.",
+                "Give a name or (ax, ay, az).",
             )
         return tuple(map(sp.Integer, AXES[value]))
     entries = triple(value, what)
     moving = [s for e in entries for s in contents(e).symbols if moves(s)]
     if moving:
         raise StatementError(
-            say(
-                f"{what} moves.",
-                f"Found '{moving[0]}' in it, expected numbers and parameters.",
-                "Turn the frame first, and then about a fixed axis of it.",
-            )
+            f"{what} moves.",
+            f"Found '{moving[0]}' in it, expected numbers and parameters.",
+            "Turn the frame first, and then about a fixed axis of it.",
         )
     size = sp.sqrt(sp.Add(*(e**2 for e in entries)))
     if size.is_zero or size == 0:
         raise StatementError(
-            say(
-                f"{what} has length zero.",
-                f"Found ({', '.join(map(str, entries))}), expected a direction.",
-                "Give a vector that points somewhere, as (0, 0, 1).",
-            )
+            f"{what} has length zero.",
+            f"Found ({', '.join(map(str, entries))}), expected a direction.",
+            "Give a vector that points somewhere, as (0, 0, 1).",
         )
     return tuple(plain(e / size) for e in entries)
 
@@ -118,12 +110,10 @@ def turning(value: Any, what: str) -> Matrix:
         entries = np.full((1, 1), np.nan)
     if entries.shape != (3, 3) or not np.all(np.isfinite(entries)) or not is_rotation(entries):
         raise StatementError(
-            say(
-                f"{what} is no rotation.",
-                f"Found {str(value)[:60]!r}; expected orthogonal rows of length one that make "
-                "a right-handed frame.",
-                "Give a 3 × 3 rotation matrix, a rotation of SciPy's, or an axis and an angle.",
-            )
+            f"{what} is no rotation.",
+            f"Found {str(value)[:60]!r}; expected orthogonal rows of length one that make "
+            "a right-handed frame.",
+            "Give a 3 × 3 rotation matrix, a rotation of SciPy's, or an axis and an angle.",
         )
     # Sines of right angles are zero, whatever the last digit of π has made of them.
     whole = np.round(entries)
