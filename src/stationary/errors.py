@@ -29,6 +29,10 @@ class StationaryError(Exception):
     def __init__(self, *message: str):
         super().__init__(say(*message))
 
+    def __reduce__(self) -> tuple:
+        # By its message and what it carries, whatever else makes it.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
+
 
 class StatementError(StationaryError, ValueError):
     """The statement of a system, or of a question about it, contradicts itself.

@@ -235,3 +235,22 @@ def test_a_motion_that_has_travelled_rests_where_it_stuck_and_refuses_what_only_
     )  # fmt: skip
     with pytest.raises(st.DidNotConverge, match="not known between these output times"):
         pickle.loads(pickle.dumps(bounce)).at(0.4)
+
+
+def test_errors_travel_with_what_they_carry():
+    gone = st.System(work=3 * x, friction=[st.Friction(2, on=x, name="floor")])
+    runaway = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
+    asked = {
+        st.NoMotion: lambda: st.minimum_power(gone),
+        st.DidNotConverge: lambda: st.simulate(runaway, span=(0, 10), start={x: 1.0}),
+        st.StatementError: lambda: st.load("coordinates = ["),
+        st.DerivationError: lambda: st.simulate(gone, span=(0, 1)),
+    }
+    for kind, ask in asked.items():
+        with pytest.raises(kind) as caught:
+            ask()
+        error = caught.value
+        for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+            assert type(other) is type(error) and str(other) == str(error)
+            for name, value in vars(error).items():
+                np.testing.assert_equal(getattr(other, name), value)
