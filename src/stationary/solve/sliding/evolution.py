@@ -19,8 +19,8 @@ from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
 from stationary.solve.gate.reason import Reason
 from stationary.solve.progress import Progress
+from stationary.solve.sliding.by_power import PowerFlow
 from stationary.solve.sliding.endings import Ended, Pace
-from stationary.solve.sliding.flow import Flow
 from stationary.solve.sliding.measure import Measure, rests
 from stationary.solve.sliding.places import Places
 from stationary.solve.sliding.principle import (
@@ -261,7 +261,7 @@ class _Run:
         return self, status
 
     def _events(self, q: np.ndarray, progress: Progress) -> None:
-        flow = Flow(self.question, (float(self.grid[0]), float(self.grid[-1])), self.rtol)
+        flow = PowerFlow(self.question, (float(self.grid[0]), float(self.grid[-1])), self.rtol)
         self.keep(flow.begin(q))
         self._walk(flow, progress)
 

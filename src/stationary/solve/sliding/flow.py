@@ -1,133 +1,54 @@
-"""The velocity of least power as a differential equation, smooth between changes of what sticks."""
+"""The motion as an initial value problem, phase by phase: what every kind of phase shares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853
 
-from stationary.result.status import Status
-from stationary.solve.sliding.compiled import Held, InMode
-from stationary.solve.sliding.endings import Ended, conflict
-from stationary.solve.sliding.judge import roomiest, several
+from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.mode import Mode
-from stationary.solve.sliding.principle import solved
-from stationary.solve.sliding.problem import Answer
-from stationary.solve.sliding.question import Place, Question
-from stationary.solve.sliding.reduced import in_mode, margin, overheld
-from stationary.solve.sliding.settle import Outcome
-from stationary.solve.sliding.stretch import State, Stretch, located, onto, supplied
-from stationary.solve.sliding.telling import status_of
+from stationary.solve.sliding.question import Question
+from stationary.solve.sliding.stretch import State, Stretch, located
 
 # A step so short that velocities grow beyond all bounds, of the whole span.
 _VANISHING = 1e-9
-# How far ahead of a change one looks for what comes next, of the whole span: at first, at most, and
-# where something else comes that starts slowly.
-_THINNEST, _THICKEST, _LATEST = 1e-10, 1e-7, 1e-5
 # Steps into which the span is cut at least, and looks at a doubtful one for the end of a mode.
 _LEAST_STEPS, _LOOKS = 10, 8
 # So close to the end of a mode, of the whole span, the rest of the way is straight.
 _STRAIGHT = 2e-6
-# What is slower than this share of the speeds at work may be about to rest.
-_SLOW = 0.2
-# What slides slower than this share has no clear direction yet.
-_BEGINS = 1e-8
-# What has less room than that, as a share of its limit, is full.
-_FULL = 1e-9
 # A mode that ends by and by is not further from holding than that, as a share, where it ends.
 _JUMP = 1e-2
-# At so many times, as many as a step looks at, unknowns are remembered.
-_KNOWN = 16
-# So often in a row what seems to change may stay as it is.
-_STAYS = 30
 
 #: States at times.
 Dense = Callable[[float], np.ndarray]
 
 
-class _Passed(Exception):
+class Passed(Exception):  # noqa: N818  # a place, not an error
     """A time or a place at which the present mode does not exist any more."""
 
 
-class _Phase:
+class Phase(ABC):
     """The motion in one mode: velocities and forces at any time and place, as long as it lasts.
 
     Its states x are q, the energy lost and the energy supplied.
     """
 
-    def __init__(self, question: Question, near: Answer, place: Place):
-        self.question, self.near, self.touching = question, near, place.touching
-        self.n, self.mode = question.system.size, Mode.of(near, place.touching)
-        #: Whether several forces would hold what holds and sticks: then it is held as long as any.
-        self.shares = several(near)
-        self.compiled = InMode.of(question, place, near, not self.shares)
-        #: The least margin of the mode at any stage since it was last set.
-        self.least = np.inf
-        #: The latest answer, the one where the present step began, and the unknowns of compiled
-        #: equations at the latest times.
-        self.last: Answer | None = None
-        self.anchor: Answer | None = None
-        self.known: list[tuple[float, np.ndarray]] = []
+    #: What sticks, slides and holds.
+    mode: Mode
+    #: The least margin of the mode at any stage since it was last set.
+    least: float = np.inf
 
-    # -- velocities -------------------------------------------------------------------------------
-
-    def held(self, t: float, q: np.ndarray, place: Place | None = None) -> tuple[Answer, Place]:
-        """Return the answer in this mode; the place if it is known."""
-        quick = self._quick(t, q)
-        place = place or self._at(t, q)
-        if quick is None:
-            return self._searched(place)
-        assert self.compiled is not None
-        self.last, place = self.compiled.answer(quick, place)
-        return self.last, place
-
-    def _at(self, t: float, x: np.ndarray) -> Place:
-        return self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
-
-    def _quick(self, t: float, q: np.ndarray) -> Held | None:
-        """Return velocities and forces by compiled equations, if these do."""
-        if self.compiled is None:
-            return None
-        held = None
-        for guess in self._guesses(t):
-            held = self.compiled.at(t, q, guess)
-            if held is not None and held.margin >= 0:
-                # Beyond its end a mode may have answers that do not belong to it.
-                self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
-                break
-        return held
-
-    def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
-        """Guess the unknowns of the compiled equations by those at the nearest times."""
-        nearest = sorted(self.known, key=lambda x: abs(x[0] - t))[:2]
-        if len(nearest) == 2:
-            (b, last), (a, first) = nearest
-            if a != b and abs(t - b) <= 3 * abs(b - a):
-                yield last + (t - b) / (b - a) * (last - first)
-        yield nearest[0][1] if nearest else None
-
-    def _searched(self, place: Place) -> tuple[Answer, Place]:
-        """Return the answer in this mode by a search, from one or another nearby."""
-        starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
-        # Where compiled equations fail there is little hope.
-        for near in starts if self.compiled is None else starts[:1]:
-            answer = in_mode(place.problem, near, lines=True)
-            if answer is not None:
-                self.last = answer
-                return answer, replace(place, problem=answer.problem)
-        raise _Passed
-
+    @abstractmethod
     def rate(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the rate of a state."""
-        quick = self._quick(t, x[: self.n])
-        if quick is not None:
-            self.least = min(self.least, quick.margin)
-            return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
-        answer, place = self._searched(self._at(t, x))
-        self.least = min(self.least, self._margin(answer, place))
-        return np.concatenate([answer.v, self._powers(answer, place)])
+        """Return the rate of a state; raise `Passed` where the mode has none."""
+
+    @abstractmethod
+    def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the latest rate that is known."""
 
     def last_rate(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the rate at the end of the mode; the latest known where it has just ended.
@@ -137,262 +58,102 @@ class _Phase:
         self.least = np.inf
         try:
             rate = self.rate(t, x)
-        except _Passed:
-            rate = None
-        if rate is not None and self.least > -_JUMP:
-            return rate
-        answer = self.last or self.near
-        return np.concatenate([answer.v, self._powers(answer, self._at(t, x))])
+        except Passed:
+            return self.latest_rate(t, x)
+        return rate if self.least > -_JUMP else self.latest_rate(t, x)
 
-    def _powers(self, answer: Answer, place: Place) -> list[float]:
-        """Return what friction takes and what is supplied."""
-        taken = float(answer.y @ answer.rates)
-        if place.problem.viscous:
-            taken += float(place.problem.viscous(answer.v)[1] @ answer.v)
-        forces = (answer.y, answer.lam, answer.mu)
-        return [taken, supplied(self.question, place, forces, answer.v)]
-
-    def ways(self, t: float, q: np.ndarray) -> np.ndarray:
-        """Return the forces of friction, which tell ways that are too slow to be told."""
-        quick = self._quick(t, q)
-        if quick is None:
-            return self._searched(self._at(t, q))[0].y
-        return quick.z[self.n : self.n + len(self.near.y)]
-
-    # -- how long it lasts ------------------------------------------------------------------------
-
-    def _margin(self, answer: Answer, place: Place) -> float:
-        left = margin(answer, rooms=not self.shares)
-        if len(self.touching) < len(place.gap):
-            left = min(left, float(np.delete(place.gap + place.digits, self.touching).min()))
-        return left
-
+    @abstractmethod
     def holds(self, t: float, x: np.ndarray) -> float:
         """Return by how much the mode holds at a state: below zero it has ended.
 
         Endlessly less where there is none.
         """
-        try:
-            quick = None if self.shares else self._quick(t, x[: self.n])
-            if quick is not None:
-                return quick.margin
-            answer, place = self.held(t, x[: self.n])
-            left = self._margin(answer, place)
-            if self.shares and margin(answer) < 0:
-                left = min(left, roomiest(answer)[1] + _FULL)
-            return left
-        except _Passed:
-            return -np.inf
 
-    def slow(self, answer: Answer, share: float) -> bool:
-        """Tell whether something that slides in a plane is slower than a share of the speeds.
-
-        Compiled equations have no corner there.
-        """
-        if self.compiled is not None:
-            return False
-        p = answer.problem
-        wide = (p.widths > 1) & (p.power == 0) & (p.size > 0) & ~answer.stuck
-        return bool(np.any(answer.speeds[wide] < share * answer.speed))
-
-    def begins(self, t: float, x: np.ndarray) -> bool:
-        """Tell whether the mode can be followed from a state: all that slides shows how."""
-        try:
-            return not self.slow(self.held(t, x[: self.n])[0], _BEGINS)
-        except _Passed:
-            return False
-
-    def lasts(self, t: float, x: np.ndarray) -> bool:
-        """Tell whether the mode is there a moment later, where it holds more than can move."""
-        if not overheld(self.near):
-            return True
-        try:
-            self.held(t, x[: self.n])
-        except _Passed:
-            return False
-        return True
-
-    def closed(self, place: Place) -> np.ndarray:
-        """Tell which of the touching contacts have not opened."""
-        far = place.gap > 10 * self.question.closed(place)
-        return self.near.working | ~far[self.touching]
-
-    def carried(self, touching: np.ndarray) -> Answer:
-        """Return its answer as one about other contacts that touch."""
-        old, near = self.touching, self.near
-        if np.array_equal(touching, old):
-            return near
-        mu, working = np.zeros(len(touching)), np.zeros(len(touching), dtype=bool)
-        places = np.searchsorted(touching, old)
-        kept = np.isin(old, touching)
-        mu[places[kept]], working[places[kept]] = near.mu[kept], near.working[kept]
-        return replace(near, mu=mu, working=working)
-
-    # -- states -----------------------------------------------------------------------------------
-
-    def _onto(self, t: float, x: np.ndarray) -> Place:
-        place = onto(self.question, t, x[: self.n], self.touching, self.near.working)
-        assert place is not None
-        return place
-
+    @abstractmethod
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
-        return np.concatenate([self._onto(t, x).q, x[self.n :]])
+        """Move a state onto all that holds: by rounding's worth."""
 
+    @abstractmethod
     def state(self, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
-        place = self._onto(t, x)
-        try:
-            answer, place = self.held(t, place.q, place)
-            if self.shares and margin(answer) < 0:
-                answer = roomiest(answer)[0]
-        except _Passed:
-            answer = self.last or self.near
-        return State(t, place.q, answer.v, answer, place, *x[self.n :])
+
+    @abstractmethod
+    def remembered(self) -> Any:
+        """Return what leads on from where it is."""
+
+    @abstractmethod
+    def recall(self, known: Any) -> None:
+        """Go back to where something was known."""
+
+    def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
+        """Begin a step; return how long the mode lasts if something in it is about to rest."""
+        return np.inf
+
+    def left(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
+        """Foresee how long the mode lasts where a step of length h has passed its end."""
+        return h
+
+    def turned(self, t: float, end: float, dense: Dense, whole: float) -> float | None:
+        """Return the time at which something turns round at once on a step, if it does."""
+        return None
 
 
-class Flow:
+class Flow(ABC):
     """The motion as an initial value problem, phase by phase."""
 
     # Changes this close are one; no motion takes more steps, nor so many that lead nowhere.
-    apart, most_steps, pace = _THICKEST, 20_000, 0.02
+    apart, most_steps, pace = 0.0, 20_000, 0.0
 
     def __init__(self, question: Question, span: tuple[float, float], rtol: float):
         self.question, self.rtol = question, rtol
         self.n, self.last = question.system.size, span[1]
         self.whole = span[1] - span[0]
         self.steps, self.h = 0, self.whole / 100
-        #: How often nothing changed where something seemed to.
-        self.stays = 0
-        self.locked = False
+        self.lengths = np.zeros(self.n)
         #: Where it is, in which phase.
         self.t, self.x = span[0], np.zeros(self.n + 2)
-        self.phase: _Phase
+        self.phase: Phase
 
-    def begin(self, q: np.ndarray) -> State:
-        """Find the mode at the start; return what is known there.
-
-        A drive that sets off right now shows in a moment's time.
-        """
-        t, x = self.t, np.concatenate([q, [0.0, 0.0]])
-        self.lengths = self.question.lengths(self.question.at(t, q))
-        self.phase = self._found(t, q, None, None)
-        state, moment = self.phase.state(t, x), 1e-9 * self.whole
-        if not np.any(self.phase.near.v):
-            later = self._found(t + moment, q, None, None)
-            if np.any(later.near.v):
-                self.phase, self.t = later, t + moment
-        self.x = self.phase.onto(self.t, x)
-        return state
-
+    @abstractmethod
     def latest(self) -> State | None:
         """Return the latest state that was reached, if its forces can be relied on."""
-        if not self.steps or self.locked:
-            return None
-        state = self.phase.state(self.t, self.x)
-        return state if state.answer is not None and state.answer.right(1e-8) else None
+
+    @abstractmethod
+    def change(self, t: float, x: np.ndarray, rate: np.ndarray) -> None:
+        """Find the mode beyond the end of the present one, and where it begins."""
+
+    @abstractmethod
+    def jam(self, t: float, x: np.ndarray) -> Ended:
+        """Return the end of a motion whose velocities grow without bound."""
+
+    def went(self) -> None:
+        """Note that a step has ended in its mode."""
 
     def stretch(self, until: float) -> Stretch:
         """Take a step in the present mode, and find the next one where it ends; `until` is free."""
         first, phase = self.t, self.phase
         end, dense, self.h, ends = self._stretch(first, self.x)
         self.steps += 1
-        known, change = (phase.last, phase.anchor, phase.known), None
+        known, change = phase.remembered(), None
         self.t, self.x = end, phase.onto(end, dense(end))
         x, rate = self.x, 0 * self.x
         if ends and end < self.last:
             rate = phase.last_rate(end, x)
-            self._change(end, x, rate)
+            self.change(end, x, rate)
             change = end if self.phase.mode != phase.mode else None
             self.h = min(max(self.h, self.whole / 1000), self.whole / 100)
         elif not ends:
-            self.stays = 0
-            self._let_go(self.t, self.x)
+            self.went()
         after = self.phase
 
         def at(t: float) -> State:
             if t > end:
                 return after.state(t, x + (t - end) * rate)
             # What was known where the step ended leads to any other time of it.
-            phase.last, phase.anchor, phase.known = known
+            phase.recall(known)
             return phase.state(t, dense(t))
 
         return Stretch(first, self.t, at, change, known=True)
-
-    # -- modes ------------------------------------------------------------------------------------
-
-    def _found(
-        self, t: float, q: np.ndarray, touching: np.ndarray | None, near: Answer | None
-    ) -> _Phase:
-        """Find what sticks and what touches from here on."""
-        place = self.question.at(t, q, viscous=True, touching=touching)
-        outcome, pressed = solved(self.question, place, near)
-        if outcome.word in ("accelerates", "jammed") or outcome.answer is None:
-            # Where friction locks, forces have grown without bound.
-            self.locked = outcome.verdict is not None and outcome.verdict.locked
-            status = status_of(self.question, pressed, outcome.word, outcome)
-            raise Ended(status, outcome, pressed)
-        return _Phase(self.question, outcome.answer, place)
-
-    def _change(self, t: float, x: np.ndarray, rate: np.ndarray) -> None:
-        """Find the mode beyond the end of the present one, and where it begins.
-
-        That shows a hair ahead, or a thicker one where changes are slow. If the new mode exists at
-        its very beginning it begins there, else a hair later.
-        """
-        old = self.phase
-        place = self.question.at(t, x[: self.n], touching=old.touching)
-        closing = np.flatnonzero(place.gap <= self.question.closed(place))
-        touching = np.union1d(old.touching[old.closed(place)], closing).astype(int)
-        near, hair = old.carried(touching), _THINNEST * self.whole
-        while True:
-            ahead = x + hair * rate
-            phase = self._found(t + hair, ahead[: self.n], touching, near)
-            changed, more = phase.mode != old.mode, 4 * hair
-            later = max(more, _THICKEST * self.whole)
-            if (
-                changed
-                and later < _LATEST * self.whole
-                and not phase.lasts(t + later, x + later * rate)
-            ):
-                # What holds at an instant only is no mode: another shows later.
-                more = later
-            elif changed:
-                self.phase, self.stays = phase, 0
-                if phase.begins(t, x):
-                    return
-                # What starts slowly shows what it is a little later.
-                late = more > _LATEST * self.whole
-                if late or (phase.near.right() and phase.begins(t + hair, ahead)):
-                    self.t, self.x = t + hair, phase.onto(t + hair, ahead)
-                    return
-            elif more > (_THICKEST if phase.holds(t + hair, ahead) >= 0 else _LATEST) * self.whole:
-                # What has clearly ended, though that does not show yet, shows a little later.
-                break
-            hair = more
-        # What seemed to end may go on: rounding ends nothing, nor do forces that may be others.
-        self.phase = phase
-        self.stays += 1
-        if self.stays <= _STAYS and phase.holds(t + hair, ahead) >= 0:
-            self.t, self.x = t + hair, phase.onto(t + hair, ahead)
-            return
-        message = f"found the same change again and again near t = {t:.6g}"
-        raise Ended(Status("too many changes", f"{message}; increments follow better"))
-
-    def _let_go(self, t: float, x: np.ndarray) -> None:
-        """Forget contacts that have opened by themselves."""
-        near, touching = self.phase.near, self.phase.touching
-        if near.working.all():
-            return
-        place = self.question.at(t, x[: self.n], viscous=True, touching=touching)
-        kept = self.phase.closed(place)
-        if not kept.all():
-            there = self.question.at(t, x[: self.n], viscous=True, touching=touching[kept])
-            mu, working = near.mu[kept], near.working[kept]
-            near = replace(near, problem=there.problem, mu=mu, working=working)
-            self.phase = _Phase(self.question, near, there)
-
-    # -- steps ------------------------------------------------------------------------------------
 
     def _stretch(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
         """Take a step in the present mode, up to its end; tell whether it ends there.
@@ -404,26 +165,24 @@ class Flow:
         while True:
             phase.least = np.inf
             try:
-                phase.anchor = phase.held(t, x[: self.n])[0]
-                if phase.slow(phase.anchor, _SLOW):
-                    # What comes to rest is foreseen.
-                    left = self._left(t, x, h)
-                    if left < _STRAIGHT * self.whole:
-                        return self._straight(t, x, min(left, last - t))
-                    h = min(h, 0.95 * left)
+                left = phase.foreseen(t, x, h, self.whole)
+                if left < _STRAIGHT * self.whole:
+                    return self._straight(t, x, min(left, last - t))
+                h = min(h, 0.95 * left)
                 end, dense, ahead = self._step(t, x, min(h, last - t), longest)
-            except _Passed:
-                left = self._left(t, x, h)
+            except Passed:
+                left = phase.left(t, x, h, self.whole)
                 if h < _VANISHING * self.whole:
-                    raise self._jam(t, x) from None
+                    raise self.jam(t, x) from None
                 if left < _STRAIGHT * self.whole:
                     return self._straight(t, x, min(left, last - t))
                 h = min(h / 4, 0.95 * left)
                 continue
             if ahead < _VANISHING * self.whole and end < last:
-                raise self._jam(end, dense(end))
+                raise self.jam(end, dense(end))
             if phase.least >= 0 and phase.holds(end, dense(end)) >= 0:
-                ends = self._turned(t, end, dense)
+                turned = phase.turned(t, end, dense, self.whole)
+                ends = None if turned is None else (turned, self._smoothly(turned, dense))
             else:
                 ends = self._located(t, end, dense)
             if ends is None:
@@ -432,7 +191,7 @@ class Flow:
             if smoothly:
                 return there, dense, ahead, True
             # Stages beyond a jump have spoilt the step: up to it by shorter ones.
-            left = min(there - t, self._left(t, x, there - t))
+            left = min(there - t, phase.left(t, x, there - t, self.whole))
             if left < _STRAIGHT * self.whole:
                 return self._straight(t, x, left)
             h = longest = 0.95 * left
@@ -441,30 +200,6 @@ class Flow:
         """Tell whether a mode that ends is still there beyond its end, as smooth as before."""
         later = t + 1e-9 * self.whole
         return -1e-6 < self.phase.holds(later, dense(later)) < 1e-6
-
-    def _left(self, t: float, x: np.ndarray, h: float) -> float:
-        """Foresee how long the mode lasts where something in it comes to rest."""
-        phase, moment = self.phase, min(h / 16, 1e-3 * self.whole)
-        p = phase.near.problem
-        slides = (p.power < 1) & ~phase.near.stuck
-        while moment > 1e-3 * _VANISHING * self.whole:
-            try:
-                rate = phase.rate(t, x)
-                here = phase.held(t, x[: self.n])[0]
-                there = phase.held(t + moment, (x + moment * rate)[: self.n])[0]
-            except _Passed:
-                moment /= 16
-                continue
-            if np.any(p.sums(here.rates * there.rates)[slides] < 0):
-                # What has turned round has been at rest before.
-                moment /= 16
-                continue
-            before, after = here.speeds[slides], there.speeds[slides]
-            slows = after < before * (1 - 1e-12)
-            if not slows.any():
-                return h
-            return float((before[slows] * moment / (before - after)[slows]).min())
-        return 0.0
 
     def _straight(self, t: float, x: np.ndarray, left: float) -> tuple[float, Dense, float, bool]:
         """Go the last bit of a mode, where speeds vanish and directions with them, on a line."""
@@ -480,15 +215,16 @@ class Flow:
     ) -> tuple[float, Dense, float]:
         """Take one step in the present mode; return its end, the states along it and the next h."""
         # Energies have kinks where something turns round, which say nothing about the motion.
-        # Errors of places are judged beside lengths, not beside how far the origin is.
-        near = 1e-2 * self.rtol * self.lengths + np.spacing(np.abs(x[: self.n]))
+        # Moves since the step began are judged beside lengths: how far the origin is, says nothing.
+        near = 1e-2 * self.rtol * self.lengths + 8 * np.spacing(np.abs(x[: self.n]))
         solver = DOP853(
-            self.phase.rate, t, x, self.last, rtol=1e-13, atol=np.append(near, [1e300] * 2),
-            first_step=h, max_step=longest,
+            lambda at, moved: self.phase.rate(at, x + moved), t, 0 * x, self.last, rtol=1e-13,
+            atol=np.append(near, [1e300] * 2), first_step=h, max_step=longest,
         )  # fmt: skip
         if solver.step():
-            raise _Passed
-        return float(solver.t), solver.dense_output(), float(solver.h_abs)
+            raise Passed
+        moves = solver.dense_output()
+        return float(solver.t), lambda at: x + moves(at), float(solver.h_abs)
 
     def _located(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
         """Return the time at which the mode ends on a step, and whether it does so smoothly.
@@ -529,49 +265,3 @@ class Flow:
             return low, False
         root = located(lambda t: phase.holds(t, dense(t)), low, high, finest)
         return root, self._smoothly(root, dense)
-
-    def _turned(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
-        """Return the time at which something in a plane turns round at once, if it does.
-
-        What goes round a curve turns by and by: then halves of the way turn by less.
-        """
-        if self.phase.compiled is not None:
-            return None
-        near = self.phase.near
-        wide = (near.problem.widths > 1) & (near.problem.power == 0) & ~near.stuck
-        if not wide.any():
-            return None
-
-        def ways(at: float) -> np.ndarray:
-            return self.phase.ways(at, dense(at)[: self.n])
-
-        def opposed(a: np.ndarray, b: np.ndarray) -> bool:
-            return bool(np.any(near.problem.sums(a * b)[wide] < 0))
-
-        try:
-            low, high, a, b = t, end, ways(t), ways(end)
-            if not opposed(a, b):
-                return None
-            while high - low > 1e-12 * self.whole:
-                middle = (low + high) / 2
-                c = ways(middle)
-                if opposed(a, c):
-                    high, b = middle, c
-                elif opposed(c, b):
-                    low, a = middle, c
-                else:
-                    return None
-        except _Passed:
-            return None
-        return low, self._smoothly(low, dense)
-
-    def _jam(self, t: float, x: np.ndarray) -> Ended:
-        """Return the end of a motion whose velocities grow without bound."""
-        touching = self.phase.touching
-        place = self.question.at(t, x[: self.n], viscous=True, touching=touching)
-        verdict = conflict(self.question, place)
-        message = f"velocities grow without bound near t = {t:.6g}"
-        if verdict is None:
-            return Ended(Status("undecided", message))
-        outcome = Outcome("jammed", verdict=verdict)
-        return Ended(status_of(self.question, place, "jammed", outcome), outcome, place)
