@@ -19,10 +19,10 @@ from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
 from stationary.solve.gate.reason import Reason
 from stationary.solve.progress import Progress
+from stationary.solve.sliding.by_balance import BalanceFlow
 from stationary.solve.sliding.by_power import PowerFlow
 from stationary.solve.sliding.endings import Ended, Pace
 from stationary.solve.sliding.measure import Measure, rests
-from stationary.solve.sliding.places import Places
 from stationary.solve.sliding.principle import (
     require_outside,
     require_potential,
@@ -274,14 +274,14 @@ class _Run:
         here = strides.begin(float(self.grid[max(1, len(self.rows)) - 1]), q, lost, given)
         if not self.rows:
             self.keep(here)
-        places = Places(self.question, self.whole)
-        if self.step is None and places.enter(here):
+        balance = BalanceFlow(self.question, (here.t, float(self.grid[-1])), self.rtol)
+        if self.step is None and balance.enter(here):
             # By balance in a mode as far as that leads.
             try:
-                self._walk(places, progress)
+                self._walk(balance, progress)
                 return
             except Ended:
-                here = places.latest() or here
+                here = balance.latest() or here
         strides.enter(here)
         try:
             self._walk(strides, progress)

@@ -109,7 +109,9 @@ class Flow(ABC):
         self.n, self.last = question.system.size, span[1]
         self.whole = span[1] - span[0]
         self.steps, self.h = 0, self.whole / 100
-        self.lengths = np.zeros(self.n)
+        #: Moves that matter, and energies; these have kinks where something turns round, which say
+        #: nothing about the motion.
+        self.lengths, self.energy = np.zeros(self.n), 1e300
         #: Where it is, in which phase.
         self.t, self.x = span[0], np.zeros(self.n + 2)
         self.phase: Phase
@@ -214,12 +216,12 @@ class Flow(ABC):
         self, t: float, x: np.ndarray, h: float, longest: float
     ) -> tuple[float, Dense, float]:
         """Take one step in the present mode; return its end, the states along it and the next h."""
-        # Energies have kinks where something turns round, which say nothing about the motion.
         # Moves since the step began are judged beside lengths: how far the origin is, says nothing.
         near = 1e-2 * self.rtol * self.lengths + 8 * np.spacing(np.abs(x[: self.n]))
+        small = np.append(near, np.full(2, max(self.rtol * self.energy, 1e-300)))
         solver = DOP853(
             lambda at, moved: self.phase.rate(at, x + moved), t, 0 * x, self.last, rtol=1e-13,
-            atol=np.append(near, [1e300] * 2), first_step=h, max_step=longest,
+            atol=small, first_step=h, max_step=longest,
         )  # fmt: skip
         if solver.step():
             raise Passed
