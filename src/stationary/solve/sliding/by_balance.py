@@ -31,7 +31,7 @@ from stationary.solve.sliding.flow import Flow, Passed, Phase
 from stationary.solve.sliding.judge import roomiest, several
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.problem import Answer
-from stationary.solve.sliding.question import Question, terms_of
+from stationary.solve.sliding.question import Question, evaluated, terms_of
 from stationary.solve.sliding.stretch import State
 
 # Up to so many unknowns equations are compiled.
@@ -104,9 +104,10 @@ class ByBalance(Phase):
     def __init__(
         self,
         question: Question,
-        whole: float,
-        lengths: np.ndarray,
         numbers: _Numbers,
+        lengths: np.ndarray,
+        whole: float,
+        energy: float,
         digits: float,
     ):
         self.question, self.numbers, self.mode = question, numbers, numbers.value
@@ -115,7 +116,7 @@ class ByBalance(Phase):
         clear = max(_CLEAR, _DIGITS * digits)
         self._equations = equations_of(question)
         given = (numbers.stuck, numbers.sign, numbers.works, numbers.along, numbers.confined)
-        self._given = np.concatenate([*given, lengths, [whole, clear]])
+        self._given = np.concatenate([*given, lengths, [whole, clear, energy]])
         #: Looks at the latest times, and the sign of the slope, which turns where a rest is lost.
         self.known: list[_Look] = []
         self.turns = 0.0
@@ -356,14 +357,25 @@ class BalanceFlow(Flow):
         if not dry or equations_of(question) is None:
             return False
         self.lengths, self.digits = question.lengths(here.place), 0.0
-        # Lengths times forces: what changes energies by less is rounding.
-        p = here.place.problem
-        rough = p.size[p.term] if question.rubs.max(initial=-1) < 0 else 0 * p.c
-        self.energy = float(np.abs(p.f) @ self.lengths + rough @ (abs(p.B) @ self.lengths))
+        self.energy = self._energy(here)
         entered = self._begin(here)
         if entered is not None:
             self._enter(*entered, np.array([here.lost, here.given]))
         return entered is not None
+
+    def _energy(self, here: State) -> float:
+        """Return the size of the energies at work: forces at any time and springs, over lengths."""
+        p, question = here.place.problem, self.question
+        pushes, tangent = (evaluated(question.sliding, name) for name in ("pushes", "tangent"))
+        K = tangent(here.t, here.q, here.place.u, question.params)[0]
+        forces = [np.abs(p.f), abs(K) @ self.lengths]
+        if question.rubs.max(initial=-1) < 0:
+            forces.append(np.asarray(abs(p.B).T @ p.size[p.term]).ravel())
+        for t in np.linspace(here.t, self.last, 9)[1:]:
+            given = here.q, question.inputs(t, here.q), question.params
+            forces.append(np.abs(pushes(t, *given)[0]))
+        most = [float(np.max(np.nan_to_num(x) * self.lengths, initial=0.0)) for x in forces]
+        return max(most) or 1.0
 
     def _enter(self, phase: ByBalance, look: _Look, energies: np.ndarray) -> None:
         self.phase, self.t = phase.begun(look), look.t
@@ -408,7 +420,7 @@ class BalanceFlow(Flow):
         self._enter(phase, now, x[self.n :])
 
     def _phase(self, numbers: _Numbers) -> ByBalance:
-        return ByBalance(self.question, self.whole, self.lengths, numbers, self.digits)
+        return ByBalance(self.question, numbers, self.lengths, self.whole, self.energy, self.digits)
 
     def _begin(self, here: State) -> tuple[ByBalance, _Look] | None:
         """Return the mode at the start, and the first look."""
@@ -582,9 +594,9 @@ def _equations(sliding: Sliding, signature: Signature) -> _Compiled | None:
         ca.SX.sym("slots", sum(SLOTS[kind] for kind, _ in signature)),
         ca.SX.sym("at", rates),
     )
-    cuts = np.cumsum([0, terms, terms, gaps, rates, terms, n, 1, 1]).tolist()
+    cuts = np.cumsum([0, terms, terms, gaps, rates, terms, n, 1, 1, 1]).tolist()
     given = ca.SX.sym("given", cuts[-1])
-    stuck, sign, works, stays, confined, lengths, whole, clear = ca.vertsplit(given, cuts)
+    stuck, sign, works, stays, confined, lengths, whole, clear, least = ca.vertsplit(given, cuts)
 
     def slipping(place: Any) -> Any:
         u = lowered(signature, graph.layout, t, place, ca.SX.zeros(n), p, slots)
@@ -602,7 +614,7 @@ def _equations(sliding: Sliding, signature: Signature) -> _Compiled | None:
     constant = [
         limits[int(starts[k])] * ways[int(starts[k])] for k in range(terms) if pressed[k] < 0
     ]
-    energy = _some(largest_of(f * lengths, y * ways, lam * far, mu * apart, *constant))
+    energy = largest_of(f * lengths, y * ways, lam * far, mu * apart, 1e-3 * least, *constant)
     v = rate[:n]
     w = B @ v + c
     law, law_units, turns, turn_units, margins, shifts = [], [], [], [], [], []
