@@ -271,15 +271,24 @@ def several(answer: Answer) -> bool:
     if not p.dense or follows or not stuck.any():
         return False
     columns = _holding(answer)[1]
-    return int(np.linalg.matrix_rank(columns / np.abs(columns).max(), 1e-10)) < columns.shape[1]
+    sizes = np.linalg.norm(columns, axis=0)
+    columns = columns / np.where(sizes > 0, sizes, 1.0)
+    return int(np.linalg.matrix_rank(columns, 1e-10)) < columns.shape[1]
 
 
-def _holding(answer: Answer) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rates of what sticks, and what the forces that hold and stick do."""
+def _holding(answer: Answer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rates of what sticks, what the forces that hold and stick do, and their units.
+
+    Forces act on what rubs, and those of what holds are in units in which they do as much.
+    """
     p = answer.problem
-    B, A, G = p.matrices
+    B, A, G = (x / p.levers for x in p.matrices)
     held = np.flatnonzero((answer.stuck & (p.size > 0))[p.term])
-    return held, np.hstack([B[held].T, -A.T, -G[answer.working].T])
+    holds = np.vstack([A, G[answer.working]])
+    sizes = np.linalg.norm(holds, axis=1)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    columns = np.hstack([B[held].T, -(holds / sizes[:, None]).T])
+    return held, columns, np.append(np.ones(len(held)), 1 / sizes)
 
 
 def roomiest(answer: Answer) -> tuple[Answer, float]:
@@ -288,14 +297,14 @@ def roomiest(answer: Answer) -> tuple[Answer, float]:
     Return them and that room, as a share of its limit: below zero no forces hold the mode.
     """
     p = answer.problem
-    held, columns = _holding(answer)
+    held, columns, units = _holding(answer)
     y = answer.y.copy()
     y[held] = 0.0
     push = p.f - p.matrices[0].T @ y - (answer.damping[1] if answer.damping else 0.0)
     many, pushing = columns.shape[1], int(answer.working.sum())
     cones = Cones(many + 1)
     cones.cost[many] = 1.0
-    cones.zero(np.hstack([columns, np.zeros((p.n, 1))]), push / p.force)
+    cones.zero(np.hstack([columns, np.zeros((p.n, 1))]), push / p.levers / p.force)
     cones.least(-np.eye(many + 1)[many - pushing : many], np.zeros(pushing))
     for k in np.flatnonzero(answer.stuck & (p.size > 0)):
         width = int(p.widths[k])
@@ -307,7 +316,7 @@ def roomiest(answer: Answer) -> tuple[Answer, float]:
     if not solution.solved:
         return answer, -np.inf
     x = solution.x
-    y[held], lam, mu = np.split(x[:many] * p.force, [len(held), len(held) + len(p.b)])
+    y[held], lam, mu = np.split(x[:many] * units * p.force, [len(held), len(held) + len(p.b)])
     presses = np.zeros(len(p.g))
     presses[answer.working] = mu
     return replace(answer, y=y, lam=lam, mu=presses), float(1 - x[many])
