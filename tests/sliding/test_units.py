@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import stationary as st
 
@@ -99,3 +100,54 @@ def test_every_way_of_following_is_the_same_in_all_units(make, method):
         np.testing.assert_allclose(places, known, atol=1e-7)
         np.testing.assert_allclose(taken, lost, atol=1e-7)
         assert abs(count - steps) <= 2
+
+
+def changes_on_a_circle(limit, end):
+    """When a bead on a circle of radius one, behind a spring, starts and stops to slide.
+
+    At the angle a the spring pulls it by ρ sin(β − a), where ρ and β are where its end is: it rests
+    between two angles at which that is the limit, and slides with the one that takes it along.
+    """
+
+    def bound(t, way):
+        u, w = 1 + 0.8 * t, 1.2 * np.sin(t)
+        return np.arctan2(w, u) - way * np.arcsin(limit / np.hypot(u, w))
+
+    def leads(t, way):
+        return way * (bound(t + 1e-5, way) - bound(t - 1e-5, way))
+
+    times, a, slides = [], 0.0, 0
+    grid = np.linspace(0, end, 2001)
+    for before, t in zip(grid, grid[1:]):
+        way = 1 if bound(t, 1) > a else -1 if bound(t, -1) < a else 0
+        if not slides and way:
+            times.append(brentq(lambda s: bound(s, way) - a, before, t))
+        if slides and not way:
+            times.append(brentq(lambda s: leads(s, slides), before - end / 1000, t))
+        a, slides = bound(t, way) if way else a, way
+        if times and not way and len(times) % 2 == 0:
+            a = bound(times[-1], 1 if len(times) % 4 == 2 else -1)
+    return np.array(times)
+
+
+@pytest.mark.parametrize(
+    "length, force, origin, even",
+    [(1.0, 1.0, 0.0, True), (1.0, 1.0, 1e6, True), (1e-9, 1e6, 1e3, False),
+     (1e9, 1e-3, -1e4, False)],
+)  # fmt: skip
+def test_a_bead_on_a_circle_changes_at_its_times_wherever_the_origin_is(
+    length, force, origin, even
+):
+    u, w = origin * length, -0.7 * origin * length
+    hand = (u + length * (1 + 0.8 * st.t), w + 1.2 * length * st.sin(st.t))
+    circle = ((x - u) ** 2 + (y - w) ** 2) / length**2 - 1
+    bead = st.System(
+        potential=force / length / 2 * ((x - hand[0]) ** 2 + (y - hand[1]) ** 2),
+        friction=[st.Friction(0.3 * force, on=(x, y))],
+        constraints=[st.norm((x - u, y - w)) - length if even else circle],
+    )
+    slide = st.quasistatics(bead, span=(0, 6), start={x: u + length, y: w}, points=7)
+    known = changes_on_a_circle(0.3, 6)
+    assert len(known) == 5
+    np.testing.assert_allclose(slide.events[0], known, atol=1e-7 + 1e-13 * abs(origin))
+    assert slide.residual["energy"] < 1e-7 * force * length
