@@ -341,11 +341,10 @@ class ByBalance(Phase):
         self.known = known
 
 
-class BalanceFlow(Flow):
+class BalanceFlow(Flow[ByBalance]):
     """The motion by the balance of forces."""
 
     most_steps = 200_000
-    phase: ByBalance
 
     def enter(self, here: State) -> bool:
         """Find the mode at a state from which it goes on; tell whether there is one.

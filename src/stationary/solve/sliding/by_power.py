@@ -299,11 +299,10 @@ class ByPower(Phase):
         return low
 
 
-class PowerFlow(Flow):
+class PowerFlow(Flow[ByPower]):
     """The motion by velocities of least power."""
 
     apart, pace = _THICKEST, 0.02
-    phase: ByPower
 
     def __init__(self, question: Question, span: tuple[float, float], rtol: float):
         super().__init__(question, span, rtol)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.integrate import DOP853
@@ -98,7 +98,10 @@ class Phase(ABC):
         return None
 
 
-class Flow(ABC):
+P = TypeVar("P", bound=Phase)
+
+
+class Flow(ABC, Generic[P]):
     """The motion as an initial value problem, phase by phase."""
 
     # Changes this close are one; no motion takes more steps, nor so many that lead nowhere.
@@ -114,7 +117,7 @@ class Flow(ABC):
         self.lengths, self.energy = np.zeros(self.n), 1e300
         #: Where it is, in which phase.
         self.t, self.x = span[0], np.zeros(self.n + 2)
-        self.phase: Phase
+        self.phase: P
 
     @abstractmethod
     def latest(self) -> State | None:
