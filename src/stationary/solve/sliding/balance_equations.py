@@ -1,4 +1,4 @@
-"""Places and forces of springs and dry friction as one compiled set of equations, for every mode."""
+"""Places and forces of springs and dry friction as compiled equations, one set for every mode."""
 
 from __future__ import annotations
 
