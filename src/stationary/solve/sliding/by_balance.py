@@ -22,7 +22,7 @@ from stationary.result.status import Status
 from stationary.solve.sliding.balance_equations import equations_of, sizes_of
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import Ended, runaway
-from stationary.solve.sliding.flow import Flow, Passed, Phase
+from stationary.solve.sliding.flow import AbstractFlow, AbstractPhase, Passed
 from stationary.solve.sliding.judge import roomiest, several
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.problem import Answer
@@ -91,7 +91,7 @@ class _Look:
         return float(self.margins.min(initial=np.inf))
 
 
-class ByBalance(Phase):
+class ByBalance(AbstractPhase):
     """A phase in which places and forces follow from their balance."""
 
     def __init__(
@@ -333,7 +333,7 @@ class ByBalance(Phase):
         self.known = known
 
 
-class BalanceFlow(Flow[ByBalance]):
+class BalanceFlow(AbstractFlow[ByBalance]):
     """The motion by the balance of forces."""
 
     most_steps = 200_000

@@ -11,7 +11,7 @@ import numpy as np
 from stationary.result.status import Status
 from stationary.solve.sliding.compiled import Held, InMode
 from stationary.solve.sliding.endings import Ended, conflict
-from stationary.solve.sliding.flow import Dense, Flow, Passed, Phase
+from stationary.solve.sliding.flow import AbstractFlow, AbstractPhase, Dense, Passed
 from stationary.solve.sliding.judge import roomiest, several
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.principle import solved
@@ -39,7 +39,7 @@ _KNOWN = 16
 _STAYS = 30
 
 
-class ByPower(Phase):
+class ByPower(AbstractPhase):
     """A phase of least power."""
 
     def __init__(self, question: Question, near: Answer, place: Place):
@@ -299,7 +299,7 @@ class ByPower(Phase):
         return low
 
 
-class PowerFlow(Flow[ByPower]):
+class PowerFlow(AbstractFlow[ByPower]):
     """The motion by velocities of least power."""
 
     apart, pace = _THICKEST, 0.02

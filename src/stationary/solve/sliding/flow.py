@@ -31,7 +31,7 @@ class Passed(Exception):  # noqa: N818  # a place, not an error
     """A time or a place at which the present mode does not exist any more."""
 
 
-class Phase(ABC):
+class AbstractPhase(ABC):
     """The motion in one mode: velocities and forces at any time and place, as long as it lasts.
 
     Its states x are q, the energy lost and the energy supplied.
@@ -98,10 +98,10 @@ class Phase(ABC):
         return None
 
 
-P = TypeVar("P", bound=Phase)
+P = TypeVar("P", bound=AbstractPhase)
 
 
-class Flow(ABC, Generic[P]):
+class AbstractFlow(ABC, Generic[P]):
     """The motion as an initial value problem, phase by phase."""
 
     # Changes this close are one; no motion takes more steps, nor so many that lead nowhere.
