@@ -49,6 +49,7 @@ _SHOWN: tuple[Add, ...] = (
     _argument("--forces", action="store_true",
               help="draw the forces of contacts and dry friction into a film"),
 )  # fmt: skip
+_DRAWN = ("json", "csv", "png", "svg", "pdf")
 _OF_MOTION = ("json", "csv", "nc", "png", "svg", "pdf", "gif", "html", "toml")
 
 COMMANDS: dict[str, Command] = {
@@ -115,6 +116,24 @@ COMMANDS: dict[str, Command] = {
         "find natural frequencies and shapes of small motions",
         (_argument("--count", type=int, metavar="N", help="how many, the slowest first"),),
         ("json", "csv", "png", "svg", "pdf"),
+    ),
+    "bounds": Command(
+        "bound what a pushed part does over all pressures with which it may rest on its table",
+        (
+            _argument("--of", metavar="WHAT",
+                      help="a velocity such as phi.dot, power, centre (of rotation) or advance"),
+            _argument("--prove", type=float, metavar="SHARE",
+                      help="prove that no pressure goes beyond, up to this share"),
+        ),
+        _DRAWN,
+    ),
+    "weigh": Command(
+        "find the loads under a part from how it moved when it was pushed",
+        (
+            _argument("--pushes", metavar="FILE", help="measured pushes or tracks, as a CSV file"),
+            _argument("--friction", type=float, metavar="MU", help="of the finger, if it is known"),
+        ),
+        _DRAWN,
     ),
     "live": Command(
         "write a page in which it moves, and can be steered, in any browser",

@@ -469,6 +469,66 @@ def modes(model: st.Model, options: Any) -> Answer:
     return Answer([shown], known, files)
 
 
+# -- a part on a table ----------------------------------------------------------------------------
+
+
+def _lines(found: Any) -> list[tuple[str, str]]:
+    """Return what a result prints below its title, as names and values."""
+    lines = [line.strip().partition("  ") for line in str(found).splitlines()[1:]]
+    return [(name, value.strip()) for name, _, value in lines]
+
+
+@command("bounds")
+def bounds(model: st.Model, options: Any) -> Answer:
+    """Bound what a part does over all pressures."""
+    needed = {"of": "--of"}
+    typed = _given(model, "bounds", needed, of=options.of, prove=options.prove)
+    found: st.PressureBounds = model.ask("bounds", **typed)
+    known = {"system": model.system.name, "of": found.of, "low": found.low, "high": found.high,
+             "status": str(found.status), "turns": found.proof.turns, "outer": found.outer,
+             "pressures": [{"points": p.points, "weights": p.weights} for p in found.pressures],
+             "motions": found.motions, "locus": found.locus, "band": found.band,
+             "proof": str(found.proof)}  # fmt: skip
+    title = f"{found.of} of {_name(model)}: {number(found.low, 8)} … {number(found.high, 8)}"
+    rows = [[end, *place, load] for end, p in zip(("low", "high"), found.pressures)
+            for place, load in zip(p.points, p.weights)]  # fmt: skip
+    files = {"csv": lambda path: write_csv(path, ("end", "x", "y", "load"), rows)}
+    files |= {e: lambda path: found.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    return Answer([facts(title, _lines(found))], known, files)
+
+
+@command("weigh")
+def weigh(model: st.Model, options: Any) -> Answer:
+    """Find the loads under a part."""
+    given: dict[str, Any] = {"friction": options.friction}
+    if options.pushes is not None:
+        stated = model.questions.get("weigh", {})
+        outline = stated.get("outline", model.outline)
+        radius = stated.get("radius", 0.0)
+        try:
+            given["pushes"] = st.Push.from_csv(options.pushes, outline=outline, radius=radius)
+        except st.StatementError as error:
+            if not Path(options.pushes).is_file():
+                error.status = "missing"
+            raise
+    fit: st.FittedPressure = model.ask(
+        "weigh", **_given(model, "weigh", {"pushes": "--pushes"}, **given)
+    )
+    known = {"system": model.system.name, "status": str(fit.status), "points": fit.points,
+             "weights": fit.weights, "intervals": fit.intervals, "centre": fit.centre,
+             "centre_interval": fit.centre_interval, "finger": fit.finger,
+             "finger_interval": fit.finger_interval, "scatter": fit.scatter,
+             "residuals": fit.residuals, "left_out": fit.left_out,
+             "told": fit.identifiable.loads, "untold": fit.identifiable.directions}  # fmt: skip
+    head = ("x", "y", "load", "from", "to")
+    rows = [[*place, load, *ends]
+            for place, load, ends in zip(fit.points, fit.weights, fit.intervals)]  # fmt: skip
+    title = str(fit).splitlines()[0]
+    files = {"csv": lambda path: write_csv(path, head, rows)}
+    files |= {e: lambda path: fit.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    return Answer([facts(title, _lines(fit))], known, files)
+
+
 @command("live")
 def live(model: st.Model, options: Any) -> Answer:
     """Write a page in which the system moves."""

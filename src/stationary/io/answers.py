@@ -193,6 +193,21 @@ def _slide(model: Model, asked: dict[str, Any]) -> Any:
     return minimum_power(model.system, **{"at": still(model), **values(model), **asked})
 
 
+def _bounds(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.pressure.bounds import pressure_bounds
+
+    known = {"at": still(model), "params": values(model)["params"], **asked}
+    return pressure_bounds(model.system, **known)
+
+
+def _weigh(model: Model, asked: dict[str, Any]) -> Any:
+    from stationary.solve.pressure.fit import fit_pressure
+
+    # What only a track needs is in its pushes already.
+    known = {k: v for k, v in asked.items() if k not in ("outline", "radius")}
+    return fit_pressure(model.system, **{"params": values(model)["params"], **known})
+
+
 #: For each question what answers it, and what it cannot do without, with an example.
 ANSWERS: dict[str, tuple[Answer, dict[str, str]]] = {
     "equations": (_equations, {}),
@@ -204,4 +219,6 @@ ANSWERS: dict[str, tuple[Answer, dict[str, str]]] = {
     "simulate": (_simulate, {"span": "[0, 10]"}),
     "slide": (_slide, {}),
     "modes": (_modes, {}),
+    "bounds": (_bounds, {"of": '"phi.dot"'}),
+    "weigh": (_weigh, {"pushes": '"pushes.csv"'}),
 }

@@ -88,6 +88,12 @@ class Model:
     continuum: Continuum | None = None
     declared: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def outline(self) -> list[tuple[float, float]] | None:
+        """The outline of the part on a table whose pressure is left open, if it has one."""
+        open_ = [p.support for p in self.system.parts if p.support is not None]
+        return next((list(s.points) for s in open_ if s.kind == "outline"), None)
+
     def ask(self, question: str, **given: Any) -> Any:
         """Ask a question of the system, with the start and the values of the file.
 
@@ -97,7 +103,7 @@ class Model:
         ----------
         question : str
             ``"simulate"``, ``"statics"``, ``"equilibria"``, ``"linearize"``, ``"continue"``,
-            ``"slide"``, ``"modes"``, ``"equations"`` or ``"check"``.
+            ``"slide"``, ``"modes"``, ``"bounds"``, ``"weigh"``, ``"equations"`` or ``"check"``.
         **given
             Arguments of the function that answers it, instead of those in the file.
 

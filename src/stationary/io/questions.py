@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path as FilePath
 from typing import Any
 
-from stationary.errors import did_you_mean
+import numpy as np
+
+from stationary.errors import StatementError, did_you_mean
 from stationary.io.dimensions import TIME
 from stationary.io.reader import Reader
+from stationary.io.source import FileError
 from stationary.io.start import start as start_of
 from stationary.io.toml import Path
 from stationary.io.unit_checks import dimension
+from stationary.model.push import Push
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.solve.events import Event
 
@@ -138,6 +144,61 @@ def _sliding(reader: Reader, path: Path) -> str:
     return reader.choice(path, "the method", ("auto", "events", "increments"))
 
 
+def _bounded(reader: Reader, path: Path) -> Any:
+    """Read what is bounded over all pressures: a word, or an expression of velocities."""
+    if reader.at(path) in ("power", "centre", "advance"):
+        return reader.at(path)
+    return reader.expression(path, "what is bounded", inputs=False)
+
+
+def _noise(reader: Reader, path: Path) -> tuple[float, ...]:
+    return tuple(np.ravel(reader.numbers(path, "the noise")).tolist())
+
+
+def _outline(reader: Reader, path: Path) -> list[list[float]]:
+    return reader.numbers(path, "the outline").tolist()
+
+
+def _pushes(reader: Reader, path: Path) -> list[Push]:
+    """Read measured pushes: a file beside the model, or a table for each."""
+    try:
+        return _measured(reader, path)
+    except FileError:
+        raise
+    except StatementError as error:
+        reader.document.complain(path, *(line.strip() for line in str(error).split("\n")))
+
+
+def _measured(reader: Reader, path: Path) -> list[Push]:
+    if isinstance(reader.at(path), str):
+        # The name of a text that stands in no file is no folder.
+        file = FilePath(reader.document.source.name).parent / reader.at(path)
+        beside = {
+            key: take(reader, (*path[:-1], key))
+            for key, take in (("outline", _outline), ("radius", _number))
+            if reader.at((*path[:-1], key)) is not None
+        }
+        return Push.from_csv(file, **({"outline": _own_outline(reader)} | beside))
+    if not isinstance(reader.at(path), list):
+        reader.wrong(path, "'pushes' is no list of pushes.", "the name of a file, or tables",
+                     'Write pushes = "pushes.csv", or [[weigh.pushes]] once for each.')  # fmt: skip
+    words = [f.name for f in fields(Push)]
+    return [
+        Push(**{key: np.ravel(reader.numbers((*path, k, key), f"'{key}'"))
+                for key in reader.table((*path, k), words, "[[weigh.pushes]]")})
+        for k in range(len(reader.at(path)))
+    ]  # fmt: skip
+
+
+def _own_outline(reader: Reader) -> Any:
+    """Return the outline of the part that the file states, if it is one."""
+    parts = reader.at(("parts",))
+    for k, part in enumerate(parts if isinstance(parts, list) else []):
+        if isinstance(part, dict) and "outline" in part:
+            return _outline(reader, ("parts", k, "outline"))
+    return None
+
+
 Take = Callable[[Reader, Path], Any]
 
 #: For each question its keys and what reads them.
@@ -152,6 +213,9 @@ QUESTIONS: dict[str, dict[str, Take]] = {
     "slide": {"span": _span, "points": _whole, "method": _sliding, "step": _positive,
               "rtol": _positive},
     "modes": {"count": _whole, "at": start_of, "t": _number},
+    "bounds": {"of": _bounded, "at": start_of, "t": _number, "count": _whole, "prove": _positive},
+    "weigh": {"pushes": _pushes, "noise": _noise, "friction": _number, "outline": _outline,
+              "radius": _number},
 }  # fmt: skip
 
 

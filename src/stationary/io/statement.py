@@ -16,9 +16,9 @@ from stationary.io.reader import Reader
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
-from stationary.model.drawing import DRAWN, Part
+from stationary.model.drawing import DRAWN, Part, Support
 from stationary.model.each import Each, Slot, table_of
-from stationary.model.slider import Pusher, slider
+from stationary.model.slider import Pusher, slider, support_of
 from stationary.model.system import Mechanism, System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 
@@ -484,7 +484,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Callable[..., System]]]
 
 def _drawing(reader: Reader, path: Path) -> Part:
     """Read what pictures show and physics does not know of."""
-    keys = ("kind", "points", "angle", "name", "rows", "table", "shape", "size", "axis")
+    keys = ("kind", "points", "angle", "name", "rows", "table", "shape", "size", "axis", "support")
     reader.table(path, keys, "[[drawing]]")
     kind = reader.choice((*path, "kind"), "the kind of a drawing", tuple(DRAWN))
     names = _rows(reader, path)
@@ -493,7 +493,20 @@ def _drawing(reader: Reader, path: Path) -> Part:
     turned = reader.at((*path, "angle")) is not None
     angle = _value(reader, path, "angle") if turned else None
     form = space.shape(reader, path)
-    return Part(kind, points, angle=angle, name=_name(reader, path), shape=form)
+    rests = _support(reader, (*path, "support"))
+    return Part(kind, points, angle=angle, name=_name(reader, path), shape=form, support=rests)
+
+
+def _support(reader: Reader, path: Path) -> Support | None:
+    """Read where a part may rest whose pressure is left open."""
+    if reader.at(path) is None:
+        return None
+    words = ("points", "outline", "radius", "weight", "centre")
+    given: dict[str, Any] = dict.fromkeys(words)
+    for key in reader.table(path, words, "'support'"):
+        number = reader.numbers((*path, key), f"'{key}'")
+        given[key] = float(number) if np.ndim(number) == 0 else number
+    return support_of(**given, known={})
 
 
 def _row_of_points(reader: Reader, path: Path, names: AbstractNames) -> Any:

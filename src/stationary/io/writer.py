@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ from stationary.io.units import value as in_si
 from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX, is_unit
 from stationary.model.continuum import Continuum
-from stationary.model.drawing import Part
+from stationary.model.drawing import Part, Support
 from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import LARGE, nodes, written_out
 from stationary.model.shared import Shared, opened
@@ -286,9 +286,15 @@ class _Writer:
             self.table("start", {k: _turned(system, k, v) for k, v in start.items()})
         for kind in QUESTIONS:
             if kind in asked:
-                self.table(kind, {k: v for k, v in asked[kind].items() if k != "events"})
+                inner = ("events", "pushes")
+                plain = {k: self.expression(v) if isinstance(v, sp.Expr) else v
+                         for k, v in asked[kind].items() if k not in inner}  # fmt: skip
+                self.table(kind, plain)
                 for event in asked[kind].get("events", ()):
                     self.table(f"{kind}.events", self._event(event), many=True)
+                for push in asked[kind].get("pushes", ()):
+                    entries = {k: v for k, v in asdict(push).items() if v is not None}
+                    self.table(f"{kind}.pushes", entries, many=True)
         return "\n".join(self.lines) + "\n"
 
     def _check_names(self) -> None:
@@ -401,6 +407,8 @@ class _Writer:
             entries["angle"] = self.expression(part.angle)
         if part.shape is not None:
             entries |= space.written(part.shape, lambda e: self.expression(sp.S(e)))
+        if part.support is not None:
+            entries["support"] = _support(part.support)
         return {**entries, "name": part.name} if part.name else entries
 
     def _event(self, event: Any) -> dict[str, Any]:
@@ -432,6 +440,14 @@ class _Writer:
         self.lines += ["", f"[[{name}]]" if many else f"[{name}]"]
         for key, value in entries.items():
             self.line(key, value)
+
+
+def _support(support: Support) -> dict[str, Any]:
+    """Return where a part may rest whose pressure is left open."""
+    disc = support.kind == "disc"
+    where = {"radius": support.radius} if disc else {support.kind: support.points}
+    rests: dict[str, Any] = {**where, "weight": support.weight}
+    return rests if support.centre is None else {**rests, "centre": support.centre}
 
 
 def _declared(c: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError, say
+from stationary.model.push_file import read
 from stationary.model.track import Pushes, cut
 
 
@@ -121,6 +122,40 @@ class Push:
         '4 pushes of about 0.00466 from 101 readings; 5 at rest or too short'
         """
         return cut(Push, poses, tip, outline, radius, force, far)
+
+    @staticmethod
+    def from_csv(
+        path: Any, *, outline: Any = None, radius: float = 0.0, far: float | None = None
+    ) -> Pushes:
+        """Read measured pushes from a file of comma-separated values, with names in its first row.
+
+        One push a row: point_x, point_y, normal_x, normal_y and motion_x, motion_y, motion_phi (or
+        before_… and after_…), all in the part's frame; where measured finger_x, finger_y, force_x,
+        force_y (or force_normal), noise_length, noise_angle, noise_force. Or recorded tracks, one
+        reading a row, on the table: x, y, phi of the part and tip_x, tip_y, perhaps t, force_x,
+        force_y, and a number `track` where there are several.
+
+        Parameters
+        ----------
+        path : str or Path
+        outline, radius, far
+            As for `from_track`.
+
+        Returns
+        -------
+        list of Push
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "pushes.csv"
+        >>> names = "point_x,point_y,normal_x,normal_y,motion_x,motion_y,motion_phi"
+        >>> rows = names, "0,-1,0,1,0,0.01,0.02"
+        >>> _ = file.write_text(chr(10).join(rows))
+        >>> st.Push.from_csv(file)[0].motion
+        (0.0, 0.01, 0.02)
+        """
+        return read(Push, path, outline, radius, far)
 
     @property
     def twist(self) -> np.ndarray:

@@ -181,7 +181,7 @@ def slider(
         )
     if weight is not None or centre is not None:
         known = {"weights": weights, "limit": limit, "pressure": pressure}
-        return _open(_support(points, outline, radius, weight, centre, known), pusher, at, name)
+        return _open(support_of(points, outline, radius, weight, centre, known), pusher, at, name)
     rests = "points" if points is not None else "an area"
     unused = {"limit": limit, "pressure": pressure} if points is not None else {"weights": weights}
     for word, value in unused.items():
@@ -254,7 +254,7 @@ def _open(support: Support, pusher: Pusher | None, at: Any, name: str) -> System
     return System(contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen)
 
 
-def _support(
+def support_of(
     points: Any, outline: Any, radius: Any, weight: Any, centre: Any, known: dict
 ) -> Support:
     """Take where a part may rest when its pressure is left open."""

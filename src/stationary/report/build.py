@@ -48,7 +48,8 @@ class _Report:
     @property
     def slides(self) -> bool:
         """Whether the question is how it slides, not where it rests."""
-        return "slide" in self.model.questions and self.system.kinetic == 0
+        asked = {"slide", "bounds", "weigh"} & set(self.model.questions)
+        return bool(asked) and self.system.kinetic == 0
 
     def section(self, title: str, make: Callable[[], str]) -> None:
         """Add a section; what cannot be answered is said in its place."""
@@ -300,6 +301,30 @@ def _modes(report: _Report) -> str:
     return drawn + table(head, rows) + left
 
 
+def _bounds(report: _Report) -> str:
+    found: st.PressureBounds = report.model.ask("bounds")
+    report.facts["bounds"] = [found.low, found.high]
+    report.summary.append((f"{found.of}, any pressure", f"{found.low:.5g} … {found.high:.5g}"))
+    rows = [[end, f"{x:.5g}", f"{y:.5g}", f"{load:.5g}"]
+            for end, p in zip(("low", "high"), found.pressures)
+            for (x, y), load in zip(p.points, p.weights)]  # fmt: skip
+    drawn = picture(found.plot(), f"Bounds of {found.of}, and the pressures that attain them")
+    said = f"<p>{escape(found.status.message)}.</p><p>It turns {escape(found.proof.turns)}.</p>"
+    return drawn + said + table(["end", "x", "y", "load"], rows)
+
+
+def _weigh(report: _Report) -> str:
+    fit: st.FittedPressure = report.model.ask("weigh")
+    report.facts["loads"] = fit.weights.tolist()
+    report.summary.append(("loads", str(fit.status)))
+    loads = list(zip(fit.points, fit.weights, fit.intervals)) if len(fit.weights) <= 20 else []
+    rows = [[f"{x:.5g}", f"{y:.5g}", f"{load:.5g}", f"{low:.5g} … {high:.5g}"]
+            for (x, y), load, (low, high) in loads]  # fmt: skip
+    drawn = picture(fit.plot(), "Loads under the part, with their 95 % intervals")
+    listed = table(["x", "y", "load", "95 % interval"], rows) if rows else ""
+    return f"{drawn}<p>{escape(fit.status.message)}.</p>{listed}"
+
+
 def _moving(report: _Report, motion: st.Motion) -> str:
     report.facts["motion"] = {"status": str(motion.status), **motion.residual}
     report.summary.append(("motion", f"{motion.status}, t = {motion.t[0]:g} … {motion.t[-1]:g} s"))
@@ -403,10 +428,13 @@ SECTIONS: dict[str, tuple[str, Callable[[_Report], str]]] = {
     "modes": ("Modes", _modes),
     "motion": ("Motion", _motion),
     "slide": ("How it slides", _slide),
+    "bounds": ("Whatever the pressure", _bounds),
+    "weigh": ("Weighed by pushing", _weigh),
 }
 
 # Questions that are answered only if the file asks them.
-_ASKED = {"diagram": "continue", "modes": "modes", "motion": "simulate", "slide": "slide"}
+_ASKED = {"diagram": "continue", "modes": "modes", "motion": "simulate", "slide": "slide",
+          "bounds": "bounds", "weigh": "weigh"}  # fmt: skip
 
 
 def sections(model: st.Model) -> list[str]:

@@ -1,0 +1,113 @@
+"""Bounds and weighing from model files, tables of pushes and the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import examples
+import stationary as st
+from stationary.cli import main
+from stationary.report.build import build
+from tests.pressure.test_track import OUTLINE, recorded
+
+BOX = Path(examples.__file__).parent / "models/box.toml"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return st.load(BOX)
+
+
+def test_a_file_asks_for_bounds_and_loads(model):
+    found, fit = model.ask("bounds"), model.ask("weigh")
+    same = st.pressure_bounds(model.system, of="phi.dot")
+    assert (found.low, found.high) == pytest.approx((same.low, same.high))
+    # The loads with which the pushes of the file were made, with errors of 0.1 mm and 0.1°.
+    loads = 2 * np.array([0.1, 0.2, 0.3, 0.4])
+    assert fit.status == "fitted" and np.all(np.abs(fit.weights - loads) < 0.04)
+    first, last = fit.centre_interval.T
+    assert np.all(first <= (0, -0.008)) and np.all((0, -0.008) <= last)
+
+
+def test_what_a_file_asks_is_written_and_read_again(model, tmp_path):
+    st.save(model, tmp_path / "again.toml")
+    text = (tmp_path / "again.toml").read_text()
+    assert text.count("[[weigh.pushes]]") == 6 and "[bounds]" in text
+    again = st.load(tmp_path / "again.toml")
+    assert again.questions["weigh"] == model.questions["weigh"]
+    assert again.questions["bounds"] == model.questions["bounds"]
+
+
+def test_the_command_line_bounds_and_weighs(capsys, tmp_path):
+    assert main(["bounds", str(BOX), "--json"]) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert 0 < known["low"] < known["high"] and len(known["pressures"]) == 2
+    picture = tmp_path / "loads.png"
+    assert main(["weigh", str(BOX), "--json", "-o", str(picture)]) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert sum(known["weights"]) == pytest.approx(2.0) and picture.stat().st_size > 5000
+    assert main(["bounds", str(BOX), "--of", "phi.dt"]) == 3
+    assert "nothing that can be bounded" in capsys.readouterr().err
+    assert main(["weigh", str(BOX), "--pushes", str(tmp_path / "none.csv")]) == 5
+
+
+def test_a_report_tells_both(model):
+    told = build(model, film=False)
+    assert "Weighed by pushing" in told.html and "Whatever the pressure" in told.html
+    assert told.facts["loads"] == pytest.approx(model.ask("weigh").weights.tolist())
+
+
+def write(path, head, rows):
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def test_tracks_of_a_file_are_those_of_arrays(tmp_path):
+    rng = np.random.default_rng(3)
+    tracks = [recorded(rng, edge, 0.4, steps=8) for edge in (0, 2)]
+    rows = [(k, 0.01 * i, *p, *t) for k, (poses, tip) in enumerate(tracks)
+            for i, (p, t) in enumerate(zip(poses, tip))]  # fmt: skip
+    file = write(tmp_path / "tracks.csv", "track,t,x,y,phi,tip_x,tip_y", rows)
+    pushes = st.Push.from_csv(file, outline=OUTLINE)
+    plain = [p for poses, tip in tracks for p in st.Push.from_track(poses, tip, outline=OUTLINE)]
+    assert len(pushes) == len(plain) and pushes.told.count("pushes of about") == 2
+    for a, b in zip(pushes, plain):
+        np.testing.assert_allclose(a.twist, b.twist, rtol=1e-6, atol=1e-9)
+
+
+HEAD = "point_x,point_y,normal_x,normal_y,motion_x,motion_y,motion_phi"
+
+
+def test_gaps_in_a_table_of_pushes_were_not_measured(tmp_path):
+    rows = [(0, -1, 0, 1, 0, 0.01, 0.02, 3.0), (0, -1, 0, 1, "", 0.01, 0.02, 3.0),
+            (0, -1, 0, 1, 0, 0.01, 0.02, "")]  # fmt: skip
+    pushes = st.Push.from_csv(write(tmp_path / "p.csv", HEAD + ",force_normal", rows))
+    assert [p.force for p in pushes] == [(3.0,), None] and "1 rows not whole" in pushes.told
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "message"),
+    [
+        (HEAD.replace("normal_x", "normalx"), range(7), "Did you mean 'normal_x'"),
+        (HEAD, ("a", *range(6)), "row 2 is not made of numbers"),
+        ("point_x,point_y,motion_x", range(3), "the column 'motion_y' is missing"),
+        ("motion_x,motion_y,motion_phi", range(3), "pushes have no point"),
+        ("x,y,phi,tip_x,tip_y", range(5), "does not say what the finger touches"),
+        (HEAD, None, "there is no push"),
+    ],
+)
+def test_bad_tables_are_refused_in_three_parts(tmp_path, head, row, message):
+    file = write(tmp_path / "p.csv", head, [] if row is None else [row])
+    with pytest.raises(st.StatementError, match=message) as error:
+        st.Push.from_csv(file)
+    assert str(error.value).count("\n") == 2
+
+
+def test_a_mistake_in_the_pushes_of_a_file_is_shown_where_it_stands(tmp_path):
+    wrong = BOX.read_text().replace("box.csv", "bax.csv")
+    (tmp_path / "box.toml").write_text(wrong)
+    with pytest.raises(st.StatementError, match="cannot be read") as error:
+        st.load(tmp_path / "box.toml")
+    assert "box.toml:16" in str(error.value)
