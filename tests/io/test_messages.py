@@ -101,7 +101,7 @@ model:5:1: [paramters] is not a table of a model file.
   Known: name, about, coordinates, rotations, inputs, parameters, definitions, energies, loads, \
 friction, constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
 fixed, discretize, start, simulate, statics, \
-equilibria, linearize, continue, slide, modes.
+equilibria, linearize, continue, slide, modes, bounds, weigh.
   Did you mean 'parameters'?"""),
     "duplicate key": ('l = "50 cm"', 'm = "50 cm"', """\
 model:7:1: 'm' is given twice.
@@ -183,7 +183,7 @@ model:4:1: 'kinetic' is not a key of a model file.
   Known: name, about, coordinates, rotations, inputs, parameters, definitions, energies, loads, \
 friction, constraints, pfaffian, contacts, each, parts, drawing, mechanism, fields, densities, \
 fixed, discretize, start, simulate, statics, \
-equilibria, linearize, continue, slide, modes.
+equilibria, linearize, continue, slide, modes, bounds, weigh.
   Move it into [energies]."""),
     "expression among the parameters": ('l = "50 cm"', 'l = "2*m"', """\
 model:7:8: parameter 'l' contains 'm'.
