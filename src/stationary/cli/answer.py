@@ -20,6 +20,12 @@ class Mistyped(StatementError):
     status = "typed"
 
 
+class Missing(StatementError):
+    """A file that was named is not there."""
+
+    status = "missing"
+
+
 @dataclass
 class Answer:
     """What a command found.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import stationary as st
-from stationary.cli.answer import Answer, Mistyped
+from stationary.cli.answer import Answer, Missing, Mistyped
 from stationary.cli.tables import facts, number, table, write_csv
 from stationary.errors import say
 
@@ -505,12 +505,15 @@ def weigh(model: st.Model, options: Any) -> Answer:
         stated = model.questions.get("weigh", {})
         outline = stated.get("outline", model.outline)
         radius = stated.get("radius", 0.0)
-        try:
-            given["pushes"] = st.Push.from_csv(options.pushes, outline=outline, radius=radius)
-        except st.StatementError as error:
-            if not Path(options.pushes).is_file():
-                error.status = "missing"
-            raise
+        if not Path(options.pushes).is_file():
+            raise Missing(
+                say(
+                    f"there is no file '{options.pushes}'.",
+                    "Found none with that name.",
+                    "Give a file of comma-separated values with measured pushes.",
+                )
+            )
+        given["pushes"] = st.Push.from_csv(options.pushes, outline=outline, radius=radius)
     fit: st.FittedPressure = model.ask(
         "weigh", **_given(model, "weigh", {"pushes": "--pushes"}, **given)
     )

@@ -173,12 +173,11 @@ def _measured(reader: Reader, path: Path) -> list[Push]:
     if isinstance(reader.at(path), str):
         # The name of a text that stands in no file is no folder.
         file = FilePath(reader.document.source.name).parent / reader.at(path)
-        beside = {
-            key: take(reader, (*path[:-1], key))
-            for key, take in (("outline", _outline), ("radius", _number))
-            if reader.at((*path[:-1], key)) is not None
-        }
-        return Push.from_csv(file, **({"outline": _own_outline(reader)} | beside))
+        own = (*path[:-1], "outline")
+        corners = _own_outline(reader) if reader.at(own) is None else _outline(reader, own)
+        thick = (*path[:-1], "radius")
+        radius = 0.0 if reader.at(thick) is None else _number(reader, thick)
+        return Push.from_csv(file, outline=corners, radius=radius)
     if not isinstance(reader.at(path), list):
         reader.wrong(path, "'pushes' is no list of pushes.", "the name of a file, or tables",
                      'Write pushes = "pushes.csv", or [[weigh.pushes]] once for each.')  # fmt: skip
