@@ -472,9 +472,9 @@ def modes(model: st.Model, options: Any) -> Answer:
 # -- a part on a table ----------------------------------------------------------------------------
 
 
-def _lines(found: Any) -> list[tuple[str, str]]:
+def _lines(bounded: Any) -> list[tuple[str, str]]:
     """Return what a result prints below its title, as names and values."""
-    lines = [line.strip().partition("  ") for line in str(found).splitlines()[1:]]
+    lines = [line.strip().partition("  ") for line in str(bounded).splitlines()[1:]]
     return [(name, value.strip()) for name, _, value in lines]
 
 
@@ -483,18 +483,18 @@ def bounds(model: st.Model, options: Any) -> Answer:
     """Bound what a part does over all pressures."""
     needed = {"of": "--of"}
     typed = _given(model, "bounds", needed, of=options.of, prove=options.prove)
-    found: st.PressureBounds = model.ask("bounds", **typed)
-    known = {"system": model.system.name, "of": found.of, "low": found.low, "high": found.high,
-             "status": str(found.status), "turns": found.proof.turns, "outer": found.outer,
-             "pressures": [{"points": p.points, "weights": p.weights} for p in found.pressures],
-             "motions": found.motions, "locus": found.locus, "band": found.band,
-             "proof": str(found.proof)}  # fmt: skip
-    title = f"{found.of} of {_name(model)}: {number(found.low, 8)} … {number(found.high, 8)}"
-    rows = [[end, *place, load] for end, p in zip(("low", "high"), found.pressures)
+    bounded: st.PressureBounds = model.ask("bounds", **typed)
+    known = {"system": model.system.name, "of": bounded.of, "low": bounded.low, "high": bounded.high,
+             "status": str(bounded.status), "turns": bounded.proof.turns, "outer": bounded.outer,
+             "pressures": [{"points": p.points, "weights": p.weights} for p in bounded.pressures],
+             "motions": bounded.motions, "locus": bounded.locus, "band": bounded.band,
+             "proof": str(bounded.proof)}  # fmt: skip
+    title = f"{bounded.of} of {_name(model)}: {number(bounded.low, 8)} … {number(bounded.high, 8)}"
+    rows = [[end, *place, load] for end, p in zip(("low", "high"), bounded.pressures)
             for place, load in zip(p.points, p.weights)]  # fmt: skip
     files = {"csv": lambda path: write_csv(path, ("end", "x", "y", "load"), rows)}
-    files |= {e: lambda path: found.plot().savefig(path) for e in ("png", "svg", "pdf")}
-    return Answer([facts(title, _lines(found))], known, files)
+    files |= {e: lambda path: bounded.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    return Answer([facts(title, _lines(bounded))], known, files)
 
 
 @command("weigh")
@@ -507,11 +507,9 @@ def weigh(model: st.Model, options: Any) -> Answer:
         radius = stated.get("radius", 0.0)
         if not Path(options.pushes).is_file():
             raise Missing(
-                say(
-                    f"there is no file '{options.pushes}'.",
-                    "Found none with that name.",
-                    "Give a file of comma-separated values with measured pushes.",
-                )
+                f"there is no file '{options.pushes}'.",
+                "Found none with that name.",
+                "Give a file of comma-separated values with measured pushes.",
             )
         given["pushes"] = st.Push.from_csv(options.pushes, outline=outline, radius=radius)
     fit: st.FittedPressure = model.ask(

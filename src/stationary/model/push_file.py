@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.track import Pushes, cut
 
 # What a table of pushes may have: words of a push, and the columns of each.
@@ -37,23 +37,19 @@ def read(push: Any, path: Any, outline: Any, radius: float, far: float | None) -
     strange = [name for name in head if name not in _KNOWN]
     if strange:
         raise StatementError(
-            say(
-                f"{path}: '{strange[0][:40]}' is no column of measured pushes.",
-                f"Found {', '.join(head)[:200]}.",
-                did_you_mean(strange[0], sorted(_KNOWN)).strip()
-                or f"Known: {', '.join(sorted(_KNOWN))}.",
-            )
+            f"{path}: '{strange[0][:40]}' is no column of measured pushes.",
+            f"Found {', '.join(head)[:200]}.",
+            did_you_mean(strange[0], sorted(_KNOWN)).strip()
+            or f"Known: {', '.join(sorted(_KNOWN))}.",
         )
     columns = {name: rows[:, k] for k, name in enumerate(head)}
     if "tip_x" not in columns:
         return _pushes(push, path, columns)
     if outline is None:
         raise StatementError(
-            say(
-                f"{path}: a track does not say what the finger touches.",
-                "Found readings of a tip, and no outline.",
-                "Give outline=, the corners of the part in its own frame.",
-            )
+            f"{path}: a track does not say what the finger touches.",
+            "Found readings of a tip, and no outline.",
+            "Give outline=, the corners of the part in its own frame.",
         )
     every, words = Pushes(), []
     which = columns.get("track", np.zeros(len(rows)))
@@ -85,12 +81,10 @@ def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
     for word in ("point", "normal"):
         if word not in stated:
             raise StatementError(
-                say(
-                    f"{path}: pushes have no {word}.",
-                    f"Found {', '.join(columns)[:200]}.",
-                    f"Add the columns {', '.join(_PUSH[word])}; or give a track: x, y, phi, tip_x, "
-                    "tip_y.",
-                )
+                f"{path}: pushes have no {word}.",
+                f"Found {', '.join(columns)[:200]}.",
+                f"Add the columns {', '.join(_PUSH[word])}; or give a track: x, y, phi, tip_x, "
+                "tip_y.",
             )
     rows = [{word: table[k] for word, table in stated.items() if np.all(np.isfinite(table[k]))}
             for k in range(len(columns["point_x"]))]  # fmt: skip
@@ -106,11 +100,9 @@ def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
 def _column(path: Any, columns: dict[str, np.ndarray], name: str) -> np.ndarray:
     if name not in columns:
         raise StatementError(
-            say(
-                f"{path}: the column '{name}' is missing.",
-                f"Found {', '.join(columns)[:200]}.",
-                "Add it, or leave out what belongs to it.",
-            )
+            f"{path}: the column '{name}' is missing.",
+            f"Found {', '.join(columns)[:200]}.",
+            "Add it, or leave out what belongs to it.",
         )
     return columns[name]
 
@@ -121,11 +113,9 @@ def _table(path: Any) -> tuple[list[str], np.ndarray]:
             lines = [row for row in csv.reader(_plain(file)) if any(c.strip() for c in row)]
     except (OSError, ValueError, csv.Error) as error:
         raise StatementError(
-            say(
-                f"the pushes '{path}' cannot be read.",
-                f"Found: {getattr(error, 'strerror', None) or error}.",
-                "Give a file of comma-separated values with names in its first row.",
-            )
+            f"the pushes '{path}' cannot be read.",
+            f"Found: {getattr(error, 'strerror', None) or error}.",
+            "Give a file of comma-separated values with names in its first row.",
         ) from None
     head = [name.strip().lower() for name in lines[0]] if lines else []
     rows = np.full((max(len(lines) - 1, 0), len(head)), np.nan)
@@ -135,19 +125,15 @@ def _table(path: Any) -> tuple[list[str], np.ndarray]:
                 rows[k, j] = float(entry) if entry.strip() else np.nan
             except ValueError:
                 raise StatementError(
-                    say(
-                        f"{path}: row {k + 2} is not made of numbers.",
-                        f"Found '{entry[:40]}' in the column '{head[j]}'.",
-                        "Give numbers with a point; leave out what was not measured.",
-                    )
+                    f"{path}: row {k + 2} is not made of numbers.",
+                    f"Found '{entry[:40]}' in the column '{head[j]}'.",
+                    "Give numbers with a point; leave out what was not measured.",
                 ) from None
     if not len(rows):
         raise StatementError(
-            say(
-                f"{path}: there is no push.",
-                f"Found {len(lines)} row{'s' * (len(lines) != 1)}.",
-                "Give names in the first row, and a push or a reading in each row below.",
-            )
+            f"{path}: there is no push.",
+            f"Found {len(lines)} row{'s' * (len(lines) != 1)}.",
+            "Give names in the first row, and a push or a reading in each row below.",
         )
     return head, rows
 

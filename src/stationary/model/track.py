@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.polygon import area, polygon
 from stationary.model.touching import contact, meant
 
@@ -45,11 +45,9 @@ def cut(
     kept = np.flatnonzero(whole)
     if len(kept) < _FEW:
         raise StatementError(
-            say(
-                "a track is too short to be cut into pushes.",
-                f"Found {len(kept)} readings that are finite, of {len(whole)}.",
-                f"Give {_FEW} or more: rows (x, y, angle) of the part, (x, y) of the tip.",
-            )
+            "a track is too short to be cut into pushes.",
+            f"Found {len(kept)} readings that are finite, of {len(whole)}.",
+            f"Give {_FEW} or more: rows (x, y, angle) of the part, (x, y) of the tip.",
         )
     when, poses, tip = when[kept], poses[kept].copy(), tip[kept]
     force = None if force is None else force[kept]
@@ -98,12 +96,10 @@ def cut(
     told = "; ".join(w for w in words if w)
     if not fits:
         raise StatementError(
-            say(
-                "no part of a track is a push.",
-                f"Found {told}.",
-                "Check the frames of poses and tip, the unit of the outline, and that angles are "
-                "in radians; or ask for shorter pushes with far=.",
-            )
+            "no part of a track is a push.",
+            f"Found {told}.",
+            "Check the frames of poses and tip, the unit of the outline, and that angles are "
+            "in radians; or ask for shorter pushes with far=.",
         )
     together = _err_together(fits)
     pushes = Pushes(fit.push(push, together) for fit in fits)
@@ -120,11 +116,9 @@ def _require_lengths(radius: Any, far: Any) -> None:
             good = False
         if not good:
             raise StatementError(
-                say(
-                    f"{word}= of a track is no length.",
-                    f"Found {word}={str(value)[:40]}.",
-                    "Give a number in the unit of the outline.",
-                )
+                f"{word}= of a track is no length.",
+                f"Found {word}={str(value)[:40]}.",
+                "Give a number in the unit of the outline.",
             )
 
 
@@ -140,11 +134,9 @@ def _together(poses: Any, tip: Any, force: Any):
     if not timed:
         if len({len(a) for a in tables}) != 1:
             raise StatementError(
-                say(
-                    "the readings of a track do not go together.",
-                    f"Found {', '.join(str(len(a)) for a in tables)} rows of poses, tip and force.",
-                    "Give one row of each for every reading, or times in a first column of each.",
-                )
+                "the readings of a track do not go together.",
+                f"Found {', '.join(str(len(a)) for a in tables)} rows of poses, tip and force.",
+                "Give one row of each for every reading, or times in a first column of each.",
             )
         when = np.arange(len(tables[0]), dtype=float)
     else:
@@ -178,11 +170,9 @@ def _table(word: str, value: Any, width: int) -> np.ndarray:
         table = np.zeros(0)
     if table.ndim != 2 or table.shape[-1] != width:
         raise StatementError(
-            say(
-                f"the {word} of a track are not rows of {width} numbers.",
-                f"Found an array of shape {table.shape}.",
-                f"Give one row of {width} numbers for every reading.",
-            )
+            f"the {word} of a track are not rows of {width} numbers.",
+            f"Found an array of shape {table.shape}.",
+            f"Give one row of {width} numbers for every reading.",
         )
     return table
 
@@ -207,12 +197,10 @@ def _refuse(corners, read, tip, gap, radius: float, size: float) -> None:
     what = "the tip never touches the part." if near > _TOUCHES * size else (
         "the part moves while the tip is elsewhere.")  # fmt: skip
     raise StatementError(
-        say(
-            what,
-            f"Found it {near:.3g} away at the nearest while the part moves, {far:.3g} mostly, "
-            f"which is {far / size:.3g} times the size of the outline.",
-            advice,
-        )
+        what,
+        f"Found it {near:.3g} away at the nearest while the part moves, {far:.3g} mostly, "
+        f"which is {far / size:.3g} times the size of the outline.",
+        advice,
     )
 
 

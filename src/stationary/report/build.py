@@ -302,14 +302,16 @@ def _modes(report: _Report) -> str:
 
 
 def _bounds(report: _Report) -> str:
-    found: st.PressureBounds = report.model.ask("bounds")
-    report.facts["bounds"] = [found.low, found.high]
-    report.summary.append((f"{found.of}, any pressure", f"{found.low:.5g} … {found.high:.5g}"))
+    bounded: st.PressureBounds = report.model.ask("bounds")
+    report.facts["bounds"] = [bounded.low, bounded.high]
+    report.summary.append(
+        (f"{bounded.of}, any pressure", f"{bounded.low:.5g} … {bounded.high:.5g}")
+    )
     rows = [[end, f"{x:.5g}", f"{y:.5g}", f"{load:.5g}"]
-            for end, p in zip(("low", "high"), found.pressures)
+            for end, p in zip(("low", "high"), bounded.pressures)
             for (x, y), load in zip(p.points, p.weights)]  # fmt: skip
-    drawn = picture(found.plot(), f"Bounds of {found.of}, and the pressures that attain them")
-    said = f"<p>{escape(found.status.message)}.</p><p>It turns {escape(found.proof.turns)}.</p>"
+    drawn = picture(bounded.plot(), f"Bounds of {bounded.of}, and the pressures that attain them")
+    said = f"<p>{escape(bounded.status.message)}.</p><p>It turns {escape(bounded.proof.turns)}.</p>"
     return drawn + said + table(["end", "x", "y", "load"], rows)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm, t
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.slider import slider
@@ -83,7 +83,7 @@ def fit_pressure(
     taken = [_push(p, k) for k, p in enumerate(pushes)] if pushes is not None else []
     if not taken:
         raise StatementError(
-            say("there is no push.", "Found an empty list.", "Give what was measured: st.Push(…).")
+            "there is no push.", "Found an empty list.", "Give what was measured: st.Push(…)."
         )
     forced = any(p.force is not None for p in taken)
     points, each, weight, patch, bends = _unknown(part, params, len(taken))
@@ -139,37 +139,31 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
     out = {int(k): "did not move" for k in measured.idle}
     if len(out) == count:
         raise StatementError(
-            say(
-                "no push moved the part.",
-                f"Found {count} motion{'s' * (count != 1)} of zero, or of less than the noise.",
-                "Give pushes under which it slides.",
-            )
+            "no push moved the part.",
+            f"Found {count} motion{'s' * (count != 1)} of zero, or of less than the noise.",
+            "Give pushes under which it slides.",
         )
     back = [int(k) for k in measured.backing if int(k) not in out]
     pull = [int(k) for k in measured.pulling if int(k) not in out]
     if len(back) > _SHARE * count:
         k, meant = back[0], likely(Search(measured, weight, forced=False))
         raise StatementError(
-            say(
-                f"push {k} contradicts its finger.",
-                f"Found a contact that moves by {measured.speeds[k] * measured.size:.3g} along the "
-                f"normal, as in {len(back)} of {count} pushes: away from the finger, which cannot "
-                "pull.",
-                f"They agree if {meant}."
-                if meant
-                else "Check the sign of its normal, and the "
-                "frame of its motion: both in the part's own frame.",
-            )
+            f"push {k} contradicts its finger.",
+            f"Found a contact that moves by {measured.speeds[k] * measured.size:.3g} along the "
+            f"normal, as in {len(back)} of {count} pushes: away from the finger, which cannot "
+            "pull.",
+            f"They agree if {meant}."
+            if meant
+            else "Check the sign of its normal, and the "
+            "frame of its motion: both in the part's own frame.",
         )
     if len(pull) > _SHARE * count:
         raise StatementError(
-            say(
-                f"the force of push {pull[0]} pulls.",
-                f"Found {measured.given[pull[0], 0]:.3g} along the normal, and less than zero in "
-                f"{len(pull)} of {count} pushes.",
-                "Give the force of the finger on the part: sensors may show that on the finger, "
-                "which has the other sign.",
-            )
+            f"the force of push {pull[0]} pulls.",
+            f"Found {measured.given[pull[0], 0]:.3g} along the normal, and less than zero in "
+            f"{len(pull)} of {count} pushes.",
+            "Give the force of the finger on the part: sensors may show that on the finger, "
+            "which has the other sign.",
         )
     out |= {k: "its force pulls" for k in pull}
     out |= {k: "goes away from its finger" for k in back}
@@ -187,14 +181,12 @@ def _require_agreement(search: Search, found: Found, names: list[int]) -> str:
         what = "motions" if motion.max() > _MISSED else "forces"
         missed = motion.max() if what == "motions" else force.max()
         raise StatementError(
-            say(
-                f"the pushes contradict each other: no loads explain push {named}.",
-                f"Found {what} that miss the best fit by {100 * missed:.0f} % of themselves.",
-                f"They agree if {meant}."
-                if meant
-                else "Check contact, normal, motion and force "
-                "of these pushes, in the part's own frame, or leave them out.",
-            )
+            f"the pushes contradict each other: no loads explain push {named}.",
+            f"Found {what} that miss the best fit by {100 * missed:.0f} % of themselves.",
+            f"They agree if {meant}."
+            if meant
+            else "Check contact, normal, motion and force "
+            "of these pushes, in the part's own frame, or leave them out.",
         )
     return f"; they agree better by far if {meant}" if meant else ""
 
@@ -322,11 +314,9 @@ def _push(given: Any, k: int) -> Push:
     if isinstance(given, Mapping) and set(given) <= known:
         return Push(**given)
     raise StatementError(
-        say(
-            f"push {k} is none.",
-            f"Found {str(given)[:60]}.",
-            f"Pass st.Push(…), or a dictionary with {', '.join(sorted(known))}.",
-        )
+        f"push {k} is none.",
+        f"Found {str(given)[:60]}.",
+        f"Pass st.Push(…), or a dictionary with {', '.join(sorted(known))}.",
     )
 
 
@@ -353,11 +343,9 @@ def _unknown(part: Any, params: Any, pushes: int):
         points, weights = _table(part, params)
         return points, np.eye(len(points)), float(weights.sum()), None, None
     raise StatementError(
-        say(
-            "loads are asked of what is no part on a table.",
-            f"Found {len(part.coordinates)} coordinates.",
-            "State it as st.slider(points=feet, weight=…).",
-        )
+        "loads are asked of what is no part on a table.",
+        f"Found {len(part.coordinates)} coordinates.",
+        "State it as st.slider(points=feet, weight=…).",
     )
 
 
