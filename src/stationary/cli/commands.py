@@ -483,18 +483,18 @@ def bounds(model: st.Model, options: Any) -> Answer:
     """Bound what a part does over all pressures."""
     needed = {"of": "--of"}
     typed = _given(model, "bounds", needed, of=options.of, prove=options.prove)
-    bounded: st.PressureBounds = model.ask("bounds", **typed)
-    known = {"system": model.system.name, "of": bounded.of, "low": bounded.low, "high": bounded.high,
-             "status": str(bounded.status), "turns": bounded.proof.turns, "outer": bounded.outer,
-             "pressures": [{"points": p.points, "weights": p.weights} for p in bounded.pressures],
-             "motions": bounded.motions, "locus": bounded.locus, "band": bounded.band,
-             "proof": str(bounded.proof)}  # fmt: skip
-    title = f"{bounded.of} of {_name(model)}: {number(bounded.low, 8)} … {number(bounded.high, 8)}"
-    rows = [[end, *place, load] for end, p in zip(("low", "high"), bounded.pressures)
+    ends: st.PressureBounds = model.ask("bounds", **typed)
+    known = {"system": model.system.name, "of": ends.of, "low": ends.low, "high": ends.high,
+             "status": str(ends.status), "turns": ends.proof.turns, "outer": ends.outer,
+             "pressures": [{"points": p.points, "weights": p.weights} for p in ends.pressures],
+             "motions": ends.motions, "locus": ends.locus, "band": ends.band,
+             "proof": str(ends.proof)}  # fmt: skip
+    title = f"{ends.of} of {_name(model)}: {number(ends.low, 8)} … {number(ends.high, 8)}"
+    rows = [[end, *place, load] for end, p in zip(("low", "high"), ends.pressures)
             for place, load in zip(p.points, p.weights)]  # fmt: skip
     files = {"csv": lambda path: write_csv(path, ("end", "x", "y", "load"), rows)}
-    files |= {e: lambda path: bounded.plot().savefig(path) for e in ("png", "svg", "pdf")}
-    return Answer([facts(title, _lines(bounded))], known, files)
+    files |= {e: lambda path: ends.plot().savefig(path) for e in ("png", "svg", "pdf")}
+    return Answer([facts(title, _lines(ends))], known, files)
 
 
 @command("weigh")

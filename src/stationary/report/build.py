@@ -302,16 +302,14 @@ def _modes(report: _Report) -> str:
 
 
 def _bounds(report: _Report) -> str:
-    bounded: st.PressureBounds = report.model.ask("bounds")
-    report.facts["bounds"] = [bounded.low, bounded.high]
-    report.summary.append(
-        (f"{bounded.of}, any pressure", f"{bounded.low:.5g} … {bounded.high:.5g}")
-    )
+    ends: st.PressureBounds = report.model.ask("bounds")
+    report.facts["bounds"] = [ends.low, ends.high]
+    report.summary.append((f"{ends.of}, any pressure", f"{ends.low:.5g} … {ends.high:.5g}"))
     rows = [[end, f"{x:.5g}", f"{y:.5g}", f"{load:.5g}"]
-            for end, p in zip(("low", "high"), bounded.pressures)
+            for end, p in zip(("low", "high"), ends.pressures)
             for (x, y), load in zip(p.points, p.weights)]  # fmt: skip
-    drawn = picture(bounded.plot(), f"Bounds of {bounded.of}, and the pressures that attain them")
-    said = f"<p>{escape(bounded.status.message)}.</p><p>It turns {escape(bounded.proof.turns)}.</p>"
+    drawn = picture(ends.plot(), f"Bounds of {ends.of}, and the pressures that attain them")
+    said = f"<p>{escape(ends.status.message)}.</p><p>It turns {escape(ends.proof.turns)}.</p>"
     return drawn + said + table(["end", "x", "y", "load"], rows)
 
 
