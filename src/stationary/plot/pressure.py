@@ -60,6 +60,8 @@ def _band(bounds: PressureBounds) -> Any:
     """Draw the angles that a part can have while a fence advances."""
     import matplotlib.pyplot as plt
 
+    if bounds.of != "advance":
+        return _over_time(bounds)
     angle, early, late = bounds.band.T
     with look():
         figure, axes = plt.subplots(figsize=(6.0, 4.0))
@@ -71,6 +73,24 @@ def _band(bounds: PressureBounds) -> Any:
         axes.set_xlim(left=0)
         name = words(bounds.system.name) or "the part"
         figure.suptitle(f"{name} aligns after {bounds.low:.4g} … {bounds.high:.4g}", fontsize=11)
+        axes.legend(loc="best")
+    return figure
+
+
+def _over_time(bounds: PressureBounds) -> Any:
+    """Draw what a coordinate can be while a finger pushes."""
+    import matplotlib.pyplot as plt
+
+    time, low, high = bounds.band.T
+    with look():
+        figure, axes = plt.subplots(figsize=(6.0, 4.0))
+        axes.fill_between(time, low, high, color=COLORS[4], alpha=0.35,
+                          label="within this under every pressure")  # fmt: skip
+        axes.plot(time, low, color=COLORS[0], ls="-")
+        axes.plot(time, high, color=COLORS[1], ls="-")
+        axes.set(xlabel="time", ylabel=words(bounds.of))
+        name = words(bounds.system.name) or "the part"
+        figure.suptitle(f"{words(bounds.of)} of {name} over a push", fontsize=11)
         axes.legend(loc="best")
     return figure
 

@@ -129,6 +129,11 @@ class Proof:
     text: str
     covers: tuple[Cover, ...] = ()
 
+    def uncertified(self, how: str) -> Proof:
+        """Return the vote alone, with how the ends were bounded."""
+        vote = self.text[self.text.find("The vote") :]
+        return Proof(None, None, self.votes, self.turns, f"Not certified: {how}.\n{vote}")
+
     def __str__(self) -> str:
         return self.text
 
@@ -156,12 +161,14 @@ class PressureBounds(AbstractShown):
     status : Status
         "attained": both ends are, and no pressure beside theirs goes further; that none at all does
         is searched for, not proven. "proven": none does, by more than `prove=` allows.
-        "conservative" where the ends are not attained.
+        "conservative" where the ends are not attained. "searched" for a locus: neither proven nor
+        certified, to about one in a thousand.
     outer : tuple of two numbers, optional
         What no pressure goes beyond: proven, where that was asked for.
     band : ndarray, shape (count, 3)
         Of a push by a fence: angles of the part, and how far the fence has advanced there at least
-        and at most; empty otherwise.
+        and at most. Of a coordinate over a span: times, and what it is at least and at most. Empty
+        otherwise.
 
     Examples
     --------

@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DidNotConverge, NoMotion, StatementError, say
+from stationary.errors import StatementError, say
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
 from stationary.solve.pressure.certificate import certified
-from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.interval import extremes
 from stationary.solve.pressure.locus import locus_of
 from stationary.solve.pressure.over_time import advance_of
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.power import power_ends
 from stationary.solve.pressure.proven import proven
 from stationary.solve.pressure.pushed import Scene
-from stationary.solve.pressure.region import Mode, spread
+from stationary.solve.pressure.reach import band_of
+from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.vote import verdict, votes_of
 
 _WORDS = {
@@ -38,6 +39,7 @@ def pressure_bounds(
     t: float = 0.0,
     count: int = 200,
     prove: float | None = None,
+    span: tuple[float, float] | None = None,
 ) -> PressureBounds:
     """Bound what a pushed part does, over all pressures with which it may rest on its table.
 
@@ -52,8 +54,8 @@ def pressure_bounds(
         A slider whose pressure is left open, with its pusher or constraints:
         ``st.slider(outline=…, weight=…, centre=(x, y), pusher=…)``.
     of : expression or str
-        A velocity or a linear expression of velocities, ``"power"``, ``"centre"`` (the centre of
-        rotation: the locus), or ``"advance"`` (the distance that a fence advances until an edge
+        A velocity or a linear expression of velocities, with `span` a coordinate,
+        ``"power"``, ``"centre"`` (the centre of rotation: the locus), or ``"advance"`` (the distance that a fence advances until an edge
         of the outline lies at it).
     at : dict
         The configuration; coordinates left out are zero.
@@ -66,6 +68,9 @@ def pressure_bounds(
         Prove the interval of a velocity, and let the proven one be wider by this share, as in
         ``prove=1e-6``: duals all along the lines of motions at both ends, with bounds of what is
         between.
+    span : tuple of two times, optional
+        Bound a coordinate over a whole push by a finger at an edge, ``of=phi, span=(0, 2)``: `band`
+        has times and what the coordinate is at least and at most. It is conservative.
 
     Returns
     -------
@@ -87,6 +92,7 @@ def pressure_bounds(
     word = _WORDS.get(of) if isinstance(of, str) else None
     if isinstance(of, str) and word is None:
         velocity = {c.name + ".dot": c.dot for c in part.coordinates}
+        velocity |= {c.name: c for c in part.coordinates} if span is not None else {}
         if of not in velocity:
             raise StatementError(
                 say(
@@ -110,6 +116,8 @@ def pressure_bounds(
                 )
             )
         return _centre(scene, int(count))
+    if span is not None:
+        return _band(scene, of, span)
     functional, rest = scene.functional(of)
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
@@ -117,58 +125,33 @@ def pressure_bounds(
     return made if prove is None else proven(scene, made, functional, rest, prove)
 
 
-def extremes(
-    scene: Scene, functional: np.ndarray
-) -> tuple[tuple[Mode, Summit], tuple[Mode, Summit]]:
-    """Return the least and the greatest of a functional over all modes and pressures."""
-    through = _through(scene)
-    if through is not None:
-        return through, through
-    functional = functional / (np.abs(functional).max() or 1.0)
-    found: list[list[tuple[float, Mode, Summit]]] = [[], []]
-    for mode in scene.modes:
-        hunt = Extremes(scene.rest, mode)
-        for side, sign in enumerate((-1.0, 1.0)):
-            summit = hunt.greatest(sign * functional)
-            if summit is not None:
-                summit = replace(summit, functional=sign * functional)
-                found[side].append((sign * float(functional @ summit.twist), mode, summit))
-    if not (found[0] and found[1]) and any(m.free.shape[1] == 2 for m in scene.modes):
-        # A finger that advances always moves a part: only the search can have failed.
-        raise DidNotConverge(
+def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
+    """Bound a coordinate over a whole push."""
+    if of not in scene.system.coordinates:
+        raise StatementError(
             say(
-                "the search for the ends of the interval stopped before it found them.",
-                f"Found none among the motions of: {', '.join(m.name for m in scene.modes)}.",
-                "Ask where the push passes the centre by more, or give an outline that is less "
-                "thin.",
-            ),
-            status="not found",
+                "over a span of time coordinates are bounded.",
+                f"Found of={str(of)[:40]}.",
+                f"Ask of one of {', '.join(c.name for c in scene.system.coordinates)}, or without "
+                "span=.",
+            )
         )
-    if not found[0] or not found[1]:
-        raise NoMotion(
+    try:
+        first, last = (float(x) for x in span)
+    except (TypeError, ValueError):
+        first = last = np.nan
+    if not (first == scene.t and last > first and np.isfinite(last)):
+        raise StatementError(
             say(
-                "no pressure lets the part move.",
-                f"Found none for {', '.join(m.name for m in scene.modes)}.",
-                "Check the direction in which it is pushed, and the friction of the finger.",
-            ),
-            kind="jammed",
+                "a span is two times, the first that of the configuration.",
+                f"Found span={str(span)[:40]} and t={scene.t:g}.",
+                "Give two numbers that grow, as in span=(0, 2).",
+            )
         )
-    (_, a, low), (_, b, high) = (max(side, key=lambda x: x[0]) for side in found)
-    return (a, low), (b, high)
-
-
-def _through(scene: Scene) -> tuple[Mode, Summit] | None:
-    """Return the translation that every pressure allows to a push through the centre."""
-    modes = scene.modes
-    if len(modes) != 1 or modes[0].force is None or modes[0].free.shape[1] != 2:
-        return None
-    force = modes[0].force
-    if abs(force[2]) > 1e-12 * np.hypot(force[0], force[1]):
-        return None
-    way = np.array([force[0], force[1], 0.0])
-    twist = way * ((force @ modes[0].base) / (force @ way))
-    points, masses = spread(scene.rest)
-    return modes[0], Summit(twist, points, masses, kind="translation")
+    across = np.array([0.0, 0.0, 1.0])
+    low, high = extremes(scene, across)
+    a, b = (float(s.twist[2]) / scene.size * scene.speed for _, s in (low, high))
+    return band_of(scene, told(scene, "phi.dot", (a, b), (low, high)), of, (first, last))
 
 
 def _power(scene: Scene) -> PressureBounds:
@@ -190,7 +173,14 @@ def _centre(scene: Scene, count: int) -> PressureBounds:
     ends = float(far.min()) * scene.size, float(far.max()) * scene.size
     inside = _around(border)
     made = told(scene, "the centre of rotation", (0.0 if inside else ends[0], ends[1]), (low, high))
-    return replace(made, locus=scene.table(border))
+    words = f"the border of the locus is where programs along {count} rays change their sign, to "
+    words += "about one in a thousand between the motions of least and greatest turning"
+    if len(scene.modes) > 1:
+        words += "; of the modes of a rough finger it is the hull"
+    return replace(
+        made, locus=scene.table(border), proof=made.proof.uncertified(words),
+        status=Status("searched", words),
+    )  # fmt: skip
 
 
 def _around(border: np.ndarray) -> bool:

@@ -241,7 +241,8 @@ class Extremes:
         At the motions with one value, a program that is negative has a pressure that goes beyond.
         """
         pencil = self._pencil(functional)
-        found = beyond(self.single, pencil, value + _BEYOND * abs(value), twist)
+        size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
+        found = beyond(self.single, pencil, value + _BEYOND * size, twist)
         return None if found is None else self._on(pencil, found)
 
     def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
@@ -256,9 +257,9 @@ class Extremes:
         pencil, polisher = self._pencil(functional), Polisher(self.rest, self.mode, functional)
         best, reached, closer = None, float(functional @ twist), 1.0
         step = 0.1 * max(abs(reached), float(np.abs(twist).max()))
-        least = 1e-10 * step
-        while step > least:
-            found = beyond(self.single, pencil, reached + step, twist, closer, EXACT)
+        least = 1e-9 * step
+        while step > (least if best is not None else 1e4 * least):
+            found = beyond(self.single, pencil, reached + step, twist, closer, EXACT, best is None)
             if found is None:
                 step, closer = step / 4, max(closer / 2, 1e-6)
                 continue

@@ -221,7 +221,7 @@ def _slowest(first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def beyond(
     single: Single, pencil: Pencil, value: float, twist: np.ndarray, closer: float = 1.0,
-    rounds: int = ROUGH,
+    rounds: int = ROUGH, all_: bool = True,
 ) -> Answer | None:  # fmt: skip
     """Return the program whose pressure goes furthest beyond a value, if samples show one.
 
@@ -234,7 +234,9 @@ def beyond(
     middle = atan2(float(twist @ line.last), float(twist @ line.first))
     best: Answer | None = None
     basis: list[int] | None = None
-    for angle in sorted([*pencil.looks(line), *(middle + closer * _AROUND).tolist()]):
+    for angle in sorted(
+        [*(pencil.looks(line) if all_ else [middle]), *(middle + closer * _AROUND).tolist()]
+    ):
         if low < angle < high:
             motion = cos(angle) * line.first + sin(angle) * line.last
             aim, row = pencil.way(motion)

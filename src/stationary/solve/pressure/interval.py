@@ -1,0 +1,73 @@
+"""The greatest of a functional of the motion, over all modes of a finger and all pressures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from stationary.errors import DidNotConverge, NoMotion, say
+from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.polish import Summit
+from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.region import Mode, spread
+
+
+def extremes(
+    scene: Scene, functional: np.ndarray
+) -> tuple[tuple[Mode, Summit], tuple[Mode, Summit]]:
+    """Return the least and the greatest of a functional over all modes and pressures."""
+    hunts = [Extremes(scene.rest, mode) for mode in scene.modes]
+    return greatest(scene, -functional, hunts), greatest(scene, functional, hunts)
+
+
+def greatest(
+    scene: Scene, functional: np.ndarray, hunts: list[Extremes] | None = None
+) -> tuple[Mode, Summit]:  # fmt: skip
+    """Return the motion with the greatest value of a functional, and its mode."""
+    through = _through(scene)
+    if through is not None:
+        return through
+    functional = functional / (np.abs(functional).max() or 1.0)
+    found: list[tuple[float, Mode, Summit]] = []
+    for hunt in hunts or [Extremes(scene.rest, mode) for mode in scene.modes]:
+        summit = hunt.greatest(functional)
+        if summit is not None:
+            summit = replace(summit, functional=functional)
+            found.append((float(functional @ summit.twist), hunt.mode, summit))
+    if not found and any(m.free.shape[1] == 2 for m in scene.modes):
+        # A finger that advances always moves a part: only the search can have failed.
+        raise DidNotConverge(
+            say(
+                "the search for the ends of the interval stopped before it found them.",
+                f"Found none among the motions of: {', '.join(m.name for m in scene.modes)}.",
+                "Ask where the push passes the centre by more, or give an outline that is less "
+                "thin.",
+            ),
+            status="not found",
+        )
+    if not found:
+        raise NoMotion(
+            say(
+                "no pressure lets the part move.",
+                f"Found none for {', '.join(m.name for m in scene.modes)}.",
+                "Check the direction in which it is pushed, and the friction of the finger.",
+            ),
+            kind="jammed",
+        )
+    _, mode, summit = max(found, key=lambda x: x[0])
+    return mode, summit
+
+
+def _through(scene: Scene) -> tuple[Mode, Summit] | None:
+    """Return the translation that every pressure allows to a push through the centre."""
+    modes = scene.modes
+    if len(modes) != 1 or modes[0].force is None or modes[0].free.shape[1] != 2:
+        return None
+    force = modes[0].force
+    if abs(force[2]) > 1e-12 * np.hypot(force[0], force[1]):
+        return None
+    way = np.array([force[0], force[1], 0.0])
+    twist = way * ((force @ modes[0].base) / (force @ way))
+    points, masses = spread(scene.rest)
+    return modes[0], Summit(twist, points, masses, kind="translation")
