@@ -54,9 +54,9 @@ def pressure_bounds(
         A slider whose pressure is left open, with its pusher or constraints:
         ``st.slider(outline=…, weight=…, centre=(x, y), pusher=…)``.
     of : expression or str
-        A velocity or a linear expression of velocities, with `span` a coordinate,
-        ``"power"``, ``"centre"`` (the centre of rotation: the locus), or ``"advance"`` (the distance that a fence advances until an edge
-        of the outline lies at it).
+        A velocity or a linear expression of velocities, with `span` a coordinate, ``"power"``,
+        ``"centre"`` (the centre of rotation: the locus), or ``"advance"`` (the distance that a
+        fence advances until an edge of the outline lies at it).
     at : dict
         The configuration; coordinates left out are zero.
     params : dict, optional

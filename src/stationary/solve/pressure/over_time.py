@@ -60,7 +60,7 @@ def advance_of(part: System, scene: Scene, at: Any, params: Any, t: float, ask: 
     return replace(
         now, of="advance", low=float(low), high=float(high), pressures=(),
         band=np.column_stack([angles, half * ways[0], half * ways[1]]),
-        proof=now.proof.uncertified("the slowest and the fastest pressure at every angle, added up"),
+        proof=now.proof.uncertified("the fastest and the slowest at every angle, added up"),
         status=Status("conservative", "the slowest and the fastest pressure at every angle: no "
                       "single pressure need have them all"),
     )  # fmt: skip

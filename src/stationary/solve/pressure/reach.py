@@ -81,7 +81,7 @@ class _Push:
             raise StatementError(
                 say(
                     "a band over time belongs to a finger that pushes at an edge.",
-                    f"Found {len(G)} contacts that touch and {len(where)} fingers that time drives.",
+                    f"Found {len(G)} contacts that touch and {len(where)} fingers.",
                     'Push by st.Pusher(point=…, edge=…); ask of="advance" for a fence.',
                 )
             )
