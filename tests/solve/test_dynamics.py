@@ -122,6 +122,15 @@ def test_a_system_at_rest_stays_at_rest():
         assert motion.status == "done"
 
 
+@pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()], ids=str)
+def test_rest_beside_the_origin_is_rest(method):
+    place = st.parameters("place")
+    well = st.System(kinetic=x.dot**2 / 2, potential=(x - place) ** 2 / 2)
+    for at in (1e-9, 0.1, -1e6):
+        motion = st.simulate(well, span=(0, 1), start={x: at}, params={place: at}, method=method)
+        assert motion.status == "done" and np.all(motion[x] == at) and not motion[x.dot].any()
+
+
 @pytest.mark.taylor
 def test_a_relativistic_particle_under_constant_force():
     # T = −mc²√(1 − v²/c²): p = Ft, x = (mc²/F)(√(1 + (Ft/mc)²) − 1).

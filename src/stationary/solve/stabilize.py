@@ -135,7 +135,8 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         later = [np.abs(ode.f(t + part * ahead, y)) for part in _LATER]
         finite = np.where(np.isfinite(later), later, 0.0).max(axis=0)
         made = np.maximum(made, _moving(n, y, finite, time))
-    if not _sized(made).all():
+    sized = _sized(made)
+    if not sized.all():
         made = _equal(ode, t, y, made, time)
     for group in ode.kernel.layout.alike:
         for several in (group, group + n):
@@ -149,6 +150,9 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         # Work has the digits of the energy that it feeds: its own may be rounding alone.
         energy = np.max(_weights(ode, t, y) * made[n : 2 * n], initial=0.0) ** 2
         made[2 * n :] = np.maximum(made[2 * n :], energy)
+    if not sized.any():
+        # Where all is at rest no way has a length: counted from elsewhere, places are rounded.
+        origin[:n] = y[:n]
     return made, origin
 
 
