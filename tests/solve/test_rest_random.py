@@ -41,24 +41,26 @@ def test_a_chain_hangs_from_any_start_in_any_unit(links, length, shift, start):
     assert rest.lam["nail"] == pytest.approx(-links * G / (2 * length), rel=1e-8)
 
 
-@pytest.mark.parametrize("cranks", [2, 3])
-def test_a_platform_on_equal_cranks_comes_to_rest_at_the_bottom_of_its_circle(cranks):
+@pytest.mark.parametrize("cranks, unit", [(2, 1.0), (3, 1.0), (2, 1e-9), (4, 1e-6), (3, 1e6)])
+def test_a_platform_on_equal_cranks_comes_to_rest_at_the_bottom_of_its_circle(cranks, unit):
     # With three cranks one condition is redundant all along, and two more at the flat positions.
+    # Angles are angles whatever the unit of length, though no inertia tells how both compare.
     x, y, a = st.coordinates("x y a")
-    turns = st.coordinates("t1 t2 t3")[:cranks]
+    turns = st.coordinates("t1 t2 t3 t4")[:cranks]
     held = []
-    for (bx, by), t in zip([(0, 0), (2, 0), (1, 0.5)], turns):
+    for (bx, by), t in zip(unit * np.array([(0, 0), (2, 0), (1, 0.5), (3, 0.2)]), turns):
         px, py = x + bx * st.cos(a) - by * st.sin(a), y + bx * st.sin(a) + by * st.cos(a)
-        held.append(st.Constraint((px - bx - st.cos(t), py - by - st.sin(t)), name=f"pin {t}"))
-    weight = G * y + 0.3 * G * (y + st.sin(a) + 0.2 * st.cos(a))
+        at = (px - bx - unit * st.cos(t), py - by - unit * st.sin(t))
+        held.append(st.Constraint(at, name=f"pin {t}"))
+    weight = G * y + 0.3 * G * (y + unit * st.sin(a) + 0.2 * unit * st.cos(a))
     platform = st.System(potential=weight, constraints=held)
-    for angle in 2 * np.pi * (np.arange(8) + 0.37) / 8:
-        begin = {x: np.cos(angle), y: np.sin(angle)} | dict.fromkeys(turns, angle)
+    for angle in 2 * np.pi * (np.arange(8)[:: 1 if unit == 1 else 3] + 0.37) / 8:
+        begin = {x: unit * np.cos(angle), y: unit * np.sin(angle)} | dict.fromkeys(turns, angle)
         rest = st.statics(platform, start=begin)
-        assert rest.stable and rest[y] == pytest.approx(-1.0, abs=1e-9)
+        assert rest.stable and rest[y] / unit == pytest.approx(-1.0, abs=1e-9)
         # It falls on its own side, by less than half a turn.
         assert abs(rest[turns[0]] - angle) < np.pi + 1e-9
-    if cranks == 2:
+    if cranks == 2 or unit != 1:
         return
     # Of all its equilibria those on the circle are at its top and bottom, however the redundant
     # forces are shared; elsewhere three cranks hold it rigidly.

@@ -71,7 +71,8 @@ class Examination:
         """Multipliers of the active rows; redundant ones share the force, as small as possible."""
         if len(self.kept) == len(self.active):
             return self.stated_lam
-        return shared_multipliers(self.limits[1], self.stated_lam, self.kept)
+        rows, metric = self.limits[1], self.search.metric
+        return shared_multipliers(rows, self.stated_lam, self.kept, metric)
 
     @cached_property
     def hessian(self) -> Any:

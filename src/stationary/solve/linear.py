@@ -179,9 +179,17 @@ def _independent_sparse(A: Any) -> np.ndarray:
     return np.flatnonzero(pivots[n:] < -(_TRACE + _RANK_SPARSE))
 
 
-def shared_multipliers(A: Any, lam: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return the smallest multipliers with the same Aᵀλ; only rows `kept` are independent."""
-    A = A.tocsr()
+def shared_multipliers(
+    A: Any, lam: np.ndarray, kept: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """Return the smallest multipliers with the same Aᵀλ; only rows `kept` are independent.
+
+    Which rows are sums of which is found over `lengths` of the coordinates.
+    """
+    A = sparse.csr_matrix(A @ sparse.diags(lengths))
+    sizes = np.asarray(abs(A).max(axis=1).todense()).ravel()
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    A = sparse.csr_matrix(sparse.diags(1 / sizes) @ A)
     dropped = np.setdiff1d(np.arange(A.shape[0]), kept)
     saddle = Saddle(sparse.eye(A.shape[1], format="csc"), A[kept])
     # How every other row is a sum of those: what can be shared without a change of the force.
@@ -189,6 +197,7 @@ def shared_multipliers(A: Any, lam: np.ndarray, kept: np.ndarray) -> np.ndarray:
     for k, row in enumerate(dropped):
         idle[kept, k] = saddle.solve(A[[row]].toarray().ravel(), np.zeros(len(kept)))[1]
         idle[row, k] = -1.0
+    idle /= sizes[:, None]
     return lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0]
 
 

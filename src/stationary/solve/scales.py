@@ -27,6 +27,12 @@ _ONE_BY_ONE = 40
 # A row that depends on a coordinate this many times less than on its others lies across it.
 _ACROSS = 1e-6
 
+# Nor does one on which it depends so many times less tell where the row bends.
+_ASIDE = 1e-3
+
+# What a whole turn changes by less than this is an angle.
+_SAME = 1e-9
+
 # A way this much shorter than what bends is measured by what bends.
 _LEAST = 1e-9
 
@@ -123,7 +129,7 @@ def scales_of(
         if balance.rows + balance.gaps:
             c, A = numeric(balance, "limits")(*at)
             A = _finite(A)
-            bent = _bends(balance, at, A, _metric(graph, at, v, stiff, A))
+            bent = _bends(balance, at, A, _metric(balance, at, v, stiff, A))
             ways.append(_ways(np.abs(c[balance.rows :]), A[balance.rows :], n))
             if span:
                 later = numeric(balance, "levels")(t + 1e-6 * span, q, u, params)[0]
@@ -174,13 +180,13 @@ def _ways(values: np.ndarray, A: Any, n: int) -> np.ndarray:
     return ways
 
 
-def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -> np.ndarray:
+def _metric(balance: Balance, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -> np.ndarray:
     """Return weights that make metres and radians one measure.
 
     The roots of inertia or of stiffness do, or how far what rubs moves with each coordinate, or
     how strongly the rows depend on it.
     """
-    t, q, u, p = at
+    (t, q, u, p), graph = at, balance.graph
     M = numeric(graph, "mass")(t, q, v, u, p)[0]
     inertia = np.sqrt(np.abs(_finite(M).diagonal()))
     for places in graph.layout.kinematics.quaternions:
@@ -189,14 +195,42 @@ def _metric(graph: Graph, at: tuple, v: np.ndarray, stiff: np.ndarray, A: Any) -
     for weights in (inertia, np.sqrt(stiff), _rubs(graph, at)):
         if np.all(weights > 0) and np.all(np.isfinite(weights)):
             return weights
-    columns = np.asarray(abs(A).max(axis=0).todense()).ravel()
+    columns, turned = _columns(A), _turned(balance, at, A)
+    columns = np.where(turned > 0, turned, columns)
     typical = np.median(columns[columns > 0]) if np.any(columns > 0) else 1.0
     # A rod along an axis hardly depends on what lies across it: there its other end counts.
+    # An angle has a unit of its own, and is no such end.
     entries, most, beside = sparse.coo_matrix(A), np.zeros(A.shape[0]), np.zeros(len(columns))
-    np.maximum.at(most, entries.row, columns[entries.col])
+    np.maximum.at(most, entries.row, np.where(turned > 0, 0.0, columns)[entries.col])
     np.maximum.at(beside, entries.col, most[entries.row])
-    columns = np.where(columns > _ACROSS * beside, columns, beside)
+    columns = np.where((columns > _ACROSS * beside) | (turned > 0), columns, beside)
     return np.where(columns > 0, columns, typical)
+
+
+def _columns(A: Any) -> np.ndarray:
+    """Return how strongly rows depend on each coordinate, at most."""
+    return np.asarray(abs(A).max(axis=0).todense()).ravel()
+
+
+def _turned(balance: Balance, at: tuple, A: Any) -> np.ndarray:
+    """Return how strongly rows depend on each angle as it turns; zero for what is no angle.
+
+    Gradients are the same after a whole turn, and others after a quarter: whatever the units, an
+    angle bends over a radian.
+    """
+    t, q, u, p = at
+    found = np.zeros(len(q))
+    if balance.rows + balance.gaps > _ONE_BY_ONE:
+        return found
+    for i in np.flatnonzero(_columns(A != 0)):
+        whole, quarter = (
+            _finite(numeric(balance, "limits")(t, q + turn * (np.arange(len(q)) == i), u, p)[1])
+            for turn in (2 * np.pi, np.pi / 2)
+        )
+        size = np.hypot(_columns(A)[i], _columns(quarter)[i])
+        if _columns(whole - A).max() <= _SAME * size < _columns(quarter - A)[i]:
+            found[i] = size
+    return found
 
 
 def _rubs(graph: Graph, at: tuple) -> np.ndarray:
@@ -234,7 +268,7 @@ def _bends(balance: Balance, at: tuple, A: Any, weights: np.ndarray) -> np.ndarr
         radius = sizes[r] / bend / weights
         # By how much the row changes within it: less, where one coordinate alone bends it sooner.
         # One that bends it elsewhere, as a rod along an axis is bent across it, does not count.
-        bending = (slopes > 0) & _on_diagonal(B)
+        bending = (slopes > _ASIDE * sizes[r] * weights) & _on_diagonal(B)
         with np.errstate(divide="ignore"):
             change = np.max(slopes[bending] ** 2 / bends[bending]) if bending.any() else np.inf
             radius = np.minimum(radius, change / slopes)
