@@ -317,7 +317,7 @@ def test_nothing_is_judged_against_one_unit():
 EMPTY = re.compile("_?(found|made)", re.IGNORECASE)
 #: Rooms in which every name says what it holds.
 NAMED = {
-    "browser", "cli", "derive", "errors", "io", "lower", "model", "pages", "plot", "report",
+    "browser", "cli", "derive", "errors", "io", "lower", "many", "model", "pages", "plot", "report",
     "result", "studio",
 }  # fmt: skip
 

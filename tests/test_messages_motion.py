@@ -268,6 +268,24 @@ def test_a_span_that_is_not_finite_is_called_that(span):
     )
 
 
+@pytest.mark.parametrize(
+    "span, kind, length",
+    [
+        ((-1e308, 1e308), "long", "inf"),
+        ((0, 1e200), "long", "1e+200"),
+        ((0, 1e-310), "short", "1e-310"),
+    ],
+)
+def test_a_span_of_which_steps_are_no_numbers_is_called_that(span, kind, length):
+    assert_says(
+        st.StatementError,
+        f"span is too {kind} for numbers.\n"
+        f"  Found a length of {length}, expected 1e-290 to 1e+150.\n"
+        "  Measure time in another unit.",
+        run(span=span),
+    )
+
+
 @pytest.mark.parametrize("method", [st.Taylor, st.BDF, st.Runge, st.Variational])
 def test_a_class_in_the_place_of_an_integrator_is_recognized(method):
     assert_says(

@@ -121,7 +121,12 @@ def test_what_moves_beside_a_motion_changes_no_digit_of_it(monkeypatch, quickly)
         runs = st.sweep(st.simulate, soft, over=over, span=(0, 3), keep=keep, chunk=260)
         assert runs.engine == "batches" and (runs.status == "done").all()
         found[way] = runs["x"].tobytes() + runs["top"].tobytes()
-    assert found["given"] == found["energy"] == found["near"]
+    # Nor does it matter how many are moved at a time, so that their states fit.
+    monkeypatch.setattr(batches, "_TOGETHER", 64)
+    monkeypatch.setattr(batches, "_ROOM", 0)
+    runs = st.sweep(st.simulate, soft, over=over, span=(0, 3), keep=keep, chunk=260)
+    found["few"] = runs["x"].tobytes() + runs["top"].tobytes()
+    assert found["given"] == found["energy"] == found["near"] == found["few"]
 
 
 def test_motions_are_put_beside_those_that_take_as_many_steps():
@@ -170,6 +175,32 @@ def test_spans_may_differ():
     np.testing.assert_allclose(spans["x"], np.cos(2 * ends), atol=1e-11)
     zero = np.where(ends > np.pi / 4, np.pi / 4, np.nan)
     np.testing.assert_allclose(spans["zero"], zero, rtol=1e-11)
+
+
+def test_a_span_for_which_there_are_no_numbers_stops_no_other():
+    spans = [(0.0, 1.0)] * 300
+    odd = [(-1e308, 1e308), (0, 1e200), (0, 5e-324), (1e16, 1e16 + 10), (0, np.inf), (1, 0)]
+    spans[20 : 20 + len(odd)] = odd
+    runs = st.sweep(st.simulate, OSCILLATOR, over={"span": spans}, start={x: 1.0},
+                    keep={"x": x, "top": st.most(x)})  # fmt: skip
+    there = np.r_[0:20, 26:300]
+    assert runs.engine == "batches" and (runs.status[there] == "done").all()
+    np.testing.assert_allclose(runs["x"][there], np.cos(2), rtol=1e-13)
+    assert np.isnan(runs["x"][20:26]).all() and not runs.done[20:26].any()
+    assert all(len(status.message.splitlines()) == 3 for status in runs.status[20:26])
+
+
+@pytest.mark.parametrize("short", [5e-9, 1e-13])
+def test_values_kept_close_to_the_ends_move_neither(short):
+    places, at = np.linspace(1, 2, 300), np.array([short, 4.0, 10 - short])
+    keep = {"x": x, "v": x.dot, "mean": st.mean(x), "some": st.values(x, at=at)}
+    runs = st.sweep(st.simulate, OSCILLATOR, over={x: places}, span=(0, 10), keep=keep)
+    assert runs.engine == "batches" and (runs.status == "done").all()
+    close = {"rtol": 0, "atol": 2e-13}
+    np.testing.assert_allclose(runs["x"], places * np.cos(20), **close)
+    np.testing.assert_allclose(runs["v"], -2 * places * np.sin(20), **close)
+    np.testing.assert_allclose(runs["mean"], places * np.sin(20) / 20, **close)
+    np.testing.assert_allclose(runs["some"], places[:, None] * np.cos(2 * at), **close)
 
 
 def test_a_crossing_at_the_start_and_a_touch_are_what_simulate_says():

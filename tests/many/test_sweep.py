@@ -136,6 +136,15 @@ def test_a_run_that_fails_is_not_a_number_and_says_why():
     assert caught.value.solution.status.tolist() == ["done", "blow-up", "pending"]
     masked = st.sweep(st.statics, SPRING, over={F: np.ma.array([1.0, 2.0], mask=[False, True])})
     assert masked.status.tolist() == ["done", "refused"] and np.isnan(masked["x"][1])
+    broken = st.sweep(
+        st.statics, SPRING, over={F: [0.0, 2.0]}, keep={"x": lambda r: 1 / int(4 * r[x])}
+    )
+    assert broken.status.tolist() == ["error", "done"] and broken["x"][1] == 0.5
+    assert str(broken.status[0].message).splitlines() == [
+        "run 0 of statics ended with an error, at F = 0.0.",
+        "  Found ZeroDivisionError: division by zero.",
+        "  Look whether its values, or what is kept, make sense; asked by itself it says where.",
+    ]
 
 
 def test_attributes_functions_and_whole_results_are_kept():
@@ -175,19 +184,24 @@ class Pressed:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as in POSIX")
-def test_ctrl_c_returns_what_there_is(monkeypatch):
+def test_ctrl_c_returns_what_there_is(monkeypatch, tmp_path):
     # What runs in the background of a shell ignores Ctrl-C: it is heard here wherever this runs.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        _presses(monkeypatch)
+        _presses(monkeypatch, tmp_path)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def _presses(monkeypatch):
+def _presses(monkeypatch, tmp_path):
     runs = st.sweep(st.statics, SPRING, over={F: np.arange(6.0)}, chunk=1, keep={"x": Pressed()})
     assert runs.status.tolist()[:2] == ["done"] * 2 and runs.status[-1] == "pending"
     assert runs["x"][1] == 0.25 and np.isnan(runs["x"][-1])
+    # While a first run tells what a store has to hold, nothing is there yet.
+    sooner, place = Pressed(), tmp_path / "runs.zarr"
+    sooner.calls = 2
+    runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0]}, keep={"x": sooner}, store=place)
+    assert (runs.status == "pending").all() and not place.exists()
     if not heyoka.available():
         return
     # Threads finish the motions that they have in hand; the chunk before them is there.

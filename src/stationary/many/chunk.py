@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from stationary.errors import StationaryError
+from stationary.errors import StationaryError, say
 from stationary.lower.engines import heyoka
 from stationary.many import reduce
 from stationary.many.keep import Keep
@@ -39,6 +40,18 @@ class Chunk:
 
     def __len__(self) -> int:
         return self.last - self.first
+
+
+def joined(parts: Sequence[Chunk]) -> Chunk:
+    """Return consecutive chunks as one."""
+    if len(parts) == 1:
+        return parts[0]
+    kept = {name: np.concatenate([part.kept[name] for part in parts]) for name in parts[0].kept}
+    codes, said = [], []
+    for part in parts:
+        codes.append(part.codes + len(said))
+        said += part.said
+    return Chunk(parts[0].first, parts[-1].last, kept, np.concatenate(codes), said)
 
 
 class Interrupted(Exception):
@@ -77,7 +90,18 @@ def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
         word = getattr(error, "status", "") or _WORDS.get(type(error).__name__, "refused")
         return None, Status(str(word), str(error))
     except Exception as error:  # Whatever a run does, the others go on.
-        return None, Status("error", f"{type(error).__name__}: {error}")
+        return None, Status("error", _unforeseen(question, run, error))
+
+
+def _unforeseen(question: Question, run: int, error: Exception) -> str:
+    """Tell of an error that is a library's, or that of a function of the user's."""
+    some = itertools.islice(question.design.values(run), 4)
+    values = ", ".join(f"{name} = {str(value)[:30]}" for name, value in some)
+    return say(
+        f"run {run} of {question.verb} ended with an error, at {values}.",
+        f"Found {type(error).__name__}: {str(error).strip()[:200] or 'without words'}.",
+        "Look whether its values, or what is kept, make sense; asked by itself it says where.",
+    )
 
 
 def completed(
@@ -97,11 +121,11 @@ def completed(
     codes = np.zeros(len(alone), dtype=int) if codes is None else codes
     for k in np.flatnonzero(alone):
         with heyoka.reproducible():
-            found, status = one(question, first + int(k))
+            values, status = one(question, first + int(k))
         said.append(status)
         codes[k] = len(said) - 1
         for name, rows in kept.items():
-            rows[k] = np.nan if found is None else found[name]
+            rows[k] = np.nan if values is None else values[name]
     return Chunk(first, first + len(alone), kept, codes, said)
 
 
@@ -128,9 +152,9 @@ def stacked(values: Sequence[Any], keep: Keep | None = None) -> np.ndarray:
     try:
         arrays = [None if v is None else _number(v) for v in values]
     except (TypeError, ValueError):
-        made = np.empty(len(values), dtype=object)
-        made[:] = [*values]
-        return made
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = [*values]
+        return objects
     known = [a for a in arrays if a is not None]
     depth = max((a.ndim for a in known), default=0)
     shape = getattr(keep, "shape", None)
@@ -138,11 +162,11 @@ def stacked(values: Sequence[Any], keep: Keep | None = None) -> np.ndarray:
         lengths = [[*a.shape, *[0] * (depth - a.ndim)] for a in known]
         shape = tuple(np.max(lengths, axis=0)) if depth else ()
     kind = np.result_type(float, *(a.dtype for a in known))
-    made = np.full((len(values), *(int(n) for n in shape)), np.nan, dtype=kind)
+    rows = np.full((len(values), *(int(n) for n in shape)), np.nan, dtype=kind)
     for k, a in enumerate(arrays):
         if a is not None:
-            made[(k, *(slice(0, n) for n in a.shape))] = a
-    return made
+            rows[(k, *(slice(0, n) for n in a.shape))] = a
+    return rows
 
 
 def _number(value: Any) -> np.ndarray:

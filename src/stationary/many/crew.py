@@ -128,16 +128,16 @@ def processes(question: Question, engine: str, todo: list[Range], count: int) ->
     left = len(todo)
     try:
         while left:
-            (deaths, first, last), made = done.get()
-            if isinstance(made, RuntimeError):
-                raise made
-            if isinstance(made, Exception):
+            (deaths, first, last), answer = done.get()
+            if isinstance(answer, RuntimeError):
+                raise answer
+            if isinstance(answer, Exception):
                 if deaths + 1 < _MOST_DEATHS:
                     waiting.put((deaths + 1, first, last))
                     continue
-                made = crashed(question, first, last, str(made) or type(made).__name__)
+                answer = crashed(question, first, last, str(answer) or type(answer).__name__)
             left -= 1
-            yield made
+            yield answer
     finally:
         with contextlib.suppress(queue.Empty):
             while True:
@@ -176,10 +176,10 @@ def cluster(on: Any) -> tuple[Any, bool]:
                     'Start one with `dask scheduler`, or write on="dask" for this machine alone.',
                 )
             ) from None
-    made = distributed.LocalCluster(
+    local = distributed.LocalCluster(
         n_workers=cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50
     )  # fmt: skip
-    return distributed.Client(made), True
+    return distributed.Client(local), True
 
 
 def on_cluster(question: Question, engine: str, todo: list[Range], on: Any) -> Iterator[Chunk]:

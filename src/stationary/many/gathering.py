@@ -53,10 +53,10 @@ def wider(old: np.ndarray | None, rows: np.ndarray, count: int) -> np.ndarray:
     if rows.dtype == object or (old is not None and old.dtype == object):
         if old is not None and old.dtype == object:
             return old
-        made = np.empty(count, dtype=object)
+        room = np.empty(count, dtype=object)
         if old is not None:
-            made[:] = list(old)
-        return made
+            room[:] = list(old)
+        return room
     if old is None:
         return np.full((count, *rows.shape[1:]), np.nan, dtype=rows.dtype)
     depth = max(old.ndim, rows.ndim)
@@ -65,7 +65,7 @@ def wider(old: np.ndarray | None, rows: np.ndarray, count: int) -> np.ndarray:
     kind = np.result_type(old.dtype, rows.dtype)
     if old.shape[1:] == shape and old.dtype == kind:
         return old
-    made = np.full((count, *shape), np.nan, dtype=kind)
+    room = np.full((count, *shape), np.nan, dtype=kind)
     if old.ndim == depth:
-        made[tuple(slice(0, n) for n in old.shape)] = old
-    return made
+        room[tuple(slice(0, n) for n in old.shape)] = old
+    return room

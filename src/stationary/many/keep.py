@@ -212,8 +212,8 @@ def values(expr: Any, *, at: Any) -> Values:
                 "Give a list of finite numbers, as in st.values(x, at=[1.0, 2.0]).",
             )
         )
-    made = _kept("values", expr)
-    if not isinstance(made, End):
+    ending = _kept("values", expr)
+    if not isinstance(ending, End):
         raise StatementError(
             say(
                 "only expressions have values at given times.",
@@ -221,7 +221,7 @@ def values(expr: Any, *, at: Any) -> Values:
                 "Write st.values(x, at=[1.0, 2.0]).",
             )
         )
-    return Values(made.what, tuple(times.tolist()))
+    return Values(ending.what, tuple(times.tolist()))
 
 
 def _kept(name: str, what: Any) -> Keep:
@@ -273,16 +273,16 @@ _USUAL: dict[str, tuple[str, ...]] = {
 def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
     """Take what is kept as a user writes it."""
     if keep is None and verb in _USUAL:
-        made: dict[str, Keep] = {}
+        keeps: dict[str, Keep] = {}
         for word in _USUAL[verb]:
             if word in "qv":
-                made |= {
+                keeps |= {
                     c.name + ".dot" * (word == "v"): End(c if word == "q" else c.dot)
                     for c in system.coordinates
                 }
             else:
-                made[word] = Call(len) if word == "count" else Attribute(word)
-        return made
+                keeps[word] = Call(len) if word == "count" else Attribute(word)
+        return keeps
     if keep == WHOLE:
         keep = {WHOLE: WHOLE}
     if not isinstance(keep, Mapping) or not keep:
@@ -294,7 +294,7 @@ def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
                 'keep="whole" for a few whole results.',
             )
         )
-    made = {}
+    keeps = {}
     for name, what in keep.items():
         if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
             raise StatementError(
@@ -304,8 +304,8 @@ def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
                     'Write keep={"end": x}.',
                 )
             )
-        made[name] = _kept(name, what)
-        if isinstance(made[name], (First, Values)) and verb not in _TIMED:
+        keeps[name] = _kept(name, what)
+        if isinstance(keeps[name], (First, Values)) and verb not in _TIMED:
             raise StatementError(
                 say(
                     f"keep '{name}' asks for times, and {verb} has none.",
@@ -313,7 +313,7 @@ def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
                     "Keep the expression itself, as keep={'x': x}, or a function of the result.",
                 )
             )
-    return made
+    return keeps
 
 
 def refuse_unknown(keeps: Mapping[str, Keep], known: Mapping[str, Any]) -> None:

@@ -31,6 +31,6 @@ def lighter(system: System) -> System:
     summed = sp.expand(TR8(sp.expand(T)))
     if sp.count_ops(summed) >= sp.count_ops(T):
         return system
-    made = replace(system, kinetic=summed)
-    same = made.coordinates == system.coordinates and made.inputs == system.inputs
-    return made if same and made.parameters == system.parameters else system
+    shorter = replace(system, kinetic=summed)
+    same = shorter.coordinates == system.coordinates and shorter.inputs == system.inputs
+    return shorter if same and shorter.parameters == system.parameters else system

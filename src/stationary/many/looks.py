@@ -44,8 +44,8 @@ class Looks:
         shape = t.shape
         p = np.broadcast_to(p, (*shape, p.shape[-1]))
         y, p = y.reshape(t.size, y.shape[-1]), p.reshape(t.size, p.shape[-1])
-        found = evaluate(f, t.ravel(), y, p)
-        return found.reshape(*shape, found.shape[-1])
+        values = evaluate(f, t.ravel(), y, p)
+        return values.reshape(*shape, values.shape[-1])
 
     def values(self, e: Any, at: Any = slice(None)) -> np.ndarray:
         """Return an expression at the looks."""
@@ -120,14 +120,14 @@ class Looks:
         dips &= here < np.maximum(before, after) - here
         earlier = np.arange(1, len(g) - 1)[:, None] <= np.where(any_, at + 1, len(g))
         doubt |= (dips & earlier).any(axis=0)
-        found = np.full(count, np.nan)
+        moments = np.full(count, np.nan)
         lanes = np.flatnonzero(any_ & ~doubt)
         if len(lanes):
             place = at[lanes]
-            found[lanes] = _zero(
+            moments[lanes] = _zero(
                 self._course(e, lanes, place), self.t[place, lanes], self.t[place + 1, lanes]
             )
-        return found, doubt
+        return moments, doubt
 
     def extreme(self, e: Any, sign: int) -> np.ndarray:
         """Return the largest (1) or smallest (−1) value of an expression along every motion."""
@@ -224,10 +224,10 @@ class _Pieces:
     def __call__(self, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return states at times, each of one of the rows."""
         s = (x - self._middle[which]) / self._half[which]
-        made = self._c[-1][which]
+        states = self._c[-1][which]
         for k in range(len(self._c) - 2, -1, -1):
-            made = made * (s - self._z[which, k])[:, None] + self._c[k][which]
-        return made
+            states = states * (s - self._z[which, k])[:, None] + self._c[k][which]
+        return states
 
 
 def _zero(course: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -247,9 +247,9 @@ def _summit(course: Any, a: np.ndarray, b: np.ndarray, sign: int, rounds: int) -
     best = np.full(len(a), -np.inf)
     for _ in range(rounds):
         times = a[:, None] + (b - a)[:, None] * shares
-        found = sign * course(times, which[:, None])
-        k = found.argmax(axis=1)
-        best = np.maximum(best, found[which, k])
+        heights = sign * course(times, which[:, None])
+        k = heights.argmax(axis=1)
+        best = np.maximum(best, heights[which, k])
         a, b = times[which, np.maximum(k - 1, 0)], times[which, np.minimum(k + 1, 8)]
     return best
 

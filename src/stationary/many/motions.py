@@ -57,24 +57,24 @@ class Motions:
     @cached_property
     def places(self) -> dict[str, tuple[str, np.ndarray]]:
         """Where every name that varies stands: in p, in y, or as the span."""
-        layout, made = self.kernel.layout, {}
+        layout, stands = self.kernel.layout, {}
         parameters = [p.name for p in layout.system.parameters]
         inputs = [u.name for u in layout.system.inputs]
         slots = np.cumsum([0, *(SLOTS[kind] for kind, _ in self.kernel.signature)])
         for name, role in self.question.roles.items():
             if role == "params":
-                made[name] = "p", np.array(parameters.index(name))
+                stands[name] = "p", np.array(parameters.index(name))
             elif role == "inputs" and self.kernel.signature[inputs.index(name)][0] == "samples":
-                made[name] = "table", np.array(0)
+                stands[name] = "table", np.array(0)
             elif role == "inputs":
-                made[name] = "p", np.array(len(parameters) + slots[inputs.index(name)])
+                stands[name] = "p", np.array(len(parameters) + slots[inputs.index(name)])
             elif role == "start":
                 places, order = layout.resolve(name, "over")
                 turned = layout.turned(name) is not None
-                made[name] = "turned" if turned else "y", places + order * self.kernel.size
+                stands[name] = "turned" if turned else "y", places + order * self.kernel.size
             else:
-                made[name] = role, np.array(0)
-        return made
+                stands[name] = role, np.array(0)
+        return stands
 
     def arrays(self, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return y at the start, p, and the span, one row for each of some runs."""
@@ -111,32 +111,32 @@ class Motions:
         last time comes infinity.
         """
         names = {name for name, (where, _) in self.places.items() if where in ("table", "span")}
-        made: dict[tuple[int, ...], np.ndarray] = {}
+        tables: dict[tuple[int, ...], np.ndarray] = {}
         design = self.question.design
         at = design.places(runs)
         axes = sorted({design.columns[name][0] for name in names})
         keys = list(zip(*(at[k].tolist() for k in axes))) if axes else [()] * len(runs)
         for key, run in zip(keys, runs.tolist()):
-            if key not in made:
+            if key not in tables:
                 given = self.question.arguments(run)
                 span = times(given["span"])
-                made[key] = _table(drives(self.kernel.layout, given.get("inputs"), span))
-        if len(made) == 1:
-            return next(iter(made.values())).reshape(-1, 1)
-        longest = max(len(rows) for rows in made.values())
-        filled = {key: _filled(rows, longest).ravel() for key, rows in made.items()}
+                tables[key] = _table(drives(self.kernel.layout, given.get("inputs"), span))
+        if len(tables) == 1:
+            return next(iter(tables.values())).reshape(-1, 1)
+        longest = max(len(rows) for rows in tables.values())
+        filled = {key: _filled(rows, longest).ravel() for key, rows in tables.items()}
         return np.stack([filled[key] for key in keys], axis=1)
 
     def jumps(self, event: Event) -> list[tuple[int, Any]]:
         """Return which entries of y the action of an event changes, and to what."""
-        made = []
+        changes = []
         for key, value in (event.action or {}).items():
             places, order = self.kernel.layout.resolve(key, "the action of an event")
             if np.ndim(places) or order > 1:
                 raise Refused("the action of an event changes several values with one key")
             e = from_dynamicsymbols(expression(value, "the action of an event"))
-            made.append((int(places) + order * self.kernel.size, self.lowered(e)))
-        return made
+            changes.append((int(places) + order * self.kernel.size, self.lowered(e)))
+        return changes
 
     def constraints(self) -> tuple[Any, Any, Any]:
         """Return R, Ṙ and A, of the rows that hold, as SX of the kernel's arguments."""
@@ -152,11 +152,11 @@ class Motions:
         it: there is none where rows come to depend on each other. Turns alone never do.
         """
         features, m = self.kernel.features, len(self.kernel.rows)
-        made = [] if features is None else [features.poles]
+        nonzero = [] if features is None else [features.poles]
         if m > 1 and m != len(self.kernel.layout.kinematics.quaternions):
             A = self.constraints()[2]
-            made += _pivots(ca.densify(A @ A.T))
-        return ca.densify(ca.vertcat(*made)) if made else ca.SX(0, 1)
+            nonzero += _pivots(ca.densify(A @ A.T))
+        return ca.densify(ca.vertcat(*nonzero)) if nonzero else ca.SX(0, 1)
 
     @cached_property
     def bends(self) -> Any:
@@ -362,8 +362,8 @@ def _require_alike(question: Question, layout: Layout, driven: Drives) -> None:
         for value in values:
             given = {**dict(span.get("inputs") or {}), name: value}
             given = {k if isinstance(k, str) else k.name: v for k, v in given.items()}
-            found = drives(layout, given, times(span["span"])).signature[inputs.index(name)]
-            if found != (kind, content):
+            signature = drives(layout, given, times(span["span"])).signature[inputs.index(name)]
+            if signature != (kind, content):
                 raise Refused(f"'{name}' is not of one kind in all runs")
 
 

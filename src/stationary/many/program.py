@@ -75,26 +75,26 @@ def program(motions: Motions, *, fixed: bool, single: bool = False) -> Program:
     for name, keep in question.keeps.items():
         assert isinstance(keep, (End, First, Most, Mean, Values))
         columns[name] = outputs
-        made = [motions.lowered(e) for e in expressions(keep.what)]
+        lowered = [motions.lowered(e) for e in expressions(keep.what)]
         if isinstance(keep, End):
-            reductions.append(Reduction("end", outputs, len(kept), len(made)))
-            kept += made
+            reductions.append(Reduction("end", outputs, len(kept), len(lowered)))
+            kept += lowered
         elif isinstance(keep, Values):
             for k, at in enumerate(keep.at):
-                place = outputs + k * len(made)
-                reductions.append(Reduction("value", place, len(kept), len(made), at=at))
-            kept += made
-            outputs += (len(keep.at) - 1) * len(made)
+                place = outputs + k * len(lowered)
+                reductions.append(Reduction("value", place, len(kept), len(lowered), at=at))
+            kept += lowered
+            outputs += (len(keep.at) - 1) * len(lowered)
         elif isinstance(keep, Mean):
             reductions.append(Reduction("mean", outputs, len(means), 1))
-            means += made
+            means += lowered
         elif isinstance(keep, First):
             reductions.append(Reduction("first", outputs, len(watched), 1, sign=keep.direction))
-            watched += made
+            watched += lowered
         else:
             reductions.append(Reduction("most", outputs, len(watched), 1, sign=keep.sign))
-            watched += made
-        outputs += len(made)
+            watched += lowered
+        outputs += len(lowered)
     changes: list[list[tuple[int, int]]] = []
     jumps: list[Any] = []
     for event in motions.events:
@@ -157,18 +157,18 @@ def program(motions: Motions, *, fixed: bool, single: bool = False) -> Program:
         states=len(states), means=len(means), moving=2 * kernel.size, varied=len(varied),
         rows=len(kernel.rows), slots=tuple(int(np.searchsorted(varied, s)) for s in slots),
     )  # fmt: skip
-    made = text(functions, sizes, reductions, fixed=fixed, single=single)
-    return Program(made, states, varied, len(means), outputs, columns, single)
+    source = text(functions, sizes, reductions, fixed=fixed, single=single)
+    return Program(source, states, varied, len(means), outputs, columns, single)
 
 
 def _sampled(motions: Motions) -> list[int]:
     """Return where, in p, what is known of sampled inputs begins."""
-    made, place = [], motions.kernel.parameters
+    places, place = [], motions.kernel.parameters
     for kind, _ in motions.kernel.signature:
         if kind == "samples":
-            made.append(place)
+            places.append(place)
         place += SLOTS[kind]
-    return made
+    return places
 
 
 def _needed(rates: Any, asked: Any, y: Any) -> np.ndarray:

@@ -76,16 +76,16 @@ class Question:
 
     def arguments(self, run: int) -> dict[str, Any]:
         """Return the arguments of one run."""
-        made = dict(self.given)
+        arguments = dict(self.given)
         for name, value in self.design.values(run):
             role = self.roles[name]
             if role == name:
-                made[role] = _whole(value) if role in self.whole else value
+                arguments[role] = _whole(value) if role in self.whole else value
             else:
-                made[role] = _merged(made.get(role), name, value)
+                arguments[role] = _merged(arguments.get(role), name, value)
         if "throw" in self.takes:
-            made["throw"] = True
-        return made
+            arguments["throw"] = True
+        return arguments
 
 
 def _whole(value: Any) -> Any:
@@ -128,10 +128,10 @@ def as_verb(verb: Any) -> str:
 
 def names_of(system: System) -> dict[str, str]:
     """Return every name of a statement, and what it is."""
-    made = {p.name: "params" for p in system.parameters}
-    made |= {u.name: "inputs" for u in system.inputs}
-    made |= {c.name: "start" for c in system.coordinates}
-    return made | {field.name: "start" for field in getattr(system, "fields", ())}
+    roles = {p.name: "params" for p in system.parameters}
+    roles |= {u.name: "inputs" for u in system.inputs}
+    roles |= {c.name: "start" for c in system.coordinates}
+    return roles | {field.name: "start" for field in getattr(system, "fields", ())}
 
 
 def as_question(

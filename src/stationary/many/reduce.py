@@ -35,15 +35,15 @@ Course = Callable[[np.ndarray], np.ndarray]
 
 def watched(keeps: Mapping[str, Keep]) -> dict[str, Event]:
     """Return the events by which a simulation notes crossings, and keeps what is between."""
-    made = {
+    events = {
         name: Event(keep.what, direction=keep.direction)
         for name, keep in keeps.items()
         if isinstance(keep, First)
     }
-    if not made and any(isinstance(keep, (Most, Mean)) for keep in keeps.values()):
+    if not events and any(isinstance(keep, (Most, Mean)) for keep in keeps.values()):
         # States between output times are kept where something is watched, if it never happens.
-        made[""] = Event(sp.S.One)
-    return made
+        events[""] = Event(sp.S.One)
+    return events
 
 
 def kept(result: Any, keeps: Mapping[str, Keep], noted: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -156,11 +156,11 @@ def _values(motion: AbstractMotion, keep: Values) -> np.ndarray:
     at = np.array(keep.at)
     require_inside(keep, motion.t[0], motion.t[-1] if motion.status == "done" else np.inf)
     inside = at <= motion.t[-1]
-    made = np.full(keep.shape, np.nan)
+    rows = np.full(keep.shape, np.nan)
     if inside.any():
         part: Any = motion.at(at[inside])
-        made[inside] = part[list(keep.what) if isinstance(keep.what, tuple) else keep.what]
-    return made
+        rows[inside] = part[list(keep.what) if isinstance(keep.what, tuple) else keep.what]
+    return rows
 
 
 def _along(motion: AbstractMotion, keep: First | Most | Mean) -> float:
@@ -212,10 +212,10 @@ def extreme(course: Course, t: np.ndarray, f: np.ndarray, sign: int) -> float:
     shares = np.linspace(0, 1, _LOOKS)
     for _ in range(_ROUNDS):
         times = low[:, None] + (high - low)[:, None] * shares
-        found = sign * course(times.ravel()).reshape(times.shape)
-        k = np.argmax(found, axis=1)
+        heights = sign * course(times.ravel()).reshape(times.shape)
+        k = np.argmax(heights, axis=1)
         rows = np.arange(len(places))
-        best = np.maximum(best, found[rows, k])
+        best = np.maximum(best, heights[rows, k])
         low = times[rows, np.maximum(k - 1, 0)]
         high = times[rows, np.minimum(k + 1, _LOOKS - 1)]
     return sign * float(best.max())

@@ -108,7 +108,10 @@ def sweep(
     refuse_shared(question)
     engine, crowd = _placed(question, on)
     size = _size(chunk, len(design), engine, spread=crowd is not crew.here)
-    kept = None if store is None else _stored(question, store, engine, size)
+    try:
+        kept = None if store is None else _stored(question, store, engine, size)
+    except (KeyboardInterrupt, Interrupted):
+        return _answered(question, engine, lambda *_: (), size, None, throw)
     try:
         return _answered(question, engine, crowd, size, kept, throw)
     finally:
@@ -132,9 +135,9 @@ def _stored(question: Question, path: Any, engine: str, size: int) -> Store:
     """Return the store at a path; make it if there is none."""
     place = as_path(path)
     require_storable(question)
-    found = opened(place, question, engine)
-    if found is not None:
-        return found
+    there = opened(place, question, engine)
+    if there is not None:
+        return there
     return created(place, question, engine, size, _kinds(question))
 
 
@@ -147,18 +150,18 @@ def _shapes(question: Question) -> dict[str, tuple[int, ...]]:
 
 def _kinds(question: Question) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Return shape and type of what is kept of a run; a run that succeeds tells, if need be."""
-    made: dict[str, tuple[tuple[int, ...], Any]] = {
+    kinds: dict[str, tuple[tuple[int, ...], Any]] = {
         name: (shape, np.dtype(float)) for name, shape in _shapes(question).items()
     }
-    if len(made) == len(question.keeps):
-        return made
+    if len(kinds) == len(question.keeps):
+        return kinds
     for run in range(len(question.design)):
         values, _ = one(question, run)
         # A run that finds no equilibrium does not tell what is kept of one.
         if values is not None and all(np.size(value) for value in values.values()):
-            rows = {name: stacked([value]) for name, value in values.items() if name not in made}
-            return made | {name: (r.shape[1:], r.dtype) for name, r in rows.items()}
-    return made | {n: ((), np.dtype(float)) for n in question.keeps if n not in made}
+            rows = {name: stacked([value]) for name, value in values.items() if name not in kinds}
+            return kinds | {name: (r.shape[1:], r.dtype) for name, r in rows.items()}
+    return kinds | {n: ((), np.dtype(float)) for n in question.keeps if n not in kinds}
 
 
 def _answered(

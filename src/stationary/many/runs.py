@@ -31,9 +31,9 @@ class Kept(np.ndarray):
     @classmethod
     def of(cls, values: np.ndarray, dims: tuple[str, ...]) -> Kept:
         """Name the axes of an array."""
-        made = np.asarray(values).view(cls)
-        made.dims = dims
-        return made
+        array = np.asarray(values).view(cls)
+        array.dims = dims
+        return array
 
     def __array_finalize__(self, other: Any) -> None:
         same = getattr(other, "shape", None) == self.shape

@@ -32,10 +32,10 @@ def refuse_shared(question: Question) -> None:
     last = len(question.design) - 1
     said = None
     for run in np.unique(np.linspace(0, last, _RUNS).astype(int)).tolist():
-        found = _refusal(question, question.arguments(run))
-        if found is None or said is not None and str(found) != str(said):
+        refusal = _refusal(question, question.arguments(run))
+        if refusal is None or said is not None and str(refusal) != str(said):
             return
-        said = said or found
+        said = said or refusal
     assert said is not None
     shared = _refusal(question, question.given)
     if shared is not None and str(shared) == str(said):

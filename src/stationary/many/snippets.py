@@ -211,7 +211,7 @@ FUNCTION void trajectory(long lane, long count, const real *starts, const real *
     (void)rtol; (void)atol; (void)step; (void)error; (void)q; (void)e; (void)begin; (void)table;
     (void)g; (void)r; (void)gn; (void)rn; (void)h; (void)total; (void)over; (void)apart;
     (void)knots; (void)knot; (void)leg; (void)index; (void)late; (void)acts; (void)lately;
-    (void)made; (void)large; (void)whole; (void)stop;
+    (void)jumped; (void)large; (void)whole; (void)stop;
     UNROLL for (i = 0; i < S; i++) y[i] = starts[i * count + lane];
     UNROLL for (i = S; i < N; i++) y[i] = 0;
     UNROLL for (i = 0; i < P; i++) p[i] = values[i * count + lane];
@@ -277,7 +277,7 @@ CUT = """{
 # Actions that follow each other ever faster are judged elsewhere.
 ACTED = """if (acts) {
             /*ENERGY BEFORE*/
-            jumps(&t, y, p, made);
+            jumps(&t, y, p, jumped);
             /*JUMPS*/
             /*ENERGY AFTER*/
             rates(&t, y, p, k1);

@@ -27,18 +27,18 @@ def digest(content: str | bytes) -> str:
 
 def parts(question: Question) -> dict[str, str]:
     """Return every part of a statement as text; equal parts have equal texts."""
-    made = {"the question": question.verb, "the system": _text(question.system)}
+    texts = {"the question": question.verb, "the system": _text(question.system)}
     for axis in question.design.axes:
         for name, values in axis.columns:
-            made[f"axis '{name}'"] = f"{len(values)} values, {digest(_text(values))}"
-    made["the axes"] = ", ".join(
+            texts[f"axis '{name}'"] = f"{len(values)} values, {digest(_text(values))}"
+    texts["the axes"] = ", ".join(
         f"{axis.name} ({len(axis)})" for axis in question.design.axes
     )  # fmt: skip
     for name, keep in question.keeps.items():
-        made[f"keep '{name}'"] = _kept(keep)
+        texts[f"keep '{name}'"] = _kept(keep)
     for name, value in sorted(question.given.items()):
-        made[f"argument '{name}'"] = _text(_plain(value))
-    return made
+        texts[f"argument '{name}'"] = _text(_plain(value))
+    return texts
 
 
 def _kept(keep: Keep) -> str:
@@ -79,13 +79,13 @@ def _text(value: Any) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of what computes."""
-    made = {"python": platform.python_version()}
+    known = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            made[name] = version(name)
+            known[name] = version(name)
         except PackageNotFoundError:
             continue
-    return made
+    return known
 
 
 def keeps_objects(question: Question) -> list[str]:

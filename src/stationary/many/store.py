@@ -70,11 +70,11 @@ def _intact(path: Path) -> Iterator[None]:
         raise _damaged(path, f"{type(error).__name__}: {str(error)[:80]}") from error
 
 
-def _damaged(path: Path, found: str) -> StatementError:
+def _damaged(path: Path, what: str) -> StatementError:
     return StatementError(
         say(
             f"the store '{path}' is damaged.",
-            f"Found {found}.",
+            f"Found {what}.",
             "Bring back a copy of it, or move it away and compute again.",
         )
     )
@@ -100,9 +100,9 @@ class Store:
     def there(self) -> Iterator[Chunk]:
         """Yield the chunks that are there and whole; forget the others."""
         for k in range(-(-self.facts["runs"] // self.chunk)):
-            made = _read(self.path, self._group, self.facts, k)
-            if made is not None:
-                yield made
+            chunk = _read(self.path, self._group, self.facts, k)
+            if chunk is not None:
+                yield chunk
             else:
                 with _intact(self.path):
                     _record(self.path, k).unlink(missing_ok=True)
@@ -137,8 +137,8 @@ class Store:
             file = _chunk_file(self.path / name, self._group[name].ndim, k)
             files[name] = zlib.crc32(file.read_bytes())
         record = _record(self.path, k)
-        made = {"files": files, "said": [list(key) for key in said]}
-        _at_once(record, _sealed(made))
+        entry = {"files": files, "said": [list(key) for key in said]}
+        _at_once(record, _sealed(entry))
 
     def close(self) -> None:
         """Give the lock back."""
@@ -152,16 +152,16 @@ def _fitting(values: np.ndarray, array: Any, said: dict, codes: np.ndarray) -> n
         return values
     if values.dtype.kind == "c" and np.dtype(array.dtype).kind != "c":
         values = np.where(np.imag(values) == 0, np.real(values), np.nan)
-    made = np.full((len(values), *shape), np.nan, dtype=array.dtype)
+    fitted = np.full((len(values), *shape), np.nan, dtype=array.dtype)
     if values.ndim - 1 == len(shape):
         inside = tuple(slice(0, min(a, b)) for a, b in zip(values.shape[1:], shape))
-        made[(slice(None), *inside)] = values[(slice(None), *inside)]
+        fitted[(slice(None), *inside)] = values[(slice(None), *inside)]
     for i, row in enumerate(values):
-        if np.isfinite(row).sum() > np.isfinite(made[i]).sum():
+        if np.isfinite(row).sum() > np.isfinite(fitted[i]).sum():
             message = f"kept an array of shape {row.shape}; the store has room for {shape}"
             codes[i] = said.setdefault(("too large", message), len(said))
-            made[i] = np.nan
-    return made
+            fitted[i] = np.nan
+    return fitted
 
 
 def _checksum(told: dict[str, Any]) -> int:
@@ -286,18 +286,18 @@ def opened(path: Path, question: Question, engine: str | None) -> Store | None:
     try:
         for leftover in path.rglob("*.partial"):
             leftover.unlink(missing_ok=True)
-        made = Store(path, handle, facts)
-        _require_same(path, made.facts, parts(question), engine)
+        store = Store(path, handle, facts)
+        _require_same(path, store.facts, parts(question), engine)
     except BaseException:
         os.close(handle)
         raise
-    return made
+    return store
 
 
 def lists(question: Question, kinds: dict[str, tuple]) -> list[str]:
     """Return what is kept of as many things as a run finds."""
-    found = question.verb == "equilibria"
-    return [name for name, (shape, _) in kinds.items() if found and shape]
+    counted = question.verb == "equilibria"
+    return [name for name, (shape, _) in kinds.items() if counted and shape]
 
 
 def created(
@@ -405,11 +405,11 @@ def _facts(path: Path) -> dict[str, Any]:
         raise
     except Exception as cause:  # Whatever a foreign folder does to the library that reads it.
         inside = sorted(p.name for p in path.iterdir())[:5] if path.is_dir() else []
-        found = f"a folder with {', '.join(inside) or 'nothing'}" if path.is_dir() else str(cause)
+        content = f"a folder with {', '.join(inside) or 'nothing'}" if path.is_dir() else str(cause)
         raise StatementError(
             say(
                 f"'{path}' is no store of runs.",
-                f"Found {found}.",
+                f"Found {content}.",
                 "Give another path, or take away what is there.",
             )
         ) from None
@@ -421,11 +421,11 @@ def _require_same(path: Path, facts: dict, said: dict[str, str], engine: str | N
     for name in [*said, *(n for n in other if n not in said)]:
         mine = said.get(name)
         if mine is None or other.get(name) != digest(mine):
-            found = facts["statement"].get(name, "nothing of that name")
+            theirs = facts["statement"].get(name, "nothing of that name")
             raise StatementError(
                 say(
                     f"the store '{path}' holds another statement: {name} differs.",
-                    f"Found {found[:120]}; expected {(mine or 'nothing of that name')[:120]}.",
+                    f"Found {theirs[:120]}; expected {(mine or 'nothing of that name')[:120]}.",
                     "Give another store, or ask what this one was made for; st.open reads it.",
                 )
             )

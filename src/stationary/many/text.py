@@ -71,24 +71,24 @@ def _function(name: str, f: ca.Function, dialect: Dialect, results: list[str], r
 
 def _paired(lines: list[str], real: str) -> list[str]:
     """Take sine and cosine of one angle together: a device computes both for the price of one."""
-    found: dict[str, dict[str, str]] = {}
+    pairs: dict[str, dict[str, str]] = {}
     pattern = re.compile(r"const \w+ (w\d+) = (sin|cos)f?\(([^()]*(?:\([^()]*\))?[^()]*)\);")
     for line in lines:
         match = pattern.fullmatch(line)
         if match:
-            found.setdefault(match[3], {})[match[2]] = match[1]
-    made, done = [], set()
+            pairs.setdefault(match[3], {})[match[2]] = match[1]
+    written, done = [], set()
     suffix = "f" if real == "float" else ""
     for line in lines:
         match = pattern.fullmatch(line)
-        pair = found[match[3]] if match else {}
+        pair = pairs[match[3]] if match else {}
         if match is None or len(pair) < 2:
-            made.append(line)
+            written.append(line)
         elif match[3] not in done:
             done.add(match[3])
             s, c = pair["sin"], pair["cos"]
-            made.append(f"{real} {s}, {c}; sincos{suffix}({match[3]}, &{s}, &{c});")
-    return made
+            written.append(f"{real} {s}, {c}; sincos{suffix}({match[3]}, &{s}, &{c});")
+    return written
 
 
 def _tableau() -> tuple[np.ndarray, ...]:
@@ -227,7 +227,7 @@ class _Writer:
         if not events:
             return ""
         jumps = [f"if (acts{k}) {{ "
-                 + " ".join(f"y[{to}] = made[{of}];" for to, of in r.targets) + " }"
+                 + " ".join(f"y[{to}] = jumped[{of}];" for to, of in r.targets) + " }"
                  for k, r in events]  # fmt: skip
         sides, best = [], []
         for k, r in events:
@@ -317,9 +317,9 @@ def text(
         snippets.HELD if sizes.rows and not fixed else "",
     ]
     control = snippets.FIXED if fixed else snippets.ADAPTIVE
-    made = functions["jumps"].numel_out(0) if acts else 1
+    jumped = functions["jumps"].numel_out(0) if acts else 1
     kept = max(kept, functions["masses"].numel_out(0))
-    declared = f"real e[{kept}], made[{max(made, 1)}], large[G], whole[G];"
+    declared = f"real e[{kept}], jumped[{max(jumped, 1)}], large[G], whole[G];"
     if looking:
         declared += " Seen seen;"
     if acts:

@@ -37,24 +37,24 @@ _OPERATIONS: dict[int, Callable[..., Any]] = {
 
 @lru_cache(maxsize=128)
 def _listed(function: ca.Function) -> list[tuple[Any, list[int], list[int], float]] | None:
-    made = list(instructions(function))
+    listed = list(instructions(function))
     known = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST} | _OPERATIONS.keys()
-    return made if {op for op, *_ in made} <= known else None  # pyright: ignore[reportReturnType]
+    return listed if {op for op, *_ in listed} <= known else None  # pyright: ignore[reportReturnType]
 
 
 def evaluate(function: ca.Function, *arguments: np.ndarray) -> np.ndarray:
     """Return the first output of a function for many rows; shape (rows, entries)."""
     rows = len(arguments[0])
-    made = np.empty((rows, function.numel_out(0)))
+    values = np.empty((rows, function.numel_out(0)))
     columns = [a[:, None] if a.ndim == 1 else a for a in arguments]
     listed = _listed(function)
     for k in range(0, rows, _AT_ONCE):
         some = [a[k : k + _AT_ONCE] for a in columns]
         if listed is None:
-            made[k : k + _AT_ONCE] = np.asarray(function(*(a.T for a in some))).T
+            values[k : k + _AT_ONCE] = np.asarray(function(*(a.T for a in some))).T
         else:
-            _walk(listed, some, made[k : k + _AT_ONCE], function.sz_w())
-    return made
+            _walk(listed, some, values[k : k + _AT_ONCE], function.sz_w())
+    return values
 
 
 def _walk(listed: list, columns: list[np.ndarray], out: np.ndarray, places: int) -> None:

@@ -61,10 +61,10 @@ def main() -> None:
         except EOFError:
             return
         try:
-            made = compute(question, engine, first, last)
+            answer = compute(question, engine, first, last)
         except Exception as error:
-            made = RuntimeError(f"{type(error).__name__}: {error}")
-        send(answers, made)
+            answer = RuntimeError(f"{type(error).__name__}: {error}")
+        send(answers, answer)
 
 
 if __name__ == "__main__":

@@ -80,11 +80,15 @@ def as_time(t: Any) -> float:
     return made
 
 
+# Steps of a span, and the square of it, are numbers.
+_SHORTEST, _LONGEST = 1e-290, 1e150
+
+
 def times(span: Any) -> tuple[float, float]:
     """Take a first and a last time."""
     try:
         first, last = (float(x) for x in span)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StatementError(
             say(
                 "span is not a pair of times.",
@@ -102,6 +106,14 @@ def times(span: Any) -> tuple[float, float]:
                 "Give them in order, as in span=(0, 10)."
                 if finite
                 else "Give two finite times, as in span=(0, 10).",
+            )
+        )
+    if not _SHORTEST < last - first < _LONGEST:
+        raise StatementError(
+            say(
+                f"span is too {'short' if last - first < 1 else 'long'} for numbers.",
+                f"Found a length of {last - first:.3g}, expected {_SHORTEST:g} to {_LONGEST:g}.",
+                "Measure time in another unit.",
             )
         )
     return first, last

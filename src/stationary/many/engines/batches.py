@@ -17,7 +17,7 @@ import numpy as np
 from stationary.lower import cache as disk
 from stationary.lower.engines import heyoka
 from stationary.many.alike import NEAR, Order
-from stationary.many.chunk import Chunk, completed
+from stationary.many.chunk import Chunk, completed, joined
 from stationary.many.cores import cores
 from stationary.many.keep import End, First, Mean, Most, Values
 from stationary.many.looks import Looks
@@ -61,6 +61,12 @@ _SOME, _MANY = 16, 0.25
 
 # A motion of more steps is asked by itself.
 _MOST_STEPS = 1_000_000
+
+# Numbers that states at all looks may be, and runs that are moved together even if those are more.
+_ROOM, _TOGETHER = 1 << 23, 512
+
+# Looks are further apart than so many roundings of the time.
+_APART = 16
 
 # Groups of motions by which both depths of the stack are tried.
 _TRIALS = 4
@@ -214,16 +220,39 @@ def chunks(question: Question, todo: Iterable[tuple[int, int]]) -> Iterator[Chun
     """Move chunk after chunk: while one is judged, the next is on its way."""
     motions = motions_of(question)
     assert isinstance(motions, Motions)
+    size = _fitting(motions, _LOOKS if _looked(motions) else 2)
+    whole = list(todo)
+    pieces = [(k, min(k + size, b)) for a, b in whole for k in range(a, b, size)]
+    ends, parts = {last for _, last in whole}, []
     with _Team(_code(motions)) as team:
-        ahead: tuple[int, _Move] | None = None
-        for first, last in todo:
-            runs = np.arange(first, last)
-            begun = first, _Move(team, motions, runs, _LOOKS, np.full(len(runs), np.inf))
-            if ahead is not None:
-                yield _finished(team, motions, *ahead)
-            ahead = begun
+        for part in _overlapped(team, motions, pieces):
+            parts.append(part)
+            if part.last in ends:
+                yield joined(parts)
+                parts = []
+
+
+def _overlapped(team: _Team, motions: Motions, pieces: list[tuple[int, int]]) -> Iterator[Chunk]:
+    ahead: tuple[int, _Move] | None = None
+    for first, last in pieces:
+        runs = np.arange(first, last)
+        begun = first, _Move(team, motions, runs, _LOOKS, np.full(len(runs), np.inf))
         if ahead is not None:
             yield _finished(team, motions, *ahead)
+        ahead = begun
+    if ahead is not None:
+        yield _finished(team, motions, *ahead)
+
+
+def _fitting(motions: Motions, looks: int) -> int:
+    """Return how many runs are moved together: their states at all looks have to fit."""
+    return max(_TOGETHER, _ROOM // (looks * motions.kernel.states))
+
+
+def _looked(motions: Motions) -> bool:
+    """Tell whether something is noted, or watched, on the way."""
+    noted = any(not isinstance(keep, End) for keep in motions.question.keeps.values())
+    return noted or motions.guards.numel() > 0 or motions.bends.numel() > 0
 
 
 def _finished(team: _Team, motions: Motions, first: int, move: _Move) -> Chunk:
@@ -231,8 +260,9 @@ def _finished(team: _Team, motions: Motions, first: int, move: _Move) -> Chunk:
     kept, bad, wanted, longest = move.judged()
     left = ~bad & (wanted > 0)
     for count in (_LOOKS, _MORE * _LOOKS):
-        again = np.flatnonzero(left & (wanted <= count))
-        if len(again):
+        every, size = np.flatnonzero(left & (wanted <= count)), _fitting(motions, count)
+        for k in range(0, len(every), size):
+            again = every[k : k + size]
             move = _Move(team, motions, first + again, count, longest[again])
             more, worse, open_, _ = move.judged()
             left[again], bad[again] = False, worse | (open_ > 0)
@@ -290,17 +320,23 @@ class _Move:
             motions.consistent(y, p, span)
         f = evaluate(motions.kernel.rhs, span[:, 0], y, p)
         bad = ~motions.sound(y, p, span) | ~np.isfinite(f).all(axis=1)
-        y[bad], f[bad] = 0.0, 0.0
-        span[bad] = span[~bad][0] if not bad.all() else (0.0, 1.0)
-        self._sizes, time = _measured(motions, y, f, span)
-        length = float(np.median(span[:, 1] - span[:, 0]))
+        lengths = span[:, 1] - span[:, 0]
+        length = float(np.median(lengths[~bad])) if not bad.all() else 1.0
         unit = 1.0 if 1e-4 < length / _STEPS < 1e4 else 2.0 ** np.frexp(length / _STEPS)[1]
+        # Of a span that is too short or too long for numbers there are no looks.
+        apart = lengths / (_MORE * _LOOKS)
+        bad |= ~((apart > _APART * np.spacing(np.abs(span).max(axis=1))) & (lengths < np.inf))
+        bad |= ~((apart / unit > 1e-290) & (lengths / unit < 1e290))
+        y[bad], f[bad] = 0.0, 0.0
+        span[bad] = span[~bad][0] if not bad.all() else (0.0, unit)
+        self._sizes, time = _measured(motions, y, f, span)
         pars = evaluate(code.coefficients, np.hstack([p, self._sizes, np.full((len(p), 1), unit)]))
         bad |= ~np.isfinite(pars).all(axis=1)
         self._guarded, self._sharp = motions.guards.numel() > 0, motions.bends.numel() > 0
-        noted = any(not isinstance(keep, End) for keep in motions.question.keeps.values())
-        self._looked = noted or self._guarded or self._sharp
-        self._grid = _grid(motions.question, span, count) if self._looked else span
+        self._looked = _looked(motions)
+        self._even, self._grid = slice(None), span
+        if self._looked:
+            self._even, self._grid = _grid(motions.question, span, count)
         self._longest = np.minimum(longest, (span[:, 1] - span[:, 0]) / _STEPS)
         self._p, self._span, self._order = p, span, Order(motions, span, y, p, ~bad, code.width)
         self._tracks = _Tracks(
@@ -322,13 +358,13 @@ class _Move:
         states *= self._sizes
         if tracks.code.alike is None:
             tracks.code.alike = self._order.best(tracks.steps)
-        looks = Looks(self._motions, grid.T, states, self._p)
+        looks = Looks(self._motions, grid[:, self._even].T, states[self._even], self._p)
         bad = tracks.lost
         poor = ~looks.balanced(max(_BALANCE, _OVER_STEPS * _tolerance(question)))
         if self._guarded:
             poor |= ~looks.guarded()
         wanted = tracks.steps * _FOR_A_STEP
-        wanted = np.where(self._looked & (wanted > grid.shape[1]), wanted, 0)
+        wanted = np.where(self._looked & (wanted > len(looks.t)), wanted, 0)
         if self._sharp:
             pace = np.where(bad, 0.0, looks.pace())
             length = _FOR_A_STEP * (self._span[:, 1] - self._span[:, 0])
@@ -347,7 +383,8 @@ class _Move:
                 kept[name] = looks.mean(keep.what)
             elif isinstance(keep, Values):
                 at = np.searchsorted(grid[0], keep.at)
-                rows = [looks.values(e)[at] for e in expressions(keep.what)]
+                there = Looks(self._motions, grid[:, at].T, states[at], self._p)
+                rows = [there.values(e) for e in expressions(keep.what)]
                 kept[name] = np.stack(rows, -1).transpose(1, 0, 2).reshape(-1, *keep.shape)
             else:
                 rows = [looks.values(e, -1) for e in expressions(keep.what)]
@@ -356,19 +393,20 @@ class _Move:
         return kept, bad | poor & (wanted == 0), wanted, longest
 
 
-def _grid(question: Question, span: np.ndarray, count: int) -> np.ndarray:
-    """Return the times of looks, one row for each run: even, and those at which values are kept."""
+def _grid(question: Question, span: np.ndarray, count: int) -> tuple[Any, np.ndarray]:
+    """Return times, one row for each run, and which of them are looks.
+
+    Looks are even. Times at which values are kept come between them, at however small a distance.
+    """
     even = np.linspace(0, 1, count)
     grid = span[:, :1] + (span[:, 1:] - span[:, :1]) * even
     grid[:, -1] = span[:, 1]
     at = [t for keep in question.keeps.values() if isinstance(keep, Values) for t in keep.at]
     if not at:
-        return grid
+        return slice(None), grid
     first, last = span[0]
-    inside = np.unique([t for t in at if first <= t <= last])
-    near = np.abs(grid[0][:, None] - inside).min(axis=1) < 1e-9 * (last - first)
-    line = np.union1d(grid[0][~near], inside)
-    return np.tile(line, (len(span), 1))
+    line = np.union1d(grid[0], [t for t in at if first <= t <= last])
+    return np.searchsorted(line, grid[0]), np.tile(line, (len(span), 1))
 
 
 class _Tracks:
@@ -456,8 +494,8 @@ class _Tracks:
             return
         lanes = self._groups[group]
         ahead = np.vstack([stepper.time, self._grid[lanes, 1:].T])
-        _, found = taylor.propagate_grid(ahead, **limits)
-        self._states[1:, lanes] = found[1:].transpose(0, 2, 1)
+        _, states = taylor.propagate_grid(ahead, **limits)
+        self._states[1:, lanes] = states[1:].transpose(0, 2, 1)
 
 
 def _columns(rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:

@@ -103,22 +103,22 @@ def inputs_of(
     question: Question, first: int, last: int
 ) -> tuple[Motions, Program, dict[str, np.ndarray]]:
     """Return the arrays that a program takes, one column for each run."""
-    motions, made = written(question)
+    motions, program = written(question)
     y, p, span = motions.arrays(np.arange(first, last))
     if motions.kernel.rows:
         motions.consistent(y, p, span)
 
     def columns(rows: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(rows.T, dtype=made.kind)
+        return np.ascontiguousarray(rows.T, dtype=program.kind)
 
     arrays = {
-        "starts": columns(y[:, made.states]), "values": columns(p[:, made.varied]),
-        "span": columns(span), "table": np.ones((1, 1), dtype=made.kind),
+        "starts": columns(y[:, program.states]), "values": columns(p[:, program.varied]),
+        "span": columns(span), "table": np.ones((1, 1), dtype=program.kind),
     }  # fmt: skip
     if motions.sampled:
         table = motions.tables(np.arange(first, last))
-        arrays["table"] = np.ascontiguousarray(table, dtype=made.kind)
-    return motions, made, arrays
+        arrays["table"] = np.ascontiguousarray(table, dtype=program.kind)
+    return motions, program, arrays
 
 
 def knots(motions: Motions, arrays: dict[str, Any]) -> tuple[int, int]:
@@ -137,12 +137,12 @@ def settings(question: Question) -> tuple[float, float, float]:
 
 def compute(question: Question, first: int, last: int) -> Chunk:
     """Follow all motions of a chunk, on all cores."""
-    motions, made, arrays = inputs_of(question, first, last)
+    motions, program, arrays = inputs_of(question, first, last)
     count = last - first
-    out = np.full((made.outputs, count), np.nan, dtype=made.kind)
+    out = np.full((program.outputs, count), np.nan, dtype=program.kind)
     status, steps = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    run = _code(made.text)
-    run.argtypes = (ctypes.c_long, ctypes.c_long, *signature(single=made.single))
+    run = _code(program.text)
+    run.argtypes = (ctypes.c_long, ctypes.c_long, *signature(single=program.single))
     given = [arrays[name].ctypes.data for name in ("starts", "values", "span", "table")]
     results = [x.ctypes.data for x in (out, status, steps)]
 
@@ -153,22 +153,22 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     ends = np.linspace(0, count, min(64 * cores(), count) + 1).astype(int)
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(part, ends[:-1], ends[1:]))
-    return judged(question, made, first, out, status)
+    return judged(question, program, first, out, status)
 
 
 def judged(
-    question: Question, made: Program, first: int, out: np.ndarray, status: np.ndarray
+    question: Question, program: Program, first: int, out: np.ndarray, status: np.ndarray
 ) -> Chunk:
     """Return what came out; what was lost on the way is asked again by itself, and says why."""
-    kept = {name: _column(out, made, name, keep) for name, keep in question.keeps.items()}
+    kept = {name: _column(out, program, name, keep) for name, keep in question.keeps.items()}
     given = {key: value for key, value in question.given.items() if key != "method"}
     alone = question if "method" not in question.given else question.with_given(given)
     codes = np.where(status == EVENT, 1, 0)
     return completed(alone, first, kept, status >= LOST, _DONE, _EVENT, codes=codes)
 
 
-def _column(out: np.ndarray, made: Program, name: str, keep: Keep) -> np.ndarray:
+def _column(out: np.ndarray, program: Program, name: str, keep: Keep) -> np.ndarray:
     shape = keep.shape or ()
-    k = made.columns[name]
+    k = program.columns[name]
     rows = out[k : k + int(np.prod(shape))] if shape else out[k]
     return np.ascontiguousarray(rows.T, dtype=float).reshape(-1, *shape)

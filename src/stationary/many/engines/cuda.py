@@ -81,15 +81,17 @@ def kernel(text: str) -> Any:
     return _cupy().RawModule(code=text, options=options, backend="nvrtc").get_function("run")
 
 
-def launched(motions: Any, made: Any, arrays: dict[str, Any], settings: tuple, count: int) -> tuple:
+def launched(
+    motions: Any, program: Any, arrays: dict[str, Any], settings: tuple, count: int
+) -> tuple:
     """Run a program on arrays of the card; return outputs, statuses and steps, still there."""
     cupy = _cupy()
-    run = kernel(made.text)
-    out = cupy.full((made.outputs, count), np.nan, dtype=made.kind)
+    run = kernel(program.text)
+    out = cupy.full((program.outputs, count), np.nan, dtype=program.kind)
     status, steps = cupy.zeros(count, np.int32), cupy.zeros(count, np.int32)
     given = [arrays[key] for key in ("starts", "values", "span", "table")]
     apart, times = compiled.knots(motions, arrays)
-    numbers = [np.int64(apart), np.int32(times), *(made.kind(x) for x in settings)]
+    numbers = [np.int64(apart), np.int32(times), *(program.kind(x) for x in settings)]
     blocks = (count + _BLOCK - 1) // _BLOCK
     run((blocks,), (_BLOCK,), (np.int64(count), *given, *numbers,
                                np.int64(compiled.MOST_STEPS), out, status, steps))  # fmt: skip
@@ -99,7 +101,7 @@ def launched(motions: Any, made: Any, arrays: dict[str, Any], settings: tuple, c
 def compute(question: Question, first: int, last: int) -> Chunk:
     """Follow all motions of a chunk, one per thread."""
     cupy = _cupy()
-    motions, made, arrays = compiled.inputs_of(question, first, last)
+    motions, program, arrays = compiled.inputs_of(question, first, last)
     sent = {key: cupy.asarray(value) for key, value in arrays.items()}
-    out, status, _ = launched(motions, made, sent, compiled.settings(question), last - first)
-    return compiled.judged(question, made, first, out.get(), status.get())
+    out, status, _ = launched(motions, program, sent, compiled.settings(question), last - first)
+    return compiled.judged(question, program, first, out.get(), status.get())

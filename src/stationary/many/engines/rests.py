@@ -60,8 +60,8 @@ def refuses(question: Question) -> str | None:
         return f"it answers statics, not {question.verb}"
     if len(question.design) < _FEWEST:
         return "there are few runs"
-    made = _rests_of(question)
-    return made if isinstance(made, str) else None
+    reason = _rests_of(question)
+    return reason if isinstance(reason, str) else None
 
 
 @lru_cache(maxsize=8)
@@ -222,5 +222,5 @@ def _lowered(rests: _Rests, e: Any) -> ca.Function:
     e = e.xreplace({s: known[s.name] for s in e.free_symbols if s.name in known})
     sizes = {"t": 1, "q": len(rests.start), "p": len(rests.values)}
     t, q, p = (ca.SX.sym(name, n) for name, n in sizes.items())  # pyright: ignore[reportArgumentType]
-    made = translate(e, rests.graph.layout, rests.t, q, ca.SX.zeros(len(rests.start)), p)
-    return ca.Function("e", [t, q, p], [ca.densify(ca.SX(made))])
+    lowered = translate(e, rests.graph.layout, rests.t, q, ca.SX.zeros(len(rests.start)), p)
+    return ca.Function("e", [t, q, p], [ca.densify(ca.SX(lowered))])

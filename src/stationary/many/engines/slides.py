@@ -92,8 +92,8 @@ def refuses(question: Question) -> str | None:
         return f"it answers minimum_power, not {question.verb}"
     if len(question.design) < _FEWEST:
         return "there are few runs"
-    made = _slides_of(question)
-    return made if isinstance(made, str) else None
+    reason = _slides_of(question)
+    return reason if isinstance(reason, str) else None
 
 
 @lru_cache(maxsize=8)
@@ -241,11 +241,11 @@ def _newton(
         now = open_[on]
         g, H = _bent([x[now] for x in C], [x[on] for x in w], limit[now], speed[on])
         g -= fz[now]
-        made = -_solved(H, g)
+        direction = -_solved(H, g)
         there = (np.abs(g) <= _BALANCED * reach[now]).all(axis=1)
         settled[now[there]] = True
-        before[now], last[now], step[now] = power[on], z[now], made
-        slope[now] = (g * made).sum(axis=1)
+        before[now], last[now], step[now] = power[on], z[now], direction
+        slope[now] = (g * direction).sum(axis=1)
         going = now[~there & (slope[now] < 0)]
         z[going] = last[going] + step[going]
         open_ = np.sort(np.concatenate([shorter, going]))
@@ -294,8 +294,8 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     parts = [slice(k, k + _TOGETHER) for k in range(0, last - first, _TOGETHER)]
     _ = slides.told  # made once, before threads share it
     with ThreadPoolExecutor(cores()) as pool:
-        made = list(pool.map(lambda part: _pushed(slides, *(x[part] for x in arrays)), parts))
-    v, power, heat, good = (np.concatenate(x) for x in zip(*made))
+        pushed = list(pool.map(lambda part: _pushed(slides, *(x[part] for x in arrays)), parts))
+    v, power, heat, good = (np.concatenate(x) for x in zip(*pushed))
     kept = {name: _kept(slides, keep, arrays, v, power, heat)
             for name, keep in question.keeps.items()}  # fmt: skip
     return completed(question, first, kept, ~good, _DONE)
@@ -322,5 +322,5 @@ def _expression(
         ca.SX.sym(*x) for x in (("t", 1), ("q", q.shape[1]), ("v", v.shape[1]), ("p", p.shape[1]))
     ]  # pyright: ignore[reportCallIssue]
     ts, qs, vs, ps = given
-    made = ca.densify(ca.SX(translate(e, layout, ts, qs, vs, ps)))
-    return evaluate(ca.Function("e", given, [made]), t[:, 0], q, v, p)[:, 0]
+    lowered = ca.densify(ca.SX(translate(e, layout, ts, qs, vs, ps)))
+    return evaluate(ca.Function("e", given, [lowered]), t[:, 0], q, v, p)[:, 0]
