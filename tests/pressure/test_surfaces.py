@@ -98,6 +98,70 @@ def test_an_ellipsoid_comes_back_and_a_quartic_is_closer():
     assert np.all(quartic.holds(inside)) and not np.any(quartic.holds(3 * inside))
 
 
+def fits(kind, unit):
+    """Fits to random parts in some unit of length, far from their origin too."""
+    rng = np.random.default_rng(5)
+    for shift in (0.0, 3.0):
+        feet = unit * (rng.normal(size=(6, 2)) + shift)
+        part = st.slider(points=feet, weights=rng.uniform(0.2, 1, 6))
+        yield rng, st.limit_surface(part, count=120).fitted(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"), [("ellipsoid", 1e3), ("quartic", 1.0), ("quartic", 1e-3)]
+)
+def test_wrench_and_twist_of_a_fit_are_each_others_inverse(kind, unit):
+    scale = np.array([1, 1, 1 / unit])
+    for rng, surface in fits(kind, unit):
+        for twist in rng.normal(size=(10, 3)):
+            wrench = surface.wrench(twist * scale)
+            assert surface.value(wrench) == pytest.approx(1.0, abs=1e-12)
+            back = surface.twist(wrench) / scale
+            np.testing.assert_allclose(
+                back / np.linalg.norm(back), twist / np.linalg.norm(twist), atol=1e-9
+            )
+            # No wrench on the surface does more work: support planes.
+            others = np.array([surface.wrench(v * scale) for v in rng.normal(size=(5, 3))])
+            power = surface.support(twist * scale)
+            assert np.all(others @ (twist * scale) <= power * (1 + 1e-12))
+
+
+def ellipsoid(force, moment):
+    form = np.diag([1 / force**2, 1 / force**2, 1 / moment**2])
+    rng = np.random.default_rng(6)
+    wrenches = rng.normal(size=(30, 3)) * [force, force, moment]
+    wrenches /= np.sqrt(np.einsum("ki,ij,kj->k", wrenches, form, wrenches))[:, None]
+    return st.fit_limit_surface(wrenches=wrenches, twists=wrenches @ form)
+
+
+@pytest.mark.parametrize("length", [0.04, 40.0])
+def test_the_motion_cone_of_an_ellipsoid_is_wider_than_that_of_friction(length):
+    # A finger at the distance b below the centre, forces f(∓μ, 1): its twist is normal to the
+    # ellipsoid, (∓μ, 1, ∓μ b/c²) with c = moment/force, so that it moves along ∓μ (1 + b²/c²).
+    force, mu, b, c = 2.0, 0.3, 1.5 * length, 0.7 * length
+    cone = ellipsoid(force, force * c).motion_cone((0, -b), (0, 1), mu)
+    wide = mu * (1 + b**2 / c**2)
+    np.testing.assert_allclose(sorted(cone[:, 0] / cone[:, 1]), [-wide, wide], rtol=1e-6)
+
+
+def test_stable_pushes_of_an_ellipsoid_are_those_of_lynch_and_mason():
+    # About (X, Y) a line contact from (−w, −b) to (w, −b) needs the force (Y, −X) and the moment
+    # c², up to a factor: within the cone if |Y| ≤ μ|X|, through the contact if |c² − bY| ≤ w|X|.
+    force, mu, b, w, c = 2.0, 0.35, 0.05, 0.04, 0.03
+    surface = ellipsoid(force, force * c)
+    rng = np.random.default_rng(7)
+    kept = 0
+    for X, Y in rng.uniform(-0.15, 0.15, (150, 2)):
+        sense = -np.sign(X)
+        slack = min(mu * abs(X) - abs(Y), w * abs(X) - abs(c**2 - b * Y)) / abs(X)
+        if abs(slack) > 1e-3:
+            twist = sense * np.array([Y, -X, 1.0])
+            ends = [(-w, -b), (w, -b)]
+            assert surface.sticks(twist, ends, (0, 1), mu) == (slack > 0)
+            kept += slack > 0
+    assert kept > 10
+
+
 def test_bad_surfaces_are_refused_in_three_parts(part):
     for ask in (
         lambda: part.twist((1, 2)),

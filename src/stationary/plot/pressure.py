@@ -96,39 +96,60 @@ def _over_time(bounds: PressureBounds) -> Any:
 
 
 @view("fitted pressure", "plot")
-def loads(fitted: FittedPressure) -> Any:
+def loads(weighed: FittedPressure) -> Any:
     """Draw the loads on the part, and beside it their intervals."""
     import matplotlib.pyplot as plt
 
-    many = len(fitted.points) > 24
     with look():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.0))
-        share = fitted.weights / fitted.weights.max()
-        size = 400 * share + 4 if not many else 60 * share + 2
-        left.scatter(*fitted.points.T, s=size, color=COLORS[0], alpha=0.8)
-        if not many:
-            for k, place in enumerate(fitted.points):
-                left.annotate(str(k), place, xytext=(6, 6), textcoords="offset points")
-        if fitted.next is not None:
-            way = 0.15 * np.ptp(fitted.points, axis=0).max() * np.array(fitted.next.normal)
-            point = np.array(fitted.next.point)
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.0))
+        if np.ptp(weighed.cells) > 0 or len(weighed.points) > 24:
+            _over_area(weighed, left, right)
+        else:
+            _at_feet(weighed, left, right)
+        if weighed.next is not None:
+            way = 0.15 * np.ptp(weighed.points, axis=0).max() * np.array(weighed.next.normal)
+            point = np.array(weighed.next.point)
             left.annotate("", point, point - way, arrowprops={"arrowstyle": "->", "lw": 2,
                           "color": COLORS[1]})  # fmt: skip
             left.plot(*(point - way)[:, None], color=COLORS[1], ls="-", label="push next")
-            left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
+        left.plot(*weighed.centre, "+", color="0.2", ms=9, mew=1.5, label="centre of pressure")
+        left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=2)
         left.set(aspect="equal", xlabel="x", ylabel="y")
         left.margins(0.15)
-        places = np.arange(len(fitted.weights))
-        right.errorbar(
-            fitted.weights, places,
-            xerr=np.abs(fitted.intervals - fitted.weights[:, None]).T,
-            fmt="o", ms=5 if not many else 2, color=COLORS[0], ecolor="0.5", capsize=3,
-        )  # fmt: skip
-        right.set(xlabel="load, with its 95 % interval", ylabel="foot")
-        right.set_xlim(left=0)
-        if not many:
-            right.set_yticks(places)
-        right.invert_yaxis()
-        name = words(fitted.system.name) or "the part"
-        figure.suptitle(f"{name}: {fitted.status}, {len(fitted.residuals)} pushes", fontsize=11)
+        name = words(weighed.system.name) or "the part"
+        figure.suptitle(f"{name}: {weighed.status}, {len(weighed.residuals)} pushes", fontsize=11)
     return figure
+
+
+def _at_feet(weighed: FittedPressure, left: Any, right: Any) -> None:
+    """Draw discs as large as the loads, and a bar for each interval."""
+    left.scatter(*weighed.points.T, s=400 * weighed.weights / weighed.weights.max() + 4,
+                 color=COLORS[0], alpha=0.8)  # fmt: skip
+    for k, place in enumerate(weighed.points):
+        left.annotate(str(k), place, xytext=(6, 6), textcoords="offset points")
+    places = np.arange(len(weighed.weights))
+    right.errorbar(
+        weighed.weights, places,
+        xerr=np.abs(weighed.intervals - weighed.weights[:, None]).T,
+        fmt="o", ms=5, color=COLORS[0], ecolor="0.5", capsize=3,
+    )  # fmt: skip
+    right.set(xlabel="load, with its 95 % interval", ylabel="foot")
+    right.set_xlim(left=0)
+    right.set_yticks(places)
+    right.invert_yaxis()
+
+
+def _over_area(weighed: FittedPressure, left: Any, right: Any) -> None:
+    """Draw the pressure over an area, and how well it is known, both in mean pressures."""
+    mean = weighed.cells * weighed.weights.sum() / weighed.cells.sum()
+    half = np.diff(weighed.intervals, axis=1)[:, 0] / 2
+    size = 13000 * weighed.cells / weighed.cells.sum()
+    for axes, value, word in ((left, weighed.weights / mean, "pressure over its mean"),
+                              (right, half / mean, "95 %: ± mean pressures")):  # fmt: skip
+        drawn = axes.scatter(*weighed.points.T, s=size, c=value, cmap="viridis", marker="s",
+                             vmin=0, vmax=max(float(np.quantile(value, 0.98)), 1e-9),
+                             linewidths=0)  # fmt: skip
+        axes.figure.colorbar(drawn, ax=axes, shrink=0.7, label=word)
+        axes.locator_params(nbins=4)
+    right.set(aspect="equal", xlabel="x", ylabel="y")
+    right.margins(0.15)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError, say
 from stationary.model.layout import Layout
 from stationary.model.system import System
 from stationary.result.least_power import motions
+from stationary.result.line_contact import edges, keeps, motion_cone
 from stationary.result.multipliers import Multipliers
 from stationary.result.quadrics import FittedSurface, fit_limit_surface
 from stationary.result.status import Status
@@ -277,10 +277,7 @@ class LimitSurface(AbstractShown):
 
         A finger at `point`, in the part's own frame, sticks if its velocity is between the two.
         """
-        edges = _edges(point, normal, friction)
-        x, y = (float(c) for c in point)
-        twists = np.array([self.twist(edge) for edge in edges])
-        return twists[:, :2] + twists[:, 2:] * np.array([-y, x])
+        return motion_cone(self.twist, point, normal, friction)
 
     def sticks(self, twist: Any, points: Any, normal: Any, friction: float) -> bool:
         """Tell whether a line contact that moves with a twist keeps the part: a stable push.
@@ -288,12 +285,7 @@ class LimitSurface(AbstractShown):
         The wrench of the twist is a sum of forces within the cones of friction at the contact's
         `points`, its ends (Lynch and Mason 1996).
         """
-        cone = np.vstack([_edges(point, normal, friction) for point in np.atleast_2d(points)])
-        needed = self.wrench(twist)
-        unit = np.abs(needed[:2]).max() + np.abs(needed[2]) / self._size
-        scale = np.array([1, 1, 1 / self._size])
-        _, left = nnls((cone * scale).T, needed * scale)
-        return bool(left <= 1e-9 * unit)
+        return keeps(self.wrench(twist), self._size, points, normal, friction)
 
     def pushed(self, points: Any, normal: Any, friction: float) -> Pushed:
         """Return what a contact at points, one or both ends of a line, can do to the part."""
@@ -357,7 +349,7 @@ class Pushed(AbstractShown):
     @property
     def friction_cone(self) -> np.ndarray:
         """The forces between which friction holds, one per row."""
-        return _edges(self.points[0], self.normal, self.friction)[:, :2]
+        return edges(self.points[0], self.normal, self.friction)[:, :2]
 
     def keeps(self, twist: Any) -> bool:
         """Tell whether the part goes along with a contact that moves with a twist."""
@@ -401,21 +393,6 @@ def _wrench_of(wrench: Any) -> np.ndarray:
             "Give (fx, fy, moment) about the part's origin.",
         )
     return given
-
-
-def _edges(point: Any, normal: Any, friction: float) -> np.ndarray:
-    """Return the wrenches of the two edges of a cone of friction."""
-    place, way = np.asarray(point, dtype=float), np.asarray(normal, dtype=float)
-    if place.shape != (2,) or way.shape != (2,) or not np.hypot(*way) > 0 or not friction >= 0:
-        raise StatementError(
-            "a contact is a point, a direction into the part and a friction.",
-            f"Found point={str(point)[:30]}, normal={str(normal)[:30]}, friction={friction}.",
-            "Give two numbers each, and a friction of zero or more.",
-        )
-    way = way / np.hypot(*way)
-    along = np.array([way[1], -way[0]])
-    forces = np.array([way - friction * along, way + friction * along])
-    return np.column_stack([forces, place[0] * forces[:, 1] - place[1] * forces[:, 0]])
 
 
 def wrench(points: np.ndarray, weights: np.ndarray, twist: np.ndarray) -> np.ndarray:

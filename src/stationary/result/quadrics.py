@@ -13,9 +13,11 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from stationary.errors import StatementError
+from stationary.result.line_contact import keeps, motion_cone
 
 _LOWER = np.tril_indices(3)
 _FORMS = {"ellipsoid": 1, "quartic": 3}
+_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,11 +69,83 @@ class FittedSurface:
             pulled = pulled * np.einsum("...ki,...i->...k", pulled, F)[..., None]
         return pulled.sum(axis=-2)
 
+    def wrench(self, twist: Any) -> np.ndarray:
+        """Return the wrench on the surface under which a part slides with a twist, or with many."""
+        V = np.asarray(twist, dtype=float)
+        flat = [self._against(v) for v in V.reshape(-1, 3)]
+        return np.array(flat).reshape(V.shape)
+
+    def support(self, twist: Any) -> np.ndarray:
+        """Return the power that friction takes at a twist: how far the surface reaches along it."""
+        V = np.asarray(twist, dtype=float)
+        return (self.wrench(V) * V).sum(axis=-1)
+
+    def motion_cone(self, point: Any, normal: Any, friction: float) -> np.ndarray:
+        """Return the velocities of a contact at which its friction cone ends, one per row."""
+        return motion_cone(self.twist, point, normal, friction)
+
+    def sticks(self, twist: Any, points: Any, normal: Any, friction: float) -> bool:
+        """Tell whether a line contact that moves with a twist keeps the part: a stable push."""
+        wrench = self.wrench(twist)
+        size = float(np.sqrt(np.trace(self._unit[:2, :2]) / 2 / self._unit[2, 2]))
+        return keeps(wrench, size, points, normal, friction)
+
+    @property
+    def _unit(self) -> np.ndarray:
+        """One positive matrix of about the shape of the surface."""
+        return self.forms.sum(axis=0)
+
+    def _against(self, twist: np.ndarray) -> np.ndarray:
+        """Return the wrench at which the normal of the surface is a twist: least H(F) − F·twist."""
+        # In coordinates in which the surface is about a ball, Newton's method is in no hurry.
+        half = np.linalg.cholesky(self._unit)
+        v = np.linalg.solve(half, twist)
+        size = float(np.linalg.norm(v))
+        if not (np.isfinite(size) and size > 0):
+            raise StatementError(
+                "a twist of zero has no wrench.", f"Found {twist}.",
+                "Give two velocities and a rate of turning.",
+            )  # fmt: skip
+        inverse = np.linalg.inv(half)
+        forms = inverse @ self.forms @ inverse.T
+        f, v = v / size, v / size
+        if self.kind == "quartic":
+            f = _quartic(forms, v)
+        else:
+            f = np.linalg.solve(forms[0], v)
+        F = inverse.T @ f
+        return F / float(self.value(F))
+
     def __repr__(self) -> str:
         return (
             f"Limit surface as {'an ellipsoid' if self.kind == 'ellipsoid' else 'a convex quartic'}"
             f": misfit {self.misfit:.2e}, normals off by {np.degrees(self.angle):.2g}°"
         )
+
+
+def _quartic(forms: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return where the gradient of the sum of (fᵀAf)²/4 is v: Newton's method, damped."""
+
+    def bent(f: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        pulled = forms @ f
+        squares = pulled @ f
+        value = float(squares @ squares) / 4 - float(v @ f)
+        hessian = np.einsum("k,kij->ij", squares, forms) + 2 * pulled.T @ pulled
+        return value, squares @ pulled - v, hessian
+
+    f = v / float(np.sum(((forms @ v) @ v) ** 2)) ** (1 / 3)
+    for _ in range(_STEPS):
+        value, gradient, hessian = bent(f)
+        step = -np.linalg.solve(hessian, gradient)
+        share = 1.0
+        while bent(f + share * step)[0] > value + 1e-4 * share * (gradient @ step) + 1e-15:
+            share /= 2
+            if share < 1e-6:
+                break
+        f = f + share * step
+        if np.linalg.norm(step) <= 1e-14 * np.linalg.norm(f):
+            break
+    return f
 
 
 def fit_limit_surface(*, wrenches: Any, twists: Any, kind: str = "ellipsoid") -> FittedSurface:

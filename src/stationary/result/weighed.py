@@ -78,6 +78,8 @@ class FittedPressure(AbstractShown):
         the fit by more than the stated noise.
     left_out : tuple of int
         Pushes that tell nothing or contradict all others: at most a quarter of them.
+    cells : ndarray
+        The share of the outline that each sample stands for; ones for feet.
     centre : ndarray, shape (2,)
         The centre of pressure, in the frame of the part.
     centre_interval : ndarray, shape (2, 2)
@@ -112,6 +114,7 @@ class FittedPressure(AbstractShown):
     next: Push | None
     status: Status
     left_out: tuple[int, ...]
+    cells: np.ndarray
     centre: np.ndarray
     centre_interval: np.ndarray
 

@@ -283,7 +283,7 @@ def _told(
         Identifiable(seen, directions),
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
         measured.next_push(load, mu, V, s, basis, scale), status, tuple(sorted(out)),
-        centre, np.stack([centre - off, centre + off], axis=1),
+        measured.cells, centre, np.stack([centre - off, centre + off], axis=1),
     )  # fmt: skip
 
 

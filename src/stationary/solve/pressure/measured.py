@@ -124,6 +124,13 @@ class Measured:
         self.fingers = Fingers(self.place, self.normal, sticks, side, contact)
 
     @property
+    def cells(self) -> np.ndarray:
+        """The shares of an area that its points stand for; ones for feet."""
+        if self.support.patch is None:
+            return np.ones(len(self.points))
+        return self.support.patch**2 / (self.support.patch**2).sum()
+
+    @property
     def sticks(self) -> np.ndarray:
         """Which fingers stick, or push in an unknown direction."""
         return self.fingers.sticks
