@@ -485,6 +485,7 @@ class Driver:
             self.zeno,
             self.prefer,
             0.0 if self.at_once <= 3 else 1e-12 * 2.0 ** min(self.at_once, _DOUBLED),
+            self._more,
             stopped,
             jumped,
         )
@@ -542,12 +543,15 @@ class Driver:
             self.rates[mode.key] = max(natural_rate(ode, t, y, span), _DECAYS / span)
         return self.rates[mode.key]
 
+    @property
+    def _more(self) -> float:
+        """What changes again and again at one instant is rounding, of whatever size."""
+        return 2.0 ** min(max(self.at_once - 3, 0), _DOUBLED)
+
     def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
         values, self.noise = standing(facts, self.mode, z)
-        # What changes again and again at one instant is rounding, of whatever size.
-        more = 2.0 ** min(max(self.at_once - 3, 0), _DOUBLED)
-        self.noise = more * self.noise
+        self.noise, more = self._more * self.noise, self._more
         self.strong = max(self.strong, strength(facts, self.mode, z), self._later(facts))
         self.known = facts, z
         turned = np.abs(facts.force) @ np.abs(facts.q)

@@ -9,6 +9,7 @@ times the force of a contact.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -20,6 +21,10 @@ _ROUNDING = 1e-10
 
 # Singular values this many times smaller than the largest count as zero.
 _RANK = 1e-11
+
+# What a row must have of its own, of the square of what it answers, to say something new: a root
+# of last digits, as squares have lost half of them.
+FREE = 1e-9
 
 # So many combinations of modes are all tried; beyond it the last mode is mended step by step.
 MOST = 1024
@@ -153,10 +158,15 @@ class Law:
 
     def tried(self, choices: tuple[Choice, ...]) -> Answer | None:
         """Return the forces and rates of a mode, if they agree with it."""
+        if not self._can_slide(choices):
+            return None
         made = self._directed(choices)
         if made is None:
             return None
-        choices, z, redundant = made
+        found, z, redundant = made
+        if found is not choices and not self._can_slide(found):
+            return None
+        choices = found
         w = self.w0 + self.W @ z
         answer = Answer(choices, z, w, redundant)
         return answer if self._agrees(answer) else None
@@ -320,10 +330,43 @@ class Law:
                 if np.linalg.norm(z[rows]) > limit + slack:
                     return False
             elif choice.kind == "slide" and not unit.runs:
-                rows = list(unit.slips)
-                if w[rows] @ np.array(choice.along) < -room[rows].max():
+                rows, along = list(unit.slips), np.array(choice.along)
+                if w[rows] @ along < -room[rows].max():
                     return False
         return True
+
+    def _can_slide(self, choices: tuple[Choice, ...]) -> bool:
+        """Tell whether all that begins to slide is free to.
+
+        What others hold fast does not slide, whatever its force: it sticks, and shares with them.
+        """
+        held, slides = list(range(self.fixed)), []
+        for unit, choice in zip(self.units, choices):
+            if unit.gap is not None and choice.kind != "open":
+                held.append(unit.gap)
+            if choice.kind == "stick":
+                held += unit.slips
+            elif choice.kind == "slide" and not unit.runs:
+                slides.append((unit.slips, choice.along))
+        return not held or all(self._free(tuple(held), *x) for x in slides)
+
+    def _free(
+        self, held: tuple[int, ...], rows: tuple[int, ...], along: tuple[float, ...] | None
+    ) -> bool:
+        """Tell whether held rows leave what slides free along its direction, if that is known."""
+        if along is None:
+            return True
+        key = held, rows, along if len(rows) > 1 else (1.0,)
+        if key not in self._known:
+            W, d = self.W, np.array(key[2])
+            across, own = W[np.ix_(held, rows)] @ d, float(d @ W[np.ix_(rows, rows)] @ d)
+            fast = across @ np.linalg.lstsq(W[np.ix_(held, held)], across, rcond=_RANK)[0]
+            self._known[key] = bool(own - fast > FREE * own)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[Any, bool]:
+        return {}
 
     def mended(self, first: tuple[Choice, ...]) -> list[Answer]:
         """Look for one consistent mode by relaxation, where modes are too many to try them all."""

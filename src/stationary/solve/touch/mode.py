@@ -9,16 +9,13 @@ import numpy as np
 
 from stationary.derive.touch import Touch
 from stationary.solve.touch.facts import Facts
-from stationary.solve.touch.laws import Answer, Choice, Law, Unit
+from stationary.solve.touch.laws import FREE, Answer, Choice, Law, Unit
 
 # Refinements of velocities after an impact.
 _REFINED = 2
 
 # Of several ends of a series of impacts, the one with most at rest.
 _REST = ("stick", "closed")
-
-# What a row must have of its own to say something new.
-_NEW = 1e-9
 
 
 class Undecided(Exception):
@@ -161,7 +158,7 @@ def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
         if kept:
             across = facts.W[kept, row]
             left -= across @ np.linalg.lstsq(facts.W[np.ix_(kept, kept)], across, rcond=None)[0]
-        if left > _NEW * facts.W[row, row]:
+        if left > FREE * facts.W[row, row]:
             kept.append(row)
             made[k] = 1.0
     return made

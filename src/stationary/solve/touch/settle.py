@@ -31,6 +31,7 @@ class Instant:
     """One instant at which something may change; `settle` says what does.
 
     `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before;
+    `rough` is rounding of accelerations besides, `more` how many times that of margins is allowed;
     the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more.
     """
 
@@ -42,6 +43,7 @@ class Instant:
     zeno: Zeno
     prefer: tuple[str, ...]
     rough: float = 0.0
+    more: float = 1.0
     stopped: frozenset[int] = frozenset()
     jumped: bool = False
     changes: list[Change] = field(default_factory=list)
@@ -86,22 +88,30 @@ class Instant:
             if before.sticks[j] and {gaps + 2 * j, gaps + 2 * j + 1} & set(causes)
         )
         where = np.flatnonzero(resting)
-        barred = Barred(lost, away, self._ways(facts, y, away), self.rough)
-        if before.redundant and not struck and (lost or away):
-            # Of forces that are not unique, others may still do.
-            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
-            values, noise = standing(facts, mode, answer.z)
-            if mode.key == before.key and np.all(values[causes] > noise[causes]):
-                barred = Barred()
-        try:
-            mode, answer = next_mode(facts, before, where, still, barred, self.prefer)
-        except Undecided as undecided:
-            if undecided.kind == "several" or not (lost or away):
-                raise
-            mode, answer = next_mode(facts, before, where, still, Barred(), self.prefer)
+        mode, answer = self._next(y, facts, where, still, causes, lost, away, struck)
         self.proven &= answer.proven
         self._tell(self.t if until is None else until, mode, facts)
         return y, mode, answer, facts, near & ~resting
+
+    def _next(
+        self, y: np.ndarray, facts: Facts, where: np.ndarray, still: np.ndarray, causes: list[int],
+        lost: frozenset[int], away: frozenset[int], struck: bool,
+    ) -> tuple[Mode, Answer]:  # fmt: skip
+        """Return the mode that follows, and its forces; what has ended does not go on."""
+        before, ended, any_ = self.before, lost or away, Barred(rough=self.rough)
+        if before.redundant and ended and not struck:
+            # Of forces that are not unique, others may still do.
+            mode, answer = next_mode(facts, before, where, still, any_, self.prefer)
+            values, noise = standing(facts, mode, answer.z)
+            if mode.key == before.key and np.all(values[causes] > self.more * noise[causes]):
+                return mode, answer
+        barred = Barred(lost, away, self._ways(facts, y, away), self.rough)
+        try:
+            return next_mode(facts, before, where, still, barred, self.prefer)
+        except Undecided as undecided:
+            if undecided.kind == "several" or not ended:
+                raise
+            return next_mode(facts, before, where, still, any_, self.prefer)
 
     def _rested(
         self, y: np.ndarray, facts: Facts, near: np.ndarray, struck: bool, slow: np.ndarray
