@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -392,6 +393,57 @@ def test_a_stack_of_boxes_stands_still(count):
 
 
 # -- friction in the plane, many contacts ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "feet", [(-1, 0.3), (-1, 0.2, 1), pytest.param((-1, -0.5, 0.1, 0.7, 1), marks=pytest.mark.slow)]
+)
+def test_a_bar_on_feet_breaks_away_at_all_of_them_at_once(feet):
+    # However its feet share the forces, a growing push moves it when it is as strong as friction.
+    turn, mu, k, mass = st.coordinates("turn"), 0.4, 1.3, 2.0
+    bar = st.System(
+        kinetic=mass * (x.dot**2 + y.dot**2) / 2 + 0.3 * turn.dot**2 / 2,
+        potential=mass * G * y,
+        loads=[st.Load(k * st.t, on=x)],
+        contacts=[
+            st.Contact(y + s * st.sin(turn), friction=mu, slip=x + s * st.cos(turn), name=f"{s}")
+            for s in feet
+        ],
+    )
+    motion = simulate(bar, span=(0, 8), points=3)
+    moves = mu * mass * G / k
+    assert [c.kind for c in motion.changes] == ["slip"] * len(feet)
+    assert motion.changes.t == pytest.approx(moves, rel=1e-8)
+    assert motion[x] == pytest.approx([0, 0, k / mass / 6 * (8 - moves) ** 3], rel=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [3, 6])
+def test_a_chain_falls_on_a_rough_floor_and_lies_still(count):
+    length, mass = 0.2, 0.1
+    turns = st.coordinates(" ".join(f"a{i}" for i in range(count)))
+    px, py, kinetic, potential = x, y, 0, 0
+    contacts = [st.Contact(y, friction=0.5, slip=x, name="0")]
+
+    def rate(place):
+        return sum(sp.diff(place, q) * q.dot for q in (x, y, *turns))
+
+    for i, a in enumerate(turns):
+        middle = px + length / 2 * st.cos(a), py + length / 2 * st.sin(a)
+        px, py = px + length * st.cos(a), py + length * st.sin(a)
+        kinetic += mass * (sum(rate(c) ** 2 for c in middle) + length**2 / 12 * a.dot**2) / 2
+        potential += mass * G * middle[1]
+        contacts.append(st.Contact(py, friction=0.5, slip=px, name=f"{i + 1}"))
+    chain = st.System(kinetic=kinetic, potential=potential, contacts=contacts)
+    start = {y: 0.1, **{a: 0.3 + 0.2 * i for i, a in enumerate(turns)}}
+    motion = simulate(chain, span=(0, 1), start=start, points=6)
+    assert motion.residual["energy"] < 1e-9 * motion.energy[0]
+    assert motion.residual["penetration"] < 1e-9 * length
+    assert motion.kinetic[-1] < 1e-18 * motion.energy[0]
+    assert motion.lam[-1][: count + 1].sum() == pytest.approx(count * mass * G, rel=1e-9)
+    if count < 4:
+        steps = simulate(chain, span=(0, 1), start=start, points=6, method=st.Moreau(step=2.5e-4))
+        assert np.abs(motion.q - steps.q).max() < 0.05 * length
 
 
 def test_a_puck_stops_where_and_when_it_must():

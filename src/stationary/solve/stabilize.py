@@ -35,6 +35,10 @@ _BESIDE = 1e-3
 _DIGITS = 64.0
 _LAST_DIGITS = 4.0
 
+# The floor of an equation is the most that rounding leaves of it: usually it is this part of that,
+# some tens of last digits of the largest force.
+_USUAL = 1e-3
+
 
 @dataclass(frozen=True)
 class Baumgarte:
@@ -143,8 +147,11 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
             made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))
     origin = np.concatenate([y[:n] - made[:n], np.zeros(len(y) - n)])
     # No tolerance asks for more than the digits that places and functions have.
-    lost = _rounding(ode, t, y) / ode.atol
-    made = np.maximum(made, time * lost)
+    lost = _rounding(ode, t, y)
+    if ode.floor is not None:
+        lost = np.maximum(lost, _USUAL * ode.floor)
+        lost[:n] = np.maximum(lost[:n], time * _USUAL * ode.floor[n : 2 * n])
+    made = np.maximum(made, time * lost / ode.atol)
     made[:n] = np.maximum(made[:n], np.spacing(np.abs(y[:n])) / ode.atol)
     if len(y) > 2 * n:
         # Work has the digits of the energy that it feeds: its own may be rounding alone.

@@ -117,6 +117,7 @@ class Driver:
         self.at_once = 0
         self.fresh: dict[int, Fresh] = {}
         self.noise = np.zeros(self.margins.count)
+        self.extent = np.zeros(self.kernel.states)
 
     def _use(self, mode: Mode) -> None:
         """Take the kernel in which the rows of a mode are in play: all, where they are few."""
@@ -292,7 +293,8 @@ class Driver:
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
         decay = (self.grid[-1] - self.grid[0]) / _DECAYS
-        ode = replace(ode, floor=rates_rounding(*self.known, self.strong, decay), stride=1)
+        floor = rates_rounding(*self.known, self.strong, decay)
+        ode = replace(ode, floor=floor, stride=1, extent=self.extent)
         for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, integrator)
             if border is not None:
@@ -527,6 +529,9 @@ class Driver:
         self.legs.params = np.concatenate([self.params, vector])
         self.began.append(t)
         self.starts.append(y)
+        # What is held now has the size of what it was.
+        since = np.concatenate([self.starts[0][: self.kernel.size], np.zeros(len(y))])[: len(y)]
+        self.extent = np.maximum(self.extent, np.abs(y - since))
         self.modes.append(vector)
 
     def _hold(self, t: float, y: np.ndarray) -> None:

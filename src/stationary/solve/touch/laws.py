@@ -29,6 +29,9 @@ FREE = 1e-9
 # So many combinations of modes are all tried; beyond it the last mode is mended step by step.
 MOST = 1024
 
+# The smallest tolerance that the solver of linear programs takes.
+_SHARP = 1e-10
+
 # Turns of a direction of slip that is not known before, steps of Newton's method after them, and
 # what is left of each.
 _TURNS, _NEARLY = 400, 1e-5
@@ -304,8 +307,16 @@ class Law:
         cost = np.zeros(count + 1)
         cost[-1] = -1.0
         bounds = [(None, None)] * count + [(None, 1.0)]
-        found = linprog(cost, A_ub=A, b_ub=np.array(known) / size, bounds=bounds, method="highs")
-        return x if found.x is None else x + size * (found.x[:count] @ loose)
+        known = np.array(known) / size
+        sharp = {"primal_feasibility_tolerance": _SHARP, "dual_feasibility_tolerance": _SHARP}
+        found = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
+        if found.x is None:
+            return x
+        # The solver meets limits to its own tolerance: those that it meets are met to rounding.
+        left = known - A @ found.x
+        met = left <= 10 * _SHARP
+        best = found.x + np.linalg.lstsq(A[met], left[met], rcond=None)[0]
+        return x + size * (best[:count] @ loose)
 
     def _agrees(self, answer: Answer) -> bool:
         """Tell whether forces push, stay within their limits, and rates agree with the mode."""
@@ -317,6 +328,9 @@ class Law:
                 g = unit.gap
                 if choice.kind == "open":
                     if w[g] < -room[g]:
+                        return False
+                    # What others hold shut stays shut without a force, and shares with them.
+                    if w[g] <= room[g] and len(unit.choices) > 1 and self._held_shut(g, answer):
                         return False
                     continue
                 if z[g] < -strong[g]:
@@ -349,6 +363,14 @@ class Law:
             elif choice.kind == "slide" and not unit.runs:
                 slides.append((unit.slips, choice.along))
         return not held or all(self._free(tuple(held), *x) for x in slides)
+
+    def _held_shut(self, gap: int, answer: Answer) -> bool:
+        held = list(range(self.fixed))
+        for unit, choice in zip(self.units, answer.choices):
+            if choice.kind != "open":
+                held += [] if unit.gap is None else [unit.gap]
+                held += unit.slips if choice.kind == "stick" else ()
+        return bool(held) and not self._free(tuple(held), (gap,), (1.0,))
 
     def _free(
         self, held: tuple[int, ...], rows: tuple[int, ...], along: tuple[float, ...] | None

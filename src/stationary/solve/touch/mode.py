@@ -86,11 +86,12 @@ class Barred:
 
 def next_mode(
     facts: Facts, before: Mode, near: Iterable[int], still: np.ndarray, barred: Barred,
-    prefer: tuple[str, ...],
+    prefer: tuple[str, ...], same: bool = False,
 ) -> tuple[Mode, Answer]:  # fmt: skip
     """Return the mode in which a state goes on, and its accelerations and forces.
 
-    `near` are the contacts that have no gap and no rate; `still` says which rubs have no rate.
+    `near` are the contacts that have no gap and no rate; `still` says which rubs have no rate. If
+    it is to be the `same` as before, only forces are looked for.
     """
     touch, near = facts.touch, set(near)
     if not near and not touch.rubs and not facts.fixed:
@@ -119,7 +120,12 @@ def next_mode(
         tuple(units),
         barred.rough * facts.sums,
     )
-    answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, False)
+    if same:
+        answer = law.tried(tuple(_as(before, touch, *x) for x in zip(units, which)))
+        if answer is None:
+            raise Undecided("none", (), facts.t, False)
+    else:
+        answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, False)
     closed = np.zeros(touch.gaps)
     sticks, along = np.zeros(len(touch.rubs)), np.zeros(len(touch.dry))
     for (i, j), unit, choice in zip(which, units, answer.choices):
@@ -286,6 +292,19 @@ def _rub(facts: Facts, j: int, slips: int, still: np.ndarray, barred: Barred) ->
         return Unit(rub.name, None, rows, moving, rest, (way,), True)
     stay = () if j in barred.sticks else (Choice("stick"),)
     return Unit(rub.name, None, rows, moving, rest, (*stay, *barred.away(j, len(rows))), False)
+
+
+def _as(mode: Mode, touch: Touch, unit: Unit, which: tuple[int | None, int | None]) -> Choice:
+    """Return what a unit does in a mode."""
+    i, j = which
+    if i is not None and not mode.closed[i]:
+        return Choice("open")
+    if j is None or not unit.slips:
+        return Choice("closed")
+    if mode.sticks[j]:
+        return Choice("stick")
+    way = mode.along[list(touch.rubs[j].entries)]
+    return Choice("slide", tuple(way.tolist()) if way.any() else None)
 
 
 def _usual(unit: Unit) -> Choice:

@@ -101,10 +101,13 @@ class Instant:
         before, ended, any_ = self.before, lost or away, Barred(rough=self.rough)
         if before.redundant and ended and not struck:
             # Of forces that are not unique, others may still do.
-            mode, answer = next_mode(facts, before, where, still, any_, self.prefer)
-            values, noise = standing(facts, mode, answer.z)
-            if mode.key == before.key and np.all(values[causes] > self.more * noise[causes]):
-                return mode, answer
+            try:
+                made = next_mode(facts, before, where, still, any_, self.prefer, same=True)
+                values, noise = standing(facts, made[0], made[1].z)
+                if np.all(values[causes] > self.more * noise[causes]):
+                    return made
+            except Undecided:
+                pass
         barred = Barred(lost, away, self._ways(facts, y, away), self.rough)
         try:
             return next_mode(facts, before, where, still, barred, self.prefer)

@@ -35,7 +35,10 @@ def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float)
 
 @lru_cache(maxsize=64)
 def _steady(kernel: Touching) -> bool:
-    """Tell whether neither the motion nor the end of a mode depends on time."""
-    if kernel.graph.system.inputs:
-        return False
-    return not any(f.jac_sparsity(0, 0).nnz() for f in (kernel.rhs, kernel.margins))
+    """Tell whether what holds a state is the same at all times; what loads it may vary."""
+    rows = [kernel.touch.rows]
+    if kernel.rows:
+        rows.append(kernel.graph.constraints)
+    # Arguments are the time, places, velocities, inputs and parameters.
+    return not any(f.jac_sparsity(out, given).nnz()
+                   for f in rows for out in range(f.n_out()) for given in (0, 3))  # fmt: skip
