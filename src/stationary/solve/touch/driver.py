@@ -26,7 +26,8 @@ from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.facts import Facts, Looks
 from stationary.solve.touch.flight import flight_of
 from stationary.solve.touch.margins import (
-    acceleration_rounding,
+    FOUND,
+    beginning,
     first_of,
     rates_rounding,
     standing,
@@ -58,9 +59,6 @@ _DENSE_UP_TO = 1_000_000
 
 # How often rounding is doubled at one instant before it is called chatter.
 _DOUBLED = 20
-
-# Roundings within which the place where an acceleration vanishes is found.
-_FOUND = 100.0
 
 # Looks ahead at what holds a mode together.
 _LOOKS = 5
@@ -505,7 +503,7 @@ class Driver:
         """Refuse an action that has put something inside a body."""
         facts = self.facts(t, y)
         gaps, room = facts.value[facts.gaps], facts.value_rounding[facts.gaps]
-        for i in np.flatnonzero(gaps < -_FOUND * room)[:1]:
+        for i in np.flatnonzero(gaps < -FOUND * room)[:1]:
             raise StatementError(
                 say(
                     f"the action of an event at t = {t:.6g} leads inside a body: contact "
@@ -563,7 +561,7 @@ class Driver:
         turned += np.abs(z) @ (np.abs(facts.C) @ np.abs(facts.q))
         self.largest = max(self.largest, float(turned))
         self.fresh = {
-            i: self._beginning(facts, i, z, bool(i < len(leaves) and leaves[i])).rougher(more)
+            i: beginning(facts, self.mode, i, z, bool(i < len(leaves) and leaves[i])).rougher(more)
             for i in np.flatnonzero((values <= self.noise) | first_of(leaves, len(values))).tolist()
         }
 
@@ -575,24 +573,6 @@ class Driver:
         times = np.linspace(facts.t, self.grid[-1], _LOOKS)[1:]
         ahead = [self.facts(float(t), y) for t in times]
         return max(float(np.sqrt(abs(f.force @ f.free))) for f in ahead)
-
-    def _beginning(self, facts: Facts, i: int, z: np.ndarray, leaves: bool) -> Fresh:
-        """Return how a margin begins that is zero: a rebound, a lift, a slip, or something else."""
-        gaps, mode = facts.touch.gaps, self.mode
-        if leaves:
-            return Fresh(1)
-        if i < gaps and not mode.closed[i]:
-            row = facts.fixed + i
-            # It lifts where its acceleration is zero, as well as that was found.
-            room = acceleration_rounding(facts, row, z)
-            begins = float(facts.C[row] @ facts.free + facts.gamma[row] + facts.W[row] @ z)
-            return Fresh(2, float(facts.rate[row]), max(room, min(2 * abs(begins), _FOUND * room)))
-        if i >= gaps:
-            rub = facts.touch.rubs[(i - gaps) // 2]
-            if not mode.sticks[(i - gaps) // 2]:
-                rows = [facts.fixed + gaps + k for k in rub.entries]
-                return Fresh(1, 0.0, max(acceleration_rounding(facts, row, z) for row in rows))
-        return Fresh()
 
 
 @lru_cache(maxsize=64)

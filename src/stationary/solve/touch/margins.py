@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stationary.solve.touch.crossings import Fresh
 from stationary.solve.touch.facts import Facts
 from stationary.solve.touch.mode import Mode
 
@@ -13,6 +14,9 @@ _FORCES = 1e-11
 # What rounding may take from accelerations, of what they are summed from: forces of many contacts
 # follow from each other.
 _LAST = 1e-11
+
+# Roundings within which the place where an acceleration vanishes is found.
+FOUND = 100.0
 
 
 def first_of(leaves: np.ndarray, count: int) -> np.ndarray:
@@ -75,3 +79,22 @@ def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.nd
             way = mode.along[list(rub.entries)]
             values += [float(way @ facts.rate[rows]) if way.any() else 1.0, 1.0]
     return np.array(values, dtype=float), np.array(noise, dtype=float)
+
+
+def beginning(facts: Facts, mode: Mode, i: int, z: np.ndarray, leaves: bool) -> Fresh:
+    """Return how a margin begins that is zero: a rebound, a lift, a slip, or something else."""
+    gaps = facts.touch.gaps
+    if leaves:
+        return Fresh(1)
+    if i < gaps and not mode.closed[i]:
+        row = facts.fixed + i
+        # It lifts where its acceleration is zero, as well as that was found.
+        room = acceleration_rounding(facts, row, z)
+        begins = float(facts.C[row] @ facts.free + facts.gamma[row] + facts.W[row] @ z)
+        return Fresh(2, float(facts.rate[row]), max(room, min(2 * abs(begins), FOUND * room)))
+    if i >= gaps:
+        rub = facts.touch.rubs[(i - gaps) // 2]
+        if not mode.sticks[(i - gaps) // 2]:
+            rows = [facts.fixed + gaps + k for k in rub.entries]
+            return Fresh(1, 0.0, max(acceleration_rounding(facts, row, z) for row in rows))
+    return Fresh()
