@@ -151,3 +151,25 @@ def test_a_bead_on_a_circle_changes_at_its_times_wherever_the_origin_is(
     assert len(known) == 5
     np.testing.assert_allclose(slide.events[0], known, atol=1e-7 + 1e-13 * abs(origin))
     assert slide.residual["energy"] < 1e-7 * force * length
+
+
+@pytest.mark.parametrize(
+    "length, force, origin", [(1e-9, 1.0, 0.0), (1.0, 1e6, 1e3), (1e9, 1.0, 0)]
+)
+def test_a_rod_pinned_at_a_rough_foot_jams_where_it_is_stretched(length, force, origin):
+    # The pin and the friction of the foot share what holds it. The other foot goes round a circle
+    # of radius one until it is as far as the hand can take it, at t = 1.
+    c, s = length * st.cos(phi) / 2, length * st.sin(phi) / 2
+    foot, other = (x - c, y - s), (x + c, y + s)
+    pin = st.Constraint((foot[0] - origin * length, foot[1]), name="pin")
+    hand = st.Constraint(other[0] - (origin + 0.5 + 0.5 * st.t) * length, name="hand")
+    rubs = [st.Friction(force, on=foot), st.Friction(2 * force, on=other)]
+    rod = st.System(friction=rubs, constraints=[pin, hand])
+    lean = np.pi / 3
+    start = {x: (origin + 0.25) * length, y: np.sin(lean) / 2 * length, phi: lean}
+    with pytest.raises(st.NoMotion) as caught:
+        st.quasistatics(rod, span=(0, 2), start=start, points=9)
+    slide = caught.value.solution
+    assert caught.value.kind == "jammed"
+    assert slide.t[-1] == pytest.approx(1.0, abs=1e-6)
+    assert slide.lost[-1] == pytest.approx(2 * force * length * lean, rel=1e-3)

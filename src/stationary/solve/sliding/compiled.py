@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 
 from stationary.derive.sliding import Sliding
@@ -32,6 +33,8 @@ _MOST_STEPS = 12
 _ROUNDING, _RIGHT = 1e-13, 1e-11
 # What holds twice is shared by forces that change least: so soft are rows, relative to the rest.
 _SOFT = 1e-8
+# Rows that depend on others but for this share do.
+_DEPENDENT = 1e-9
 # No time, speed or force is as large.
 _FAR = 1e300
 
@@ -80,6 +83,14 @@ class InMode:
         self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         self._soft, total = _softness(place, near), len(self._start)
         self._forces = slice(p.n * (total + 1), (total - len(wide)) * (total + 1), total + 1)
+        self._units = None
+        if not (p.even and rooms):
+            # Metres beside radians and beside forces: in these units all unknowns are of one size.
+            speed, force = near.speed, near.strength
+            sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
+                     np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
+            self._units = np.concatenate(sizes)
+        self._shares = not rooms
 
     @classmethod
     def of(cls, question: Question, place: Place, near: Answer, rooms: bool) -> InMode | None:
@@ -99,13 +110,27 @@ class InMode:
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
                 return Held(z, *told[1:])
             best = min(best, error)
-            slope[self._forces] -= self._soft
-            square = slope.reshape(len(z), len(z)).T
-            *_, move, singular = dgesv(square, -left, True, True)
-            if singular:
+            if not self._shares:
+                slope[self._forces] -= self._soft
+            move = self._move(slope.reshape(len(z), len(z)).T, left)
+            if move is None:
                 return None
             z = z + move
         return None
+
+    def _move(self, slope: np.ndarray, left: np.ndarray) -> np.ndarray | None:
+        """Return the next move of the unknowns; forces that are shared change least."""
+        if self._units is None:
+            *_, move, singular = dgesv(slope, -left, True, True)
+            return None if singular else move
+        slope = slope * self._units
+        sizes = np.abs(slope).max(axis=1)
+        rows = 1 / np.where(sizes > 0, sizes, 1.0)
+        slope, left = slope * rows[:, None], left * rows
+        if self._shares:
+            return -self._units * lstsq(slope, left, cond=_DEPENDENT)[0]
+        *_, move, singular = dgesv(slope, -left, True, True)
+        return None if singular else self._units * move
 
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""

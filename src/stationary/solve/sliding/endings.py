@@ -55,11 +55,14 @@ def conflict(question: Question, place: Place) -> Verdict | None:
     """
     problem = place.problem
     _, A, G = (dense(x) for x in problem.matrices)
-    rows, rate = np.vstack([A, G]), np.concatenate([problem.b, problem.g])
+    # Radians are compared with metres by what rubs.
+    levers, rate = problem.levers, np.concatenate([problem.b, problem.g])
+    rows = np.vstack([A, G]) / levers
     if not np.any(rate):
         return None
     # Beside what its coordinates can do, one row may ask for too much.
-    reach = np.maximum(question.lengths(place), 1e-3 * question.lengths(place).max(initial=0.0))
+    reach = question.lengths(place) * levers
+    reach = np.maximum(reach, 1e-3 * reach.max(initial=0.0))
     most = np.abs(rows * reach).max(axis=1, initial=0.0)
     size = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
     out = most < _NEARLY * np.abs(rate) * question.span
