@@ -1,0 +1,187 @@
+"""What proves the ends of an interval, evaluated here once more, and extremes that hide."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.result.least_power import motions
+from stationary.solve.pressure.circle import lowest_around
+from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.support import Rest
+
+BOX = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
+
+
+def convex(rng, count):
+    """Corners on an ellipse around the origin, counterclockwise."""
+    angle = 2 * np.pi * (np.arange(count) + rng.uniform(0.2, 0.8, count)) / count
+    return np.c_[np.cos(angle), rng.uniform(0.5, 1) * np.sin(angle)]
+
+
+def random_part(seed, kind, friction):
+    rng = np.random.default_rng(seed)
+    corners = convex(rng, int(rng.integers(4, 7)))
+    P, Q = corners[:2]
+    place, way = P + rng.uniform(0.1, 0.9) * (Q - P), (Q - P) / np.hypot(*(Q - P))
+    speed = np.array([-way[1], way[0]]) + rng.uniform(-0.3, 0.3) * way
+    point = tuple(place[i] + speed[i] * st.t for i in range(2))
+    finger = st.Pusher(point=point, edge=(tuple(P), tuple(Q)), friction=friction)
+    given = {
+        "outline": {"outline": corners},
+        "disc": {"radius": float(rng.uniform(0.4, 1))},
+        "feet": {"points": np.vstack([corners, rng.uniform(-0.5, 0.5, (2, 2))])},
+    }[kind]
+    return st.slider(**given, weight=1.5, centre=(0, 0), pusher=finger), finger, rng
+
+
+def support(scene, rng):
+    """Points all over a support, many of them on its border."""
+    rest = scene.rest
+    if rest.feet:
+        return rest.corners
+    edge, along = rng.integers(rest.pieces, size=4000), rng.uniform(0, 1, 4000)
+    border = rest.at(edge, along)[0]
+    return np.vstack([border, border * rng.uniform(0, 1, (4000, 1))])
+
+
+@pytest.mark.parametrize("friction", [0, 0.4])
+@pytest.mark.parametrize("kind", ["outline", "disc", "feet"])
+def test_every_end_carries_a_dual_that_is_nowhere_negative_or_says_that_it_does_not(kind, friction):
+    for seed in range(1):
+        part, _, rng = random_part(seed, kind, friction)
+        scene = Scene.of(part, None, None, 0.0)
+        x = support(scene, rng)
+        for of in ("phi.dot", "x.dot", "power"):
+            found = st.pressure_bounds(part, of=of)
+            for dual, motion in zip((found.proof.low, found.proof.high), found.motions):
+                assert dual.residual < 1e-6 or not dual.certified
+                assert dual.certified != dual.how.startswith("not certified")
+                assert dual.how in found.proof.text
+                if not dual.certified or np.isnan(dual.lowest):
+                    continue
+                u, v, turn = motion * [1, 1, scene.size]
+                way = np.c_[u - turn * x[:, 1], v + turn * x[:, 0]]
+                way /= np.linalg.norm(way, axis=1, keepdims=True)
+                a, b, swing = dual.witness
+                push = np.c_[a - swing * x[:, 1], b + swing * x[:, 0]]
+                f = dual.affine[0] + x @ dual.affine[1:] + (push * way).sum(axis=1)
+                size = max(np.abs(dual.affine).max(), np.abs(dual.witness).max())
+                assert f.min() / size >= dual.lowest - 1e-12
+                assert dual.lowest > -1e-7
+
+
+def test_the_lowest_value_on_a_circle_is_bounded_and_not_sampled():
+    rng = np.random.default_rng(1)
+    rest = Rest(np.zeros((0, 2)), 0.8, (0.1, -0.15))
+    x = rest.at(np.zeros(20001, int), np.linspace(0, 1, 20001))[0]
+    for _ in range(40):
+        twist, witness, affine = rng.normal(size=(3, 3)) * 10 ** rng.uniform(-2, 1, (3, 3))
+        v = np.c_[twist[0] - twist[2] * x[:, 1], twist[1] + twist[2] * x[:, 0]]
+        w = np.c_[witness[0] - witness[2] * x[:, 1], witness[1] + witness[2] * x[:, 0]]
+        f = (w * v).sum(axis=1) / np.hypot(*v.T) - affine[0] - x @ affine[1:]
+        size = np.abs(witness).max() + np.abs(affine).max()
+        found = lowest_around(rest, twist, witness, affine, 1e-8 * size)
+        assert f.min() - 1e-3 * size < found <= f.min() + 1e-12 * size
+
+
+def moved(scene, points, loads):
+    """Motions of known pressures under a smooth finger, as scaled twists."""
+    mode = scene.modes[0]
+    unit = mode.force / (mode.force @ mode.force)
+    free = np.linalg.svd(mode.force[None])[2][1:].T
+    count = len(points)
+    z, _ = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
+    found, plane = unit + z @ free.T, np.cross(*mode.free.T)
+    return found * ((plane @ mode.base) / (found @ plane))[:, None]
+
+
+@pytest.mark.parametrize(("seed", "kind"), [(0, "feet"), (1, "disc"), (2, "outline")])
+def test_no_random_pressure_goes_beyond_any_velocity(seed, kind):
+    part, _, rng = random_part(seed, kind, 0)
+    scene = Scene.of(part, None, None, 0.0)
+    grid = scene.rest.corners if kind == "feet" else scene.rest.columns
+    if kind != "feet":
+        grid = np.vstack([grid, grid * rng.uniform(0.05, 1, (len(grid), 1))])
+    chosen = np.array([rng.choice(len(grid), 3, replace=False) for _ in range(6000)])
+    points = grid[chosen]
+    rows = np.concatenate([np.ones((len(points), 1, 3)), points.transpose(0, 2, 1)], axis=1)
+    good = np.abs(np.linalg.det(rows)) > 1e-5
+    points, loads = points[good], np.linalg.inv(rows[good])[:, :, 0]
+    points, loads = points[loads.min(axis=1) >= 0][:800], loads[loads.min(axis=1) >= 0][:800]
+    # Corners of the set of pressures, and what lies between two of them.
+    pair, share = rng.integers(len(points), size=(len(points), 2)), rng.beta(0.5, 0.5, len(points))
+    six = np.concatenate([points[pair[:, 0]], points[pair[:, 1]]], axis=1)
+    both = np.concatenate([share[:, None] * loads[pair[:, 0]],
+                           (1 - share)[:, None] * loads[pair[:, 1]]], axis=1)  # fmt: skip
+    twists = np.vstack([moved(scene, points, loads), moved(scene, six, both)])
+    x, y, phi = part.coordinates
+    for of in (y.dot, x.dot + 0.3 * phi.dot):
+        found = st.pressure_bounds(part, of=of)
+        values = twists @ scene.functional(of)[0]
+        room = 1e-7 * (found.high - found.low)
+        assert found.low - room <= values.min() and values.max() <= found.high + room
+
+
+def test_a_rough_finger_takes_no_more_power_than_its_bounds():
+    for seed in range(1):
+        part, finger, rng = random_part(seed, "outline", 0.3)
+        corners = np.array(part.parts[0].support.points)
+        found = st.pressure_bounds(part, of="power")
+        powers = []
+        while len(powers) < 6:
+            points = corners[rng.choice(len(corners), 3, replace=False)] * rng.uniform(
+                0.2, 1, (3, 1)
+            )
+            rows = np.vstack([np.ones(3), points.T])
+            if abs(np.linalg.det(rows)) > 1e-3 and np.linalg.inv(rows)[:, 0].min() > 0.01:
+                loads = 1.5 * np.linalg.inv(rows)[:, 0]
+                powers.append(
+                    st.minimum_power(st.slider(points=points, weights=loads, pusher=finger)).power
+                )
+        assert found.low - 1e-9 <= min(powers) and max(powers) <= found.high * (1 + 1e-9)
+        if found.status == "attained":
+            points, loads = found.pressures[1]
+            known = st.slider(points=points, weights=loads, pusher=finger)
+            assert st.minimum_power(known).power == pytest.approx(found.high, rel=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "friction"), [("disc", 0), ("feet", 0), ("outline", 0.4)])
+def test_proofs_hold_for_discs_feet_and_rough_fingers(kind, friction):
+    part, *_ = random_part(1, kind, friction)
+    found = st.pressure_bounds(part, of="phi.dot", prove=1e-4)
+    assert found.outer is not None
+    assert found.outer[0] <= found.low and found.high <= found.outer[1]
+    assert (found.status == "proven") == (
+        max(found.low - found.outer[0], found.outer[1] - found.high)
+        <= 1.01e-4 * max(abs(found.low), abs(found.high))
+    )
+
+
+@pytest.mark.slow
+def test_pushes_stay_within_their_band():
+    finger = st.Pusher(point=(0.025, st.t - 0.03), edge=(BOX[0], BOX[1]))
+    part = st.slider(outline=BOX, weight=2.0, centre=(0, 0), pusher=finger)
+    phi = part.coordinates[2]
+    found = st.pressure_bounds(part, of=phi, span=(0, 0.004))
+    assert found.status == "conservative" and found.proof.low is None
+    time, low, high = found.band.T
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        while True:
+            points = rng.uniform(-1, 1, (3, 2)) * [0.05, 0.03]
+            rows = np.vstack([np.ones(3), points.T])
+            if abs(np.linalg.det(rows)) > 1e-5 and np.linalg.inv(rows)[:, 0].min() > 0.02:
+                break
+        known = st.slider(points=points, weights=2 * np.linalg.inv(rows)[:, 0], pusher=finger)
+        motion = st.quasistatics(known, span=(0, 0.004), start={})
+        angle = np.interp(time, motion.t, motion[phi])
+        assert np.all((low - 1e-9 <= angle) & (angle <= high + 1e-9))
+
+
+def test_bad_spans_are_refused_in_three_parts():
+    finger = st.Pusher(point=(0.025, st.t - 0.03), edge=(BOX[0], BOX[1]))
+    part = st.slider(outline=BOX, weight=2.0, centre=(0, 0), pusher=finger)
+    for given in ({"of": "phi.dot", "span": (0, 1)}, {"of": "phi", "span": (1, 0)}):
+        with pytest.raises(st.StatementError) as error:
+            st.pressure_bounds(part, **given)
+        assert str(error.value).count("\n") == 2
