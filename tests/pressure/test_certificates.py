@@ -54,6 +54,7 @@ def test_every_end_carries_a_dual_that_is_nowhere_negative_or_says_that_it_does_
         for of in ("phi.dot", "x.dot", "power"):
             found = st.pressure_bounds(part, of=of)
             for dual, motion in zip((found.proof.low, found.proof.high), found.motions):
+                assert dual is not None
                 assert dual.residual < 1e-6 or not dual.certified
                 assert dual.certified != dual.how.startswith("not certified")
                 assert dual.how in found.proof.text
@@ -125,7 +126,9 @@ def test_no_random_pressure_goes_beyond_any_velocity(seed, kind):
 def test_a_rough_finger_takes_no_more_power_than_its_bounds():
     for seed in range(1):
         part, finger, rng = random_part(seed, "outline", 0.3)
-        corners = np.array(part.parts[0].support.points)
+        open_ = part.parts[0].support
+        assert open_ is not None
+        corners = np.array(open_.points)
         found = st.pressure_bounds(part, of="power")
         powers = []
         while len(powers) < 6:

@@ -110,19 +110,24 @@ def _shape(c, A, B, G, C, E, D):
 
 def _between(low, high, terms) -> np.ndarray:
     """Return lower bounds of convex pieces whose slope changes its sign: where tangents meet."""
+    bound = np.full(len(low), -np.inf)
+    size = sum(np.abs(k) for k in terms[:3]) + 1e-300
     for turn in range(60):
         value, slope = _shape(np.stack([low, high]), *terms)
         with np.errstate(divide="ignore", invalid="ignore"):
             # Where the tangents at both ends meet: below f, and next to its least value.
             meet = (value[1] - value[0] + slope[0] * low - slope[1] * high) / (slope[0] - slope[1])
-        meet = np.where((meet > low) & (meet < high), meet, (low + high) / 2)
+        inside = (meet > low) & (meet < high)
+        under = np.where(inside, value[0] + slope[0] * (meet - low), value.min(axis=0))
+        flat = np.minimum(value[0], value[1]) + np.minimum(slope[0], 0.0) * (high - low)
+        bound = np.maximum(bound, np.where(inside, under, flat))
+        meet = np.where(inside, meet, (low + high) / 2)
         if turn % 3 == 2:
             meet = (low + high) / 2
-        middle = _shape(meet, *terms)[1]
+        there, middle = _shape(meet, *terms)
+        if np.all(there - bound <= 1e-15 * size):
+            break
         low, high = np.where(middle < 0, meet, low), np.where(middle < 0, high, meet)
         if np.all(high - low <= 1e-9 * (np.abs(low) + np.abs(high)) + 1e-18):
             break
-    value, slope = _shape(np.stack([low, high]), *terms)
-    wide = high - low
-    falls, rises = np.minimum(slope[0], 0.0), np.maximum(slope[1], 0.0)
-    return np.maximum(value[0] + falls * wide, value[1] - rises * wide)
+    return bound
