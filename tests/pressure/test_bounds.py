@@ -271,6 +271,61 @@ def test_the_vote_is_that_of_every_random_pressure():
         assert turns == ("counterclockwise" if rate > 0 else "clockwise")
 
 
+def at_fence(support, corner, angle, centre=(0, 0)):
+    """A part that is turned by an angle, with a corner at a smooth fence that goes up."""
+    fence = st.Pusher(point=(0, st.t), corner=tuple(corner), normal=(0, 1))
+    part = st.slider(**support, weight=1.0, centre=centre, pusher=fence)
+    x, y, phi = part.coordinates
+    c, s = np.cos(angle), np.sin(angle)
+    place = {x: s * corner[1] - c * corner[0], y: -s * corner[0] - c * corner[1], phi: angle}
+    return st.pressure_bounds(part, of="advance", at=place)
+
+
+@pytest.mark.parametrize(("angle", "unit"), [(0.2, 1.0), (0.75, 1e-3)])
+def test_a_rod_on_two_feet_is_aligned_when_the_fence_comes_to_the_far_one(angle, unit):
+    # Up to 45° the far foot rests: the fence goes 2a sin φ until it is there.
+    found = at_fence({"points": [(-unit, 0), (unit, 0)]}, (-unit, 0), angle)
+    assert found.low == pytest.approx(2 * unit * np.sin(angle), rel=1e-9)
+    assert found.high == pytest.approx(2 * unit * np.sin(angle), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 8))]
+)
+def test_a_fence_goes_no_farther_than_for_a_disc_around_the_part(seed):
+    # Peshkin and Sanderson 1988: in a disc of radius a around the centre it turns at least at
+    # b/(a² + b²), with the lever b = c sin ψ of the corner at c. Over ψ that adds up to
+    # c (cos ψ₁ − cos ψ₂) + (a²/c) log(tan(ψ₂/2)/tan(ψ₁/2)).
+    rng = np.random.default_rng(seed)
+    turns = rng.uniform(0, 0.4, 3) + np.array([0, 2, 4]) * np.pi / 3
+    corners = np.stack([np.cos(turns), np.sin(turns)], axis=1) * rng.uniform(0.8, 1.2, (3, 1))
+    centre = corners.mean(axis=0)
+    away = corners[0] - centre
+    c, a = np.hypot(*away), np.hypot(*(corners - centre).T).max()
+    # The corner comes first, and the centre is off its line by 15°.
+    begin = np.pi / 12
+    angle = -np.pi / 2 + begin - np.arctan2(away[1], away[0])
+    order = list(rng.permutation(3))
+    found = at_fence({"points": corners[order]}, corners[0], angle, tuple(centre))
+    turned = abs(found.band[-1, 0] - found.band[0, 0])
+    end = begin + turned
+    most = c * (np.cos(begin) - np.cos(end))
+    most += a**2 / c * np.log(np.tan(end / 2) / np.tan(begin / 2))
+    assert 0 < found.low <= found.high <= most * (1 + 1e-9)
+    # Then another corner is at the fence, and none is behind it.
+    final = found.band[-1, 0]
+    heights = (corners - corners[0]) @ [np.sin(final), np.cos(final)]
+    assert np.sort(heights)[1] == pytest.approx(0, abs=1e-9) and heights.min() > -1e-9
+
+
+def test_only_a_fence_at_the_foremost_corner_aligns():
+    corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    for corner, support in (((-1, 1), {"outline": corners}), ((-2, -1), {"points": corners})):
+        with pytest.raises(st.StatementError, match="foremost corner") as error:
+            at_fence(support, corner, -0.3)
+        assert str(error.value).count("\n") == 2
+
+
 @pytest.mark.slow
 def test_the_fence_aligns_an_edge_within_the_bounds():
     square = [(0, 0), (1, 0), (1, 1), (0, 1)]

@@ -86,20 +86,24 @@ def _fence(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
             say("a disc has no edge to align.", "Found radius=.", "Give an outline.")
         )
     off = np.abs(corners[:, 0] * normal[1] - corners[:, 1] * normal[0] - lever)
-    k = int(np.where(off < 1e-6 * scene.size, corners @ normal, np.inf).argmin())
+    k = int((corners @ normal).argmin())
+    if off[k] > 1e-6 * scene.size:
+        raise StatementError(
+            "what pushes is not at the foremost corner of the part.",
+            f"Found a corner {off[k]:.3g} beside the line of its force.",
+            "Push by a fence, st.Pusher(point=…, corner=…, normal=…), at the corner of the outline "
+            "that is first in its way.",
+        )
     speed = float(-g[0] / np.hypot(*force[:2]))
     return normal, np.array(scene.support.points)[k], speed
 
 
 def _aligned(scene: Scene, normal: np.ndarray, corner: np.ndarray, sense: float) -> float:
-    """Return the angle at which an edge at the corner lies along the fence."""
-    corners = np.array(scene.support.points)
-    k = int(np.hypot(*(corners - corner).T).argmin())
-    others = corners[[k - 1, (k + 1) % len(corners)]] - corner
-    best = np.inf
-    for way in others:
-        now = np.arctan2(way[1], way[0]) + scene.q[2]
-        for along in (np.arctan2(normal[0], -normal[1]), np.arctan2(-normal[0], normal[1])):
-            turn = ((along - now) * sense) % (2 * np.pi)
-            best = min(best, turn)
-    return float(scene.q[2] + sense * best)
+    """Return the angle at which another corner comes to the fence: an edge of the hull is at it."""
+    others = np.array(scene.support.points) - corner
+    others = others[np.hypot(*others.T) > 1e-9 * scene.size]
+    now = np.arctan2(others[:, 1], others[:, 0]) + scene.q[2]
+    ahead = np.arctan2(normal[1], normal[0])
+    # Seen from the corner all others are before the fence; they turn until the first is along it.
+    turn = np.pi / 2 - sense * ((now - ahead + np.pi) % (2 * np.pi) - np.pi)
+    return float(scene.q[2] + sense * turn.min())
