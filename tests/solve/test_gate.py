@@ -287,3 +287,66 @@ def rolling(unit):
     bob = (x + unit * st.sin(theta), -unit * st.cos(theta))
     cart = st.particle(2.0, at=(x, 0)) + st.particle(1.0, at=bob, gravity=9.81)
     return cart, {x: 3 * unit, theta: 1.0, x.dot: 0.1 * np.sqrt(unit)}
+
+
+def thrown(unit):
+    """A ball over a rough floor, which it strikes askew."""
+    x, y = st.coordinates("x y")
+    floor = st.Contact(y, friction=0.3, slip=x, restitution=0.5, name="floor")
+    ball = st.particle(1.0, at=(x, y), gravity=9.81) + st.System(contacts=[floor])
+    return ball, {x: 3 * unit, y: unit, x.dot: np.sqrt(unit)}
+
+
+def swept(unit):
+    """A block behind a spring that sticks and slips on a belt, and a weight on a rod upon it."""
+    x, a = st.coordinates("x a")
+    bob = (x + unit * st.sin(a), -unit * st.cos(a))
+    block = st.particle(2.0, at=(x, 0)) + st.particle(1.0, at=bob, gravity=9.81)
+    belt = st.Friction(6.0, on=x - 0.3 * np.sqrt(unit) * st.t, static=8.0, name="belt")
+    spring = st.System(potential=60 / unit * x**2 / 2, friction=[belt])
+    return block + spring, {x: 0.1 * unit, a: 0.4}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("make", [thrown, swept])
+def test_a_motion_that_touches_is_believed_and_a_wrong_one_is_not(make, unit):
+    system, start = make(unit)
+    motion = st.simulate(system, span=(0, 3 * np.sqrt(unit)), start=start, points=61)
+    assert motion.changes and not refuted(motion)
+    for i in range(2 * system.size):
+        y = motion.y.copy()
+        y[7, i] += 1e-6 * np.ptp(y[:, i])
+        assert refuted(replace(motion, y=y)), i
+    more = motion.more.copy()
+    more[7:, 1] += 1e-6 * np.abs(motion.kinetic).max()
+    assert refuted(replace(motion, more=more))
+    t = motion.t.copy()
+    t[7] += 1e-6 * (t[-1] - t[0])
+    assert refuted(replace(motion, t=t))
+    if make is thrown:
+        # As much lower as ten tolerances, it is in the floor.
+        y = motion.y.copy()
+        y[-1, 1] = -1e-5 * unit
+        assert any("outside" in f.claim for f in findings(replace(motion, y=y)) if not f.holds)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_field_at_rest_and_its_modes_are_believed_and_wrong_ones_are_not(unit):
+    X = st.positions("X")
+    u = st.field("u", over=(X, 0, unit))
+    bar = st.Continuum(
+        kinetic=u.dot**2 / 2, potential=7 * u.diff(X) ** 2 / 2,
+        loads=[st.Load(0.3, on=u.at(unit))], fixed={u.at(0): 0},
+    )  # fmt: skip
+    rod = st.discretize(bar, elements=5, degree=2)
+    rest = st.statics(rod)
+    assert not refuted(rest)
+    for i in range(rod.size):
+        q = rest.q.copy()
+        q[i] += 1e-6 * np.abs(q).max()
+        assert refuted(replace(rest, q=q)), i
+    modes, known = st.modes(rod, count=3), {"u": np.zeros(0), "lam": np.zeros(0)}
+    assert not refuted(modes, **known)
+    for k in range(3):
+        squares = modes.squares * (1 + 1e-4 * (np.arange(3) == k))
+        assert refuted(replace(modes, squares=squares), **known), k

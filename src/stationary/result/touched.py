@@ -194,13 +194,28 @@ class Touched(AbstractInertial):
 
     # -- other times ----------------------------------------------------------------------------
 
+    @property
+    def states(self) -> np.ndarray:
+        """Coordinates, velocities, what was supplied and what friction took, one row per time."""
+        return np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
+
+    def continued(self) -> np.ndarray:
+        """Return where each output time is met from the state, or the last change, before it.
+
+        Integrated anew between changes, whatever method made the motion: this is evidence.
+        """
+        ends = self._between(np.nextafter(self.t[1:], -np.inf))
+        # What changes at an output time itself is told as it is after the change.
+        ends[np.isin(self.t[1:], self.began)] = np.nan
+        return ends
+
     def _between(self, times: np.ndarray) -> np.ndarray:
         """Integrate from the output time, or the last change, before each of these times."""
         n = self.kernel.size
         if len(self.given):
             table = np.hstack([self.y[:, : 2 * n], self.more])
             return np.array([np.interp(times, self.t, column) for column in table.T]).T
-        states = np.hstack([self.y[:, : 2 * n], self.more])
+        states = self.states
         known = np.concatenate([self.t, self.began])
         every = np.vstack([states, self.starts])
         order = np.argsort(known, kind="stable")

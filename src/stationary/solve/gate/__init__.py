@@ -24,6 +24,7 @@ from stationary.result.slide import Slide
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
 from stationary.result.step import Step
+from stationary.result.touched import Touched
 from stationary.solve.gate.balance import balance
 from stationary.solve.gate.collapse import collapse
 from stationary.solve.gate.constraints import constraints, rates
@@ -114,6 +115,21 @@ def _(motion: Motion) -> list[Finding]:
     if not motion.success:
         return []
     return [*equation(motion, _MOTION), *energy(motion, _MOTION)]
+
+
+@findings.register
+def _(motion: Touched) -> list[Finding]:
+    # Steps of one length follow no equation between changes: nothing is claimed but their order.
+    if not motion.success or len(motion.given):
+        return []
+    found, travel = [*equation(motion, _MOTION), *energy(motion, _MOTION)], np.ptp(motion.q, axis=0)
+    first, span = None, float(motion.t[-1] - motion.t[0])
+    for k, t in enumerate(motion.t):
+        at = motion.q[k], motion.v[k], motion.u[k], motion.params, np.asarray(motion.lam)[k]
+        state = State(motion.kernel.graph, float(t), *at, span=span, travel=travel, first=first)
+        first = first or state
+        found += [*constraints(state, _SLIDING), *contacts(state, _SLIDING)]
+    return found
 
 
 @findings.register
