@@ -8,6 +8,7 @@ import pytest
 import stationary as st
 from stationary.lower.kernel import graph_of
 from stationary.result.multipliers import Multipliers
+from stationary.result.touched import Touched
 from stationary.solve.gate import findings, judged
 from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.state import State
@@ -312,7 +313,7 @@ def swept(unit):
 def test_a_motion_that_touches_is_believed_and_a_wrong_one_is_not(make, unit):
     system, start = make(unit)
     motion = st.simulate(system, span=(0, 3 * np.sqrt(unit)), start=start, points=61)
-    assert motion.changes and not refuted(motion)
+    assert isinstance(motion, Touched) and motion.changes and not refuted(motion)
     for i in range(2 * system.size):
         y = motion.y.copy()
         y[7, i] += 1e-6 * np.ptp(y[:, i])
