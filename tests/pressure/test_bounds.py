@@ -318,6 +318,18 @@ def test_a_fence_goes_no_farther_than_for_a_disc_around_the_part(seed):
     assert np.sort(heights)[1] == pytest.approx(0, abs=1e-9) and heights.min() > -1e-9
 
 
+def test_polygons_come_to_the_formula_of_a_disc_with_the_square_of_their_edges():
+    missed = []
+    for count in (12, 24):
+        turns = 2 * np.pi * np.arange(count) / count
+        corners = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        begin, end = 0.5 * np.pi / count, np.pi / count
+        found = at_fence({"outline": corners}, corners[0], begin - np.pi / 2)
+        most = np.cos(begin) - np.cos(end) + np.log(np.tan(end / 2) / np.tan(begin / 2))
+        missed.append(1 - found.high / most)
+    assert missed[1] < 0.01 and missed[0] / missed[1] == pytest.approx(4, abs=0.4)
+
+
 def test_only_a_fence_at_the_foremost_corner_aligns():
     corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
     for corner, support in (((-1, 1), {"outline": corners}), ((-2, -1), {"points": corners})):
