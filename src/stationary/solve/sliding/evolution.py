@@ -74,8 +74,9 @@ def quasistatics(
         as springs with friction and a great many changes need: there it matters how forces change,
         which "events" do not see. "auto" chooses, and goes on by increments where events end.
     step : float, optional
-        Length of the increments. If left out, dry friction along lines is followed exactly: between
-        changes every place follows from its balance. Other increments are compared with two halves,
+        Length of the increments. If left out, dry friction is followed between its changes, which
+        are located: every place follows from its balance. Other increments, as of drag and of what
+        has hundreds of unknowns, tell changes roughly: they are compared with two halves,
         which may differ by 1e-4 of the lengths at work (by `rtol` if that is more), and are
         extrapolated to order two where nothing starts or stops to slide. What they differed by in
         all is ``slide.residual["increments"]``.

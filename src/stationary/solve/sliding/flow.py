@@ -106,6 +106,8 @@ class AbstractFlow(ABC, Generic[P]):
 
     # Changes this close are one; no motion takes more steps, nor so many that lead nowhere.
     apart, most_steps, pace = 0.0, 20_000, 0.0
+    # The longest step behind a change, of the whole span.
+    first_step = 0.01
 
     def __init__(self, question: Question, span: tuple[float, float], rtol: float):
         self.question, self.rtol = question, rtol
@@ -146,7 +148,7 @@ class AbstractFlow(ABC, Generic[P]):
             rate = phase.last_rate(end, x)
             self.change(end, x, rate)
             change = end if self.phase.mode != phase.mode else None
-            self.h = min(max(self.h, self.whole / 1000), self.whole / 100)
+            self.h = min(max(self.h, self.whole / 1000), self.first_step * self.whole)
         elif not ends:
             self.went()
         after = self.phase
