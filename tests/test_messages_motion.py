@@ -25,7 +25,11 @@ from tests.stated import (
 )
 
 
-@pytest.mark.parametrize(("value", "shown"), [(float("nan"), "'nan'"), ("heavy", "'heavy'")])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(float("nan"), "'nan'"), ("heavy", "'heavy'"), (np.complex128(1 + 2j), "'(1+2j)'"),
+     (10**400, repr("1" + "0" * 59))],
+)  # fmt: skip
 def test_the_value_of_a_parameter_is_a_number(value, shown):
     assert_says(
         st.StatementError,
@@ -45,7 +49,11 @@ def test_a_start_that_is_not_finite_is_named(key, name, value):
     )
 
 
-@pytest.mark.parametrize("value", ["fast", None, m], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    ["fast", None, m, np.complex128(1 + 2j), np.datetime64("2020-01-01"), np.zeros(1, "f8,f8")[0]],
+    ids=str,
+)
 def test_a_start_that_is_no_number_is_named(value):
     assert_says(
         st.StatementError,

@@ -461,3 +461,18 @@ def test_a_contact_is_open_by_its_own_width(unit, origin):
     lin = st.linearize(block, at=st.statics(block, start={x: origin * unit}))
     assert lin.states == ("x", "x.dot")
     np.testing.assert_allclose(lin.frequencies, [np.sqrt(2)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("stiff", [1e308, 1e200, 1e-200, 1e-300])
+def test_frequencies_have_no_unit_of_their_own(stiff):
+    spring = st.System(kinetic=x.dot**2 / 2, potential=stiff * x**2 / 2)
+    exact = pytest.approx([np.sqrt(stiff)], rel=1e-12, abs=0)
+    assert st.linearize(spring).frequencies == exact
+    assert st.modes(spring).frequencies == exact
+
+
+@pytest.mark.parametrize("potential", [1e308 * (x**2 + (x - y) ** 2), 1 / x + y**2], ids=str)
+def test_equations_that_are_no_numbers_are_told(potential):
+    system = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=potential)
+    with pytest.raises(st.DerivationError, match=r"(?s)point are not finite.*'x', 'y'"):
+        st.linearize(system)

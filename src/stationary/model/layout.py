@@ -350,9 +350,10 @@ class Layout:
                     "Remove it: accelerations follow from the equations.",
                 )
             try:
-                entries = np.asarray("none" if value is None else value, dtype=float)
-                entries = np.broadcast_to(entries, np.shape(places))
-            except (TypeError, ValueError):
+                entries = np.broadcast_to(
+                    _real("none" if value is None else value), np.shape(places)
+                )
+            except (TypeError, ValueError, OverflowError):
                 raise StatementError(
                     f"start of '{_shown(key)}' is not a number or an array of numbers.",
                     f"Found {str(value)[:60]!r}, expected shape {np.shape(places)}.",
@@ -426,11 +427,19 @@ def name_of(key: Any) -> str:
     )
 
 
+def _real(value: Any) -> np.ndarray:
+    """Take real numbers; dates, records and complex numbers would become some without a word."""
+    given = np.asarray(value)
+    if given.dtype.kind in "cmMV":
+        raise TypeError(given.dtype)
+    return given.astype(float)
+
+
 def number(value: Any, what: str) -> float:
     """Take a finite number; refuse anything else by name."""
     try:
-        taken = float(value)
-    except (TypeError, ValueError):
+        taken = float(_real(value) if isinstance(value, np.generic) else value)
+    except (TypeError, ValueError, OverflowError):
         taken = float("nan")
     if not np.isfinite(taken):
         raise StatementError(

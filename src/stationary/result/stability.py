@@ -60,6 +60,9 @@ def spectrum(
     # SciPy reads the scales as places of a permutation, too, for which they may be too large.
     with np.errstate(invalid="ignore"):
         balanced, back = matrix_balance(A, permute=False)
+    # LAPACK loses the scale of entries whose squares are no numbers: a power of two, kept here.
+    scale = 2.0 ** (np.frexp(np.abs(balanced).max())[1] - 1)
+    balanced = balanced / scale
     values, left, right = eig(balanced, left=True, right=True)
     overlap = np.abs(np.sum(left.conj() * right, axis=0))
     size = np.linalg.norm(balanced, 2)
@@ -67,13 +70,13 @@ def spectrum(
     moved = size * np.minimum(_ENTRIES / overlap, _DEFECTIVE)
     if rounding is not None:
         unit = np.diag(back)
-        entries = rounding / unit[:, None] * unit
+        entries = rounding / scale / unit[:, None] * unit
         noise = np.sum(np.abs(left) * (entries @ np.abs(right)), axis=0)
         # As far as an eigenvalue that is three in one.
         most = size * np.cbrt(noise / (size or 1.0))
         moved = np.maximum(moved, np.minimum(noise / overlap, most))
     vectors = back @ right
-    return values, vectors / np.linalg.norm(vectors, axis=0), moved
+    return values * scale, vectors / np.linalg.norm(vectors, axis=0), moved * scale
 
 
 def word_of(values: np.ndarray, moved: np.ndarray) -> Status:

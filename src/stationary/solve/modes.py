@@ -200,6 +200,14 @@ class _Problem:
         K = stiffness - bent
         # What rounds off: a constraint's force may cancel the stiffness to nothing.
         self.parts = abs(stiffness) + abs(bent)
+        if not np.isfinite(self.parts.data).all():
+            raise DerivationError(
+                say(
+                    "the stiffness is too large for numbers.",
+                    "Found entries that are not finite.",
+                    "Look at its parameters, or write them in larger units.",
+                )
+            )
         if abs(K - K.T).max() > _TINY * abs(K).max():
             raise DerivationError(
                 say(
@@ -209,7 +217,7 @@ class _Problem:
                     "Use st.linearize, which finds flutter as well.",
                 )
             )
-        self.K = sparse.csc_matrix((K + K.T) / 2)
+        self.K = sparse.csc_matrix(K / 2 + K.T / 2)
         M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
         self.M = sparse.csc_matrix((M + M.T) / 2)
         C = numeric(search.balance, "damping")(search.t, q, u, search.params)[0]
@@ -226,18 +234,21 @@ class _Problem:
         worst = 0.0
         for square, phi in zip(squares, vectors):
             w = np.emath.sqrt(square)
-            left = self.K @ phi - square * (self.M @ phi)
+            push, inertia, parts = self.K @ phi, square * (self.M @ phi), self.parts @ np.abs(phi)
+            # Squares of forces need not be numbers: norms are those of parts of the largest.
+            size = max(np.abs(inertia).max(), parts.max()) or 1.0
+            left = (push - inertia) / size
             if self.turns:
-                left = left + 1j * w * (self.C @ phi)
+                left = left + 1j * w * (self.C @ phi) / size
             if free is not None:
                 left = free.T @ left
             elif self.m:
                 saddle, nothing = Saddle(sparse.eye(self.n, format="csc"), self.A), np.zeros(self.m)
                 real, imaginary = (saddle.solve(x, nothing)[0] for x in (left.real, left.imag))
                 left = real + 1j * imaginary
-            scale = np.linalg.norm(self.K @ phi) + abs(square) * np.linalg.norm(self.M @ phi)
+            scale = np.linalg.norm(push / size) + np.linalg.norm(inertia / size)
             # A rigid motion has no forces to compare with: those of its parts are its scale.
-            scale = max(scale, 1e-6 * np.linalg.norm(self.parts @ np.abs(phi)))
+            scale = max(scale, 1e-6 * np.linalg.norm(parts / size))
             worst = max(worst, float(np.linalg.norm(left) / max(scale, 1e-300)))
         return worst
 
@@ -254,7 +265,7 @@ class _Problem:
             free = tangent_basis(self.A)
             K, M = (free.T @ (X @ free) for X in (self.K, self.M))
             try:
-                squares, z = _dense((K + K.T) / 2, (M + M.T) / 2, count)
+                squares, z = _dense(K / 2 + K.T / 2, M / 2 + M.T / 2, count)
             except np.linalg.LinAlgError:
                 raise self._no_inertia() from None
             vectors = (free @ z).T

@@ -306,6 +306,15 @@ class OperatingPoint:
         """Refuse a point at which something accelerates."""
         f = self.f
         rate, J, _ = self.matrices(self.y)
+        if not (np.isfinite(rate).all() and np.isfinite(J).all()):
+            names = ", ".join(f"'{c.name}'" for c in self.kernel.layout.system.coordinates[:5])
+            raise DerivationError(
+                say(
+                    "the equations at the operating point are not finite.",
+                    f"Found accelerations, or slopes of them, that are no numbers, of {names}.",
+                    "Look at the parameters, whose units may be too small, or move the point.",
+                )
+            )
         a, by_q, by_v = rate[f:], np.abs(J[f:, :f]), np.abs(J[f:, f:])
         scales = scales_of(self.kernel.graph, self.params, self.t, self.q, u=self.u)
         # What bends has a length; what does not is as far away as its place says.

@@ -36,11 +36,14 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
     A = numeric(balance, "limits")(*at)[1].tocsr()[: balance.rows]
     left, allowed, off, size = [], [], [], []
     for square, phi in zip(modes.squares, modes.vectors):
-        forces = K @ phi - square * (M @ phi)
+        push, inertia, parts = K @ phi, square * (M @ phi), stiff @ np.abs(phi)
+        # Squares of forces need not be numbers: all are parts of the largest.
+        largest = max(np.abs(inertia).max(), parts.max()) or 1.0
+        forces = (push - inertia) / largest
         if modes.gyroscopic:
-            forces = forces + 1j * np.emath.sqrt(square) * (C @ phi)
-        work = np.linalg.norm(K @ phi) + abs(square) * np.linalg.norm(M @ phi)
-        work = max(work, _RIGID * np.linalg.norm(stiff @ np.abs(phi)))
+            forces = forces + 1j * np.emath.sqrt(square) * (C @ phi) / largest
+        work = np.linalg.norm(push / largest) + np.linalg.norm(inertia / largest)
+        work = max(work, _RIGID * np.linalg.norm(parts / largest))
         left.append(np.linalg.norm(_beside(A, forces)))
         allowed.append(rtol * work)
         off.append(np.linalg.norm(A @ phi))
