@@ -1,9 +1,13 @@
 """Many contacts: steps of one length, what `"auto"` hands over to them, and what is said then."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import stationary as st
+from stationary.solve.touch import moreau
+from stationary.solve.touch.cones import Unsolved
 
 G = 9.81
 
@@ -120,3 +124,56 @@ def test_what_is_not_known_of_modes_and_forces_is_said():
     motion = simulate(bar, span=(0, 1), points=2)
     assert "how foot 0, foot 1, foot 2 share the forces from t = 0 is not" in motion.status.message
     assert motion.lam[-1].sum() == pytest.approx(G, rel=1e-12)
+
+
+def test_contacts_that_are_closed_at_the_start_do_not_strike():
+    x, y = st.coordinates("x y")
+    floor = st.Contact(y, friction=0.3, slip=x, name="floor")
+    block = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=G * y, contacts=[floor])
+    ask = {"span": (0, 0.1), "points": 3, "method": st.Moreau(step=1e-2)}
+    assert len(simulate(block, **ask).changes) == 0
+    falls = simulate(block, start={y.dot: -1.0}, **ask).changes
+    assert [c.kind for c in falls] == ["impact"]
+    # The step in which it is stopped has the weight of the block, too.
+    assert falls.impulse == pytest.approx([1 + G * 1e-2], rel=1e-8)
+
+
+def test_steps_whose_law_is_not_solved_or_missed_are_not_called_done(monkeypatch):
+    y = st.coordinates("y")
+    ball = st.System(kinetic=y.dot**2 / 2, potential=G * y, contacts=[st.Contact(y, name="floor")])
+    ask = {"span": (0, 1), "start": {y: 1.0}, "points": 5, "method": st.Moreau(step=1e-2)}
+    solved = moreau.solved
+
+    def gives_up(law, *rest):
+        if law.free[0] < -3.0:
+            raise Unsolved("NumericalError")
+        return solved(law, *rest)
+
+    monkeypatch.setattr(moreau, "solved", gives_up)
+    with pytest.raises(st.DidNotConverge) as caught:
+        simulate(ball, **ask)
+    ended = caught.value.solution
+    assert ended.status == "stalled" and "NumericalError" in ended.status.message
+    # What there is until then is kept.
+    assert ended.t[-1] == pytest.approx(3.0 / G, abs=1e-2)
+    assert ended[y][-1] == pytest.approx(1 - G * ended.t[-1] ** 2 / 2, abs=2e-2)
+    monkeypatch.setattr(moreau, "solved", lambda *a: replace(solved(*a), left=0.1))
+    off = simulate(ball, throw=False, **ask)
+    assert off.status == "inaccurate" and "missed by 1.0e-01" in off.status.message
+
+
+@pytest.mark.slow
+def test_a_ring_on_many_feet_slides_and_stops_like_one_block():
+    x, y, z, a, b, c = st.coordinates("x y z a b c")
+    turns = 2 * np.pi * np.arange(4) / 4
+    feet = [
+        st.Contact(z + a * s - b * k, friction=0.3, slip=(x - c * s, y + c * k), name=f"{i}")
+        for i, (k, s) in enumerate(zip(np.cos(turns), np.sin(turns)))
+    ]
+    spin = (a.dot**2 + b.dot**2) / 8 + c.dot**2 / 4
+    ring = st.System(kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2 + spin, potential=G * z,
+                     contacts=feet)  # fmt: skip
+    motion = simulate(ring, span=(0, 1), start={x.dot: 0.8, y.dot: 0.6}, points=3)
+    assert motion.changes.t == pytest.approx(np.full(4, 1 / (0.3 * G)), rel=1e-9)
+    assert motion[x][-1] == pytest.approx(0.8 / (0.6 * G), rel=1e-9)
+    assert motion[y][-1] == pytest.approx(0.6 / (0.6 * G), rel=1e-9)

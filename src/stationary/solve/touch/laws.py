@@ -184,11 +184,13 @@ class Law:
         rows = [list(self.units[k].slips) for k in open_]
         ends = np.cumsum([0, *map(len, rows)])
 
-        def directed(ways: np.ndarray) -> tuple[tuple[Choice, ...], np.ndarray | None, bool]:
+        def directed(
+            ways: np.ndarray, shared: bool = False
+        ) -> tuple[tuple[Choice, ...], np.ndarray | None, bool]:
             made = list(choices)
             for k, a, b in zip(open_, ends[:-1], ends[1:]):
                 made[k] = Choice("slide", tuple(ways[a:b].tolist()))
-            return tuple(made), *self._forces(tuple(made))
+            return tuple(made), *self._forces(tuple(made), shared)
 
         def slips(z: np.ndarray) -> np.ndarray:
             return (self.w0 + self.W @ z)[np.concatenate(rows)]
@@ -233,9 +235,16 @@ class Law:
             if np.abs(step).max() <= _TURNED:
                 break
         made, z, redundant = directed(ways)
+        if z is not None and redundant:
+            # Forces that are shared otherwise must not turn what slides.
+            other = directed(ways, shared=True)[1]
+            if other is not None and np.abs(unit(slips(other)) - ways).max() <= _NEARLY:
+                z = other
         return None if z is None else (made, z, redundant)
 
-    def _forces(self, choices: tuple[Choice, ...]) -> tuple[np.ndarray | None, bool]:
+    def _forces(
+        self, choices: tuple[Choice, ...], shared: bool = True
+    ) -> tuple[np.ndarray | None, bool]:
         """Return the forces of a mode whose directions are known, and whether others do as well."""
         N = len(self.w0)
         held = list(range(self.fixed))
@@ -266,7 +275,7 @@ class Law:
                 np.abs(known).max() + (self.sizes[held] / scale).max()
             ):
                 return None, True
-            if redundant:
+            if redundant and shared:
                 x = self._shared(choices, held, x, vt[rank:], scale)
             z[held] = x / scale
             z = D @ z + shift

@@ -40,6 +40,9 @@ _MISSED = 0.05
 # Up to so many rows and coordinates matrices are dense.
 _DENSE = 300
 
+# Last digits of places and rates that are rounding.
+_DIGITS = 64 * np.finfo(float).eps
+
 # Slots of inputs at run time.
 _SLOTS = 64
 
@@ -124,6 +127,15 @@ class Stepper:
         known = self.driven.slots(t)
         slots[: len(known)] = known
         return self.look(t, q, v, self.params, slots)
+
+    def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Note which contacts are closed at the start and not closing: they do not strike."""
+        *_, u = self.at(t, q, v)
+        rows, gaps = self.near.all(t, q, v, u), self.touch.gaps
+        slope = abs(rows.slope[:gaps])
+        room = _DIGITS * (np.abs(rows.value[:gaps]) + slope @ np.abs(q))
+        slow = _DIGITS * (slope @ np.abs(v) + np.abs(rows.drive[:gaps]))
+        self.shut = (rows.value[:gaps] <= room) & (np.abs(rows.rate[:gaps]) <= slow)
 
     def step(
         self, t: float, h: float, q: np.ndarray, v: np.ndarray

@@ -143,6 +143,7 @@ def _by_steps(
     else:
         _check_many(stepper, first, q, state.v, grid[-1] - grid[0] if repair else 0.0)
     base = kernel_of(system, driven.signature, state.rows)
+    stepper.begin(first, q, state.v)
     t, states, forces, status = stepped(stepper, q, state.v, grid, method)
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
