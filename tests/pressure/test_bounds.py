@@ -318,6 +318,7 @@ def test_a_fence_goes_no_farther_than_for_a_disc_around_the_part(seed):
     assert np.sort(heights)[1] == pytest.approx(0, abs=1e-9) and heights.min() > -1e-9
 
 
+@pytest.mark.slow
 def test_polygons_come_to_the_formula_of_a_disc_with_the_square_of_their_edges():
     missed = []
     for count in (12, 24):
