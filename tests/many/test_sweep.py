@@ -136,6 +136,12 @@ def test_a_run_that_fails_is_not_a_number_and_says_why():
     assert caught.value.solution.status.tolist() == ["done", "blow-up", "pending"]
     masked = st.sweep(st.statics, SPRING, over={F: np.ma.array([1.0, 2.0], mask=[False, True])})
     assert masked.status.tolist() == ["done", "refused"] and np.isnan(masked["x"][1])
+    # A chunk of which all fail comes before or after others with several values.
+    vibrating = st.System(kinetic=x.dot**2 / 2, potential=F * x**2 / 2)
+    nans = [np.nan, np.nan, 4.0, 9.0, np.nan, np.nan]
+    for size in (1, 2, 6):
+        several = st.sweep(st.modes, vibrating, over={F: nans}, chunk=size)["frequencies"]
+        np.testing.assert_allclose(several[:, 0], np.sqrt(nans))
     broken = st.sweep(
         st.statics, SPRING, over={F: [0.0, 2.0]}, keep={"x": lambda r: 1 / int(4 * r[x])}
     )
@@ -320,6 +326,9 @@ BAD = [
      "keep 'x' asks for times, and statics has none"),
     (lambda: st.sweep(st.modes, OSCILLATOR, over={x: [1]}, keep={"x": st.values(x, at=[1.0])}),
      "keep 'x' asks for times, and modes has none"),
+    (lambda: st.sweep(st.continuation, SPRING, over={k: [1]}, parameter=F, span=(0, 1),
+                      keep={"x": st.mean(x)}),
+     "keep 'x' asks for times, and continuation has none"),
     (lambda: st.sweep(st.statics, SPRING, over={F: np.array(1.0)}), "the axis 'F' has no values"),
     (lambda: st.samples({x: (0, 1), "x": (0, 1)}, count=8), "'x' has two ranges"),
     (lambda: st.sweep(st.simulate, OSCILLATOR, over={x: [1]}, keep={"x": x}),

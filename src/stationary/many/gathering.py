@@ -28,7 +28,7 @@ class Gathering:
         for name, rows in chunk.kept.items():
             self.kept[name] = wider(self.kept.get(name), rows, self.count)
             where = (slice(chunk.first, chunk.last), *(slice(0, n) for n in rows.shape[1:]))
-            self.kept[name][where] = rows
+            self.kept[name][where] = _deep(rows, self.kept[name].ndim)
         table = [self.said.setdefault((str(s), s.message), len(self.said)) for s in chunk.said]
         self.words[chunk.first : chunk.last] = np.array(table, dtype=np.int32)[chunk.codes]
         self.done += len(chunk)
@@ -66,6 +66,10 @@ def wider(old: np.ndarray | None, rows: np.ndarray, count: int) -> np.ndarray:
     if old.shape[1:] == shape and old.dtype == kind:
         return old
     room = np.full((count, *shape), np.nan, dtype=kind)
-    if old.ndim == depth:
-        room[tuple(slice(0, n) for n in old.shape)] = old
+    room[tuple(slice(0, n) for n in old.shape)] = _deep(old, depth)
     return room
+
+
+def _deep(rows: np.ndarray, depth: int) -> np.ndarray:
+    """Return rows with as many axes: of runs that all failed nothing tells how many there are."""
+    return rows.reshape(rows.shape + (1,) * max(depth - rows.ndim, 0))

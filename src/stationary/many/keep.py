@@ -305,11 +305,13 @@ def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
                 )
             )
         keeps[name] = _kept(name, what)
-        if isinstance(keeps[name], (First, Values)) and verb not in _TIMED:
+        # Of one state the mean is its value; along a branch there is none over time.
+        timed = (First, Values, Mean) if verb == "continuation" else (First, Values)
+        if isinstance(keeps[name], timed) and verb not in _TIMED:
             raise StatementError(
                 say(
                     f"keep '{name}' asks for times, and {verb} has none.",
-                    f"Expected {' or '.join(_TIMED)} where a crossing or values at times are kept.",
+                    f"Expected {' or '.join(_TIMED)} where crossings, values or means are.",
                     "Keep the expression itself, as keep={'x': x}, or a function of the result.",
                 )
             )
