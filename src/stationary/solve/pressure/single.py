@@ -170,7 +170,7 @@ class Single:
             # Where atoms hold each other in place, columns lower the value only two at a time.
             gain = float((cost[end:made] - dual @ A[:, end:made]).min())
             end = made
-            if gain > -1e-12 * (1 + float(np.abs(dual).max())):
+            if gain > -1e-14 * (1 + float(np.abs(dual).max())):
                 break
         masses = [m if k > 1 else 0.0 for m, k in zip(amounts.tolist(), basis)]
         affine = np.array([dual[0], *(dual[1:-1] @ self.frame)])
