@@ -148,12 +148,12 @@ class Walls:
         return kept
 
 
-def moved(walls, **asked) -> st.Touched:
+def moved(walls, end=END, **asked) -> st.Touched:
     system, q = statement(walls.n, walls.count)
     start = dict(zip((x.dot for x in q), walls.start * walls.length / walls.time))
     asked = {"points": 31, "throw": False, **asked}
     motion = st.simulate(
-        system, span=(0, END * walls.time), start=start, params=walls.params, **asked
+        system, span=(0, end * walls.time), start=start, params=walls.params, **asked
     )
     assert isinstance(motion, st.Touched)
     return motion
@@ -249,23 +249,26 @@ def test_every_change_of_many_systems_is_the_one_that_all_modes_allow(seed, coun
     check(seed, count)
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(100, 112), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds", [range(5), pytest.param(range(1000, 1200), marks=pytest.mark.slow)]
+)
 def test_steps_of_one_length_approach_the_events_with_order_one(seeds):
-    orders = []
+    orders, end = [], END if len(seeds) < 6 else END / 2
     for seed in seeds:
         walls = Walls(seed, 2, 1 if len(seeds) < 6 else 1 + seed % 4)
-        events = moved(walls)
+        events = moved(walls, end)
         if events.status != "done":
             continue
         errors = []
-        for count in (80, 320):
-            step = END * walls.time / count
-            motion = moved(walls, method=st.Moreau(step=step), points=11)
+        for count in (80, 320) if len(seeds) < 6 else (40, 160):
+            step = end * walls.time / count
+            motion = moved(walls, end, method=st.Moreau(step=step), points=11)
             errors.append(np.abs(motion.q - events.at(motion.t).q).mean() / walls.length)
             assert motion.residual["penetration"] < 1e-5 * step * walls.length / walls.time
         orders.append(np.log(errors[0] / errors[1]) / np.log(4))
     # Impacts that nearly coincide spoil single systems at single steps.
-    assert abs(np.median(orders) - 1) < 0.3
+    assert abs(np.median(orders) - 1) < (0.3 if len(seeds) < 6 else 0.05)
+    assert np.mean(np.abs(np.array(orders) - 1) < 0.5) > 0.6
 
 
 def digest():
