@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stationary.errors import MissingExtra, StatementError, say
+from stationary.errors import MissingExtra, StatementError
 from stationary.many import worker
 from stationary.many.chunk import Chunk, gathered
 from stationary.many.cores import cores, using
@@ -157,11 +157,9 @@ def cluster(on: Any) -> tuple[Any, bool]:
         import distributed
     except ImportError:
         raise MissingExtra(
-            say(
-                'on="dask" needs dask and distributed.',
-                "They are not installed.",
-                "Run: pip install 'stationary[cluster]'",
-            )
+            'on="dask" needs dask and distributed.',
+            "They are not installed.",
+            "Run: pip install 'stationary[cluster]'",
         ) from None
     if isinstance(on, distributed.Client):
         return on, False
@@ -170,11 +168,9 @@ def cluster(on: Any) -> tuple[Any, bool]:
             return distributed.Client(on, timeout="5s"), True
         except OSError as error:
             raise StatementError(
-                say(
-                    f"there is no Dask scheduler at '{on}'.",
-                    f"Found {type(error).__name__}: {str(error)[:80]}.",
-                    'Start one with `dask scheduler`, or write on="dask" for this machine alone.',
-                )
+                f"there is no Dask scheduler at '{on}'.",
+                f"Found {type(error).__name__}: {str(error)[:80]}.",
+                'Start one with `dask scheduler`, or write on="dask" for this machine alone.',
             ) from None
     local = distributed.LocalCluster(
         n_workers=cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.layout import name_of, number
 
 #: Kinds of designs that `samples` makes.
@@ -85,10 +85,8 @@ class Design:
         key = name_of(name)
         if key not in self.columns:
             raise StatementError(
-                say(
-                    f"'{key}' does not vary.",
-                    f"What varies: {', '.join(self.names)}.{did_you_mean(key, self.names)}",
-                )
+                f"'{key}' does not vary.",
+                f"What varies: {', '.join(self.names)}.{did_you_mean(key, self.names)}",
             )
         return self.columns[key][1]
 
@@ -127,11 +125,9 @@ def _listed(name: str, values: Any) -> Any:
         values = None
     if values is None or len(values) == 0:
         raise StatementError(
-            say(
-                f"the axis '{name}' has no values.",
-                "Expected a list or an array with one entry per value, one or more.",
-                f"Write over={{'{name}': np.linspace(0, 1, 11)}}.",
-            )
+            f"the axis '{name}' has no values.",
+            "Expected a list or an array with one entry per value, one or more.",
+            f"Write over={{'{name}': np.linspace(0, 1, 11)}}.",
         )
     kept = values if isinstance(values, np.ndarray) else list(values)
     try:
@@ -162,11 +158,9 @@ def _together(names: tuple[str, ...], values: Any) -> Axis:
         rows = list(zip(*rows))
     if len(rows) != len(names) or not all(np.ndim(r) > 0 or isinstance(r, list) for r in rows):
         raise StatementError(
-            say(
-                f"the names {title} vary together and have no lists that pair.",
-                f"Found {len(rows)} entries, expected {len(names)} lists, one for each name.",
-                f"Write over={{({title}): (values of {names[0]}, values of {names[1]})}}.",
-            )
+            f"the names {title} vary together and have no lists that pair.",
+            f"Found {len(rows)} entries, expected {len(names)} lists, one for each name.",
+            f"Write over={{({title}): (values of {names[0]}, values of {names[1]})}}.",
         )
     columns = tuple(
         (name, _listed(name, row if isinstance(row, np.ndarray) else list(row)))
@@ -176,11 +170,9 @@ def _together(names: tuple[str, ...], values: Any) -> Axis:
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{n} of {name}" for name, n in lengths.items())
         raise StatementError(
-            say(
-                f"the lists of {title} do not pair.",
-                f"Found {said} values, expected equally many.",
-                "Give lists of one length; names with keys of their own make a grid.",
-            )
+            f"the lists of {title} do not pair.",
+            f"Found {said} values, expected equally many.",
+            "Give lists of one length; names with keys of their own make a grid.",
         )
     return Axis(title, columns)
 
@@ -193,12 +185,10 @@ def as_design(over: Any) -> Design:
         return _one_by_one(over)
     if not isinstance(over, Mapping) or not over:
         raise StatementError(
-            say(
-                "over does not say what varies.",
-                f"Found {type(over).__name__}: {str(over)[:60]}.",
-                "Write over={name: values}, one entry for each axis of a grid; a list of dicts, "
-                "one for each run; or st.samples(…).",
-            )
+            "over does not say what varies.",
+            f"Found {type(over).__name__}: {str(over)[:60]}.",
+            "Write over={name: values}, one entry for each axis of a grid; a list of dicts, "
+            "one for each run; or st.samples(…).",
         )
     axes = []
     for key, values in over.items():
@@ -211,11 +201,9 @@ def as_design(over: Any) -> Design:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise StatementError(
-            say(
-                f"'{twice[0]}' varies along two axes.",
-                f"Found it among {', '.join(names)}.",
-                "Leave one of them out.",
-            )
+            f"'{twice[0]}' varies along two axes.",
+            f"Found it among {', '.join(names)}.",
+            "Leave one of them out.",
         )
     return Design(tuple(axes))
 
@@ -228,15 +216,13 @@ def _one_by_one(runs: Sequence[Mapping]) -> Design:
         if run.keys() != first.keys():
             odd = sorted(run.keys() ^ first.keys())[0]
             raise StatementError(
-                say(
-                    f"the runs stated one by one do not pair: '{odd}' is not in all of them.",
-                    f"Found {', '.join(run)} in run {i}, expected {', '.join(first)}.",
-                    "Give every run the same names.",
-                )
+                f"the runs stated one by one do not pair: '{odd}' is not in all of them.",
+                f"Found {', '.join(run)} in run {i}, expected {', '.join(first)}.",
+                "Give every run the same names.",
             )
     if not first:
         raise StatementError(
-            say("over does not say what varies.", "Found runs without names.", "Name something.")
+            "over does not say what varies.", "Found runs without names.", "Name something."
         )
     columns = tuple((name, _listed(name, [run[name] for run in named])) for name in first)
     return Design((Axis(SAMPLE, columns),), "listed")
@@ -273,7 +259,7 @@ def normal(mean: float, deviation: float) -> Normal:
     mean, deviation = number(mean, "the mean"), number(deviation, "the deviation")
     if deviation <= 0:
         raise StatementError(
-            say("the deviation is not positive.", f"Found {deviation:g}.", "Give a positive one.")
+            "the deviation is not positive.", f"Found {deviation:g}.", "Give a positive one."
         )
     return Normal(mean, deviation)
 
@@ -312,29 +298,23 @@ def samples(
     """
     if not isinstance(ranges, Mapping) or not ranges:
         raise StatementError(
-            say(
-                "the samples have no ranges.",
-                f"Found {type(ranges).__name__}: {str(ranges)[:60]}.",
-                "Write st.samples({k: (1, 2), F: (0, 10)}, count=1000).",
-            )
+            "the samples have no ranges.",
+            f"Found {type(ranges).__name__}: {str(ranges)[:60]}.",
+            "Write st.samples({k: (1, 2), F: (0, 10)}, count=1000).",
         )
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise StatementError(
-            say(
-                "count is not a number of samples.",
-                f"Found {count!r}, expected a whole number, 1 or more.",
-                "Write count=1000.",
-            )
+            "count is not a number of samples.",
+            f"Found {count!r}, expected a whole number, 1 or more.",
+            "Write count=1000.",
         )
     names = [name_of(key) for key in ranges]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise StatementError(
-            say(
-                f"'{twice[0]}' has two ranges.",
-                f"Found it among {', '.join(names)}, by name and by symbol.",
-                "Leave one of them out.",
-            )
+            f"'{twice[0]}' has two ranges.",
+            f"Found it among {', '.join(names)}, by name and by symbol.",
+            "Leave one of them out.",
         )
     named = {name_of(key): _range(name_of(key), r) for key, r in ranges.items()}
     seed = _seed(seed) if kind != "grid" else None
@@ -350,7 +330,7 @@ def _seed(seed: Any) -> int:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
         raise StatementError(
-            say("seed is not a whole number.", f"Found {seed!r}.", "Write seed=1, or leave it out.")
+            "seed is not a whole number.", f"Found {seed!r}.", "Write seed=1, or leave it out."
         )
     return int(seed)
 
@@ -366,11 +346,9 @@ def _range(name: str, given: Any) -> Any:
         low, high = np.nan, np.nan
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise StatementError(
-            say(
-                f"the range of '{name}' is not one.",
-                f"Found {str(given)[:60]}, expected (low, high), low before high.",
-                "Give two finite numbers, st.normal(mean, deviation), or a distribution of SciPy.",
-            )
+            f"the range of '{name}' is not one.",
+            f"Found {str(given)[:60]}, expected (low, high), low before high.",
+            "Give two finite numbers, st.normal(mean, deviation), or a distribution of SciPy.",
         )
     return lambda shares: low + (high - low) * shares
 
@@ -383,12 +361,10 @@ def _shares(kind: str, count: int, names: int, seed: int | None) -> np.ndarray:
         if side**names != count:
             near = [max(1, side - 1) ** names, side**names, (side + 1) ** names]
             raise StatementError(
-                say(
-                    f"{count} samples of {names} names are no grid.",
-                    f"Expected the power {names} of a whole number, as {near[0]}, {near[1]} or "
-                    f"{near[2]}.",
-                    'Choose one, or kind="sobol".',
-                )
+                f"{count} samples of {names} names are no grid.",
+                f"Expected the power {names} of a whole number, as {near[0]}, {near[1]} or "
+                f"{near[2]}.",
+                'Choose one, or kind="sobol".',
             )
         line = np.linspace(0, 1, side) if side > 1 else np.array([0.5])
         return np.stack(np.meshgrid(*[line] * names, indexing="ij"), -1).reshape(-1, names)
@@ -398,10 +374,8 @@ def _shares(kind: str, count: int, names: int, seed: int | None) -> np.ndarray:
     makers = {"sobol": qmc.Sobol, "latin": qmc.LatinHypercube, "halton": qmc.Halton}
     if kind not in makers:
         raise StatementError(
-            say(
-                f"kind '{kind}' of samples is not known.",
-                f"Known: {', '.join(KINDS)}.{did_you_mean(str(kind), KINDS)}",
-            )
+            f"kind '{kind}' of samples is not known.",
+            f"Known: {', '.join(KINDS)}.{did_you_mean(str(kind), KINDS)}",
         )
     with warnings.catch_warnings():
         # Any number of points is allowed; powers of two of them are balanced best.

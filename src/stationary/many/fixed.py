@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.layout import number
 
 
@@ -35,9 +35,7 @@ class RK4:
     def __post_init__(self):
         if number(self.step, "the length of a step") <= 0:
             raise StatementError(
-                say(
-                    "the length of a step is not positive.",
-                    f"Found {self.step}.",
-                    "Write method=st.RK4(step=1e-3).",
-                )
+                "the length of a step is not positive.",
+                f"Found {self.step}.",
+                "Write method=st.RK4(step=1e-3).",
             )

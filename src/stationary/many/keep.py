@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.model.arrays import Array
 from stationary.model.symbols import from_dynamicsymbols
 from stationary.model.system import System
@@ -123,11 +123,9 @@ def first(expr: Any, *, direction: int = 0) -> First:
     """
     if direction not in (-1, 0, 1):
         raise StatementError(
-            say(
-                "the direction of a crossing is 1 (upwards), −1 (downwards) or 0 (both).",
-                f"Found {direction!r}.",
-                "Choose one of them.",
-            )
+            "the direction of a crossing is 1 (upwards), −1 (downwards) or 0 (both).",
+            f"Found {direction!r}.",
+            "Choose one of them.",
         )
     return First(_one(expr, "what st.first looks for"), int(direction))
 
@@ -206,20 +204,16 @@ def values(expr: Any, *, at: Any) -> Values:
         times = np.empty(0)
     if times.ndim != 1 or not len(times) or not np.all(np.isfinite(times)):
         raise StatementError(
-            say(
-                "the times at which values are kept are not times.",
-                f"Found {str(at)[:60]}.",
-                "Give a list of finite numbers, as in st.values(x, at=[1.0, 2.0]).",
-            )
+            "the times at which values are kept are not times.",
+            f"Found {str(at)[:60]}.",
+            "Give a list of finite numbers, as in st.values(x, at=[1.0, 2.0]).",
         )
     ending = _kept("values", expr)
     if not isinstance(ending, End):
         raise StatementError(
-            say(
-                "only expressions have values at given times.",
-                f"Found {type(expr).__name__}: {str(expr)[:60]}.",
-                "Write st.values(x, at=[1.0, 2.0]).",
-            )
+            "only expressions have values at given times.",
+            f"Found {type(expr).__name__}: {str(expr)[:60]}.",
+            "Write st.values(x, at=[1.0, 2.0]).",
         )
     return Values(ending.what, tuple(times.tolist()))
 
@@ -234,11 +228,9 @@ def _kept(name: str, what: Any) -> Keep:
     if isinstance(what, (tuple, list)):
         if not what:
             raise StatementError(
-                say(
-                    f"keep '{name}' holds nothing.",
-                    "Found an empty tuple.",
-                    "Name one expression or more.",
-                )
+                f"keep '{name}' holds nothing.",
+                "Found an empty tuple.",
+                "Name one expression or more.",
             )
         return End(tuple(_one(e, f"keep '{name}'") for e in what))
     if isinstance(what, sp.Basic) or isinstance(what, (int, float)):
@@ -246,12 +238,10 @@ def _kept(name: str, what: Any) -> Keep:
     if callable(what):
         return Call(what)
     raise StatementError(
-        say(
-            f"keep '{name}' is nothing that can be kept.",
-            f"Found {type(what).__name__}: {str(what)[:60]}.",
-            "Give an expression or a tuple of them, st.first, st.most, st.least, st.mean or "
-            "st.values of one, the name of an attribute, or a function of the result.",
-        )
+        f"keep '{name}' is nothing that can be kept.",
+        f"Found {type(what).__name__}: {str(what)[:60]}.",
+        "Give an expression or a tuple of them, st.first, st.most, st.least, st.mean or "
+        "st.values of one, the name of an attribute, or a function of the result.",
     )
 
 
@@ -287,33 +277,27 @@ def as_keeps(keep: Any, verb: str, system: System) -> dict[str, Keep]:
         keep = {WHOLE: WHOLE}
     if not isinstance(keep, Mapping) or not keep:
         raise StatementError(
-            say(
-                "there is nothing to keep.",
-                "Found no keep." if keep is None else f"Found {str(keep)[:60]}.",
-                'Write keep={"end": x, "top": st.most(x), "there": st.first(x - 1)}, or '
-                'keep="whole" for a few whole results.',
-            )
+            "there is nothing to keep.",
+            "Found no keep." if keep is None else f"Found {str(keep)[:60]}.",
+            'Write keep={"end": x, "top": st.most(x), "there": st.first(x - 1)}, or '
+            'keep="whole" for a few whole results.',
         )
     keeps = {}
     for name, what in keep.items():
         if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
             raise StatementError(
-                say(
-                    f"{name!r} is no name for what is kept.",
-                    "Expected text without '/', not beginning with '.'.",
-                    'Write keep={"end": x}.',
-                )
+                f"{name!r} is no name for what is kept.",
+                "Expected text without '/', not beginning with '.'.",
+                'Write keep={"end": x}.',
             )
         keeps[name] = _kept(name, what)
         # Of one state the mean is its value; along a branch there is none over time.
         timed = (First, Values, Mean) if verb == "continuation" else (First, Values)
         if isinstance(keeps[name], timed) and verb not in _TIMED:
             raise StatementError(
-                say(
-                    f"keep '{name}' asks for times, and {verb} has none.",
-                    f"Expected {' or '.join(_TIMED)} where crossings, values or means are.",
-                    "Keep the expression itself, as keep={'x': x}, or a function of the result.",
-                )
+                f"keep '{name}' asks for times, and {verb} has none.",
+                f"Expected {' or '.join(_TIMED)} where crossings, values or means are.",
+                "Keep the expression itself, as keep={'x': x}, or a function of the result.",
             )
     return keeps
 
@@ -327,9 +311,7 @@ def refuse_unknown(keeps: Mapping[str, Keep], known: Mapping[str, Any]) -> None:
                 stem = str(s).removesuffix(".dot").removesuffix(".dot").removesuffix(".ddot")
                 if stem.partition("[")[0] not in known and stem != "t" and "(" not in stem:
                     raise StatementError(
-                        say(
-                            f"keep '{name}' uses '{s}', which is not a name of the statement.",
-                            f"Names: {', '.join(known)}.{did_you_mean(str(s), known)}",
-                            "Use coordinates, velocities, parameters and inputs of the system.",
-                        )
+                        f"keep '{name}' uses '{s}', which is not a name of the statement.",
+                        f"Names: {', '.join(known)}.{did_you_mean(str(s), known)}",
+                        "Use coordinates, velocities, parameters and inputs of the system.",
                     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.many.design import Design
 from stationary.many.keep import Keep
 from stationary.model.arrays import Array
@@ -118,11 +118,9 @@ def as_verb(verb: Any) -> str:
             return name
     given = verb if isinstance(verb, str) else getattr(verb, "__name__", str(verb))
     raise StatementError(
-        say(
-            f"'{str(given)[:60]}' is no question that can be asked many times.",
-            f"Expected one of {', '.join(VERBS)}.{did_you_mean(str(given), VERBS)}",
-            "Write st.sweep(st.simulate, system, over=…).",
-        )
+        f"'{str(given)[:60]}' is no question that can be asked many times.",
+        f"Expected one of {', '.join(VERBS)}.{did_you_mean(str(given), VERBS)}",
+        "Write st.sweep(st.simulate, system, over=…).",
     )
 
 
@@ -144,11 +142,9 @@ def as_question(
     for argument in given:
         if argument not in takes:
             raise StatementError(
-                say(
-                    f"{name} has no argument '{argument}'.",
-                    f"Arguments: {', '.join(sorted(takes))}.{did_you_mean(argument, takes)}",
-                    "What varies stands in over, what is kept in keep.",
-                )
+                f"{name} has no argument '{argument}'.",
+                f"Arguments: {', '.join(sorted(takes))}.{did_you_mean(argument, takes)}",
+                "What varies stands in over, what is kept in keep.",
             )
     roles = {column: _role(column, name, system, takes, given) for column in design.names}
     _require_names(name, system, given)
@@ -164,11 +160,9 @@ def _require_all(
         needed = p.default is inspect.Parameter.empty and p.kind is p.KEYWORD_ONLY
         if needed and p.name not in there:
             raise StatementError(
-                say(
-                    f"{verb} needs the argument '{p.name}'.",
-                    f"Found {', '.join(sorted(there)) or 'none'}.",
-                    f"Give {p.name}=… for all runs, or let it vary: over={{'{p.name}': […]}}.",
-                )
+                f"{verb} needs the argument '{p.name}'.",
+                f"Found {', '.join(sorted(there)) or 'none'}.",
+                f"Give {p.name}=… for all runs, or let it vary: over={{'{p.name}': […]}}.",
             )
     if "inputs" not in _arguments(VERBS[verb]) or not isinstance(given.get("inputs", {}), Mapping):
         return
@@ -176,11 +170,9 @@ def _require_all(
     missing = [u.name for u in system.inputs if u.name not in known]
     if missing:
         raise StatementError(
-            say(
-                f"input '{missing[0]}' has no value.",
-                "Expected it among inputs, or among what varies.",
-                f"Pass inputs={{'{missing[0]}': …}}, or over={{'{missing[0]}': […]}}.",
-            )
+            f"input '{missing[0]}' has no value.",
+            "Expected it among inputs, or among what varies.",
+            f"Pass inputs={{'{missing[0]}': …}}, or over={{'{missing[0]}': […]}}.",
         )
 
 
@@ -197,31 +189,25 @@ def _role(
     if role is None:
         choices = [*known, *takes - {"params", "inputs", "start", "at", "throw"}]
         raise StatementError(
-            say(
-                f"the axis '{name}' is not a name of the statement.",
-                f"Names: {', '.join(known) or 'none'}; arguments of {verb}: "
-                f"{', '.join(sorted(takes))}.{did_you_mean(name, choices)}",
-                "Vary coordinates, velocities, parameters, inputs or arguments.",
-            )
+            f"the axis '{name}' is not a name of the statement.",
+            f"Names: {', '.join(known) or 'none'}; arguments of {verb}: "
+            f"{', '.join(sorted(takes))}.{did_you_mean(name, choices)}",
+            "Vary coordinates, velocities, parameters, inputs or arguments.",
         )
     if role == "start" and "start" not in takes:
         role = "at" if "at" in takes else "start"
     if role not in takes:
         raise StatementError(
-            say(
-                f"{verb} has no {role}, so '{name}' cannot vary.",
-                f"Arguments of {verb}: {', '.join(sorted(takes))}.",
-                "Vary parameters, inputs or arguments.",
-            )
+            f"{verb} has no {role}, so '{name}' cannot vary.",
+            f"Arguments of {verb}: {', '.join(sorted(takes))}.",
+            "Vary parameters, inputs or arguments.",
         )
     before = given.get(role)
     if before is not None and not hasattr(before, "items"):
         raise StatementError(
-            say(
-                f"'{name}' varies, and {role} is given as a whole.",
-                f"Found {role} = {type(before).__name__}, expected a dict.",
-                f"Give {role}={{name: value}}, or leave it out.",
-            )
+            f"'{name}' varies, and {role} is given as a whole.",
+            f"Found {role} = {type(before).__name__}, expected a dict.",
+            f"Give {role}={{name: value}}, or leave it out.",
         )
     return role
 
@@ -243,12 +229,9 @@ def _require_names(verb: str, system: System, given: Mapping[str, Any]) -> None:
             if known.get(name_of(key)) != role:
                 choices = [n for n, r in known.items() if r == role]
                 raise StatementError(
-                    say(
-                        f"{argument} names '{name_of(key)}', which is not one of this system.",
-                        f"Known: {', '.join(choices) or 'none'}."
-                        f"{did_you_mean(name_of(key), choices)}",
-                        "Remove it, or use it in the statement.",
-                    )
+                    f"{argument} names '{name_of(key)}', which is not one of this system.",
+                    f"Known: {', '.join(choices) or 'none'}.{did_you_mean(name_of(key), choices)}",
+                    "Remove it, or use it in the statement.",
                 )
     start = given.get("start")
     if hasattr(start, "items"):

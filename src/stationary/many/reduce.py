@@ -10,7 +10,7 @@ import sympy as sp
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import brentq
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
 from stationary.model.symbols import Parameter
 from stationary.result.diagram import Diagram
@@ -85,11 +85,9 @@ def _attribute(result: Any, name: str) -> Any:
             return _end(result, name)
         except StatementError:
             raise StatementError(
-                say(
-                    f"a {type(result).__name__} has no '{name}' to keep.",
-                    f"It has {', '.join(public[:20])}.{did_you_mean(part, public)}",
-                    "Name an attribute or a coordinate, or give a function of the result.",
-                )
+                f"a {type(result).__name__} has no '{name}' to keep.",
+                f"It has {', '.join(public[:20])}.{did_you_mean(part, public)}",
+                "Name an attribute or a coordinate, or give a function of the result.",
             ) from None
     if (
         isinstance(result, AbstractMotion)
@@ -117,12 +115,10 @@ def _looked_up(result: Any, what: Any) -> Any:
     )
     if own is None:
         raise StatementError(
-            say(
-                f"a {type(result).__name__} has no value of '{what}'.",
-                "Found an expression among what is kept.",
-                'Name an attribute, as in keep={"frequencies": "frequencies"}, or give a function '
-                "of the result.",
-            )
+            f"a {type(result).__name__} has no value of '{what}'.",
+            "Found an expression among what is kept.",
+            'Name an attribute, as in keep={"frequencies": "frequencies"}, or give a function '
+            "of the result.",
         )
     if isinstance(what, sp.Expr) and not isinstance(what, sp.Symbol) and what.is_number:
         return float(what)
@@ -142,11 +138,9 @@ def require_inside(keep: Values, first: float, last: float) -> None:
     low, high = min(keep.at), max(keep.at)
     if low < first or high > last:
         raise StatementError(
-            say(
-                "values are kept at a time outside the span.",
-                f"Found times from {low:g} to {high:g}, expected {first:g} to {last:g}.",
-                "Choose times inside the span.",
-            )
+            "values are kept at a time outside the span.",
+            f"Found times from {low:g} to {high:g}, expected {first:g} to {last:g}.",
+            "Choose times inside the span.",
         )
 
 

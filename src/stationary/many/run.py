@@ -123,11 +123,9 @@ def _require_steps(question: Question, engine: str) -> None:
     """Refuse steps of a fixed length where no program can be written that takes them."""
     if isinstance(question.given.get("method"), RK4) and engine == "plain":
         raise StatementError(
-            say(
-                "steps of a fixed length cannot be taken here.",
-                f"Found that {compiled.refuses(question)}.",
-                'Leave method out, or write method="auto".',
-            )
+            "steps of a fixed length cannot be taken here.",
+            f"Found that {compiled.refuses(question)}.",
+            'Leave method out, or write method="auto".',
         )
 
 
@@ -174,11 +172,9 @@ def _answered(
             into.kept[name] = np.full((len(design), *shape), np.nan)
     except (MemoryError, ValueError) as error:
         raise StatementError(
-            say(
-                f"{len(design):,} runs do not fit into memory.",
-                f"Found {' × '.join(str(n) for n in design.shape)} runs; {str(error)[:80]}.",
-                "Vary less at a time, keep less, or spread fewer runs: st.samples(…, count=…).",
-            )
+            f"{len(design):,} runs do not fit into memory.",
+            f"Found {' × '.join(str(n) for n in design.shape)} runs; {str(error)[:80]}.",
+            "Vary less at a time, keep less, or spread fewer runs: st.samples(…, count=…).",
         ) from None
     size = size if store is None else store.chunk
     there = set()
@@ -209,11 +205,9 @@ def _size(chunk: Any, count: int, engine: str, *, spread: bool) -> int:
         return max(1, min(largest, max(least, -(-count // _CHUNKS)) if spread else count))
     if not isinstance(chunk, (int, np.integer)) or isinstance(chunk, bool) or chunk < 1:
         raise StatementError(
-            say(
-                "chunk is not a number of runs.",
-                f"Found {chunk!r}, expected a whole number, 1 or more.",
-                "Leave it out, or write chunk=1000.",
-            )
+            "chunk is not a number of runs.",
+            f"Found {chunk!r}, expected a whole number, 1 or more.",
+            "Leave it out, or write chunk=1000.",
         )
     return int(chunk)
 
@@ -229,20 +223,16 @@ def _placed(question: Question, on: Any) -> tuple[str, Any]:
         reason = cuda.refuses(question)
         if reason is not None:
             raise StatementError(
-                say(
-                    "a GPU cannot compute this sweep.",
-                    f"Found that {reason}.",
-                    'Leave `on` out: on="cpu" computes whatever the verb can.',
-                )
+                "a GPU cannot compute this sweep.",
+                f"Found that {reason}.",
+                'Leave `on` out: on="cpu" computes whatever the verb can.',
             )
         return "cuda", crew.here
     if isinstance(on, str) and on != "dask" and "://" not in on:
         raise StatementError(
-            say(
-                f"nothing computes on '{on[:60]}'.",
-                f"Expected one of {', '.join(_WHERE)}, a Dask client or the address of one.",
-                'Write on="cpu".',
-            )
+            f"nothing computes on '{on[:60]}'.",
+            f"Expected one of {', '.join(_WHERE)}, a Dask client or the address of one.",
+            'Write on="cpu".',
         )
     return fastest(question), lambda q, e, todo: crew.on_cluster(q, e, todo, on)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import MissingExtra, StatementError, did_you_mean, say
+from stationary.errors import MissingExtra, StatementError, did_you_mean
 from stationary.many.design import Design
 from stationary.model.layout import name_of
 from stationary.result.status import Status
@@ -127,12 +127,10 @@ class Runs(AbstractShown):
             return self.design[name]
         known = [*self.kept, *self.design.names]
         raise StatementError(
-            say(
-                f"the runs have no '{name}'.",
-                f"Kept: {', '.join(self.kept)}; varied: {', '.join(self.design.names)}."
-                f"{did_you_mean(name, known)}",
-                "Name it in keep, and ask again.",
-            )
+            f"the runs have no '{name}'.",
+            f"Kept: {', '.join(self.kept)}; varied: {', '.join(self.design.names)}."
+            f"{did_you_mean(name, known)}",
+            "Name it in keep, and ask again.",
         )
 
     @cached_property
@@ -167,11 +165,9 @@ class Runs(AbstractShown):
             import xarray
         except ImportError:
             raise MissingExtra(
-                say(
-                    "to_xarray needs xarray.",
-                    "It is not installed.",
-                    "Run: pip install 'stationary[tables]'",
-                )
+                "to_xarray needs xarray.",
+                "It is not installed.",
+                "Run: pip install 'stationary[tables]'",
             ) from None
         # What varies and what is kept may share a name, as x at the start and at the end.
         names = {axis.name: _apart(axis.name, self.kept) for axis in self.design.axes}

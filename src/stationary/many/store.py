@@ -50,11 +50,9 @@ def _zarr() -> Any:
         import zarr  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra(
-            say(
-                "stores of runs need zarr.",
-                "It is not installed.",
-                "Run: pip install 'stationary[store]'",
-            )
+            "stores of runs need zarr.",
+            "It is not installed.",
+            "Run: pip install 'stationary[store]'",
         ) from None
     return zarr
 
@@ -72,11 +70,9 @@ def _intact(path: Path) -> Iterator[None]:
 
 def _damaged(path: Path, what: str) -> StatementError:
     return StatementError(
-        say(
-            f"the store '{path}' is damaged.",
-            f"Found {what}.",
-            "Bring back a copy of it, or move it away and compute again.",
-        )
+        f"the store '{path}' is damaged.",
+        f"Found {what}.",
+        "Bring back a copy of it, or move it away and compute again.",
     )
 
 
@@ -240,11 +236,9 @@ def _lock(path: Path) -> int:
     except OSError:
         os.close(handle)
         raise StatementError(
-            say(
-                f"the store '{path}' is being written by another process.",
-                "Found it locked.",
-                "Wait for the other one, or give another store; st.open reads what there is.",
-            )
+            f"the store '{path}' is being written by another process.",
+            "Found it locked.",
+            "Wait for the other one, or give another store; st.open reads what there is.",
         ) from None
     return handle
 
@@ -253,11 +247,9 @@ def as_path(store: Any) -> Path:
     """Take where runs are stored."""
     if not isinstance(store, (str, Path)) or not str(store):
         raise StatementError(
-            say(
-                "store is not a path.",
-                f"Found {type(store).__name__}: {str(store)[:60]}.",
-                'Write store="runs.zarr".',
-            )
+            "store is not a path.",
+            f"Found {type(store).__name__}: {str(store)[:60]}.",
+            'Write store="runs.zarr".',
         )
     return Path(store)
 
@@ -268,11 +260,9 @@ def require_storable(question: Question) -> None:
     whole = keeps_objects(question)
     if whole:
         raise StatementError(
-            say(
-                f"'{whole[0]}' keeps whole results, which a store cannot hold.",
-                "Expected numbers.",
-                "Name what is wanted of them, or leave the store out.",
-            )
+            f"'{whole[0]}' keeps whole results, which a store cannot hold.",
+            "Expected numbers.",
+            "Name what is wanted of them, or leave the store out.",
         )
 
 
@@ -350,11 +340,9 @@ def created(
             os.rename(aside, path)
         except OSError:
             raise StatementError(
-                say(
-                    f"the store '{path}' was made by another process just now.",
-                    "Found it there.",
-                    "Wait for the other one, or give another store.",
-                )
+                f"the store '{path}' was made by another process just now.",
+                "Found it there.",
+                "Wait for the other one, or give another store.",
             ) from None
         return Store(path, handle, facts)
     except BaseException as error:
@@ -407,11 +395,9 @@ def _facts(path: Path) -> dict[str, Any]:
         inside = sorted(p.name for p in path.iterdir())[:5] if path.is_dir() else []
         content = f"a folder with {', '.join(inside) or 'nothing'}" if path.is_dir() else str(cause)
         raise StatementError(
-            say(
-                f"'{path}' is no store of runs.",
-                f"Found {content}.",
-                "Give another path, or take away what is there.",
-            )
+            f"'{path}' is no store of runs.",
+            f"Found {content}.",
+            "Give another path, or take away what is there.",
         ) from None
 
 
@@ -423,19 +409,15 @@ def _require_same(path: Path, facts: dict, said: dict[str, str], engine: str | N
         if mine is None or other.get(name) != digest(mine):
             theirs = facts["statement"].get(name, "nothing of that name")
             raise StatementError(
-                say(
-                    f"the store '{path}' holds another statement: {name} differs.",
-                    f"Found {theirs[:120]}; expected {(mine or 'nothing of that name')[:120]}.",
-                    "Give another store, or ask what this one was made for; st.open reads it.",
-                )
+                f"the store '{path}' holds another statement: {name} differs.",
+                f"Found {theirs[:120]}; expected {(mine or 'nothing of that name')[:120]}.",
+                "Give another store, or ask what this one was made for; st.open reads it.",
             )
     if engine is not None and engine != facts["engine"]:
         raise StatementError(
-            say(
-                f"the store '{path}' was begun on another engine.",
-                f"Found '{facts['engine']}', expected '{engine}': digits would differ.",
-                "Leave `on` out, or give another store.",
-            )
+            f"the store '{path}' was begun on another engine.",
+            f"Found '{facts['engine']}', expected '{engine}': digits would differ.",
+            "Leave `on` out, or give another store.",
         )
 
 

@@ -61,11 +61,9 @@ class Push:
                 object.__setattr__(self, word, _numbers(word, value, size))
         if (self.motion is None) == (self.before is None or self.after is None):
             raise StatementError(
-                say(
-                    "a push has no motion, or two.",
-                    f"Found motion={self.motion}, before={self.before}, after={self.after}.",
-                    "Give motion=(vx, vy, omega), or the poses before= and after=.",
-                )
+                "a push has no motion, or two.",
+                f"Found motion={self.motion}, before={self.before}, after={self.after}.",
+                "Give motion=(vx, vy, omega), or the poses before= and after=.",
             )
         if not np.hypot(*self.normal) > 0:
             raise StatementError(
@@ -181,10 +179,8 @@ def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
         numbers = np.array(np.nan)
     if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
-            say(
-                f"the {word} of a push is not {'a pair' if size == 2 else f'{size}'} of numbers.",
-                f"Found {str(value)[:60]}.",
-                f"Give {size} finite numbers.",
-            )
+            f"the {word} of a push is not {'a pair' if size == 2 else f'{size}'} of numbers.",
+            f"Found {str(value)[:60]}.",
+            f"Give {size} finite numbers.",
         )
     return tuple(float(x) for x in numbers)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DerivationError, StatementError, say
+from stationary.errors import DerivationError, StatementError
 from stationary.model.layout import number
 from stationary.model.system import System
 from stationary.model.terms import Drag
@@ -19,12 +19,10 @@ def refuse_unsmooth(system: System, values: np.ndarray) -> None:
     for term in system.friction:
         if isinstance(term, Drag) and _steep(term, dict(zip(system.parameters, values.tolist()))):
             raise DerivationError(
-                say(
-                    f"simulate cannot honour friction '{term.name}'.",
-                    "It grows infinitely steep at rest (power below 1), as dry friction does: "
-                    f"{term.stated}.",
-                    "Choose coordinates that need no such term, or leave it out knowingly.",
-                )
+                f"simulate cannot honour friction '{term.name}'.",
+                "It grows infinitely steep at rest (power below 1), as dry friction does: "
+                f"{term.stated}.",
+                "Choose coordinates that need no such term, or leave it out knowingly.",
             )
 
 
@@ -47,13 +45,11 @@ def stabilization(stabilize: Any) -> Baumgarte | Projection:
     if isinstance(stabilize, (Baumgarte, Projection)):
         return stabilize
     raise StatementError(
-        say(
-            "stabilize must be Baumgarte() or Projection().",
-            f"Found the class {stabilize.__name__}."
-            if isinstance(stabilize, type)
-            else f"Found {str(stabilize)[:60]}.",
-            "Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
-        )
+        "stabilize must be Baumgarte() or Projection().",
+        f"Found the class {stabilize.__name__}."
+        if isinstance(stabilize, type)
+        else f"Found {str(stabilize)[:60]}.",
+        "Pass an object, as in stabilize=st.Baumgarte(alpha=50), or leave it out.",
     )
 
 
@@ -62,7 +58,7 @@ def tolerance(name: str, value: Any) -> float:
     made = value if type(value) is float and isfinite(value) else number(value, name)
     if made <= 0:
         raise StatementError(
-            say(f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10.")
+            f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10."
         )
     return made
 
@@ -75,7 +71,7 @@ def as_time(t: Any) -> float:
         made = np.nan
     if not np.isfinite(made):
         raise StatementError(
-            say("t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds.")
+            "t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds."
         )
     return made
 
@@ -90,31 +86,25 @@ def times(span: Any) -> tuple[float, float]:
         first, last = (float(x) for x in span)
     except (TypeError, ValueError, OverflowError):
         raise StatementError(
-            say(
-                "span is not a pair of times.",
-                f"Found {span!r}.",
-                "Give the first and the last time, as in span=(0, 10).",
-            )
+            "span is not a pair of times.",
+            f"Found {span!r}.",
+            "Give the first and the last time, as in span=(0, 10).",
         ) from None
     finite = isfinite(first) and isfinite(last)
     if not finite or first >= last:
         kind = "not finite" if not finite else "reversed" if first > last else "empty"
         raise StatementError(
-            say(
-                f"span is {kind}.",
-                f"Found ({first:g}, {last:g}), expected a first time before a last one.",
-                "Give them in order, as in span=(0, 10)."
-                if finite
-                else "Give two finite times, as in span=(0, 10).",
-            )
+            f"span is {kind}.",
+            f"Found ({first:g}, {last:g}), expected a first time before a last one.",
+            "Give them in order, as in span=(0, 10)."
+            if finite
+            else "Give two finite times, as in span=(0, 10).",
         )
     if not _SHORTEST < last - first < _LONGEST:
         raise StatementError(
-            say(
-                f"span is too {'short' if last - first < 1 else 'long'} for numbers.",
-                f"Found a length of {last - first:.3g}, expected {_SHORTEST:g} to {_LONGEST:g}.",
-                "Measure time in another unit.",
-            )
+            f"span is too {'short' if last - first < 1 else 'long'} for numbers.",
+            f"Found a length of {last - first:.3g}, expected {_SHORTEST:g} to {_LONGEST:g}.",
+            "Measure time in another unit.",
         )
     return first, last
 
@@ -123,10 +113,8 @@ def count(points: Any) -> int:
     """Take a number of output times."""
     if not isinstance(points, (int, np.integer)) or points < 2:
         raise StatementError(
-            say(
-                "points is not a number of output times.",
-                f"Found {points!r}, expected a whole number, 2 or more.",
-                "Give how many evenly spaced times to return, as in points=1001.",
-            )
+            "points is not a number of output times.",
+            f"Found {points!r}, expected a whole number, 2 or more.",
+            "Give how many evenly spaced times to return, as in points=1001.",
         )
     return int(points)

@@ -180,11 +180,9 @@ def repaired(
     if len(bad):
         name = graph.layout.row_name(int(bad[0]))
         raise StatementError(
-            say(
-                f"constraint '{name}' or its slope is not finite at the start.",
-                "Found a division by zero, as of a rod without length.",
-                "Start elsewhere.",
-            )
+            f"constraint '{name}' or its slope is not finite at the start.",
+            "Found a division by zero, as of a rod without length.",
+            "Start elsewhere.",
         )
     rough = np.abs(R) > place.rounding(q, A)
     late = np.abs(Rdot) > _CONSISTENT * place.rates(q, v, A)

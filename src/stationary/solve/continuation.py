@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 from stationary.lower.kernel import graph_of
 from stationary.model.layout import name_of
 from stationary.model.system import System
@@ -95,19 +95,15 @@ def _require_bounds(points: Any, seconds: Any) -> None:
     """Refuse bounds on the work that are none."""
     if not isinstance(points, (int, np.integer)) or points < 2:
         raise StatementError(
-            say(
-                "points is not a number of points.",
-                f"Found {points!r}, expected a whole number, 2 or more.",
-                "Give how many one branch may have, as in points=5000.",
-            )
+            "points is not a number of points.",
+            f"Found {points!r}, expected a whole number, 2 or more.",
+            "Give how many one branch may have, as in points=5000.",
         )
     if not isinstance(seconds, (int, float, np.number)) or not seconds >= 0:
         raise StatementError(
-            say(
-                "seconds is not a length of time.",
-                f"Found {seconds!r}, expected a number, none below zero.",
-                "Give how long to work at most, as in seconds=600.",
-            )
+            "seconds is not a length of time.",
+            f"Found {seconds!r}, expected a number, none below zero.",
+            "Give how long to work at most, as in seconds=600.",
         )
 
 
@@ -148,11 +144,9 @@ def _parameter_name(system: System, parameter: Any) -> str:
     name, known = name_of(parameter), [p.name for p in system.parameters]
     if name not in known:
         raise StatementError(
-            say(
-                f"'{name}' is not a parameter of this system.",
-                f"Parameters: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
-                "Name one that occurs in the statement.",
-            )
+            f"'{name}' is not a parameter of this system.",
+            f"Parameters: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
+            "Name one that occurs in the statement.",
         )
     return name
 
@@ -164,11 +158,9 @@ def _span(span: Any) -> tuple[float, float]:
         low = high = np.nan
     if not low < high or not np.isfinite(high - low):
         raise StatementError(
-            say(
-                "span is not an interval of the parameter.",
-                f"Found {span!r}.",
-                "Give two different numbers, as in span=(0, 10).",
-            )
+            "span is not an interval of the parameter.",
+            f"Found {span!r}.",
+            "Give two different numbers, as in span=(0, 10).",
         )
     return low, high
 
@@ -188,11 +180,9 @@ def _first(system, name, span, start, params, inputs) -> Equilibrium:
         guess = start or {}
     if not span[0] <= at <= span[1]:
         raise StatementError(
-            say(
-                f"span does not contain the start: '{name}' is {at:g} there.",
-                f"Found span=({span[0]:g}, {span[1]:g}).",
-                f"Widen the span, or start at another value with params={{'{name}': …}}.",
-            )
+            f"span does not contain the start: '{name}' is {at:g} there.",
+            f"Found span=({span[0]:g}, {span[1]:g}).",
+            f"Widen the span, or start at another value with params={{'{name}': …}}.",
         )
     values[name] = at
     t = start.t if isinstance(start, Equilibrium) else 0.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DidNotConverge, StatementError, did_you_mean, say
+from stationary.errors import DidNotConverge, StatementError, did_you_mean
 from stationary.lower.inputs import drives
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
@@ -298,11 +298,9 @@ class _Run:
             bad = np.flatnonzero(~finite)
             name = self.kernel.layout.name(int(bad[0]) % self.kernel.size)
             raise StatementError(
-                say(
-                    f"the forces are not finite at the start: '{name}' cannot be accelerated.",
-                    f"Found no finite acceleration at t = {self.grid[0]:g}.",
-                    "Start elsewhere, or check the energies for divisions by zero there.",
-                )
+                f"the forces are not finite at the start: '{name}' cannot be accelerated.",
+                f"Found no finite acceleration at t = {self.grid[0]:g}.",
+                "Start elsewhere, or check the energies for divisions by zero there.",
             )
 
     def _rate(self, y: np.ndarray, t: float) -> float:
@@ -591,10 +589,8 @@ def _choose(method: Any, kernel: AbstractKernel) -> AbstractIntegrator:
         given = f"the class {method.__name__}" if isinstance(method, type) else repr(str(method))
         near = method.__name__ if isinstance(method, type) else str(method).capitalize()
         raise StatementError(
-            say(
-                f"method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got {given}.",
-                did_you_mean(near + "()", names).strip(),
-                "Pass 'auto' or an integrator, as in method=st.BDF().",
-            )
+            f"method must be 'auto', Taylor(), BDF(), Runge() or Variational(); got {given}.",
+            did_you_mean(near + "()", names).strip(),
+            "Pass 'auto' or an integrator, as in method=st.BDF().",
         )
     return Taylor() if kernel.served_by("heyoka") else Runge()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import DerivationError, StatementError, say
+from stationary.errors import DerivationError, StatementError
 from stationary.lower.kernel import graph_of
 from stationary.model.layout import Layout
 from stationary.model.system import System
@@ -108,11 +108,9 @@ def equilibria(
     search = search_of(system, params, inputs, as_time(t), "any")
     if search.balance.gaps > _MOST_CONTACTS:
         raise DerivationError(
-            say(
-                "there are too many contacts to try every set of them that may touch.",
-                f"Found {search.balance.gaps}, expected {_MOST_CONTACTS} or fewer.",
-                "Take statics, or state as constraints those that touch.",
-            )
+            "there are too many contacts to try every set of them that may touch.",
+            f"Found {search.balance.gaps}, expected {_MOST_CONTACTS} or fewer.",
+            "Take statics, or state as constraints those that touch.",
         )
     return _all(search, _sized(search, places, low, high))
 
@@ -124,11 +122,9 @@ def _whole(layout: Layout) -> dict:
     if len(other):
         name = layout.name(int(other[0]))
         raise StatementError(
-            say(
-                f"within says nothing of '{name}'.",
-                f"Found no interval for {len(other)} coordinate{'s' * (len(other) != 1)}.",
-                "Give one for each coordinate to be searched; the others start at zero.",
-            )
+            f"within says nothing of '{name}'.",
+            f"Found no interval for {len(other)} coordinate{'s' * (len(other) != 1)}.",
+            "Give one for each coordinate to be searched; the others start at zero.",
         )
     return {}
 
@@ -143,11 +139,9 @@ def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.nd
             a = b = np.nan
         if order or not a < b or not np.isfinite(b - a):
             raise StatementError(
-                say(
-                    f"within gives no interval for '{key}'.",
-                    f"Found {interval!r}, expected a lower and an upper limit of a coordinate.",
-                    "Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
-                )
+                f"within gives no interval for '{key}'.",
+                f"Found {interval!r}, expected a lower and an upper limit of a coordinate.",
+                "Give two numbers in order, as in within={theta: (-3.2, 3.2)}.",
             )
         for entry in np.ravel(entries):
             places.append(int(entry))
@@ -160,11 +154,9 @@ def _box(layout: Layout, within: Mapping) -> tuple[np.ndarray, np.ndarray, np.nd
             low, high = [*low, *[-1.0] * 4], [*high, *[1.0] * 4]
     if not places:
         raise StatementError(
-            say(
-                "within is empty.",
-                "Found no interval.",
-                "Give one for each coordinate to be searched.",
-            )
+            "within is empty.",
+            "Found no interval.",
+            "Give one for each coordinate to be searched.",
         )
     return np.array(places), np.array(low), np.array(high)
 

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.kernel import AbstractKernel
 from stationary.model.layout import number, pairs
 from stationary.model.symbols import Parameter, from_dynamicsymbols
@@ -74,19 +74,15 @@ class Event:
         object.__setattr__(self, "expr", made)
         if self.action is not None and not isinstance(self.action, Mapping):
             raise StatementError(
-                say(
-                    "the action of an event is a dict of new values.",
-                    f"Found {type(self.action).__name__}: {str(self.action)[:60]}.",
-                    "Write action={y.dot: -y.dot}, one entry for each value that changes.",
-                )
+                "the action of an event is a dict of new values.",
+                f"Found {type(self.action).__name__}: {str(self.action)[:60]}.",
+                "Write action={y.dot: -y.dot}, one entry for each value that changes.",
             )
         if self.direction not in (-1, 0, 1):
             raise StatementError(
-                say(
-                    "the direction of an event is 1 (upwards), −1 (downwards) or 0 (both).",
-                    f"Found {self.direction!r}.",
-                    "Choose one of them.",
-                )
+                "the direction of an event is 1 (upwards), −1 (downwards) or 0 (both).",
+                f"Found {self.direction!r}.",
+                "Choose one of them.",
             )
 
 
@@ -99,11 +95,9 @@ def as_events(events: Any) -> list[Event]:
             event = Event(event)
         if not isinstance(event, Event):
             raise StatementError(
-                say(
-                    "events has an entry that is not one.",
-                    f"Found {type(event).__name__}: {str(event)[:60]}; expected st.Event(…).",
-                    "Pass a list of events, as in events=[st.Event(x)].",
-                )
+                "events has an entry that is not one.",
+                f"Found {type(event).__name__}: {str(event)[:60]}; expected st.Event(…).",
+                "Pass a list of events, as in events=[st.Event(x)].",
             )
         made.append(event)
     return made
@@ -129,11 +123,9 @@ def with_own_parameters(
         value = given.get(s, given.get(s.name, s.default))
         if value is None:
             raise StatementError(
-                say(
-                    f"parameter '{s.name}' of an event has no value.",
-                    "Expected one, since no default was declared.",
-                    f"Pass params={{'{s.name}': …}}, or declare st.parameters({s.name}=…).",
-                )
+                f"parameter '{s.name}' of an event has no value.",
+                "Expected one, since no default was declared.",
+                f"Pass params={{'{s.name}': …}}, or declare st.parameters({s.name}=…).",
             )
         own[s] = sp.Float(number(value, f"the value of parameter '{s.name}'"))
     names = {s.name for s in alone}
@@ -193,11 +185,9 @@ class Watch:
             value = from_dynamicsymbols(expression(value, what))
             if np.ndim(places) or order > 1:
                 raise StatementError(
-                    say(
-                        "the action of an event changes one coordinate or velocity with each key.",
-                        f"Found {key}.",
-                        "Write action={y.dot: …}, one entry for each.",
-                    )
+                    "the action of an event changes one coordinate or velocity with each key.",
+                    f"Found {key}.",
+                    "Write action={y.dot: …}, one entry for each.",
                 )
             place = int(places) + order * self._kernel.size
             made.append((place, self._lowered(value, what)))

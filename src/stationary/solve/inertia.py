@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from stationary.derive.graph import Graph
-from stationary.errors import DerivationError, StatementError, say
+from stationary.errors import DerivationError, StatementError
 from stationary.lower.kernel import numeric
 from stationary.model.layout import Layout
 from stationary.model.system import require
@@ -50,11 +50,9 @@ def check_inertia(
         return ()
     if not np.isfinite(M).all():
         raise DerivationError(
-            say(
-                "the kinetic energy is not finite at the start.",
-                f"Found a mass matrix with entries {M[~np.isfinite(M)][:3]}.",
-                "Start elsewhere, or check the parameters.",
-            )
+            "the kinetic energy is not finite at the start.",
+            f"Found a mass matrix with entries {M[~np.isfinite(M)][:3]}.",
+            "Start elsewhere, or check the parameters.",
         )
     A = np.zeros((0, len(M)))
     if graph.layout.multipliers:
@@ -113,19 +111,14 @@ def _not_convex(M: Any, direction: Any, least: float, layout: Layout) -> Derivat
     worst = layout.name(int(largest[0]))
     if least < -NO_MASS:
         return DerivationError(
-            say(
-                f"the kinetic energy is not convex in the velocities: moving '{worst}' lowers it.",
-                f"Found the mass {mass:.3g} along ({named}) at the start, expected all positive.",
-                "Check the signs of T and the values of the masses.",
-            )
+            f"the kinetic energy is not convex in the velocities: moving '{worst}' lowers it.",
+            f"Found the mass {mass:.3g} along ({named}) at the start, expected all positive.",
+            "Check the signs of T and the values of the masses.",
         )
     return DerivationError(
-        say(
-            f"the mass matrix is singular at the start: '{worst}' has no inertia there.",
-            f"Found the mass {mass:.3g} along ({named}), expected all positive.",
-            f"Start elsewhere, choose other coordinates, give '{worst}' a mass, or use "
-            "quasistatics().",
-        )
+        f"the mass matrix is singular at the start: '{worst}' has no inertia there.",
+        f"Found the mass {mass:.3g} along ({named}), expected all positive.",
+        f"Start elsewhere, choose other coordinates, give '{worst}' a mass, or use quasistatics().",
     )
 
 
@@ -182,9 +175,7 @@ def require_system(system: Any) -> None:
     require(system)
     if not system.size:
         raise StatementError(
-            say(
-                "the system has no coordinates.",
-                "Found nothing that could move.",
-                "State energies in terms of st.coordinates.",
-            )
+            "the system has no coordinates.",
+            "Found nothing that could move.",
+            "State energies in terms of st.coordinates.",
         )

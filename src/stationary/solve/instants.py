@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.switches import Course
 from stationary.solve.passages import MOST_INTERVALS, passages
 
@@ -161,9 +161,7 @@ def _on_times(function: ca.Function, p: np.ndarray) -> Callable[[np.ndarray], np
 
 def _refuse(first: float, last: float) -> None:
     raise StatementError(
-        say(
-            "the statement switches in time more often than can be followed.",
-            f"Found more than {_MOST} switches between t = {first:g} and {last:g}.",
-            "Ask for a shorter span, or state the mean of what switches.",
-        )
+        "the statement switches in time more often than can be followed.",
+        f"Found more than {_MOST} switches between t = {first:g} and {last:g}.",
+        "Ask for a shorter span, or state the mean of what switches.",
     )

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.errors import DerivationError, StatementError, say
+from stationary.errors import DerivationError, StatementError
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import graph_of, kernel_of, numeric
 from stationary.model.fields import Field
@@ -89,11 +89,9 @@ def linearize(
     if isinstance(at, Equilibrium):
         if at.system.coordinates != system.coordinates:
             raise StatementError(
-                say(
-                    "the equilibrium belongs to another system.",
-                    f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
-                    "Pass an equilibrium of this system.",
-                )
+                "the equilibrium belongs to another system.",
+                f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
+                "Pass an equilibrium of this system.",
             )
         known = {p.name for p in system.parameters}
         own = zip((p.name for p in at.system.parameters), at.params.tolist())
@@ -153,11 +151,9 @@ def _touching(system: System, at: Any) -> System:
     if not isinstance(at, Equilibrium):
         name = system.contacts[0].name
         raise DerivationError(
-            say(
-                f"whether contact '{name}' is open or closed is not known.",
-                "Found coordinates, which do not say what pushes.",
-                "Pass at=st.statics(…): the contacts that push there hold small motions.",
-            )
+            f"whether contact '{name}' is open or closed is not known.",
+            "Found coordinates, which do not say what pushes.",
+            "Pass at=st.statics(…): the contacts that push there hold small motions.",
         )
     layout, rows = at.graph.layout, at.graph.layout.multipliers
     levels, slopes = numeric(balance_of(at.system), "limits")(at.t, at.q, at.u, at.params)
@@ -166,12 +162,10 @@ def _touching(system: System, at: Any) -> System:
     for k in np.flatnonzero(~open_):
         if pushes[k] <= 1e-9 * np.abs(at.lam.every).max():
             raise DerivationError(
-                say(
-                    f"contact '{layout.gap_name(int(k))}' touches and does not push.",
-                    "Found a force of zero: small motions open it on one side only, which no "
-                    "linear system does.",
-                    "State it as a constraint, or leave it out.",
-                )
+                f"contact '{layout.gap_name(int(k))}' touches and does not push.",
+                "Found a force of zero: small motions open it on one side only, which no "
+                "linear system does.",
+                "State it as a constraint, or leave it out.",
             )
     whole = written_out(system)
     held = [Constraint(c.gap, name=c.name) for c, k in zip(whole.contacts, open_) if not k]

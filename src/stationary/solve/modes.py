@@ -130,11 +130,9 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     if isinstance(at, Equilibrium):
         if at.system.coordinates != system.coordinates:
             raise StatementError(
-                say(
-                    "the equilibrium belongs to another system.",
-                    f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
-                    "Pass an equilibrium of this system.",
-                )
+                "the equilibrium belongs to another system.",
+                f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
+                "Pass an equilibrium of this system.",
             )
         known = {p.name: float(x) for p, x in zip(at.system.parameters, at.params)}
         params = known | {str(k): v for k, v in (params or {}).items()}
@@ -150,11 +148,9 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     if unbalanced is not None:
         if at is not None:
             raise StatementError(
-                say(
-                    "the state that modes are asked about is not at rest.",
-                    f"Found it untrue that {unbalanced}.",
-                    "Find one first, as in at=st.statics(system), or leave `at` out.",
-                )
+                "the state that modes are asked about is not at rest.",
+                f"Found it untrue that {unbalanced}.",
+                "Find one first, as in at=st.statics(system), or leave `at` out.",
             )
         rest = statics(system, params=params, inputs=given, kind="any", t=t)
         return search, rest.q, rest
@@ -178,11 +174,9 @@ def _rank(search: Search, q: np.ndarray) -> int:
 def _count(count: Any, most: int) -> int:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise StatementError(
-            say(
-                "count is not a number of modes.",
-                f"Found {count!r}, expected a whole number, 1 or more.",
-                "Give how many modes to find, as in count=5.",
-            )
+            "count is not a number of modes.",
+            f"Found {count!r}, expected a whole number, 1 or more.",
+            "Give how many modes to find, as in count=5.",
         )
     return min(int(count), most)
 
@@ -202,20 +196,16 @@ class _Problem:
         self.parts = abs(stiffness) + abs(bent)
         if not np.isfinite(self.parts.data).all():
             raise DerivationError(
-                say(
-                    "the stiffness is too large for numbers.",
-                    "Found entries that are not finite.",
-                    "Look at its parameters, or write them in larger units.",
-                )
+                "the stiffness is too large for numbers.",
+                "Found entries that are not finite.",
+                "Look at its parameters, or write them in larger units.",
             )
         if abs(K - K.T).max() > _TINY * abs(K).max():
             raise DerivationError(
-                say(
-                    "the stiffness is not symmetric: a load follows the motion.",
-                    f"Found a difference of {abs(K - K.T).max():.3g} in entries up to "
-                    f"{abs(K).max():.3g}.",
-                    "Use st.linearize, which finds flutter as well.",
-                )
+                "the stiffness is not symmetric: a load follows the motion.",
+                f"Found a difference of {abs(K - K.T).max():.3g} in entries up to "
+                f"{abs(K).max():.3g}.",
+                "Use st.linearize, which finds flutter as well.",
             )
         self.K = sparse.csc_matrix(K / 2 + K.T / 2)
         M = numeric(graph, "dynamics")(search.t, q, zero, u, search.params)[0]
@@ -275,11 +265,9 @@ class _Problem:
 
     def _no_inertia(self) -> DerivationError:
         return DerivationError(
-            say(
-                "the mass matrix is not positive definite: some motion has no inertia.",
-                "Expected kinetic energy in every motion that constraints allow.",
-                "Give every field and coordinate a mass.",
-            )
+            "the mass matrix is not positive definite: some motion has no inertia.",
+            "Expected kinetic energy in every motion that constraints allow.",
+            "Give every field and coordinate a mass.",
         )
 
     def _sparse(self, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -424,11 +412,9 @@ def _swinging(rates: np.ndarray, moved: np.ndarray) -> np.ndarray:
     if np.any(growth > moved):
         worst = complex(rates[np.argmax(growth)])
         raise DerivationError(
-            say(
-                "the motion is unstable: gyroscopic modes grow.",
-                f"Found the rate {worst.real:.4g} per second at {abs(worst.imag):.4g} rad/s.",
-                "Use st.linearize for all eigenvalues.",
-            )
+            "the motion is unstable: gyroscopic modes grow.",
+            f"Found the rate {worst.real:.4g} per second at {abs(worst.imag):.4g} rad/s.",
+            "Use st.linearize for all eigenvalues.",
         )
     still = np.flatnonzero(np.abs(rates) <= moved)
     return np.concatenate([still[::2], np.flatnonzero((swing > 0) & (np.abs(rates) > moved))])

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import orth
 from scipy.spatial.transform import Rotation
 
-from stationary.errors import DerivationError, StatementError, say
+from stationary.errors import DerivationError, StatementError
 from stationary.lower.inputs import translate
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.statespace import StateSpace, names
@@ -183,11 +183,9 @@ class OperatingPoint:
         tangent = orth(self._tangent()[kept], rcond=1e-10)
         if not tangent.shape[1]:
             raise StatementError(
-                say(
-                    "nothing can move about this state.",
-                    f"Found that constraints and closed contacts hold all of {', '.join(labels)}.",
-                    "Linearize where something is free, or leave out what holds it.",
-                )
+                "nothing can move about this state.",
+                f"Found that constraints and closed contacts hold all of {', '.join(labels)}.",
+                "Linearize where something is free, or leave out what holds it.",
             )
         first = self._asked(asked, labels, kept)
         chosen = self._chosen(tangent, kept, first)
@@ -227,11 +225,9 @@ class OperatingPoint:
         missing = [labels[i] for i in wanted if i not in set(kept.tolist())]
         if missing:
             raise StatementError(
-                say(
-                    f"'{missing[0]}' moves at the operating point and can be no state.",
-                    "A coordinate that drifts steadily has no small deviation.",
-                    "Ask for its velocity, or for other coordinates.",
-                )
+                f"'{missing[0]}' moves at the operating point and can be no state.",
+                "A coordinate that drifts steadily has no small deviation.",
+                "Ask for its velocity, or for other coordinates.",
             )
         return [int(np.flatnonzero(kept == i)[0]) for i in dict.fromkeys(wanted)]
 
@@ -268,12 +264,10 @@ class OperatingPoint:
 
     def _refuse_dependent(self, k: int, kept: np.ndarray) -> None:
         raise StatementError(
-            say(
-                f"'{self.labels[kept[k]]}' is no state of its own.",
-                "Found that it does not move, or follows from the other states that were asked "
-                "for, by the constraints.",
-                "Ask for fewer states, or for others.",
-            )
+            f"'{self.labels[kept[k]]}' is no state of its own.",
+            "Found that it does not move, or follows from the other states that were asked "
+            "for, by the constraints.",
+            "Ask for fewer states, or for others.",
         )
 
     def _require_alone(self, A, rounding, chosen, alone: np.ndarray, labels: list[str]) -> None:
@@ -285,11 +279,9 @@ class OperatingPoint:
             i, j = np.argwhere(tied)[0]
             one, other = labels[chosen[alone][i]], labels[chosen[~alone][j]]
             raise StatementError(
-                say(
-                    f"'{one}' depends on '{other}', which was not asked for.",
-                    f"Found the slope {others[i, j]:.3g} of its rate.",
-                    f"Ask for '{other}' too, or leave `states` out.",
-                )
+                f"'{one}' depends on '{other}', which was not asked for.",
+                f"Found the slope {others[i, j]:.3g} of its rate.",
+                f"Ask for '{other}' too, or leave `states` out.",
             )
 
     def _rounding(self, kept: np.ndarray) -> np.ndarray:
@@ -309,11 +301,9 @@ class OperatingPoint:
         if not (np.isfinite(rate).all() and np.isfinite(J).all()):
             names = ", ".join(f"'{c.name}'" for c in self.kernel.layout.system.coordinates[:5])
             raise DerivationError(
-                say(
-                    "the equations at the operating point are not finite.",
-                    f"Found accelerations, or slopes of them, that are no numbers, of {names}.",
-                    "Look at the parameters, whose units may be too small, or move the point.",
-                )
+                "the equations at the operating point are not finite.",
+                f"Found accelerations, or slopes of them, that are no numbers, of {names}.",
+                "Look at the parameters, whose units may be too small, or move the point.",
             )
         a, by_q, by_v = rate[f:], np.abs(J[f:, :f]), np.abs(J[f:, f:])
         scales = scales_of(self.kernel.graph, self.params, self.t, self.q, u=self.u)
@@ -341,11 +331,9 @@ class OperatingPoint:
             return
         worst = int(np.argmax(np.abs(a) * self.weights))
         raise StatementError(
-            say(
-                "the operating point is neither an equilibrium nor a steady motion.",
-                f"Found the acceleration {a[worst]:.3g} of '{self.labels[worst]}', expected none.",
-                "Find one with st.statics or st.equilibria, or give the inputs that hold it.",
-            )
+            "the operating point is neither an equilibrium nor a steady motion.",
+            f"Found the acceleration {a[worst]:.3g} of '{self.labels[worst]}', expected none.",
+            "Find one with st.statics or st.equilibria, or give the inputs that hold it.",
         )
 
     def _same(self, J: np.ndarray, a: np.ndarray, times: float, within: float) -> bool:
@@ -371,11 +359,9 @@ class OperatingPoint:
                 changing.append(first + int(np.argmax(turns)))
         for i in changing[:1]:
             raise StatementError(
-                say(
-                    f"'{self.labels[i]}' moves at the operating point and is not cyclic.",
-                    "Found accelerations that depend on it; a steady motion has none.",
-                    "Give it no velocity, or choose a coordinate that nothing depends on.",
-                )
+                f"'{self.labels[i]}' moves at the operating point and is not cyclic.",
+                "Found accelerations that depend on it; a steady motion has none.",
+                "Give it no velocity, or choose a coordinate that nothing depends on.",
             )
 
     def _tangent(self) -> np.ndarray:
@@ -473,11 +459,9 @@ class OperatingPoint:
 def _derivatives(kernel: AbstractKernel) -> ca.Function:
     if not kernel.graph.scalar:
         raise DerivationError(
-            say(
-                "linearize makes dense matrices, too large for this system.",
-                f"Found {kernel.size} coordinates.",
-                "Use st.modes for a few modes of a large system.",
-            )
+            "linearize makes dense matrices, too large for this system.",
+            f"Found {kernel.size} coordinates.",
+            "Use st.modes for a few modes of a large system.",
         )
     t, y, p = kernel.arguments
     m, k = kernel.parameters, len(kernel.signature)

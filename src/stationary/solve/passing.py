@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.kernel import numeric
 from stationary.solve.consistent import State, projected, repaired
 from stationary.solve.inertia import sizes_of
@@ -108,12 +108,10 @@ def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: An
         if len(near.rows) > len(state.rows):
             names = sorted(set(state.redundant) - set(near.redundant))
             raise StatementError(
-                say(
-                    "the start is a singular configuration: several motions begin there.",
-                    f"Found that {', '.join(map(repr, names[:4]))} says nothing new there, and "
-                    "does nearby; nothing moves that would choose one of them.",
-                    "Start a little aside, or with a velocity.",
-                )
+                "the start is a singular configuration: several motions begin there.",
+                f"Found that {', '.join(map(repr, names[:4]))} says nothing new there, and "
+                "does nearby; nothing moves that would choose one of them.",
+                "Start a little aside, or with a velocity.",
             )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.kernel import numeric
 from stationary.solve.ode import Ode
 
@@ -67,11 +67,9 @@ class Baumgarte:
         number = isinstance(self.alpha, (int, float, np.number)) and np.isfinite(self.alpha)
         if self.alpha is not None and not (number and self.alpha >= 0):
             raise StatementError(
-                say(
-                    "the rate of a stabilization is a number, zero or positive.",
-                    f"Found alpha={self.alpha!r}.",
-                    "Give a rate in 1/s, as in st.Baumgarte(alpha=50), or none to have one chosen.",
-                )
+                "the rate of a stabilization is a number, zero or positive.",
+                f"Found alpha={self.alpha!r}.",
+                "Give a rate in 1/s, as in st.Baumgarte(alpha=50), or none to have one chosen.",
             )
 
 

@@ -71,7 +71,7 @@ def statics(
     refuse(system)
     if kind not in ("minimum", "any"):
         raise StatementError(
-            say("kind must be 'minimum' or 'any'.", f"Found {kind!r}.", "Choose one of them.")
+            "kind must be 'minimum' or 'any'.", f"Found {kind!r}.", "Choose one of them."
         )
     layout = graph_of(system).layout
     q, v = layout.state(start, layout.values(params))
@@ -93,13 +93,11 @@ def refuse(
         if isinstance(term, Drag) or isinstance(term, Contact) and term.friction == 0:
             continue
         raise DerivationError(
-            say(
-                f"{asker} cannot honour '{term.name}'.",
-                f"It leaves a whole range of states at rest: {term}.",
-                "State the contact without friction."
-                if isinstance(term, Contact)
-                else "State the system without it, or as a constraint.",
-            )
+            f"{asker} cannot honour '{term.name}'.",
+            f"It leaves a whole range of states at rest: {term}.",
+            "State the contact without friction."
+            if isinstance(term, Contact)
+            else "State the system without it, or as a constraint.",
         )
 
 
@@ -107,11 +105,9 @@ def refuse_contacts(system: System, asker: str) -> None:
     """Refuse, by name, contacts where the question has no smooth answer with them."""
     for term in system.contacts:
         raise DerivationError(
-            say(
-                f"{asker} cannot honour contact '{term.name}'.",
-                f"It opens and closes, which is not smooth: {term}.",
-                "State it as a constraint while it touches, or leave it out while it is open.",
-            )
+            f"{asker} cannot honour contact '{term.name}'.",
+            f"It opens and closes, which is not smooth: {term}.",
+            "State it as a constraint while it touches, or leave it out while it is open.",
         )
 
 
@@ -120,11 +116,9 @@ def _refuse_motion(v: np.ndarray, layout: Layout) -> None:
     if len(moving):
         name = layout.name(int(moving[0]))
         raise StatementError(
-            say(
-                f"start gives '{name}' a velocity, and at rest nothing moves.",
-                f"Found {name}.dot = {v[moving[0]]:g}.",
-                "Leave velocities out; for a steady motion state its rate as a parameter.",
-            )
+            f"start gives '{name}' a velocity, and at rest nothing moves.",
+            f"Found {name}.dot = {v[moving[0]]:g}.",
+            "Leave velocities out; for a steady motion state its rate as a parameter.",
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import MissingExtra, say
+from stationary.errors import MissingExtra
 from stationary.many.chunk import Chunk
 from stationary.many.engines import compiled
 from stationary.many.question import Question
@@ -30,11 +30,9 @@ def _cupy() -> Any:
     """Return CuPy, if it is there and there is a GPU."""
     if find_spec("cupy") is None:
         raise MissingExtra(
-            say(
-                'on="cuda" needs cupy.',
-                "It is not installed.",
-                "Run: pip install 'stationary[gpu]', or leave `on` out.",
-            )
+            'on="cuda" needs cupy.',
+            "It is not installed.",
+            "Run: pip install 'stationary[gpu]', or leave `on` out.",
         )
     import cupy  # pyright: ignore[reportMissingImports]
 
@@ -46,11 +44,9 @@ def _cupy() -> Any:
         why = "no device"
     if not count:
         raise MissingExtra(
-            say(
-                'on="cuda" needs an NVIDIA GPU.',
-                f"Found {why}.",
-                "Leave `on` out to compute on the processor.",
-            )
+            'on="cuda" needs an NVIDIA GPU.',
+            f"Found {why}.",
+            "Leave `on` out to compute on the processor.",
         )
     return cupy
 

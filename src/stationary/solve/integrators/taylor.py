@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import MissingExtra, StatementError, say
+from stationary.errors import MissingExtra, StatementError
 from stationary.lower.engines import heyoka
 from stationary.solve.integrators.series import Series, powers
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
@@ -124,28 +124,22 @@ class Taylor(AbstractIntegrator):
     def _require(ode: Ode) -> None:
         if not heyoka.available():
             raise MissingExtra(
-                say(
-                    "st.Taylor() needs heyoka.",
-                    "It is not installed; wheels exist for Linux on x86-64.",
-                    'Use method="auto", st.Runge() or st.BDF().',
-                )
+                "st.Taylor() needs heyoka.",
+                "It is not installed; wheels exist for Linux on x86-64.",
+                'Use method="auto", st.Runge() or st.BDF().',
             )
         if not ode.kernel.graph.scalar:
             raise StatementError(
-                say(
-                    "st.Taylor() cannot compile a system of this size.",
-                    f"Found {ode.kernel.size} coordinates.",
-                    'Use method="auto", st.Runge() or st.BDF().',
-                )
+                "st.Taylor() cannot compile a system of this size.",
+                f"Found {ode.kernel.size} coordinates.",
+                'Use method="auto", st.Runge() or st.BDF().',
             )
         if ode.kernel.kinks:
             raise StatementError(
-                say(
-                    "st.Taylor() needs smooth forces.",
-                    f"Found {', '.join(ode.kernel.kinks)} in the equations: a series does not see "
-                    "past a kink or a jump.",
-                    'Use method="auto", st.Runge() or st.BDF().',
-                )
+                "st.Taylor() needs smooth forces.",
+                f"Found {', '.join(ode.kernel.kinks)} in the equations: a series does not see "
+                "past a kink or a jump.",
+                'Use method="auto", st.Runge() or st.BDF().',
             )
 
 

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.derive.graph import Graph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.engines.casadi import Numeric, quiet
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.integrators.unseen import unseen
@@ -63,11 +63,9 @@ class Variational(AbstractIntegrator):
     def __post_init__(self):
         if not (np.isfinite(self.step) and self.step > 0):
             raise StatementError(
-                say(
-                    "the step of a variational integrator is a positive number.",
-                    f"Found step={self.step!r}.",
-                    "Give a time, as in st.Variational(step=0.01).",
-                )
+                "the step of a variational integrator is a positive number.",
+                f"Found step={self.step!r}.",
+                "Give a time, as in st.Variational(step=0.01).",
             )
 
     def pieces(

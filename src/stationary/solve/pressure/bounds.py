@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
@@ -95,11 +95,9 @@ def pressure_bounds(
         velocity |= {c.name: c for c in part.coordinates} if span is not None else {}
         if of not in velocity:
             raise StatementError(
-                say(
-                    f"'{of}' is nothing that can be bounded.",
-                    f"Known: {', '.join(velocity)}, power, centre, advance.",
-                    "Ask of=phi.dot, for one.",
-                )
+                f"'{of}' is nothing that can be bounded.",
+                f"Known: {', '.join(velocity)}, power, centre, advance.",
+                "Ask of=phi.dot, for one.",
             )
         of = velocity[of]
     if word == "advance":
@@ -109,11 +107,9 @@ def pressure_bounds(
     if word == "centre":
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 3:
             raise StatementError(
-                say(
-                    "the border of a locus is looked for in three or more directions.",
-                    f"Found count={count!r}.",
-                    "Give a whole number, as in count=200.",
-                )
+                "the border of a locus is looked for in three or more directions.",
+                f"Found count={count!r}.",
+                "Give a whole number, as in count=200.",
             )
         return _centre(scene, int(count))
     if span is not None:
@@ -129,12 +125,10 @@ def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
     """Bound a coordinate over a whole push."""
     if of not in scene.system.coordinates:
         raise StatementError(
-            say(
-                "over a span of time coordinates are bounded.",
-                f"Found of={str(of)[:40]}.",
-                f"Ask of one of {', '.join(c.name for c in scene.system.coordinates)}, or without "
-                "span=.",
-            )
+            "over a span of time coordinates are bounded.",
+            f"Found of={str(of)[:40]}.",
+            f"Ask of one of {', '.join(c.name for c in scene.system.coordinates)}, or without "
+            "span=.",
         )
     try:
         first, last = (float(x) for x in span)
@@ -142,11 +136,9 @@ def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
         first = last = np.nan
     if not (first == scene.t and last > first and np.isfinite(last)):
         raise StatementError(
-            say(
-                "a span is two times, the first that of the configuration.",
-                f"Found span={str(span)[:40]} and t={scene.t:g}.",
-                "Give two numbers that grow, as in span=(0, 2).",
-            )
+            "a span is two times, the first that of the configuration.",
+            f"Found span={str(span)[:40]} and t={scene.t:g}.",
+            "Give two numbers that grow, as in span=(0, 2).",
         )
     across = np.array([0.0, 0.0, 1.0])
     low, high = extremes(scene, across)

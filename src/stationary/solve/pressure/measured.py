@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.push import Push
 from stationary.result.least_power import jacobians
 from stationary.solve.pressure.expected import (
@@ -66,11 +66,9 @@ class Measured:
         if any(told) and not all(told):
             k = told.index(False)
             raise StatementError(
-                say(
-                    f"push {k} does not say how good it is, and others do.",
-                    f"Found noise= at {sum(told)} of {len(told)} pushes.",
-                    "Give noise= to fit_pressure for the others, or to every push.",
-                )
+                f"push {k} does not say how good it is, and others do.",
+                f"Found noise= at {sum(told)} of {len(told)} pushes.",
+                "Give noise= to fit_pressure for the others, or to every push.",
             )
         self.relative = not all(told)
         force = np.hypot(*self.given.T)
@@ -379,11 +377,9 @@ def _noise(noise) -> tuple[float, float, float | None]:
     given = [a, b, *force]
     if len(given) > 3 or not all(x > 0 and np.isfinite(x) for x in given):
         raise StatementError(
-            say(
-                "the noise of the motions is not two positive numbers, or three with the force.",
-                f"Found {str(noise)[:40]}.",
-                "Give standard errors of displacements and of angles, as in noise=(1e-4, 2e-3), "
-                "and of forces, if they were measured.",
-            )
+            "the noise of the motions is not two positive numbers, or three with the force.",
+            f"Found {str(noise)[:40]}.",
+            "Give standard errors of displacements and of angles, as in noise=(1e-4, 2e-3), "
+            "and of forces, if they were measured.",
         )
     return a, b, force[0] if force else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.solve.pressure.pushed import Scene
@@ -28,11 +28,9 @@ def advance_of(part: System, scene: Scene, at: Any, params: Any, t: float, ask: 
     now = ask(part, of=phi.dot, at=at, params=params, t=t)
     if now.proof.turns == "not at all" or now.low <= 0 <= now.high:
         raise StatementError(
-            say(
-                "the part need not turn towards the fence.",
-                f"Found rates of turning from {now.low:.4g} to {now.high:.4g}.",
-                "Push so that all pressures turn it the same way.",
-            )
+            "the part need not turn towards the fence.",
+            f"Found rates of turning from {now.low:.4g} to {now.high:.4g}.",
+            "Push so that all pressures turn it the same way.",
         )
     normal, corner, speed = _fence(scene)
     sense = float(np.sign(now.low))
@@ -71,20 +69,16 @@ def _fence(scene: Scene) -> tuple[np.ndarray, np.ndarray, float]:
     _, _, G, g, _, _ = scene.rows
     if len(G) != 1:
         raise StatementError(
-            say(
-                "there is no fence that advances.",
-                f"Found {len(G)} contacts that touch.",
-                "Push by st.Pusher(point=…, corner=…, normal=…).",
-            )
+            "there is no fence that advances.",
+            f"Found {len(G)} contacts that touch.",
+            "Push by st.Pusher(point=…, corner=…, normal=…).",
         )
     force = G[0]
     normal = force[:2] / np.hypot(*force[:2])
     lever = force[2] / np.hypot(*force[:2])
     corners = np.array(scene.support.points) @ scene.turned.T
     if not len(corners):
-        raise StatementError(
-            say("a disc has no edge to align.", "Found radius=.", "Give an outline.")
-        )
+        raise StatementError("a disc has no edge to align.", "Found radius=.", "Give an outline.")
     off = np.abs(corners[:, 0] * normal[1] - corners[:, 1] * normal[0] - lever)
     k = int((corners @ normal).argmin())
     if off[k] > 1e-6 * scene.size:

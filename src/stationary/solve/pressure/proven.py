@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.result.pressure import Cover, PressureBounds
 from stationary.result.status import Status
 from stationary.solve.pressure.certificate import lowest_of
@@ -37,11 +37,9 @@ def proven(
     """Return bounds with what is proven of them."""
     if isinstance(share, bool) or not (isinstance(share, (int, float)) and 0 < share < 1):
         raise StatementError(
-            say(
-                "how much wider the proven interval may be is no share.",
-                f"Found prove={share!r}.",
-                "Give a small number, as in prove=1e-6.",
-            )
+            "how much wider the proven interval may be is no share.",
+            f"Found prove={share!r}.",
+            "Give a small number, as in prove=1e-6.",
         )
     duals = made.proof.low, made.proof.high
     if all(d is not None and d.scope == "every pressure" for d in duals) and len(scene.modes) == 1:

@@ -32,11 +32,9 @@ def support_of(part: Any) -> Support:
     open_ = [p.support for p in part.parts if p.support is not None]
     if len(open_) != 1:
         raise StatementError(
-            say(
-                "bounds over pressures belong to one part whose pressure is left open.",
-                f"Found {len(open_) or 'no'} such part{'s' * (len(open_) != 1)}.",
-                "State it as st.slider(outline=…, weight=…, centre=(x, y)).",
-            )
+            "bounds over pressures belong to one part whose pressure is left open.",
+            f"Found {len(open_) or 'no'} such part{'s' * (len(open_) != 1)}.",
+            "State it as st.slider(outline=…, weight=…, centre=(x, y)).",
         )
     return open_[0]
 
@@ -86,29 +84,23 @@ class Scene:
         support = support_of(part)
         if support.centre is None:
             raise StatementError(
-                say(
-                    "the centre of the part is not known.",
-                    "Found weight= without centre=.",
-                    "Give the point below its centre of mass: centre=(x, y).",
-                )
+                "the centre of the part is not known.",
+                "Found weight= without centre=.",
+                "Give the point below its centre of mass: centre=(x, y).",
             )
         for kind in ("loads", "friction", "pfaffian"):
             if getattr(part, kind):
                 raise StatementError(
-                    say(
-                        f"bounds over pressures do not know {kind}.",
-                        f"Found {len(getattr(part, kind))} beside the open pressure.",
-                        "Push the part by a pusher or by constraints alone.",
-                    )
+                    f"bounds over pressures do not know {kind}.",
+                    f"Found {len(getattr(part, kind))} beside the open pressure.",
+                    "Push the part by a pusher or by constraints alone.",
                 )
         layout, _, _ = _holds(part)
         if len(part.coordinates) != 3:
             raise StatementError(
-                say(
-                    "a pushed part has three coordinates: position and angle.",
-                    f"Found {len(part.coordinates)}.",
-                    "Drive it by expressions of time.",
-                )
+                "a pushed part has three coordinates: position and angle.",
+                f"Found {len(part.coordinates)}.",
+                "Drive it by expressions of time.",
             )
         q, _ = layout.state(at)
         return Scene(part, support, np.asarray(q, float), float(t), layout.values(params))
@@ -172,20 +164,16 @@ class Scene:
         near = np.abs(np.ravel(gap)) <= _TOUCHES * self.size
         if len(near) and not near.any():
             raise StatementError(
-                say(
-                    "nothing touches the part.",
-                    f"Found a gap of {float(np.ravel(gap)[0]):.3g} at t = {self.t:g}.",
-                    "Ask where the pusher is at the part: choose at= and t= so.",
-                )
+                "nothing touches the part.",
+                f"Found a gap of {float(np.ravel(gap)[0]):.3g} at t = {self.t:g}.",
+                "Ask where the pusher is at the part: choose at= and t= so.",
             )
         off = float(np.abs(R).max(initial=0.0))
         if off > 1e-6 * self.size:
             raise StatementError(
-                say(
-                    "the constraints do not hold at this configuration.",
-                    f"Found a violation of {off:.3g}.",
-                    "Ask at one where they do: at={…}, t=….",
-                )
+                "the constraints do not hold at this configuration.",
+                f"Found a violation of {off:.3g}.",
+                "Ask at one where they do: at={…}, t=….",
             )
         rough = np.zeros(len(near))
         S, s = np.zeros((len(near), 3)), np.zeros(len(near))
@@ -233,11 +221,9 @@ class Scene:
         b, g, s = b / self.speed, g / self.speed, s / self.speed
         if len(G) > 1 or (len(G) and len(A)):
             raise StatementError(
-                say(
-                    "bounds over pressures know one pusher, or constraints.",
-                    f"Found {len(G)} contacts that touch and {len(A)} constraints.",
-                    "Push by one of them at a time.",
-                )
+                "bounds over pressures know one pusher, or constraints.",
+                f"Found {len(G)} contacts that touch and {len(A)} constraints.",
+                "Push by one of them at a time.",
             )
         if not len(G):
             return [_held("holds", A, -b)]
@@ -274,11 +260,9 @@ class Scene:
         except sp.SympifyError:
             # Text is read by the grammar of names alone.
             raise StatementError(
-                say(
-                    "what shall be bounded is no expression.",
-                    f"Found {str(of)[:60]!r}, expected a linear expression of velocities.",
-                    'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
-                )
+                "what shall be bounded is no expression.",
+                f"Found {str(of)[:60]!r}, expected a linear expression of velocities.",
+                'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
             ) from None
         slopes, rest, linear = _slopes(self.system, expression)
         values = dict(zip(self.system.coordinates, map(float, self.q)))
@@ -287,11 +271,9 @@ class Scene:
         rest = rest.subs(values) if rest.free_symbols else rest
         if not linear or any(x.free_symbols for x in (*numbers, rest)):
             raise StatementError(
-                say(
-                    "what shall be bounded is not linear in the velocities.",
-                    f"Found {str(of)[:60]}.",
-                    'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
-                )
+                "what shall be bounded is not linear in the velocities.",
+                f"Found {str(of)[:60]}.",
+                'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
             )
         row = np.array([float(x) for x in numbers]) @ self.rates * self.speed
         return row, float(rest)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, StationaryError, say
+from stationary.errors import StatementError, StationaryError
 from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.result.pressure import PressureBounds
@@ -79,11 +79,9 @@ class _Push:
         _, _, G, *_ = scene.rows
         if len(where) != 1 or len(G) != 1 or _moves(system, where[0]):
             raise StatementError(
-                say(
-                    "a band over time belongs to a finger that pushes at an edge.",
-                    f"Found {len(G)} contacts that touch and {len(where)} fingers.",
-                    'Push by st.Pusher(point=…, edge=…); ask of="advance" for a fence.',
-                )
+                "a band over time belongs to a finger that pushes at an edge.",
+                f"Found {len(G)} contacts that touch and {len(where)} fingers.",
+                'Push by st.Pusher(point=…, edge=…); ask of="advance" for a fence.',
             )
         values = dict(zip(system.parameters, map(float, scene.params)))
         finger = sp.lambdify(time, [sp.sympify(x).subs(values) for x in where[0]])
@@ -96,11 +94,9 @@ class _Push:
         other = probe.turned.T @ probe.rows[2][0][:2]
         if abs(other @ along) > 1e-6 * np.hypot(other[0], other[1]):
             raise StatementError(
-                say(
-                    "a band over time belongs to a finger that pushes at an edge.",
-                    "Found a fence at a corner.",
-                    'Ask of="advance".',
-                )
+                "a band over time belongs to a finger that pushes at an edge.",
+                "Found a fence at a corner.",
+                'Ask of="advance".',
             )
         return made
 

@@ -99,7 +99,7 @@ def newton(
     require_place(question, place)
     if stiffness is not None and not _positive(stiffness):
         raise StatementError(
-            say("stiffness must be positive.", f"Found {stiffness}.", "Give a large number.")
+            "stiffness must be positive.", f"Found {stiffness}.", "Give a large number."
         )
     law = Law(question, place, stiffness)
     outcome, size = _balanced(law, v)

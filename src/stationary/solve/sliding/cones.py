@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.errors import MissingExtra, say
+from stationary.errors import MissingExtra
 
 
 class End(Enum):
@@ -54,11 +54,9 @@ def clarabel() -> Any:
         import clarabel as package
     except ImportError:
         raise MissingExtra(
-            say(
-                "this motion has points at rest, and the package that decides them is missing.",
-                "Found no 'clarabel'.",
-                "Install it: pip install 'stationary[sliding]'.",
-            )
+            "this motion has points at rest, and the package that decides them is missing.",
+            "Found no 'clarabel'.",
+            "Install it: pip install 'stationary[sliding]'.",
         ) from None
     return package
 

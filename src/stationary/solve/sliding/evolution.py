@@ -110,14 +110,12 @@ def quasistatics(
         require_resistance(question)
     if method not in ("auto", "events", "increments"):
         raise StatementError(
-            say(
-                "method must be 'auto', 'events' or 'increments'.",
-                f"Found {method!r}.",
-                "Choose one of them.",
-            )
+            "method must be 'auto', 'events' or 'increments'.",
+            f"Found {method!r}.",
+            "Choose one of them.",
         )
     if step is not None and not (isinstance(step, Real) and step > 0):
-        raise StatementError(say("step must be positive.", f"Found {step!r}.", "Give seconds."))
+        raise StatementError("step must be positive.", f"Found {step!r}.", "Give seconds.")
     q, _ = question.layout.state(start)
     graph = question.sliding.graph
     moved = 0.0
@@ -130,12 +128,10 @@ def quasistatics(
     chosen = method
     if method == "events" and run.bends(q):
         raise StatementError(
-            say(
-                "method='events' cannot follow this system.",
-                "Found forces that depend on the place, and no drag that decides every velocity: "
-                "then how forces change decides, and not their power.",
-                "Leave method out, or pass method='increments'.",
-            )
+            "method='events' cannot follow this system.",
+            "Found forces that depend on the place, and no drag that decides every velocity: "
+            "then how forces change decides, and not their power.",
+            "Leave method out, or pass method='increments'.",
         )
     if method == "auto":
         chosen = "increments" if step is not None or run.needs_increments(q) else "events"

@@ -338,12 +338,9 @@ def _one_symbol(system: System, load: Any, params: Any, inputs: Any):
     known = [s.name for s in (*system.inputs, *system.parameters)]
     known += [x.name for x in system.loads]
     raise StatementError(
-        say(
-            f"'{name}' is not a load of this system.",
-            f"Inputs, parameters and loads: {', '.join(known) or 'none'}."
-            f"{did_you_mean(name, known)}",
-            "Pass an input, a parameter, the name of a load, or an st.Load to be added.",
-        )
+        f"'{name}' is not a load of this system.",
+        f"Inputs, parameters and loads: {', '.join(known) or 'none'}.{did_you_mean(name, known)}",
+        "Pass an input, a parameter, the name of a load, or an st.Load to be added.",
     )
 
 
@@ -360,11 +357,9 @@ def _scaled(system: System, load: Any) -> tuple[System, str]:
 def _require_rest(place: Place) -> None:
     if np.any(place.problem.b) or np.any(place.problem.c) or np.any(place.problem.g):
         raise StatementError(
-            say(
-                "a limit load is asked of a system that is already moving.",
-                "Found a constraint, a contact, or what friction acts on, that moves with time.",
-                "Ask about the system at rest, or take st.minimum_power for its motion.",
-            )
+            "a limit load is asked of a system that is already moving.",
+            "Found a constraint, a contact, or what friction acts on, that moves with time.",
+            "Ask about the system at rest, or take st.minimum_power for its motion.",
         )
 
 
@@ -373,20 +368,16 @@ def _require_linear(name: str, places: Sequence[Place], live: np.ndarray) -> Non
     size = max(np.abs(live).max(initial=0.0), 1e-300)
     if not np.any(live):
         raise StatementError(
-            say(
-                f"'{name}' pushes nothing here.",
-                "Found no force that grows with it.",
-                "Name an input or a parameter that a load, U or W contains.",
-            )
+            f"'{name}' pushes nothing here.",
+            "Found no force that grows with it.",
+            "Name an input or a parameter that a load, U or W contains.",
         )
     same = np.allclose(places[0].problem.size, places[2].problem.size, rtol=1e-12, atol=0)
     if np.abs(twice - live).max() > 1e-9 * size or not same:
         raise StatementError(
-            say(
-                f"the forces are not linear in '{name}'.",
-                "Found that they or a friction limit change otherwise as it grows.",
-                "Name the load itself, or a parameter that only scales it.",
-            )
+            f"the forces are not linear in '{name}'.",
+            "Found that they or a friction limit change otherwise as it grows.",
+            "Name the load itself, or a parameter that only scales it.",
         )
 
 
@@ -397,22 +388,18 @@ def _weights(part: System, support: Any, params: Any) -> np.ndarray:
     strange = sorted(str(s) for s in limit.free_symbols - set(symbols))
     if strange:
         raise StatementError(
-            say(
-                "the limit surface of a part changes as it moves.",
-                f"Found a friction limit that depends on {', '.join(strange)}.",
-                "Ask about a part whose limits are numbers or parameters.",
-            )
+            "the limit surface of a part changes as it moves.",
+            f"Found a friction limit that depends on {', '.join(strange)}.",
+            "Ask about a part whose limits are numbers or parameters.",
         )
     values = [*columns.values(), *Layout(part).values(params)]
     made = sp.lambdify(symbols, limit, "numpy")(*values)
     weights = np.broadcast_to(np.asarray(made, dtype=float), support.table.rows)
     if not weights.min() >= 0 or not weights.max() > 0:
         raise StatementError(
-            say(
-                "the friction limits of a part are not all zero or more, some of them positive.",
-                f"Found values from {weights.min():.4g} to {weights.max():.4g}.",
-                "Check the parameters in them.",
-            )
+            "the friction limits of a part are not all zero or more, some of them positive.",
+            f"Found values from {weights.min():.4g} to {weights.max():.4g}.",
+            "Check the parameters in them.",
         )
     return weights
 
@@ -446,12 +433,9 @@ def limit_surface(
     tables = [x for x in part.friction if x.table is not None]
     if len(part.coordinates) != 3 or len(tables) != 1:
         raise StatementError(
-            say(
-                "a limit surface belongs to a rigid part on a table.",
-                f"Found {len(part.coordinates)} coordinates and {len(part.friction)} friction "
-                "terms.",
-                "Pass what st.slider returned.",
-            )
+            "a limit surface belongs to a rigid part on a table.",
+            f"Found {len(part.coordinates)} coordinates and {len(part.friction)} friction terms.",
+            "Pass what st.slider returned.",
         )
     columns = {slot.name: column for slot, column in tables[0].table.columns.items()}
     points = np.stack([np.asarray(columns[f"p[{i}]"], dtype=float) for i in range(2)], axis=1)

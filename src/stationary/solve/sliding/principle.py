@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stationary.derive.scope import as_power, minimum_power_holds
-from stationary.errors import DerivationError, StatementError, say
+from stationary.errors import DerivationError, StatementError
 from stationary.model.symbols import Parameter, Velocity
 from stationary.model.symbols import t as time
 from stationary.model.system import System
@@ -93,14 +93,12 @@ def minimum_power(
     if wrong and refuse:
         drags = all(name.startswith(("drag", "the dissipation")) for name in wrong)
         raise DerivationError(
-            say(
-                f"the principle of minimum power does not hold for {wrong[0]}.",
-                f"It {_verb(scope.reasons[wrong[0]])}.",
-                "Use st.minimum_dissipation, which is right for every power of drag, or "
-                "st.newton, which balances the forces."
-                if drags
-                else "State drag as st.Drag(…), or use st.newton, which balances the forces.",
-            )
+            f"the principle of minimum power does not hold for {wrong[0]}.",
+            f"It {_verb(scope.reasons[wrong[0]])}.",
+            "Use st.minimum_dissipation, which is right for every power of drag, or "
+            "st.newton, which balances the forces."
+            if drags
+            else "State drag as st.Drag(…), or use st.newton, which balances the forces.",
         )
     if wrong:
         return _least_power(system, wrong, (at, params, inputs, t, guess, throw))
@@ -174,12 +172,10 @@ def require_potential(system: System) -> None:
     for name in scope.failing:
         if name.startswith(("load ", "the kinetic")):
             raise DerivationError(
-                say(
-                    f"{name} has no dissipation potential that is known here.",
-                    f"It {_verb(scope.reasons[name])}.",
-                    "State it under friction=[st.Drag(…)] or dissipation=…, or use st.newton, "
-                    "which balances the forces.",
-                )
+                f"{name} has no dissipation potential that is known here.",
+                f"It {_verb(scope.reasons[name])}.",
+                "State it under friction=[st.Drag(…)] or dissipation=…, or use st.newton, "
+                "which balances the forces.",
             )
     require_still(system)
 
@@ -200,13 +196,11 @@ def require_still(system: System) -> None:
             )  # fmt: skip
             if moving:
                 raise DerivationError(
-                    say(
-                        f"{'load' if kind == 'loads' else 'friction'} '{term.name}' depends on "
-                        f"the velocity '{moving[0]}'.",
-                        f"Found {term}.",
-                        "State dry friction as st.Friction(limit, on=…), drag as st.Drag(…), or "
-                        "use st.newton.",
-                    )
+                    f"{'load' if kind == 'loads' else 'friction'} '{term.name}' depends on "
+                    f"the velocity '{moving[0]}'.",
+                    f"Found {term}.",
+                    "State dry friction as st.Friction(limit, on=…), drag as st.Drag(…), or "
+                    "use st.newton.",
                 )
 
 
@@ -250,12 +244,10 @@ def _require_convex(place: Place, outcome: Outcome) -> None:
     values = np.linalg.eigvalsh((second + second.T) / 2)
     if values[0] < -1e-9 * max(np.abs(values).max(), 1e-300):
         raise DerivationError(
-            say(
-                "the dissipation is not convex in the velocities.",
-                f"Found the second derivative {values[0]:.3g} along one direction, expected none "
-                "below zero.",
-                "Check its sign: D grows with every speed, and −∂D/∂v resists it.",
-            )
+            "the dissipation is not convex in the velocities.",
+            f"Found the second derivative {values[0]:.3g} along one direction, expected none "
+            "below zero.",
+            "Check its sign: D grows with every speed, and −∂D/∂v resists it.",
         )
 
 
@@ -264,11 +256,9 @@ def as_place(at: Any) -> Any:
     found = at.as_start() if hasattr(at, "as_start") else at
     if found is not None and not isinstance(found, Mapping):
         raise StatementError(
-            say(
-                "at does not say which coordinate has which value.",
-                f"Found {type(at).__name__}: {str(at)[:60]}.",
-                "Give a dictionary, as in at={x: 0.5}, or a result.",
-            )
+            "at does not say which coordinate has which value.",
+            f"Found {type(at).__name__}: {str(at)[:60]}.",
+            "Give a dictionary, as in at={x: 0.5}, or a result.",
         )
     return found
 
@@ -278,11 +268,9 @@ def _require_guess(system: System, guess: Any) -> None:
         return
     found = "a step of another system" if isinstance(guess, Step) else type(guess).__name__
     raise StatementError(
-        say(
-            "the guess is not a step of this system.",
-            f"Found {found}.",
-            "Pass what minimum_power returned nearby, or leave it out.",
-        )
+        "the guess is not a step of this system.",
+        f"Found {found}.",
+        "Pass what minimum_power returned nearby, or leave it out.",
     )
 
 
@@ -302,11 +290,9 @@ def require_outside(question: Question, place: Place) -> None:
     inside = np.flatnonzero(place.gap < -100 * question.closed(place))
     if len(inside):
         raise StatementError(
-            say(
-                f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
-                f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
-                "Start where bodies touch or are apart.",
-            )
+            f"contact '{question.layout.gap_name(int(inside[0]))}' is penetrated.",
+            f"Found a gap of {place.gap[inside[0]]:.3g}, expected zero or more.",
+            "Start where bodies touch or are apart.",
         )
 
 
@@ -318,11 +304,9 @@ def require_place(question: Question, place: Place) -> None:
         bad = [i for i in np.argsort(-off) if off[i] > 1]
         named = "; ".join(f"'{layout.row_name(int(i))}' has R = {place.R[i]:.3g}" for i in bad[:3])
         raise StatementError(
-            say(
-                "the configuration violates a constraint.",
-                f"Found {named}; expected zero.",
-                "Move it onto the constraints first: at=st.consistent(system, start).",
-            )
+            "the configuration violates a constraint.",
+            f"Found {named}; expected zero.",
+            "Move it onto the constraints first: at=st.consistent(system, start).",
         )
     require_outside(question, place)
     require_resistance(question)
@@ -331,11 +315,9 @@ def require_place(question: Question, place: Place) -> None:
         places = rows.places.ravel()
         if abs(problem.B[places]).sum() == 0:
             raise StatementError(
-                say(
-                    f"friction '{term.name}' acts on something that does not move.",
-                    f"Found {', '.join(map(str, term.on))}, which no coordinate moves.",
-                    "Say against which motion it acts, as in st.Friction(limit, on=(x, y)).",
-                )
+                f"friction '{term.name}' acts on something that does not move.",
+                f"Found {', '.join(map(str, term.on))}, which no coordinate moves.",
+                "Say against which motion it acts, as in st.Friction(limit, on=(x, y)).",
             )
     _require_touch(question, place)
 
@@ -346,11 +328,9 @@ def require_resistance(question: Question) -> None:
     resists = question.sliding.rates or layout.multipliers or layout.gaps
     if not resists and question.system.dissipation.is_zero:
         raise StatementError(
-            say(
-                "there is no friction and no constraint: nothing balances the loads.",
-                "Found neither friction, nor dissipation, nor constraints.",
-                "State what resists the motion, or use st.simulate.",
-            )
+            "there is no friction and no constraint: nothing balances the loads.",
+            "Found neither friction, nor dissipation, nor constraints.",
+            "State what resists the motion, or use st.simulate.",
         )
 
 
@@ -380,9 +360,7 @@ def _require_touch(question: Question, place: Place) -> None:
     if apart:
         worst = int(apart[np.argmin(place.gap[apart])])
         raise StatementError(
-            say(
-                f"the pusher '{question.layout.gap_name(worst)}' is not touching.",
-                f"Found a gap of {place.gap[worst]:.3g}, expected zero; nothing else moves it.",
-                "Start where it touches, or follow it over time by st.quasistatics.",
-            )
+            f"the pusher '{question.layout.gap_name(worst)}' is not touching.",
+            f"Found a gap of {place.gap[worst]:.3g}, expected zero; nothing else moves it.",
+            "Start where it touches, or follow it over time by st.quasistatics.",
         )

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.sliding import Sliding
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import Drives, drives, lowered
 from stationary.lower.kernel import graph_of
@@ -42,12 +42,10 @@ def sliding_of(system: System) -> Sliding:
         static = getattr(term, "static", None)
         if static is not None and static != getattr(term, "limit", None):
             raise StatementError(
-                say(
-                    f"friction '{term.name}' has a larger limit at rest.",
-                    f"Found static={static} beside limit={term.limit}: it sticks and slips, and "
-                    "inertia decides how.",
-                    "Use simulate, or leave static out.",
-                )
+                f"friction '{term.name}' has a larger limit at rest.",
+                f"Found static={static} beside limit={term.limit}: it sticks and slips, and "
+                "inertia decides how.",
+                "Use simulate, or leave static out.",
             )
     return Sliding(graph_of(system))
 
@@ -380,27 +378,21 @@ class Question:
         # One that is not finite makes the sum so.
         if not isfinite(np.add.reduce(np.concatenate((f, c, size, b)))):
             raise StatementError(
-                say(
-                    "a force, a friction limit or a rate is not finite here.",
-                    f"Found a division by zero or a root of a negative number at t = {t:g}.",
-                    "Ask elsewhere, or check the parameters.",
-                )
+                "a force, a friction limit or a rate is not finite here.",
+                f"Found a division by zero or a root of a negative number at t = {t:g}.",
+                "Ask elsewhere, or check the parameters.",
             )
         if power.min(initial=0.0) < 0:
             worst = int(np.argmin(power))
             raise StatementError(
-                say(
-                    f"the power of drag '{self.term_name(worst)}' is negative.",
-                    f"Found {power[worst]:.6g}, expected zero (dry friction) or more.",
-                    "A force that falls with the speed has no least dissipation: use st.simulate.",
-                )
+                f"the power of drag '{self.term_name(worst)}' is negative.",
+                f"Found {power[worst]:.6g}, expected zero (dry friction) or more.",
+                "A force that falls with the speed has no least dissipation: use st.simulate.",
             )
         if size.min(initial=0.0) < 0:
             worst = int(np.argmin(size))
             raise StatementError(
-                say(
-                    f"the limit of friction '{self.term_name(worst)}' is negative here.",
-                    f"Found {size[worst]:.6g}, expected zero or more.",
-                    "Check its sign, and the normal force in it.",
-                )
+                f"the limit of friction '{self.term_name(worst)}' is negative here.",
+                f"Found {size[worst]:.6g}, expected zero or more.",
+                "Check its sign, and the normal force in it.",
             )

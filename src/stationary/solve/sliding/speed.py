@@ -134,11 +134,9 @@ def quasistatic_error(
     require_system(system)
     if system.kinetic.is_zero:
         raise DerivationError(
-            say(
-                "the system has no kinetic energy to compare with.",
-                "Found T = 0.",
-                "State kinetic=…: how quasistatic it is depends on the masses.",
-            )
+            "the system has no kinetic energy to compare with.",
+            "Found T = 0.",
+            "State kinetic=…: how quasistatic it is depends on the masses.",
         )
     require_still(system)
     graph_of(system).require_inertia()
@@ -146,11 +144,9 @@ def quasistatic_error(
     if name not in {p.name for p in system.parameters}:
         known = ", ".join(p.name for p in system.parameters) or "none"
         raise StatementError(
-            say(
-                f"'{name}' is not a parameter of this system.",
-                f"Parameters: {known}.",
-                "State what drives the system with it, as in a constraint x - V*st.t.",
-            )
+            f"'{name}' is not a parameter of this system.",
+            f"Parameters: {known}.",
+            "State what drives the system with it, as in a constraint x - V*st.t.",
         )
     try:
         low, high = (float(x) for x in within)
@@ -161,11 +157,9 @@ def quasistatic_error(
         sensible, low, high, way = False, 0.0, 0.0, 0.0
     if not sensible:
         raise StatementError(
-            say(
-                "the range of speeds, the travel or the level makes no sense.",
-                f"Found within={within}, travel={travel}, level={level}, count={count}.",
-                "Give 0 < low < high, positive travel and level, and ten steps or more.",
-            )
+            "the range of speeds, the travel or the level makes no sense.",
+            f"Found within={within}, travel={travel}, level={level}, count={count}.",
+            "Give 0 < low < high, positive travel and level, and ten steps or more.",
         )
     tried: dict[float, float] = {}
     progress = Progress("quasistatic error")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching, touching_of
@@ -505,12 +505,10 @@ class Driver:
         gaps, room = facts.value[facts.gaps], facts.value_rounding[facts.gaps]
         for i in np.flatnonzero(gaps < -FOUND * room)[:1]:
             raise StatementError(
-                say(
-                    f"the action of an event at t = {t:.6g} leads inside a body: contact "
-                    f"'{facts.touch.names[i]}' is closed too far.",
-                    f"Found a gap of {gaps[i]:.6g} after it, expected zero or more.",
-                    "Jump to where every gap is open, or just closed.",
-                )
+                f"the action of an event at t = {t:.6g} leads inside a body: contact "
+                f"'{facts.touch.names[i]}' is closed too far.",
+                f"Found a gap of {gaps[i]:.6g} after it, expected zero or more.",
+                "Jump to where every gap is open, or just closed.",
             )
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from stationary.errors import StatementError, did_you_mean, say
+from stationary.errors import StatementError, did_you_mean
 
 WORDS = ("open", "closed", "stick", "slide")
 
@@ -41,11 +41,9 @@ class Touch:
         for word in words:
             if word not in WORDS:
                 raise StatementError(
-                    say(
-                        "prefer names what is no mode of a contact.",
-                        f"Found {word!r}, expected one of {', '.join(WORDS)}."
-                        + did_you_mean(str(word), WORDS),
-                        "Write prefer='open', or several in order of preference.",
-                    )
+                    "prefer names what is no mode of a contact.",
+                    f"Found {word!r}, expected one of {', '.join(WORDS)}."
+                    + did_you_mean(str(word), WORDS),
+                    "Write prefer='open', or several in order of preference.",
                 )
         object.__setattr__(self, "prefer", words)

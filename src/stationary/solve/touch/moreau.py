@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.derive.touch import Touch as TouchGraph
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import lowered
 from stationary.result.changes import Change
@@ -77,11 +77,9 @@ class Moreau:
         number = isinstance(self.step, (int, float, np.number)) and np.isfinite(self.step)
         if not (number and self.step > 0):
             raise StatementError(
-                say(
-                    "the step of a time stepping is a positive number.",
-                    f"Found step={self.step!r}.",
-                    "Give the length of a step, as in st.Moreau(step=1e-3).",
-                )
+                "the step of a time stepping is a positive number.",
+                f"Found step={self.step!r}.",
+                "Give the length of a step, as in st.Moreau(step=1e-3).",
             )
 
 

@@ -206,12 +206,10 @@ def _methods(method: Any) -> tuple[Touch, Any]:
     names = ["auto", "Touch()", "Taylor()", "BDF()", "Runge()", "Moreau()"]
     given = f"the class {smooth.__name__}" if isinstance(smooth, type) else repr(str(smooth))
     raise StatementError(
-        say(
-            f"{given} does not follow contacts and dry friction.",
-            f"Expected 'auto', Touch(), Moreau(), Taylor(), BDF() or Runge()."
-            f"{did_you_mean(str(smooth).capitalize() + '()', names)}",
-            "Pass 'auto' or a method, as in method=st.Touch().",
-        )
+        f"{given} does not follow contacts and dry friction.",
+        f"Expected 'auto', Touch(), Moreau(), Taylor(), BDF() or Runge()."
+        f"{did_you_mean(str(smooth).capitalize() + '()', names)}",
+        "Pass 'auto' or a method, as in method=st.Touch().",
     )
 
 
@@ -232,11 +230,9 @@ def _check_later(motion: Touched) -> None:
             k = int(below[0])
             what = "limit of friction" if rub.gap is None else "friction coefficient of contact"
             raise StatementError(
-                say(
-                    f"the {what} '{rub.name}' is negative at t = {motion.t[k]:.6g}.",
-                    f"Found {low[k]:g} there; friction acts against the motion.",
-                    "Give zero or a positive number; the direction follows from the motion.",
-                )
+                f"the {what} '{rub.name}' is negative at t = {motion.t[k]:.6g}.",
+                f"Found {low[k]:g} there; friction acts against the motion.",
+                "Give zero or a positive number; the direction follows from the motion.",
             )
 
 

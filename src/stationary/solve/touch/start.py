@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError
 from stationary.solve.touch.facts import Facts
 
 # A start is mended that is inside a body by less than these parts of what its coordinates make of
@@ -69,11 +69,9 @@ def refuse_inside(gaps: np.ndarray, rounding: np.ndarray, name: Callable[[int], 
     if len(deep):
         i = int(deep[np.argmin(gaps[deep])])
         raise StatementError(
-            say(
-                f"the start is inside a body: contact '{name(i)}' is closed too far.",
-                f"Found a gap of {gaps[i]:.6g}, expected zero or more.",
-                "Start where every gap is open, or just closed.",
-            )
+            f"the start is inside a body: contact '{name(i)}' is closed too far.",
+            f"Found a gap of {gaps[i]:.6g}, expected zero or more.",
+            "Start where every gap is open, or just closed.",
         )
 
 
@@ -86,21 +84,16 @@ def refuse_coefficients(
     if len(wrong):
         i = int(wrong[0])
         raise StatementError(
-            say(
-                f"the restitution of contact '{contact(i)}' is not between 0 and 1.",
-                f"Found {restitution[i]:g} with these parameters.",
-                "Give 0 for an impact without rebound, 1 for one without loss.",
-            )
+            f"the restitution of contact '{contact(i)}' is not between 0 and 1.",
+            f"Found {restitution[i]:g} with these parameters.",
+            "Give 0 for an impact without rebound, 1 for one without loss.",
         )
     wrong = np.flatnonzero(~(limits >= 0))
     if len(wrong):
         name, at_contact = rub(int(wrong[0]))
         what = "friction coefficient of contact" if at_contact else "limit of friction"
         raise StatementError(
-            say(
-                f"the {what} '{name}' is negative at the start.",
-                f"Found {limits[wrong[0]]:g} with these parameters; friction acts against the "
-                "motion.",
-                "Give zero or a positive number; the direction follows from the motion.",
-            )
+            f"the {what} '{name}' is negative at the start.",
+            f"Found {limits[wrong[0]]:g} with these parameters; friction acts against the motion.",
+            "Give zero or a positive number; the direction follows from the motion.",
         )
