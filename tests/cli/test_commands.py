@@ -273,13 +273,16 @@ def test_advice_is_given_in_words_of_the_shell(tmp_path, monkeypatch, capsys):
     assert code == 3 and "--set g=" in said and "params" not in said
 
 
+SAY = ("say", "StatementError", "DerivationError", "CompileError", "MissingExtra")
+
+
 def literals():
     """Every piece of advice in the package, with … for what is put in."""
     for path in Path(st.__file__).parent.rglob("*.py"):
         if path.parent.name in ("cli", "report", "plot"):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in SAY:
                 parts = [t for a in node.args[1:] for t in ast.walk(a)]
                 inner = {id(p) for t in parts if isinstance(t, ast.JoinedStr) for p in ast.walk(t)}
                 for text in parts:
