@@ -161,15 +161,12 @@ class Law:
 
     def tried(self, choices: tuple[Choice, ...]) -> Answer | None:
         """Return the forces and rates of a mode, if they agree with it."""
-        if not self._can_slide(choices):
+        if not self._can_slide(choices, _ROUNDING * self.sizes + self.floor):
             return None
         made = self._directed(choices)
         if made is None:
             return None
-        found, z, redundant = made
-        if found is not choices and not self._can_slide(found):
-            return None
-        choices = found
+        choices, z, redundant = made
         w = self.w0 + self.W @ z
         answer = Answer(choices, z, w, redundant)
         return answer if self._agrees(answer) else None
@@ -339,7 +336,8 @@ class Law:
                     if w[g] < -room[g]:
                         return False
                     # What others hold shut stays shut without a force, and shares with them.
-                    if w[g] <= room[g] and len(unit.choices) > 1 and self._held_shut(g, answer):
+                    shut = w[g] <= room[g] and len(unit.choices) > 1
+                    if shut and not self._way(self._held(answer.choices), (g,), (1.0,))[0]:
                         return False
                     continue
                 if z[g] < -strong[g]:
@@ -356,47 +354,50 @@ class Law:
                 rows, along = list(unit.slips), np.array(choice.along)
                 if w[rows] @ along < -room[rows].max():
                     return False
+        return self._can_slide(answer.choices, room)
+
+    def _can_slide(self, choices: tuple[Choice, ...], room: np.ndarray) -> bool:
+        """Tell whether all that begins to slide can do so.
+
+        What others hold at rest does not slide, whatever its force: it sticks, and shares with
+        them. Where walls move, what is held may make it slide.
+        """
+        held = self._held(choices)
+        for unit, choice in zip(self.units, choices):
+            if choice.kind != "slide" or unit.runs or choice.along is None or not held:
+                continue
+            free, rate = self._way(held, unit.slips, choice.along)
+            if not free and rate <= room[list(unit.slips)].max():
+                return False
         return True
 
-    def _can_slide(self, choices: tuple[Choice, ...]) -> bool:
-        """Tell whether all that begins to slide is free to.
-
-        What others hold fast does not slide, whatever its force: it sticks, and shares with them.
-        """
-        held, slides = list(range(self.fixed)), []
-        for unit, choice in zip(self.units, choices):
-            if unit.gap is not None and choice.kind != "open":
-                held.append(unit.gap)
-            if choice.kind == "stick":
-                held += unit.slips
-            elif choice.kind == "slide" and not unit.runs:
-                slides.append((unit.slips, choice.along))
-        return not held or all(self._free(tuple(held), *x) for x in slides)
-
-    def _held_shut(self, gap: int, answer: Answer) -> bool:
+    def _held(self, choices: tuple[Choice, ...]) -> tuple[int, ...]:
         held = list(range(self.fixed))
-        for unit, choice in zip(self.units, answer.choices):
+        for unit, choice in zip(self.units, choices):
             if choice.kind != "open":
                 held += [] if unit.gap is None else [unit.gap]
                 held += unit.slips if choice.kind == "stick" else ()
-        return bool(held) and not self._free(tuple(held), (gap,), (1.0,))
+        return tuple(held)
 
-    def _free(
-        self, held: tuple[int, ...], rows: tuple[int, ...], along: tuple[float, ...] | None
-    ) -> bool:
-        """Tell whether held rows leave what slides free along its direction, if that is known."""
-        if along is None:
-            return True
-        key = held, rows, along if len(rows) > 1 else (1.0,)
+    def _way(
+        self, held: tuple[int, ...], rows: tuple[int, ...], along: tuple[float, ...]
+    ) -> tuple[bool, float]:
+        """Tell whether what is held leaves a direction free; its rate, if not."""
+        if not held:
+            return True, 0.0
+        single = len(rows) == 1
+        key = held, rows, (1.0,) if single else along
         if key not in self._known:
             W, d = self.W, np.array(key[2])
             across, own = W[np.ix_(held, rows)] @ d, float(d @ W[np.ix_(rows, rows)] @ d)
-            fast = across @ np.linalg.lstsq(W[np.ix_(held, held)], across, rcond=_RANK)[0]
-            self._known[key] = bool(own - fast > FREE * own)
-        return self._known[key]
+            pull = np.linalg.lstsq(W[np.ix_(held, held)], across, rcond=_RANK)[0]
+            rate = float(d @ self.w0[list(rows)] - pull @ self.w0[list(held)])
+            self._known[key] = bool(own - across @ pull > FREE * own), rate
+        free, rate = self._known[key]
+        return free, rate * along[0] if single else rate
 
     @cached_property
-    def _known(self) -> dict[Any, bool]:
+    def _known(self) -> dict[Any, tuple[bool, float]]:
         return {}
 
     def mended(self, first: tuple[Choice, ...]) -> list[Answer]:
