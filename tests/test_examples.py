@@ -44,7 +44,17 @@ class Links(HTMLParser):
         self.found += [value or "" for key, value in attrs if key in ("href", "src")]
 
 
-@pytest.mark.parametrize("name", examples.names())
+# Those that take seconds, in numbers or in pictures.
+LONG = {
+    "beams_and_strings", "credit_card", "flagellum", "hanging_chain", "rope", "rope_pulled",
+    "two_finger_grasp", "ziegler_column",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in examples.names()],
+)
 def test_numbers_agree_with_what_is_published_or_exact_and_are_drawn(name, tmp_path, monkeypatch):
     # Numbers, pictures and pages come from one run, since that is what takes long.
     monkeypatch.setattr(examples, "FPS", 2)

@@ -453,6 +453,7 @@ print(len(made), motion.method, motion[u].tobytes().hex())
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_uses_what_the_first_has_compiled(tmp_path):
     environment = os.environ | {"STATIONARY_CACHE": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
 

@@ -161,6 +161,7 @@ def test_the_graph_has_the_equations_of_plain_sympy(n, count):
 
 
 @pytest.mark.parametrize(("n", "count"), [(1, 30), (2, 20), (3, 5)])
+@pytest.mark.slow
 def test_the_equations_to_read_are_the_equations_to_run(n, count):
     @random(count)
     @given(any_system(n))

@@ -77,6 +77,7 @@ def test_a_system_without_positions_has_a_film_of_its_phase_portrait():
     assert '<animate attributeName="cx"' in made.html
 
 
+@pytest.mark.slow
 def test_hostile_names_do_not_leave_their_place():
     text = SMALL.replace("pendulum held by a rod", "<script>alert(1)</script>").replace(
         "A bob in **Cartesian** coordinates", "<img src=x onerror=alert(1)>"

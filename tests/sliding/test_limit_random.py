@@ -178,6 +178,7 @@ def first_motion(n, dead, live, gaps, slips, mu, held):
 
 
 @pytest.mark.parametrize("kind, seed", [(stack, 1), (grasp, 5), (grasp, 18)])
+@pytest.mark.slow
 def test_the_safe_load_is_the_first_at_which_any_motion_is_possible(kind, seed):
     parts = kind(np.random.default_rng(seed))
     n = len(parts["dead"])

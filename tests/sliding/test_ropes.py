@@ -101,6 +101,7 @@ def test_a_long_rope_is_followed_by_increments_from_the_start():
     assert np.abs(slide[r][-1, :5] - start[:5]).max() < 1e-14
 
 
+@pytest.mark.slow
 def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
     start = snaked(6)
     r, system = rope(6, start)
@@ -141,6 +142,7 @@ def test_changes_that_will_be_far_too_many_are_foreseen(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [7, 8])
+@pytest.mark.slow
 def test_a_rope_is_followed_event_by_event_to_its_end(count):
     # What rests is held by many forces: it begins to slide where the last of them are at their
     # limit, not where some are. Increments, which do not locate, come to the same end.
