@@ -84,7 +84,7 @@ class _Push:
                 'Push by st.Pusher(point=…, edge=…); ask of="advance" for a fence.',
             )
         values = dict(zip(system.parameters, map(float, scene.params)))
-        finger = sp.lambdify(time, [sp.sympify(x).subs(values) for x in where[0]])
+        finger = sp.lambdify(time, [sp.sympify(x, strict=True).subs(values) for x in where[0]])
         touched = scene.turned.T @ (np.array(finger(scene.t), float) - scene.q[:2])
         normal = scene.turned.T @ G[0][:2]
         along = np.array([-normal[1], normal[0]]) / np.hypot(normal[0], normal[1])
@@ -155,5 +155,5 @@ class _Push:
 
 def _moves(system: System, where: Any) -> bool:
     """Tell whether a finger depends on where the part is."""
-    free = set().union(*(sp.sympify(x).free_symbols for x in where))
+    free = set().union(*(sp.sympify(x, strict=True).free_symbols for x in where))
     return bool(free - {time} - set(system.parameters))
