@@ -390,3 +390,19 @@ MESSAGES: Messages = {
 @mistakes(MESSAGES)
 def test_the_message_is(kind, do, message):
     assert_says(kind, message, do)
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda text: st.norm((text, x)),
+        lambda text: st.Part("particle", ((text, 0),)),
+        lambda text: st.Part("body", ((0, 0),), angle=text),
+        lambda text: st.live(oscillator, start={x: 1.0}, span=(0, 1), show={"shown": text}),
+    ],
+)
+def test_text_is_not_run_as_a_program(door, tmp_path):
+    trace = tmp_path / "trace"
+    with pytest.raises(st.StatementError, match="(?s)not an expression.*not evaluated") as e:
+        door(f"open({str(trace)!r}, 'w')")
+    assert not trace.exists() and len(str(e.value).splitlines()) == 3

@@ -190,6 +190,23 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
+def refuse_text(what: str, values: Iterable[object]) -> None:
+    """Refuse text where an expression belongs: SymPy would run it as a program.
+
+    Examples
+    --------
+    >>> refuse_text("the norm", (1, 2.5))
+    """
+    for value in values:
+        if isinstance(value, (str, bytes)):
+            raise StatementError(
+                f"{what} is not an expression.",
+                f"Found text: {str(value)[:60]!r}; expected an expression of coordinates, "
+                "parameters, inputs and st.t.",
+                "Build it from st.coordinates and st.parameters; text is not evaluated.",
+            )
+
+
 def unknown(what: str, name: str, choices: Iterable[str]) -> str:
     """Compose the message for a name that is not among the known ones."""
     choices = list(choices)

@@ -15,7 +15,7 @@ import sympy as sp
 from stationary.browser.mechanics import SPAN, Mechanics, by_coordinate, courses, let_go, mechanics
 from stationary.browser.words import equations_of, knobs, label, rests
 from stationary.derive.principle import equations
-from stationary.errors import StatementError, StationaryError
+from stationary.errors import StatementError, StationaryError, refuse_text
 from stationary.io.model_file import Model
 from stationary.model.system import System
 from stationary.model.views import view
@@ -121,6 +121,7 @@ def live(
             f"Found the ending '{Path(path).suffix}', expected '.html'.",
             "Rename the file.",
         )
+    refuse_text("what a page shows", (show or {}).values())
     watched = {str(key): sp.S(e) for key, e in (show or {}).items()}
     moved = mechanics(system, start, params, inputs, span, watched)
     page = _page(moved, name or system.name or "A mechanical system", units, sliders or {}, paused)

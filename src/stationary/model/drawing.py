@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.errors import StatementError, unknown
+from stationary.errors import StatementError, refuse_text, unknown
 from stationary.model.arrays import Array
 
 #: What pictures can show, and of how many points; None where any number will do.
@@ -116,6 +116,10 @@ class Part:
                 "expressions.",
                 f"Write it as st.Part('{self.kind}', {shown}).",
             )
+        for point in points:
+            if not isinstance(point, Array):
+                refuse_text(f"a point of a part of kind '{self.kind}'", point)
+        refuse_text("the angle of a part", (self.angle,))
         drawn = tuple(p if isinstance(p, Array) else tuple(p) for p in points)
         object.__setattr__(self, "points", drawn)
 

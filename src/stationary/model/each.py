@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, say
+from stationary.errors import StatementError, refuse_text, say
 from stationary.model.arrays import Array
 from stationary.model.symbols import AbstractReal, latex_name
 
@@ -285,4 +285,5 @@ def norm(vector: Any) -> sp.Expr:
     sqrt(x**2 + y**2)
     """
     entries = np.ravel(np.asarray(vector, dtype=object))
+    refuse_text("what st.norm measures", entries)
     return sp.sqrt(sp.Add(*(sp.S(entry) ** 2 for entry in entries)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from stationary.errors import StatementError, unknown
+from stationary.errors import StatementError, refuse_text, unknown
 from stationary.model.arrays import Array
 from stationary.model.drawing import Part
 from stationary.model.symbols import Coordinate
@@ -169,6 +169,7 @@ class _ContactForces:
 
     def _given(self, name: str, point: Any) -> Arrows:
         """Return the force at a point that was named."""
+        refuse_text("the point of a force", point)
         point = tuple(map(sp.sympify, point))
         Q = self._on_coordinates([row for rows in self._units(name) for row in rows])
         pairs = zip(self._slopes(point), Q)
