@@ -192,8 +192,8 @@ def _around_holes(q: list[sp.Symbol], F: dict[sp.Symbol, sp.Expr]) -> Iterator[t
             centre = {s: (others | place)[s] for s in q}
             for half in (sp.Rational(1, 4), sp.S.One, sp.Integer(4)):
                 points = _square(centre, a, b, -half, half)
-                measured = _measured(points, a, b, F)
-                if measured is None or abs(measured) < 1e-9:
+                measured, spent = _measured(points, a, b, F)
+                if not abs(measured) > 1e-9 * spent:
                     continue
                 work = _work(points, a, b, F)
                 if work != 0 and not work.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
@@ -224,8 +224,8 @@ def _holes(a: sp.Symbol, b: sp.Symbol, F: dict, others: dict) -> list[dict]:
     return holes
 
 
-def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> float | None:
-    """Return the work around a polygon by quadrature, relative to the force at work."""
+def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> tuple[float, float]:
+    """Return the work around a polygon by quadrature, and that of its amounts; NaN if none."""
     sample = {
         s: sp.Rational(7 + 3 * k, 5)
         for k, s in enumerate(sorted({s for e in F.values() for s in e.free_symbols}, key=str))
@@ -241,7 +241,7 @@ def _measured(points: tuple, a: sp.Symbol, b: sp.Symbol, F: dict) -> float | Non
         with np.errstate(all="ignore"):
             values = np.broadcast_to(f(low + (nodes + 1) / 2 * (high - low)), nodes.shape)
         if np.iscomplexobj(values) or not np.all(np.isfinite(values)):
-            return None
+            return np.nan, np.nan
         total += float(weights @ values) * (high - low) / 2
         size += float(weights @ np.abs(values)) * abs(high - low) / 2
-    return total / size if size else 0.0
+    return total, size

@@ -193,13 +193,13 @@ def along(shape: np.ndarray, P: np.ndarray, Q: np.ndarray, width: Any) -> np.nda
     """
     axis = Q - P
     length = np.linalg.norm(axis, axis=-1, keepdims=True)
-    unit = np.divide(axis, length, out=np.zeros_like(axis), where=length > 0)
     if axis.shape[-1] == 2:
-        side = np.stack([-unit[..., 1], unit[..., 0]], axis=-1)
+        across = np.stack([-axis[..., 1], axis[..., 0]], axis=-1)
+        side = np.divide(across, length, out=np.zeros_like(axis), where=length > 0)
     else:
         # Any direction across will do; take a level one unless the link stands upright.
-        level = np.cross(unit, (0.0, 0.0, 1.0))
-        upright = np.linalg.norm(level, axis=-1, keepdims=True) < 1e-6
+        level = np.cross(axis, (0.0, 0.0, 1.0))
+        upright = np.linalg.norm(level, axis=-1, keepdims=True) <= 1e-6 * length
         side = np.where(upright, (1.0, 0.0, 0.0), level)
         side = side / np.linalg.norm(side, axis=-1, keepdims=True)
     shape = np.vstack([shape, _NAN])

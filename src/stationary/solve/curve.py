@@ -100,6 +100,10 @@ class AbstractCurve(ABC):
         F, J = self.raw(w * self.scale)
         return F * self._weights, J * self._weights[:, None] * self.scale
 
+    def missed(self, w: np.ndarray) -> float:
+        """Return the largest row, as a share of what a move by the curve's scale makes of it."""
+        return float(np.abs(self.values(w)[0]).max())
+
 
 @dataclass
 class EquilibriumCurve(AbstractCurve):

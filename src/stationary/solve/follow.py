@@ -25,6 +25,10 @@ FIRST, _LONGEST, _SHORTEST = 1e-3, 4e-2, 1e-9
 # A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
 _TURN = 0.94
 
+# A direction with less than this share along the parameter is level: the start is a fold. A branch
+# that leaves, or is left, with less than the second, computed by differences, is a mirrored one.
+_LEVEL, _SYMMETRIC = 1e-9, 1e-4
+
 # Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
 _WIDE, _AWAY = 4.0, 1e3
 
@@ -99,7 +103,7 @@ class Follower:
         self.free = self._families(z, tangent)
         if self._singular(z, tangent):
             self._branch_point(z, tangent, waiting)
-        elif abs(tangent[-1]) < 1e-9:
+        elif _slope(tangent) < _LEVEL:
             self._note("fold", z)
         try:
             while waiting and len(self.trails) < _MOST_BRANCHES:
@@ -318,7 +322,7 @@ class Follower:
             along = plane.T @ (plane @ tangent)
             along /= np.linalg.norm(along)
             ways = without(plane, along)
-        kinds = [abs(way[-1]) < 1e-4 or abs(along[-1]) < 1e-4 for way in ways]
+        kinds = [min(_slope(way), _slope(along)) < _SYMMETRIC for way in ways]
         if not self._note("pitchfork" if all(kinds) else "branch", z):
             return
         for way in ways:
@@ -348,7 +352,7 @@ class Follower:
         )  # fmt: skip
         there = both[:n]
         near = np.abs(there - z).max() < _LONGEST
-        return there if near and np.abs(self.curve.values(there)[0]).max() < 1e-9 else z
+        return there if near and self.curve.missed(there) < 1e-9 else z
 
     def _crossing(self, z, J, plane: np.ndarray, tangent: np.ndarray):
         """Return the tangents of the two branches that cross, that of this one first.
@@ -453,8 +457,7 @@ class Follower:
 
         z, count, ending = iterated(z, step, _ended, most=_MOST_CORRECTIONS)
         if ending is Ending.TOO_MANY_STEPS:
-            F, _ = self.curve.values(z)
-            good = np.abs(F).max() <= 1e-10 + 64 * np.spacing(np.abs(z).max())
+            good = self.curve.missed(z) <= 1e-10 + 64 * np.spacing(np.abs(z).max())
         else:
             good = ending is Ending.BALANCED
         return (z, count) if good else None
@@ -466,7 +469,7 @@ class Follower:
             # At a branch point there is a plane of directions: take that of the parameter.
             plane = null_rows(np.vstack([J, self.free]), 1e-9, least=1)
             along = plane[-1]
-            if len(plane) > 1 and np.abs(plane[:, -1]).max() > 1e-6:
+            if len(plane) > 1 and max(map(_slope, plane)) > 1e-6:
                 along = plane.T @ plane[:, -1]
                 along /= np.linalg.norm(along)
             return along if along[-1] >= 0 else -along
@@ -487,6 +490,11 @@ class Follower:
 def _ended(z: np.ndarray, move: np.ndarray) -> bool:
     """Tell whether a step is one of last digits: of the scaled variables, or of where they are."""
     return bool(np.all(np.abs(move) <= 1e-13 + 4 * np.spacing(np.abs(z))))
+
+
+def _slope(direction: np.ndarray) -> float:
+    """Return which share of a direction is along the parameter."""
+    return float(abs(direction[-1]) / np.linalg.norm(direction))
 
 
 def without(plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:

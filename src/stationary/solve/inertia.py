@@ -102,11 +102,12 @@ def _solid(graph: Graph, params: bytes) -> bool:
 
 
 def _not_convex(M: Any, direction: Any, least: float, layout: Layout) -> DerivationError:
-    largest = np.argsort(-np.abs(direction), kind="stable")[:3]
+    shares = np.abs(direction) / np.abs(direction).max()
+    largest = np.argsort(-shares, kind="stable")[:3]
     direction = direction / np.linalg.norm(direction) * np.sign(direction[largest[0]])
     mass = direction @ M @ direction if abs(least) > NO_MASS else 0.0
     named = ", ".join(
-        f"{layout.name(int(i))} {direction[i]:+.2g}" for i in largest if abs(direction[i]) > 1e-6
+        f"{layout.name(int(i))} {direction[i]:+.2g}" for i in largest if shares[i] > 1e-6
     )
     worst = layout.name(int(largest[0]))
     if least < -NO_MASS:

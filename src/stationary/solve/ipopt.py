@@ -45,9 +45,10 @@ def by_ipopt(
     except RuntimeError:
         return np.full_like(q, np.nan), np.arange(rows)
     found = q + np.asarray(made["x"]).ravel() * moves
-    # In these units the forces at the start are of order one.
-    pushes = -np.asarray(made["lam_g"]).ravel()
-    touching = np.flatnonzero(pushes[rows:] > _PUSHES * max(1.0, np.abs(pushes).max(initial=0.0)))
+    # As work: of each force over the move that counts in its row.
+    works = -np.asarray(made["lam_g"]).ravel() * scales[-1]
+    largest = max(scales[-1], np.abs(works).max(initial=0.0))
+    touching = np.flatnonzero(works[rows:] > _PUSHES * largest)
     return found, np.concatenate([np.arange(rows), rows + touching])
 
 

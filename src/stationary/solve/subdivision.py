@@ -236,10 +236,9 @@ class Subdivision:
         E = np.abs(np.eye(u) - Y @ J) + np.abs(Y) @ spread
         center = -(Y @ F[..., None])[..., 0]
         radius = E.sum(axis=2) + (np.abs(Y) @ blur[..., None])[..., 0]
-        # What the sums of the last lines may have lost.
-        radius += (
-            1e-14 * u * (1 + (np.abs(Y) @ (np.abs(F) + np.abs(J).sum(axis=2))[..., None])[..., 0])
-        )
+        # What the sums of the last lines may have lost, of the identity and of what is beside it.
+        terms = (np.abs(Y) @ (np.abs(F) + np.abs(J).sum(axis=2))[..., None])[..., 0]
+        radius += 1e-14 * u * (np.eye(u).sum(axis=1) + terms)
         center, radius = (
             np.where(fine[:, None], center, 0.0),
             np.where(fine[:, None], radius, np.inf),

@@ -225,7 +225,7 @@ class Swarm:
             return count
         rows, flat = self.null_directions(w)
         # A family of multipliers alone, as of redundant rows, is none of places.
-        flat &= np.abs(rows[:, :, : self.n]).max(axis=2) > 1e-6
+        flat &= np.abs(rows[:, :, : self.n]).max(axis=2) > 1e-6 * np.abs(rows).max(axis=2)
         which, way = np.nonzero(flat)
         if not len(which):
             return count

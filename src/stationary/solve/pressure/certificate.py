@@ -21,7 +21,7 @@ from stationary.solve.pressure.envelope import centre_of, field
 from stationary.solve.pressure.lowest import at_rest, lowest
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import REACH, Rest
 
 # How far a dual may be below zero, and its conditions off, in sizes of its multipliers.
 _LOW, _LEFT = 1e-7, 1e-6
@@ -143,7 +143,7 @@ def _within(arms: np.ndarray, pull: np.ndarray, force: np.ndarray, load: float) 
     low, high = -most, most
     for arm, short in zip(arms[1:], pull[1:]):
         have, gain = float(short + arm @ force), float(arm @ across)
-        if abs(gain) > 1e-14:
+        if abs(gain) > 1e-14 * np.linalg.norm(arm):
             low, high = (
                 (max(low, -have / gain), high) if gain > 0 else (low, min(high, -have / gain))
             )
@@ -189,7 +189,8 @@ def _moved(rest: Rest, mode: Mode, summit: Summit, ways: np.ndarray, aim: np.nda
     area = float((a[:, 0] * (a + way)[:, 1] - a[:, 1] * (a + way)[:, 0]).sum())
     normal *= np.sign(area) or 1.0
     share = ((q - a) * way).sum(axis=1) / long**2
-    on = (np.abs(((q - a) * normal).sum(axis=1)) < 1e-9) & (share > -1e-9) & (share < 1 + 1e-9)
+    far = np.abs(((q - a) * normal).sum(axis=1))
+    on = (far < 1e-9 * REACH) & (share > -1e-9) & (share < 1 + 1e-9)
     for n, b in zip(normal[on], a[on]):
         row = np.array([n[1], -n[0], -(n @ b)]) @ free * np.sign(twist[2])
         off = off - max(float(off @ row) / max(float(row @ row), 1e-300), 0.0) * row

@@ -17,7 +17,7 @@ from stationary.solve.pressure.programs import Programs, fields
 from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.stick import last_of
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 # How close a search around the border comes before Newton's method takes over.
 _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -102,7 +102,7 @@ class Extremes:
         points = self.rest.corners[chosen]
         level = self.programs.frame @ points.transpose(0, 2, 1)
         rows = np.concatenate([np.ones((len(chosen), 1, count)), level], axis=1)
-        good = np.abs(np.linalg.det(rows)) > 1e-9
+        good = np.abs(np.linalg.det(rows)) > 1e-9 * REACH ** (count - 1)
         points, rows = points[good], rows[good]
         loads = np.linalg.inv(rows)[:, :, 0]
         good = loads.min(axis=1) >= 0
@@ -126,7 +126,8 @@ class Extremes:
         e /= np.maximum(np.linalg.norm(e, axis=2, keepdims=True), 1e-300)
         turn = points[..., 0] * e[..., 1] - points[..., 1] * e[..., 0]
         wrench = np.stack([(loads * k).sum(axis=1) for k in (e[..., 0], e[..., 1], turn)], 1)
-        found[(np.abs(wrench @ free).max(axis=1) > 1e-9) & (still < 0)] = np.nan
+        off = np.abs(wrench @ free).max(axis=1) > 1e-9 * WEIGHT
+        found[off & (still < 0)] = np.nan
         plane = np.cross(mode.free[:, 0], mode.free[:, 1])
         return found * ((plane @ mode.base) / (found @ plane))[:, None]
 
@@ -177,7 +178,7 @@ class Extremes:
                         return value, None, twist
                     if found is not None:
                         return float(functional @ found.twist), polisher.firm(found, _LOSS), None
-                if answer.balanced and abs(answer.value) < 1e-9 and value > reached:
+                if answer.balanced and abs(answer.value) < 1e-9 * WEIGHT and value > reached:
                     points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
                     taken = Summit(twist, points, masses)
                     reached = value

@@ -21,7 +21,7 @@ import numpy as np
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.pressure.envelope import centre_of, descended, field, slopes
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _STEPS = 25
 _CHANGES = 24
@@ -250,7 +250,7 @@ class Polisher:
         normal = np.array([-way[1], way[0]])
         row = np.array([normal[1], -normal[0], -(normal @ a)])
         slope = row @ mode.free
-        if np.hypot(*slope) < 1e-12:
+        if np.hypot(*slope) <= 1e-12 * np.hypot(*normal):
             return None, None
         base = twist - mode.free @ slope * ((row @ twist) / (slope @ slope))
         return base, (mode.free @ np.array([-slope[1], slope[0]]) / np.hypot(*slope))[:, None]
@@ -325,12 +325,12 @@ class Polisher:
                 known = True
                 continue
             worst = float(np.abs(F).max())
-            # Multipliers may be large; the pressure itself is of order one.
+            # Multipliers may be larger than the weight; the pressure itself is not.
             missed = float(np.abs(F[-5:]).max())
-            if worst <= 1e-13 * max(1.0, np.abs(y).max()) and missed <= 1e-13:
+            size = max(WEIGHT, float(np.abs(y).max()))
+            if worst <= 1e-13 * size and missed <= 1e-13 * WEIGHT:
                 break
             # Multipliers and what they are about, each in its own size.
-            size = max(1.0, float(np.abs(y).max()))
             J[:-5] /= size
             F[:-5] /= size
             J[:, -5:] *= size
@@ -367,7 +367,7 @@ class Polisher:
             off = np.where(loose & ~still, np.maximum(-place, place - 1), -1.0)
             if off.max() > 0:
                 return z, atoms, y * 0, ("corner", int(off.argmax()))
-        if worst > 1e-9 * max(1.0, np.abs(y).max()) or missed > 1e-11:
+        if worst > 1e-9 * max(WEIGHT, np.abs(y).max()) or missed > 1e-11 * WEIGHT:
             return None
         return z, atoms, y, None
 
@@ -453,7 +453,7 @@ def joined(points: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarr
     places: list[np.ndarray] = []
     loads: list[float] = []
     for x, m in zip(points[masses > 0], masses[masses > 0]):
-        near = [k for k, y in enumerate(places) if np.abs(x - y).max() <= 1e-12]
+        near = [k for k, y in enumerate(places) if np.abs(x - y).max() <= 1e-12 * REACH]
         if near:
             loads[near[0]] += float(m)
         else:

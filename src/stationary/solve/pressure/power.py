@@ -27,7 +27,7 @@ from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.programs import fields
 from stationary.solve.pressure.region import Mode, spread_motion
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import REACH, Rest
 
 # As many extreme pressures are all looked at; of more some are tried.
 _CORNERS, _TRIED = 20000, 1500
@@ -153,7 +153,7 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
     points = grid[chosen]
     level = np.linalg.svd(grid)[2][: rank - 1]
     rows = np.concatenate([np.ones((len(points), 1, rank)), level @ points.transpose(0, 2, 1)], 1)
-    good = np.abs(np.linalg.det(rows)) > 1e-12
+    good = np.abs(np.linalg.det(rows)) > 1e-12 * REACH ** (rank - 1)
     loads = np.linalg.inv(rows[good])[:, :, 0]
     points = points[good][loads.min(axis=1) >= -1e-12]
     loads = np.maximum(loads[loads.min(axis=1) >= -1e-12], 0.0)

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from stationary.solve.pressure.simplex import solved
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import WEIGHT, Rest
 
 # How much imbalance costs: more than a multiplier is worth at any motion that matters.
 CAP = 1e3
@@ -201,7 +201,7 @@ class Programs:
             width, grown = edges.shape[1], grips.shape[1]
             before = found.value
             found = self.least(twists, aims, rows, place, (edges, along), grips, grip)
-            if np.all(before - found.value <= 1e-14 * (1 + np.abs(before))):
+            if np.all(before - found.value <= 1e-14 * (WEIGHT + np.abs(before))):
                 break
         return found
 
@@ -267,7 +267,7 @@ class Programs:
             offered = A if len(left) == size else A[left]
             reduced = cost[left] - (dual[:, None, :] @ offered)[:, 0]
             enters = reduced.argmin(axis=1)
-            going = reduced[ones, enters] < -1e-11 * (1 + np.abs(dual).max(axis=1))
+            going = reduced[ones, enters] < -1e-11 * (WEIGHT + np.abs(dual).max(axis=1))
             if not going.any():
                 break
             way = (inverse[left] @ offered[ones, :, enters][:, :, None])[:, :, 0]
@@ -317,7 +317,7 @@ def _across(way: np.ndarray) -> np.ndarray:
 
 def _inverses(square: np.ndarray, otherwise: np.ndarray | None = None) -> np.ndarray:
     """Return inverses of matrices; of singular ones what is given, or minus one everywhere."""
-    singular = np.abs(np.linalg.det(square)) <= 1e-13
+    singular = np.abs(np.linalg.det(square)) <= 1e-13 * np.linalg.norm(square, axis=1).prod(axis=1)
     if not singular.any():
         return np.linalg.inv(square)
     made = np.linalg.inv(np.where(singular[:, None, None], np.eye(square.shape[1]), square))

@@ -62,7 +62,7 @@ def _adds_up(A: np.ndarray, b: np.ndarray, vertex: Vertex) -> bool:
         return True
     own = vertex.basis < A.shape[1]
     left = A[:, vertex.basis[own]] @ vertex.amounts[own] - b
-    return bool(np.abs(left).max() <= 1e-10)
+    return bool(np.abs(left).max() <= 1e-10 * np.abs(b).max())
 
 
 def _judged(A: np.ndarray, b: np.ndarray, cost: np.ndarray) -> Vertex:
@@ -113,7 +113,7 @@ def _pivoted(A, b, cost, basis, inverse, amounts, columns):
         room = np.full(len(b), np.inf)
         falls = way > 1e-11
         room[falls] = amounts[falls] / way[falls]
-        made = (basis >= columns) & (np.abs(way) > 1e-9) & (amounts <= 1e-10)
+        made = (basis >= columns) & (np.abs(way) > 1e-9 * np.abs(way).max()) & (amounts <= 1e-10)
         room[made] = 0.0
         leaves = int(room.argmin())
         if room[leaves] == np.inf:

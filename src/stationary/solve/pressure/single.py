@@ -13,13 +13,15 @@ from math import atan2, cos, hypot, pi, sin
 import numpy as np
 
 from stationary.solve.pressure.programs import CAP, Programs
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _EIGHT = np.arange(8) * (np.pi / 4)
 _CIRCLE = np.stack([np.cos(_EIGHT), np.sin(_EIGHT)])
 _PIVOTS = 60
 #: Rounds in which columns move to where they are best: rough, and exact.
 ROUGH, EXACT = 3, 14
+# Places this close along an edge, in its length, are one.
+_SAME = 1e-15
 # Columns that may be added to those of the grid while a program is solved.
 _MORE = 9 * EXACT
 
@@ -113,7 +115,7 @@ class Single:
         over = (ay > y) != (by > y)
         if np.count_nonzero(over & ((across > 0) == (wy > 0))) % 2:
             return True
-        return bool(np.abs(across).min() < 1e-12) and rest.contains(np.array([x, y]))
+        return bool(np.abs(across).min() < 1e-12 * REACH) and rest.contains(np.array([x, y]))
 
     def least(self, twist: np.ndarray, aim: np.ndarray, row: np.ndarray,
               basis: list[int] | None = None, rounds: int = ROUGH,
@@ -170,7 +172,7 @@ class Single:
             # Where atoms hold each other in place, columns lower the value only two at a time.
             gain = float((cost[end:made] - dual @ A[:, end:made]).min())
             end = made
-            if gain > -1e-14 * (1 + float(np.abs(dual).max())):
+            if gain > -1e-14 * (WEIGHT + float(np.abs(dual).max())):
                 break
         masses = [m if k > 1 else 0.0 for m, k in zip(amounts.tolist(), basis)]
         affine = np.array([dual[0], *(dual[1:-1] @ self.frame)])
@@ -207,7 +209,7 @@ class Single:
     def _pivoted(self, basis, inverse, amounts, end):
         A, cost = self.A[:, :end], self.cost[:end]
         dual = cost[basis] @ inverse
-        close = -1e-13 * (1 + float(np.abs(dual).max()))
+        close = -1e-13 * (WEIGHT + float(np.abs(dual).max()))
         for _ in range(_PIVOTS):
             reduced = cost - dual @ A
             enters = int(reduced.argmin())
@@ -254,7 +256,7 @@ class Single:
                 spots.append(((edge - 1) % self.rest.pieces, 1.0))
             for edge, along in spots:
                 new = self._lower(witness, plain, twist, edge, along)
-                if abs(new - along) > 1e-15:
+                if abs(new - along) > _SAME:
                     x, y, *_ = self._place(edge, new)
                     u, v = tx - tw * y, ty + tw * x
                     size = hypot(u, v) or 1e-300
@@ -296,7 +298,7 @@ class Single:
             step = -slope / second if second > 0 else (-far if slope > 0 else far)
             new = along + min(max(step, -far), far)
             new = new % 1.0 if self.rest.radius else min(max(new, 0.0), 1.0)
-            if abs(new - along) < 1e-15:
+            if abs(new - along) < _SAME:
                 return new
             along = new
         return along

@@ -15,6 +15,7 @@ import numpy as np
 from stationary.solve.pressure.polish import Summit, joined
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
+from stationary.solve.pressure.support import WEIGHT
 
 _SAMPLES = 16
 _FAR = 1e9
@@ -134,6 +135,6 @@ def _between(short: Callable[[float], float], inside: float, outside: float) -> 
             inside, a = middle, value
         else:
             outside, b = middle, value
-        if abs(outside - inside) <= 1e-13 * first or abs(a) < 1e-13:
+        if abs(outside - inside) <= 1e-13 * first or abs(a) < 1e-13 * WEIGHT:
             break
     return inside

@@ -1,7 +1,7 @@
 """Where a part may rest: the border of its outline, a circle, or feet, about its centre.
 
 Everything is in the frame of a *scaled* part: the origin is the centre of friction and the farthest
-point of the support is at distance one.
+point of the support is at distance one, its reach; loads are shares of the weight.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+
+# The sizes of a scaled part, beside which its lengths, and its loads and powers, are small.
+REACH, WEIGHT = 1.0, 1.0
 
 # Columns that a border is sampled by at first; the atoms of an answer then move along it.
 _COLUMNS = 48

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from stationary.solve.pressure.region import Mode
+from stationary.solve.pressure.support import REACH
 
 
 def votes_of(modes: list[Mode]) -> dict[str, float]:
@@ -25,7 +26,7 @@ def votes_of(modes: list[Mode]) -> dict[str, float]:
         elif mode.free.shape[1] == 1:
             # The finger carries one point with it: the ray from there along its velocity.
             turn = mode.free[:, 0]
-            if abs(turn[2]) < 1e-14:
+            if abs(turn[2]) * REACH <= 1e-14 * np.hypot(*turn[:2]):
                 continue
             point = np.array([-turn[1], turn[0]]) / turn[2]
             v = mode.base[:2] + mode.base[2] * np.array([-point[1], point[0]])
@@ -35,7 +36,7 @@ def votes_of(modes: list[Mode]) -> dict[str, float]:
 
 def verdict(votes: dict[str, float]) -> str:
     """Return which way the majority turns the part."""
-    sides = [0 if abs(v) <= 1e-12 else int(np.sign(v)) for v in votes.values()]
+    sides = [0 if abs(v) <= 1e-12 * REACH else int(np.sign(v)) for v in votes.values()]
     total = sum(sides)
     if not sides:
         return "either way"

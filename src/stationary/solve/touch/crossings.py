@@ -170,7 +170,9 @@ def _root(c: np.ndarray, begin: float, room: float) -> float | None:
     if not len(inside) or inside.min() > _DIP * (inside.max() - inside.min()):
         return None
     roots = chebyshev.chebroots(c)
-    real = np.sort((roots[np.abs(roots.imag) < 1e-9].real + 1) / 2)
+    low, high = chebyshev.chebdomain
+    real = roots[np.abs(roots.imag) < 1e-9 * (high - low)].real
+    real = np.sort((real - low) / (high - low))
     real = real[(real > begin) & (real < 1)]
     for a, b in zip(real[:-1], real[1:]):
         if chebyshev.chebval(a + b - 1, c) < -room:
