@@ -54,7 +54,9 @@ def pushed(corners, rng, size=1.0, friction=0.0):
     return st.Pusher(point=point, edge=(tuple(P), tuple(Q)), friction=friction), place, normal
 
 
-@pytest.mark.parametrize(("lever", "radius"), [(0.25, 1.0), (0.5, 1e-6), (0.9, 1e6)])
+@pytest.mark.parametrize(
+    ("lever", "radius"), [(0.25, 1.0), (0.5, 1e-6), (0.9, 1e6), (0.02, 1.0), (2e-4, 1e-3)]
+)
 def test_a_disc_turns_about_the_tip_line_at_slowest(lever, radius):
     # Peshkin and Sanderson (1988): a²/c. The fastest rests on one atom at the rim and one at the
     # centre of rotation, whose force is all that friction gives: (2a + c)/(c (a + c)).
@@ -69,6 +71,12 @@ def test_a_disc_turns_about_the_tip_line_at_slowest(lever, radius):
     (points, weights), _ = found.pressures
     np.testing.assert_allclose(np.sort(points[:, 1]), [-radius, radius], rtol=1e-6)
     assert weights.sum() == pytest.approx(2.0, rel=1e-9)
+    # Next to the fastest, power is as good as straight from one motion to the other.
+    for (points, weights), end in zip(found.pressures, (found.low, found.high)):
+        pusher = st.Pusher(point=(lever * radius, st.t - radius),
+                           edge=((-9 * radius, -radius), (9 * radius, -radius)))  # fmt: skip
+        rate = turning(points, weights, part, pusher)["phi.dot"]
+        assert rate == pytest.approx(end, rel=1e-6)
 
 
 def test_the_other_side_is_the_mirror_image():

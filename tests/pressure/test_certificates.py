@@ -1,5 +1,7 @@
 """What proves the ends of an interval, evaluated here once more, and extremes that hide."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,33 @@ def moved(scene, points, loads):
     z, _ = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
     found, plane = unit + z @ free.T, np.cross(*mode.free.T)
     return found * ((plane @ mode.base) / (found @ plane))[:, None]
+
+
+@pytest.mark.parametrize(
+    "seed", [2, 3, 11, *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 40))]
+)
+def test_ends_of_pushes_that_pass_close_by_the_centre_are_attained(seed):
+    # The fastest turns thousands of times as fast as the slowest: both are certified, and the
+    # motion of least power of the pressures that are named.
+    rng = np.random.default_rng(seed)
+    corners = convex(rng, int(rng.integers(4, 8)))
+    lever = 10 ** rng.uniform(-4, -1) * rng.choice([-1, 1])
+    way = (corners[1] - corners[0]) / np.hypot(*(corners[1] - corners[0]))
+    foot = corners[0] - (corners[0] @ way) * way
+    given: dict[str, Any] = {"outline": corners}
+    if seed % 3 == 0:
+        given = {"radius": float(np.hypot(*foot))}
+    speed = np.array([-way[1], way[0]]) + rng.uniform(-0.3, 0.3) * way
+    point = tuple((foot + lever * way)[i] + speed[i] * st.t for i in range(2))
+    finger = st.Pusher(point=point, edge=(tuple(foot - 9 * way), tuple(foot + 9 * way)))
+    part = st.slider(**given, weight=1.5, centre=(0, 0), pusher=finger)
+    for of in ("phi.dot", "x.dot"):
+        found = st.pressure_bounds(part, of=of)
+        ends = zip(found.pressures, (found.low, found.high), (found.proof.low, found.proof.high))
+        for (points, weights), end, dual in ends:
+            assert dual is not None and dual.certified
+            known = st.slider(points=points, weights=weights, pusher=finger)
+            assert st.minimum_power(known)[of] == pytest.approx(end, rel=1e-6)
 
 
 @pytest.mark.parametrize(("seed", "kind"), [(0, "feet"), (1, "disc"), (2, "outline")])

@@ -15,7 +15,7 @@ import numpy as np
 
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import REACH, Rest
 
 _ASKS = 40
 _FAR = 1e9
@@ -199,13 +199,13 @@ def wrench(answer: Answer) -> np.ndarray:
 
 
 def even_load(rest: Rest) -> tuple[np.ndarray, np.ndarray]:
-    """Return a pressure on all of the border with its resultant next to the centre."""
+    """Return a pressure on all of the border with its resultant at the centre."""
     points = rest.columns
     x, tilt = points.T, np.zeros(2)
     load = np.full(len(points), 1 / len(points))
     for _ in range(40):
         mean = x @ load
-        if np.abs(mean).max() < 1e-3:
+        if np.abs(mean).max() < 1e-12 * REACH:
             break
         spread = (x * load) @ points - np.outer(mean, mean) + 1e-9 * np.eye(2)
         step = np.linalg.solve(spread, -mean)

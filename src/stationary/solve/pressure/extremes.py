@@ -13,7 +13,7 @@ from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond
 from stationary.solve.pressure.pairs import pairs
 from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of, joined
-from stationary.solve.pressure.programs import Programs, fields
+from stationary.solve.pressure.programs import Programs, cap_of, fields
 from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.stick import last_of
@@ -36,7 +36,7 @@ class Extremes:
 
     def __init__(self, rest: Rest, mode: Mode):
         self.rest, self.mode = rest, mode
-        self.programs = Programs(rest)
+        self.programs = Programs(rest, cap_of(mode))
         self.plane = mode.free.shape[1] == 2
 
     @cached_property

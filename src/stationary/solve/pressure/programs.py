@@ -17,11 +17,13 @@ from functools import cached_property
 
 import numpy as np
 
+from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.simplex import solved
 from stationary.solve.pressure.support import WEIGHT, Rest
 
-# How much imbalance costs: more than a multiplier is worth at any motion that matters.
-CAP = 1e3
+# How much imbalance costs: more than a multiplier is worth at any motion that matters, for a push
+# that passes the centre at this distance or farther, in sizes of the part.
+CAP, _FAR = 1e3, 0.05
 _EIGHT = np.arange(8) * (np.pi / 4)
 _CIRCLE = np.stack([np.cos(_EIGHT), np.sin(_EIGHT)], axis=1)
 _PIVOTS = 60
@@ -55,6 +57,14 @@ class Answers:
     affine: np.ndarray  # λ0, λx, λy
     dual: np.ndarray  # ν
     basis: np.ndarray
+
+
+def cap_of(mode: Mode) -> float:
+    """Return what imbalance costs: the closer a push passes by the centre, the more it is worth."""
+    if mode.force is None:
+        return CAP
+    lever = abs(float(mode.force[2])) / float(np.hypot(mode.force[0], mode.force[1]))
+    return CAP * max(1.0, _FAR / max(lever, 1e-9))
 
 
 class Programs:

@@ -12,7 +12,7 @@ from math import atan2, cos, hypot, pi, sin
 
 import numpy as np
 
-from stationary.solve.pressure.programs import CAP, Programs
+from stationary.solve.pressure.programs import Programs
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _EIGHT = np.arange(8) * (np.pi / 4)
@@ -41,11 +41,12 @@ class Answer:
     along: list[float]
     twist: np.ndarray
     witness: np.ndarray
+    cap: float  # what imbalance costs
 
     @property
     def balanced(self) -> bool:
         """Whether some pressure satisfies the row."""
-        return abs(self.dual) < 0.9 * CAP
+        return abs(self.dual) < 0.9 * self.cap
 
     def slope(self, change: np.ndarray) -> float:
         """Return the derivative of the value with the motion, the virtual ones staying as is."""
@@ -88,7 +89,8 @@ class Single:
         self.places[:, 2 : self.border] = points.T
         self.A[1:-1] = self.frame @ self.places
         self.cost = np.zeros(total)
-        self.cost[:2] = CAP
+        self.cap = programs.cap
+        self.cost[:2] = self.cap
         # The direction of friction at each, and its moment.
         self.M = np.zeros((3, total))
         self.M[:2, self.border : self.border + 8] = _CIRCLE
@@ -146,7 +148,7 @@ class Single:
         A[-1, 2:end], cost[2:end] = both @ M[:, 2:end]
         if q is None:
             # A point outside the support bears nothing.
-            A[1:, border:end], cost[border:end] = 0.0, 1e6 * CAP
+            A[1:, border:end], cost[border:end] = 0.0, 1e6 * self.cap
         grid = end
         basis, inverse, amounts = self._begun(basis, end)
         value, dual = np.inf, np.zeros(len(A))
@@ -179,7 +181,7 @@ class Single:
         found = Answer(
             value, float(dual[-1]), affine, masses, basis, self.places[:, basis].tolist(),
             M[:2, basis].tolist(), self.edges[basis].tolist(), self.along[basis].tolist(),
-            twist, aim - dual[-1] * row,
+            twist, aim - dual[-1] * row, self.cap,
         )  # fmt: skip
         if end > grid:
             # The next program has columns of the grid only.

@@ -20,6 +20,8 @@ _FREE = 1e-8
 _FREE_AMONG_MANY = 1e-11
 # Drag of a power below 1 is nearly at rest at this share of the speeds at work.
 _SLOW, _MOST_ROUNDS = 1e-4, 30
+# A motion at which more force is left than this may be on the way to a kink; so many are tried.
+_FLAT, _KINKS = 1e-12, 6
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
     if guess is None and problem.dense:
         fresh = _fresh(problem)
         if fresh is not None:
-            return Outcome("moves", fresh)
+            return Outcome("moves", _at_kink(fresh))
     verdict = judged(problem)
     found = None if verdict.answer is None else _polished(problem, verdict.answer)
     if problem.drags and not (verdict.proved if found is None else found.right(1e-6)):
@@ -63,7 +65,7 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         verdict = judged(problem, slow=True)
         found = None if verdict.answer is None else _polished(problem, verdict.answer)
     if found is not None and found.right(1e-6):
-        return Outcome("moves", found)
+        return Outcome("moves", _at_kink(found))
     if not verdict.proved and problem.dry and np.any(problem.f):
         # Loads that friction can just take have no slowest motion: faster is always better.
         rest = resting(problem)
@@ -80,6 +82,27 @@ def _polished(problem: Problem, found: Answer) -> Answer:
         if better is not None and better.right(max(1e-9, 10 * found.gap)):
             return replace(better, source="Clarabel, then Newton")
     return _with_slow_drag(problem, found) or found
+
+
+def _at_kink(found: Answer) -> Answer:
+    """Go on from a motion at which a little force is left: to where one more term sticks.
+
+    Where all that slides is in line, power is as good as straight along some motions: Newton's
+    method sees no more than a little slope there, and the minimum is at a kink, however far.
+    """
+    problem = found.problem
+    if not (problem.dense and problem.dry) or problem.pressed is not None or found.right(_FLAT):
+        return found
+    best, least = found, max(found.residual.values())
+    heaviest = np.argsort(np.where(found.stuck, -1.0, problem.size), kind="stable")[::-1]
+    for k in heaviest[:_KINKS].tolist():
+        stuck = found.stuck.copy()
+        stuck[k] = True
+        # Newton's method takes the velocity to where this term rests.
+        other = refined(problem, replace(found, stuck=stuck))
+        if other is not None and other.right() and max(other.residual.values()) < least:
+            best, least = other, max(other.residual.values())
+    return best
 
 
 def _with_slow_drag(problem: Problem, found: Answer) -> Answer | None:
