@@ -1,5 +1,6 @@
 """Every test run draws on no screen, compiles in the foreground, and keeps its own cache."""
 
+import gc
 import os
 import random
 import sys
@@ -51,7 +52,16 @@ def pytest_runtest_call(item: pytest.Item):
         raise
 
 
+def pytest_collection_finish() -> None:
+    # What was imported stays to the end: looking for garbage in it again and again takes longer
+    # than some rooms take to be tested.
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until everything is collected
     for package in config.option.without:
         # Python's own mark of what cannot be imported.
         sys.modules[package] = None  # pyright: ignore[reportArgumentType]
