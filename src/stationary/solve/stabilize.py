@@ -91,18 +91,22 @@ def natural_rate(ode: Ode, t: float, y: np.ndarray, span: float) -> float:
     """Estimate the rate at which a motion changes, from how forces change along its way.
 
     The root of stiffness over inertia in the direction in which it goes: a rate of the motion that
-    is seen, not of stiff modes that are not, and the same wherever the origin is.
+    is seen, not of stiff modes that are not, and the same wherever the origin is. Masses make ways
+    of lengths and of angles one measure: units do not matter.
     """
     n, slowest = ode.kernel.size, _SLOWEST / span
-    v, a = y[n : 2 * n], ode.f(t, y)[n : 2 * n]
+    v, a, weights = y[n : 2 * n], ode.f(t, y)[n : 2 * n], _weights(ode, t, y)
     ahead, rate, soon = y.copy(), slowest, _SOON * span
+
+    def size(way: np.ndarray) -> float:
+        return float(np.max(weights * np.abs(way), initial=0.0))
+
     for _ in range(_SHORTER):
         ahead[:n] = y[:n] + (soon * v + soon**2 / 2 * a)
-        way = np.abs(ahead[:n] - y[:n]).max(initial=0.0)
-        if not way > _DIGITS * np.spacing(np.abs(y[:n])).max(initial=0.0):
+        way = size(ahead[:n] - y[:n])
+        if not way > _DIGITS * size(np.spacing(np.abs(y[:n]))):
             break
-        change = np.abs(ode.f(t, ahead)[n : 2 * n] - a).max(initial=0.0)
-        rate = np.sqrt(change / way)
+        rate = np.sqrt(size(ode.f(t, ahead)[n : 2 * n] - a) / way)
         if rate * soon <= _LOCAL:
             break
         # So far ahead it is elsewhere.

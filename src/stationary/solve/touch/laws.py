@@ -32,9 +32,9 @@ MOST = 1024
 # The smallest tolerance that the solver of linear programs takes.
 _SHARP = 1e-10
 
-# Turns of a direction of slip that is not known before, steps of Newton's method after them, and
-# what is left of each.
-_TURNS, _NEARLY = 400, 1e-5
+# Turns of a direction of slip that is not known before in which it must come half as near to its
+# end, steps of Newton's method after them, and what is left of each.
+_TURNS, _NEARLY = 30, 1e-5
 _NEWTON, _TURNED = 8, 1e-14
 
 
@@ -200,7 +200,8 @@ class Law:
         if z is None:
             return None
         ways, before = unit(slips(z)), slips(z)
-        for _ in range(_TURNS):
+        nearest, patience = np.inf, _TURNS
+        while patience:
             made, z, redundant = directed(ways)
             if z is None:
                 return None
@@ -211,6 +212,8 @@ class Law:
             ways = new
             if turned <= _NEARLY:
                 break
+            # What would rather stick has no direction, and turns for ever.
+            nearest, patience = (turned, _TURNS) if 2 * turned <= nearest else (nearest, patience - 1)
         for _ in range(_NEWTON):
             made, z, redundant = directed(ways)
             if z is None:
