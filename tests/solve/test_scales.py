@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import stationary as st
-from stationary.lower.kernel import graph_of
+from stationary.lower.kernel import graph_of, kernel_of
+from stationary.solve.ode import Ode
 from stationary.solve.scales import scales_of
+from stationary.solve.stabilize import natural_rate
 
 
 def scales(system, q, **more):
@@ -46,3 +48,17 @@ def test_what_is_straight_has_the_way_it_goes(unit):
     assert scales(gap, [1e6 * unit + 0.5 * unit]).length[0] == pytest.approx(0.5 * unit)
     spring = st.System(potential=(x - 1e6 * unit) ** 2 / 2)
     assert scales(spring, [1e6 * unit + unit]).length[0] == pytest.approx(unit)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e11])
+def test_the_rate_of_a_motion_is_the_same_in_every_unit(unit):
+    # A spring pulls at a disc that turns: what it does to its place and to its angle count alike.
+    def rate(unit):
+        x, phi = st.coordinates("x phi")
+        disc = st.System(
+            kinetic=x.dot**2 / 2 + unit**2 * phi.dot**2 / 4, potential=30 * (x - unit * phi) ** 2
+        )
+        ode = Ode(kernel_of(disc, (), ()), np.zeros(0), 1e-10, 1e-10)
+        return natural_rate(ode, 0.0, np.array([0.1 * unit, 0.3, 0.0, 0.2]), 100.0)
+
+    assert rate(unit) == pytest.approx(rate(1.0), rel=1e-6)
