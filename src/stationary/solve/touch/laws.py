@@ -213,7 +213,9 @@ class Law:
             if turned <= _NEARLY:
                 break
             # What would rather stick has no direction, and turns for ever.
-            nearest, patience = (turned, _TURNS) if 2 * turned <= nearest else (nearest, patience - 1)
+            patience -= 1
+            if 2 * turned <= nearest:
+                nearest, patience = turned, _TURNS
         for _ in range(_NEWTON):
             made, z, redundant = directed(ways)
             if z is None:
