@@ -14,6 +14,8 @@ MADE := .made-with-$(subst /,-,$(PYTHON))
 export MPLBACKEND ?= Agg
 # Many small matrices, several processes: threads inside LAPACK would only wait for each other.
 export OPENBLAS_NUM_THREADS ?= 1
+# Byte code of the tests is kept, whatever Python has been told: their assertions are rewritten once.
+unexport PYTHONDONTWRITEBYTECODE
 # The pinned version is meant: do not ask whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 

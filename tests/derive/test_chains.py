@@ -158,8 +158,8 @@ def by_us(tree):
 
 
 @given(seed=some.integers(0, 10**6), count=some.integers(1, 5))
-@settings(max_examples=6, phases=[Phase.explicit, Phase.generate])
-@example(seed=4, count=7)
+@settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
+@example(seed=4, count=6)
 def test_inertia_bias_and_gravity_of_a_tree_are_those_of_newton_and_euler(seed, count):
     tree = Tree(seed, count)
     q, v, zero = tree.q, tree.v, np.zeros(count)

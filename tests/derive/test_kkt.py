@@ -217,9 +217,8 @@ def by_hand(system, t, q, v, alpha):
     return found[:n], found[n:], np.linalg.cond(K)
 
 
-@pytest.mark.parametrize("block", range(3))
-def test_the_graph_solves_what_a_dense_solver_solves(block):
-    for seed in range(20 * block, 20 * block + 20):
+def test_the_graph_solves_what_a_dense_solver_solves():
+    for seed in range(24):
         rng = np.random.default_rng(seed)
         system = random_system(rng)
         graph = graph_of(system)

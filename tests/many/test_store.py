@@ -146,22 +146,19 @@ def test_whatever_is_damaged_is_told_or_computed_again_and_never_believed(tmp_pa
     assert 0 < told < 2 * len(whole)
 
 
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [
+def test_a_store_of_another_statement_is_refused_by_name(tmp_path):
+    rested(tmp_path / "runs.zarr", keep={"x": x})
+    before = content(tmp_path / "runs.zarr")
+    for more, named in (
         ({"over": {F: np.linspace(0, 4, 10)}}, "axis 'F' differs"),
         ({"over": {k: np.linspace(0, 3, 10)}}, "axis 'k' differs"),
         ({"keep": {"x": 2 * x}}, "keep 'x' differs"),
         ({"keep": {"x": x, "y": x}}, "keep 'y' differs"),
         ({"params": {k: 2.0}}, "argument 'params' differs"),
         ({"kind": "any"}, "argument 'kind' differs"),
-    ],
-)
-def test_a_store_of_another_statement_is_refused_by_name(tmp_path, more, named):
-    rested(tmp_path / "runs.zarr", keep={"x": x})
-    before = content(tmp_path / "runs.zarr")
-    with pytest.raises(st.StatementError, match="holds another statement: " + named):
-        rested(tmp_path / "runs.zarr", **({"keep": {"x": x}} | more))
+    ):
+        with pytest.raises(st.StatementError, match="holds another statement: " + named):
+            rested(tmp_path / "runs.zarr", **({"keep": {"x": x}} | more))
     other = st.System(potential=k * x**2, work=F * x)
     with pytest.raises(st.StatementError, match="another statement: the system differs"):
         st.sweep(st.statics, other, over={F: np.linspace(0, 3, 10)}, keep={"x": x},

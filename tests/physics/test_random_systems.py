@@ -141,7 +141,7 @@ def assert_close(found, expected, scale, what):
     assert worst < 1e-10, f"{what} differs by {worst:.1e}"
 
 
-@pytest.mark.parametrize(("n", "count"), [(1, 10), (2, 10), (3, 5), (4, 2)])
+@pytest.mark.parametrize(("n", "count"), [(1, 8), (2, 5), (3, 3), (4, 1)])
 def test_the_graph_has_the_equations_of_plain_sympy(n, count):
     @random(count)
     @given(any_system(n))

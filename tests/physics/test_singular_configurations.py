@@ -91,7 +91,8 @@ def test_a_random_parallelogram_turns_over_and_over(seed):
 @pytest.mark.parametrize(
     "method, slow",
     [
-        *((method, slow) for method in METHODS[:2] for slow in (0.3, 0.1, 0.01)),
+        *((METHODS[0], slow) for slow in (0.3, 0.01)),
+        *((METHODS[1], slow) for slow in (0.1, 0.01)),
         *(pytest.param(METHODS[2], slow, marks=pytest.mark.slow) for slow in (0.3, 0.1)),
     ],
     ids=str,

@@ -131,7 +131,7 @@ def test_inertia_that_is_missing_on_the_tangent_is_told():
         st.simulate(thin, span=(0, 1), start=start(random_quaternion(1), (1.0, 0.0, 0.0)))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_masses_may_stand_on_any_of_redundant_coordinates(seed):
     """A chain of rods by angles, by places, and by both with masses on either: one motion."""
     rng = np.random.default_rng(seed)

@@ -501,10 +501,13 @@ def test_a_pitchfork_is_one_from_whichever_branch_it_is_met():
 # -- units and origin ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shift", [0.0, 1e3])
 @pytest.mark.parametrize(
-    ("length", "energy", "load"), [(1, 1, 1), (1e-9, 1e-21, 1e-12), (1e9, 1, 1e9), (1, 1e12, 1e-6)]
-)
+    ("length", "energy", "load", "shift"),
+    [
+        (1, 1, 1, 0.0), (1, 1, 1, 1e3), (1e-9, 1e-21, 1e-12, 1e3), (1e9, 1, 1e9, 0.0),
+        (1, 1e12, 1e-6, 1e3),
+    ],
+)  # fmt: skip
 def test_a_truss_snaps_at_the_same_loads_in_every_unit_and_from_every_origin(
     length, energy, load, shift
 ):

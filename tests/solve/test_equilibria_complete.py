@@ -42,7 +42,7 @@ def test_three_coupled_pendulums_come_with_their_mirror_images(coupling):
         assert apart.max() < 1e-9
 
 
-@pytest.mark.parametrize("ratio", [1e-6, 1e-4, 1e-3, 0.012, 0.1, 0.5])
+@pytest.mark.parametrize("ratio", [1e-6, 1e-3, 0.012, 0.5])
 def test_three_bodies_have_five_points_of_libration(ratio):
     system = st.System(
         kinetic=((x.dot - y) ** 2 + (y.dot + x) ** 2) / 2,
