@@ -25,6 +25,7 @@ from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input, Velocity
 from stationary.result.status import Status
+from stationary.solve.gate import lanes
 
 # Fewer runs, and systems of more coordinates, are asked one by one.
 _FEWEST, _LARGEST = 64, 24
@@ -34,6 +35,9 @@ _STEPS, _SETTLED = 80, 1e-11
 
 # Steps this small that shrink no longer, as Newton's do, are rounding.
 _NEAR = 1e-6
+
+# Forces balance to this part of those that would undo the way.
+_BALANCED = 1e-9
 
 # Curvatures below this part of the largest are none.
 _CONVEX = 1e-9
@@ -189,8 +193,12 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     """Find where all runs of a chunk rest."""
     rests = _rests_of(question)
     assert isinstance(rests, _Rests)
-    q, p = _arrays(question, rests, first, last)
-    q, energy, curvature, plain = _newton(rests, q, p)
+    start, p = _arrays(question, rests, first, last)
+    q, energy, curvature, plain = _newton(rests, start.copy(), p)
+    with np.errstate(all="ignore"):
+        told = evaluate(rests.told, np.zeros(len(q)), q, p)
+        _, force, stiffness = _split(told, q.shape[1])
+        plain &= lanes.rest(force, stiffness, q, q - start, _BALANCED)
     kept = {name: _kept(rests, keep, q, p, energy, curvature)
             for name, keep in question.keeps.items()}  # fmt: skip
     return completed(question, first, kept, ~plain, _DONE)

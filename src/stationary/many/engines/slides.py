@@ -28,6 +28,7 @@ from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input
 from stationary.result.status import Status
+from stationary.solve.gate import lanes
 from stationary.solve.sliding.principle import as_time, require_still
 from stationary.solve.sliding.question import sliding_of, terms_of
 
@@ -42,6 +43,9 @@ _TOGETHER = 256
 
 # Steps of Newton's method, and the part of the forces at work that is left at its end.
 _STEPS, _BALANCED = 60, 1e-12
+
+# What is found holds to this part of velocities and forces at work.
+_HELD = 1e-9
 
 # What is slower than this part of the fastest is at rest.
 _STILL = 1e-6
@@ -196,7 +200,9 @@ def _pushed(slides: _Slides, t: Any, q: Any, u: Any, p: Any) -> tuple[np.ndarray
             share = (U.transpose(0, 2, 1) @ (b / scale[..., 0])[..., None])[..., 0] / some
             v = -(share[:, None] @ V[:, :rows])[:, 0]
             Z = V[:, rows:].transpose(0, 2, 1)
-        return _newton(B, c, limit, f, v, Z, good)
+        v, power, heat, good = _newton(B, c, limit, f, v, Z, good)
+        good &= lanes.sliding((A, b), (B, c), limit, f, Z, v, _HELD)
+        return v, power, heat, good
 
 
 def _newton(

@@ -20,27 +20,34 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.limits import LimitLoad
 from stationary.result.modes import Modes
 from stationary.result.motion import Motion
+from stationary.result.pressure import PressureBounds
 from stationary.result.slide import Slide
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
 from stationary.result.step import Step
 from stationary.result.touched import Touched
+from stationary.result.weighed import FittedPressure
 from stationary.solve.gate.balance import balance
 from stationary.solve.gate.collapse import collapse
 from stationary.solve.gate.constraints import constraints, rates
 from stationary.solve.gate.contacts import contacts
+from stationary.solve.gate.curvature import curvature
+from stationary.solve.gate.curvature import energy as energy_at_rest
 from stationary.solve.gate.equation import energy, equation
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.friction import friction
+from stationary.solve.gate.pressures import attained
 from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State, deflections
 from stationary.solve.gate.way import way
+from stationary.solve.gate.weighing import weighs
+from stationary.solve.pressure.pushed import Scene
 
 # How far from true a claim may be, relative to what is at work: of rest, of sliding, where forces
 # of different size share one tolerance, of sliding increment by increment, where places are
-# extrapolated and forces are not, of eigenproblems, and of motions.
-_REST, _SLIDING, _INCREMENTS, _LINEAR, _MOTION = 1e-9, 1e-6, 1e-4, 1e-6, 1e-8
+# extrapolated and forces are not, of eigenproblems, of motions, and of pressures.
+_REST, _SLIDING, _INCREMENTS, _LINEAR, _MOTION, _PRESSURE = 1e-9, 1e-6, 1e-4, 1e-6, 1e-8, 1e-5
 
 #: Time, configuration and inputs; and the parameters.
 Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
@@ -96,6 +103,8 @@ def _(rest: Equilibrium, *, start: np.ndarray | None = None) -> list[Finding]:
         *balance(state, _REST, start),
         *constraints(state, _REST),
         *contacts(state, _REST),
+        *curvature(rest, state),
+        *energy_at_rest(rest, state),
     ]
 
 
@@ -180,6 +189,20 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
         once = (replace(state, u=more, params=others).forces(q) - state.forces(q)) / further
         found += collapse(end, state, once, _SLIDING)
     return found
+
+
+@findings.register
+def _(
+    bounds: PressureBounds, *, scene: Scene, value: tuple[np.ndarray, float] | None
+) -> list[Finding]:
+    if bounds.status not in ("attained", "proven"):
+        return []
+    return attained(bounds, scene, value, _PRESSURE)
+
+
+@findings.register
+def _(fit: FittedPressure, *, pushes: Any, weight: float | None) -> list[Finding]:
+    return weighs(fit, pushes, weight, _PRESSURE)
 
 
 @findings.register

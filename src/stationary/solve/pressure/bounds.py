@@ -12,6 +12,7 @@ from stationary.errors import StatementError
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
+from stationary.solve.gate import passed
 from stationary.solve.pressure.certificate import certified
 from stationary.solve.pressure.interval import extremes
 from stationary.solve.pressure.locus import locus_of
@@ -118,6 +119,8 @@ def pressure_bounds(
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
     made = told(scene, str(of), ends, (low, high))
+    row = np.linalg.solve(scene.rates.T, functional) / scene.speed
+    passed(made, "pressure_bounds", scene=scene, value=(row, rest))
     return made if prove is None else proven(scene, made, functional, rest, prove)
 
 
@@ -151,7 +154,7 @@ def _power(scene: Scene) -> PressureBounds:
     (low, first, least), (high, last, most) = power_ends(scene)
     made = told(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
     if "outer" not in (least.kind, most.kind):
-        return made
+        return passed(made, "pressure_bounds", scene=scene, value=None)
     words = "no pressure goes beyond in any mode of the finger, but an end need not be attained"
     return replace(made, status=Status("conservative", words))
 

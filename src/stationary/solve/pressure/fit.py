@@ -16,6 +16,7 @@ from stationary.model.slider import slider
 from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
+from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.mistaken import likely
@@ -101,7 +102,9 @@ def fit_pressure(
         search = Search(measured(names), weight, forced)
         found = search.fitted(found)
     out |= dict.fromkeys((usable[j] for j in odd), "misses the fit")
-    return _told(part, search, found, names, out)
+    fit = _told(part, search, found, names, out)
+    known = {"pushes": search.measured, "weight": None if forced else weight}
+    return passed(fit, "fit_pressure", **known)
 
 
 def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:

@@ -1,0 +1,93 @@
+"""A state of rest is a minimum, a saddle or a family as its signs say, and has its energy."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import null_space
+
+from stationary.derive.balance import Balance
+from stationary.lower.kernel import numeric
+from stationary.lower.rounding import rounding
+from stationary.result.equilibrium import Equilibrium
+from stationary.solve.gate.finding import Finding
+from stationary.solve.gate.state import State
+
+# Systems of more coordinates take longer to look at than to solve.
+_LARGEST = 60
+# Stiffnesses this much smaller than the stiffest may have either sign, as those of flat minima do.
+_FLAT = 1e-7
+# Rows whose gradients are this nearly alike say the same; energies so near are the same.
+_SAME = 1e-9
+_ROUNDINGS = 64.0
+
+
+def curvature(rest: Equilibrium, state: State) -> list[Finding]:
+    """Count the signs of the Hessian on the tangent of what holds, beside those that are told."""
+    n = len(rest.q)
+    turned = len(rest.graph.layout.kinematics.quaternions)
+    if not sum(rest.inertia) or n > _LARGEST or turned or _feeds_back(rest):
+        return []
+    values, _, rows = state.holds
+    small = state.scales.rows(rows) * 1e-9 + 1e3 * state.scales.rows_rounding(rows)
+    holds = np.arange(len(values)) < state.rows
+    # A contact that pushes holds as a constraint does; of one that only touches nothing is known.
+    push = np.abs(state.lam) > 1e-9 * np.abs(state.lam).max(initial=0.0)
+    touching = ~holds & (np.abs(values) <= small)
+    if np.any(touching & ~push):
+        return []
+    at = (state.t, state.q, state.u, state.params)
+    balance = Balance(state.graph)
+    K = numeric(balance, "tangent")(*at)[0].toarray()
+    bent = np.zeros_like(K)
+    if len(state.lam):
+        bent = numeric(balance, "curvature")(*at, state.lam)[0].toarray()
+    # In moves that count alike: those that bend the stiffest spring by one force.
+    stiff = np.sqrt(np.maximum(np.diag(np.abs(K) + np.abs(bent)), 1e-300))
+    scale = np.where(
+        stiff > 1e-6 * stiff.max(initial=0.0), 1 / stiff, 1 / stiff.max(initial=1e-150)
+    )
+    H = scale[:, None] * ((K - bent) + (K - bent).T) / 2 * scale
+    A = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)[holds | touching] * scale
+    lengths = np.linalg.norm(A, axis=1, keepdims=True)
+    Z = null_space(A / np.where(lengths > 0, lengths, 1.0), rcond=_SAME) if len(A) else np.eye(n)
+    signs = np.linalg.eigvalsh(Z.T @ H @ Z) if Z.shape[1] else np.zeros(0)
+    positive, negative, zero = rest.inertia
+    largest = float(np.abs(scale[:, None] * (np.abs(K) + np.abs(bent)) * scale).max(initial=0.0))
+    found = [Finding("every free direction has a sign", "in inertia",
+                     float(abs(positive + negative + zero - len(signs))), 0.5)]  # fmt: skip
+    if not found[0].holds or not np.all(np.isfinite(signs)):
+        return found
+    allowed = _FLAT * largest
+    # The eigenvalues that are told to be positive come last, the negative ones first.
+    falls = -float(np.min(signs[negative + zero :], initial=0.0))
+    rises = float(np.max(signs[:negative], initial=0.0))
+    found.append(Finding("stiffness is positive in", f"{positive} directions", falls, allowed))
+    found.append(Finding("stiffness is negative in", f"{negative} directions", rises, allowed))
+    told = np.sort(np.real(rest.eigenvalues))
+    if len(told):
+        beyond = np.sum(told < 0) - negative - zero, np.sum(told > 0) - positive - zero
+        found.append(
+            Finding("eigenvalues have the signs", "that are told", float(max(beyond)), 0.5)
+        )
+    return found
+
+
+def energy(rest: Equilibrium, state: State) -> list[Finding]:
+    """Measure U − W beside the work that the forces at work would do, and beside its rounding."""
+    if rest.energy is None or _feeds_back(rest):
+        return []
+    at = (state.t, state.q, state.u, state.params)
+    balance = Balance(state.graph)
+    force, value = numeric(balance, "forces")(*at)
+    slope = numeric(balance, "slope")(*at)[0]
+    if np.any(np.abs(force - slope) > _SAME * state.pulls):
+        # Forces beside the energy that is stated: theirs is found by adding up their work.
+        return []
+    value, lost = float(np.ravel(value)[0]), rounding(balance, "forces", list(at), output=1)
+    allowed = _SAME * abs(value) + _ROUNDINGS * (0.0 if lost is None else float(lost[0]))
+    return [Finding("the energy is that of", "the place", abs(value - rest.energy), allowed)]
+
+
+def _feeds_back(rest: Equilibrium) -> bool:
+    """Tell whether an input follows the coordinates: stiffness is that of the inputs as well."""
+    return any(not isinstance(value, (int, float)) for value in rest.inputs.values())

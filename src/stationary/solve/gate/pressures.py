@@ -1,0 +1,200 @@
+"""Bounds over pressures: what is said to attain an end rests, moves and pushes as it must."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import nnls
+
+from stationary.result.pressure import Dual, Pressure, PressureBounds
+from stationary.solve.gate.finding import Finding
+from stationary.solve.pressure.pushed import Scene
+
+# What feet at rest give is not more than it has to be where this part of the squares of their
+# forces is minimized beside what is left of the balance.
+_LEAST = 1e-8
+# Points of a border at which a dual is looked at.
+_LOOKS = 48
+
+
+def attained(
+    bounds: PressureBounds, scene: Scene, value: tuple[np.ndarray, float] | None, rtol: float
+) -> list[Finding]:
+    """Measure of both ends their pressure, their motion, its balance, and the value that it has.
+
+    `value` is what is bounded as a row on (ẋ, ẏ, φ̇) and the rest of it; None for the power.
+    """
+    found: list[Finding] = []
+    duals = bounds.proof.low, bounds.proof.high
+    told = bounds.low, bounds.high
+    ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
+    for name, pressure, v, claimed, dual in ends:
+        found += _rests(scene, pressure, name, rtol)
+        found += _moves(scene, v, name, rtol)
+        balanced, power = _balances(scene, pressure, v, name, rtol)
+        found += balanced
+        if value is None:
+            is_, size = power, scene.support.weight * scene.speed
+        else:
+            row, rest = value
+            is_ = float(row @ v) + rest
+            # Each velocity is as sharp as the fastest that pushes can be seen in it.
+            size = float(np.abs(row) @ (np.abs(v) + scene.speed * np.abs(scene.rates).max(axis=1)))
+        where = f"at the {name} end"
+        found.append(
+            Finding("what is bounded has its value", where, abs(is_ - claimed), rtol * size)
+        )
+        found += _proves(scene, pressure, v, dual, name, rtol)
+    return found
+
+
+def _proves(
+    scene: Scene, pressure: Pressure, v: np.ndarray, dual: Dual | None, name: str, rtol: float
+) -> list[Finding]:
+    """Measure that f is nowhere negative on the support, as far as looks tell, and zero at loads.
+
+    How low it is between them is bounded where it is made; that tells nothing of other numbers.
+    """
+    if dual is None or not dual.scope or not np.isfinite(dual.lowest):
+        return []
+    twist = np.linalg.solve(scene.rates, v)
+    size = max(float(np.abs(dual.affine).max()), float(np.abs(dual.witness).max()))
+    fastest = float(np.linalg.norm(_rates(scene, pressure.points) @ v, axis=1).max())
+
+    def f(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        x = (points @ scene.turned.T - scene.arm) / scene.size
+        across = x[:, ::-1] * [-1, 1]
+        moved, witness = (w[:2] + w[2] * across for w in (twist, dual.witness))
+        speed = np.linalg.norm(moved, axis=1)
+        clear = speed > rtol * max(fastest, scene.speed)
+        ways = moved / np.where(clear, speed, 1.0)[:, None]
+        return dual.affine[0] + x @ dual.affine[1:] + (witness * ways).sum(axis=1), clear
+
+    values, clear = f(_looked_at(scene))
+    low = float(-np.min(values[clear], initial=0.0))
+    values, clear = f(np.atleast_2d(pressure.points))
+    load = np.asarray(pressure.weights) / scene.support.weight
+    off = float(load[clear] @ np.abs(values[clear]))
+    where = f"at the {name} end"
+    return [
+        Finding("the dual is nowhere negative", where, low, rtol * size),
+        Finding("the dual vanishes where loads are", where, off, rtol * size),
+    ]
+
+
+def _looked_at(scene: Scene) -> np.ndarray:
+    """Return points of the support, in the frame of the part: corners and some between them."""
+    support = scene.support
+    if support.kind == "disc":
+        angle = np.arange(_LOOKS) * (2 * np.pi / _LOOKS)
+        return support.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    corners = np.asarray(support.points, dtype=float)
+    if support.kind == "points":
+        return corners
+    between = np.linspace(0, 1, max(2, _LOOKS // len(corners)), endpoint=False)[:, None, None]
+    return (corners + between * (np.roll(corners, -1, axis=0) - corners)).reshape(-1, 2)
+
+
+def _rates(scene: Scene, points: np.ndarray) -> np.ndarray:
+    """Return how points of the part move with (ẋ, ẏ, φ̇)."""
+    x, y = (np.atleast_2d(points) @ scene.turned.T).T
+    rows = np.zeros((len(x), 2, 3))
+    rows[:, 0, 0] = rows[:, 1, 1] = 1.0
+    rows[:, 0, 2], rows[:, 1, 2] = -y, x
+    return rows
+
+
+def _rests(scene: Scene, pressure: Pressure, name: str, rtol: float) -> list[Finding]:
+    """Measure that a pressure pushes, on the support, with the part's weight, below its centre."""
+    points, weights = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
+    support, where = scene.support, f"at the {name} end"
+    centre = np.asarray(support.centre)
+    off = np.abs(weights @ points / support.weight - centre).max()
+    beyond = max(_outside(scene, x) for x in points)
+    return [
+        Finding("loads push", where, float(max(-weights.min(), 0.0)), rtol * support.weight),
+        Finding("loads are the weight", where, abs(float(weights.sum()) - support.weight),
+                rtol * support.weight),
+        Finding("loads rest below the centre", where, float(off), rtol * scene.size),
+        Finding("loads rest on the support", where, float(beyond), rtol * scene.size),
+    ]  # fmt: skip
+
+
+def _outside(scene: Scene, point: np.ndarray) -> float:
+    """Return how far a point is from where the part may rest."""
+    support, corners = scene.support, np.asarray(scene.support.points, dtype=float).reshape(-1, 2)
+    if support.kind == "disc":
+        return max(float(np.hypot(*point)) - support.radius, 0.0)
+    if support.kind == "points":
+        return float(np.hypot(*(corners - point).T).min())
+    ends = np.roll(corners, -1, axis=0)
+    way = ends - corners
+    share = np.clip(((point - corners) * way).sum(axis=1) / (way**2).sum(axis=1), 0.0, 1.0)
+    near = float(np.hypot(*(corners + share[:, None] * way - point).T).min())
+    # Edges that a ray to the right crosses tell whether it is inside.
+    (x, y), (x1, y1), (x2, y2) = point, corners.T, ends.T
+    crossed = (y1 > y) != (y2 > y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        right = x < x1 + (y - y1) / (y2 - y1) * (x2 - x1)
+    return 0.0 if np.count_nonzero(crossed & right) % 2 else near
+
+
+def _moves(scene: Scene, v: np.ndarray, name: str, rtol: float) -> list[Finding]:
+    """Measure that a motion obeys constraints, and does not enter what pushes."""
+    A, b, G, g, *_ = scene.rows
+    left = np.concatenate([A @ v + b, G @ v + g])
+    size = np.vstack([abs(A), abs(G)]) @ np.abs(v) + np.abs(np.concatenate([b, g]))
+    k = int(np.argmax(np.abs(left) / np.maximum(size, 1e-300)))
+    return [Finding("velocities obey what pushes", f"at the {name} end", float(abs(left[k])),
+                    float(rtol * size[k]))]  # fmt: skip
+
+
+def _balances(
+    scene: Scene, pressure: Pressure, v: np.ndarray, name: str, rtol: float
+) -> tuple[list[Finding], float]:
+    """Measure what friction leaves that neither pushers within their cones nor feet at rest give.
+
+    In twists about the centre, lengths in sizes of the part and forces in its weight. With that,
+    what the pushers give: what feet and sliding pushers take.
+    """
+    A, _, G, _, S, (s, rough) = scene.rows
+    scaled = scene.rates
+    rows = _rates(scene, pressure.points) @ scaled
+    slip = rows @ np.linalg.solve(scaled, v)
+    speed, load = np.linalg.norm(slip, axis=1), np.asarray(pressure.weights) / scene.support.weight
+    # Of a foot slower than velocities are told nobody knows the way it goes.
+    still = speed <= rtol * max(float(speed.max()), scene.speed)
+    moving = load[~still] / speed[~still]
+    pull = np.einsum("k,kij,ki->j", moving, rows[~still], slip[~still])
+    gives = [sign * row @ scaled for row in A for sign in (1.0, -1.0)]
+    rubs = [0.0] * len(gives)
+    for row, along, drift, mu in zip(G, S, s, rough):
+        slides = float(along @ v + drift)
+        # One that slides leans against its slip by all of its friction; one that sticks either way.
+        moves = abs(slides) > rtol * (np.abs(along) @ np.abs(v) + abs(drift))
+        sides = (-np.sign(slides),) if moves else (1.0, -1.0)
+        gives += [(row + side * mu * along) @ scaled for side in sides]
+        rubs += [mu * abs(slides) if moves else 0.0] * len(sides)
+    pushers = np.array(gives).reshape(-1, 3).T
+    lengths = np.linalg.norm(pushers, axis=0)
+    pushers = pushers / np.where(lengths > 0, lengths, 1.0)
+    held = np.concatenate([rows[still].transpose(2, 0, 1).reshape(3, -1)] * 2, axis=1)
+    held[:, held.shape[1] // 2 :] *= -1
+    whole = np.hstack([pushers, held])
+
+    def tried(least: float) -> tuple[float, float, np.ndarray]:
+        """Return what is left, by how much feet exceed their limits, and the forces."""
+        small = np.zeros((held.shape[1], whole.shape[1]))
+        small[:, pushers.shape[1] :] = np.sqrt(least) * np.eye(held.shape[1])
+        forces, _ = nnls(np.vstack([whole, small]), np.append(pull, np.zeros(len(small))))
+        both = forces[pushers.shape[1] :].reshape(2, -1, 2)
+        above = np.linalg.norm(both[0] - both[1], axis=1) - load[still]
+        return float(np.abs(whole @ forces - pull).max()), float(above.max(initial=0.0)), forces
+
+    # Forces of feet at rest are as large as they have to be; that costs a little of the balance.
+    left, above, forces = min((tried(least) for least in (0.0, _LEAST)), key=lambda x: max(x[:2]))
+    where = f"at the {name} end"
+    rubbed = forces[: len(lengths)] / np.where(lengths > 0, lengths, 1.0) @ np.array(rubs)
+    return [
+        Finding("friction and what pushes balance", where, left, rtol),
+        Finding("feet at rest hold no more than their limit", where, above, rtol),
+    ], scene.support.weight * float(load @ speed + rubbed)  # fmt: skip
