@@ -271,6 +271,31 @@ def test_steps_of_one_length_approach_the_events_with_order_one(seeds):
     assert np.mean(np.abs(np.array(orders) - 1) < 0.5) > 0.6
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_impact_is_one_law_wherever_it_falls_in_a_step(count):
+    # Straight flights that meet all walls at once: velocities after it are those of the impact.
+    end, steps, seen = 1.0, 20, 0
+    for seed in range(40):
+        walls = Walls(seed, 2, count)
+        walls.k, walls.g, walls.A, walls.r, walls.d = 0.0, np.zeros(2), *np.zeros((3, count))
+        walls.mu = np.maximum(walls.mu, 0.1)
+        rates = walls.rates(0.0, np.zeros(2), walls.start)
+        for phase in (0.2, 0.5, 0.9):
+            walls.b = -rates[:count] * end * (10 + phase) / steps
+            C, Mi = walls.slopes(np.zeros(2)), np.linalg.inv(walls.M)
+            back = np.append(walls.e * rates[:count], np.zeros(count))
+            near, W = list(range(count)), C @ Mi @ C.T
+            impacts = walls.modes(W, rates + back, near, [0] * count, 1e-8)
+            if np.any(rates[:count] > -0.1) or len(impacts) != 1:
+                continue
+            motion = moved(walls, end, method=st.Moreau(step=end * walls.time / steps))
+            after = motion.v[-1] * walls.time / walls.length
+            known = walls.start + Mi @ C.T @ impacts[0][0]
+            assert after == pytest.approx(known, abs=1e-7), (seed, phase)
+            seen += 1
+    assert seen > 20
+
+
 def digest():
     """What a few motions come to, to the last bit; events and steps of one length."""
     motions = [moved(Walls(seed, 2 + seed % 2, 3)) for seed in (4, 5)]

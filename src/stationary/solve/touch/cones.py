@@ -43,7 +43,7 @@ class Programs:
         self.several = bool(np.any((law.owner >= 0) & (law.rough > 0)))
 
     def _choose(self) -> None:
-        small, self.rows = _part(self.law, np.flatnonzero(self.kept))
+        small, self.rows = part(self.law, np.flatnonzero(self.kept))
         self.program = _Scaled(small)
 
     def after(self, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -54,12 +54,12 @@ class Programs:
         """
         law = self.law
         while True:
-            new, part = self.program.solved(v)
+            new, impulses = self.program.solved(v)
             rates = (law.C @ new + law.c)[law.normal]
             below = ~self.kept & (rates < 0)
             if not below.any():
                 z = np.zeros(len(law.c))
-                z[self.rows] = part
+                z[self.rows] = impulses
                 return new, z
             self.kept |= below
             self._choose()
@@ -71,7 +71,7 @@ def _ranges(first: np.ndarray, width: np.ndarray) -> np.ndarray:
     return np.repeat(first - ends + width, width) + np.arange(int(ends[-1]) if len(ends) else 0)
 
 
-def _part(law: Any, kept: np.ndarray) -> tuple[Any, np.ndarray]:
+def part(law: Any, kept: np.ndarray) -> tuple[Any, np.ndarray]:
     """Return a law of some of the contacts, and which of the rows it has."""
     place = np.full(len(law.normal) + 1, -1)
     place[kept] = np.arange(len(kept))

@@ -4,76 +4,51 @@ An active set finds it: what is open, sticks or slides is guessed (as in the ste
 velocities and impulses of that guess follow from one sparse linear system, and what disagrees with
 them changes: Newton's method for the law written with projections (P. Alart & A. Curnier, Comput.
 Methods Appl. Mech. Engrg. 92 (1991) 353). Where disagreements do not become fewer, one changes at a
-time (J. J. Júdice & F. M. Pires, Comput. Oper. Res. 21 (1994) 587). Where that takes too long,
-`cones` decides.
+time (J. J. Júdice & F. M. Pires, Comput. Oper. Res. 21 (1994) 587). Where that takes too long
+Newton's steps are made shorter and rows give way (`proximal`); where that ends nowhere, `cones`
+decides.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.sparse.linalg import splu
 
 from stationary.solve.touch.cones import Programs
+from stationary.solve.touch.proximal import followed
+from stationary.solve.touch.step_law import (
+    GIVE,
+    SLIDE,
+    STICK,
+    Guess,
+    Law,
+    answers,
+    divided,
+    missed,
+    of_guess,
+    slips_of,
+    speed_of,
+)
 
-OPEN, STICK, SLIDE = 0, 1, 2
-
-# Guesses before the active set is given up, of few contacts and of many, and how many in a row may
+# Guesses before the active set is given up, of few rows and of many, and how many in a row may
 # disagree no less; the same of rounds of cone programs. Of 1000 discs a guess takes 4 ms, a cone
 # program 45 ms.
-_GUESSES, _TRIES, _PATIENCE = 150, 12, 8
+_FEW, _GUESSES, _TRIES, _PATIENCE = 200, 150, 12, 8
 
 # Guesses after a cone program, which shows the set unless forces are not unique.
 _POLISH = 4
 
 # Rounds in which speeds of slip and impulses of contacts find each other, and by what of velocities
-# the law may then be missed: programs are solved a little better than that. Of many contacts it is
-# enough that it is small beside the error of a step.
+# the law may then be missed: programs are solved a little better than that. Where it is missed by
+# more than the last, what slides opens its gap.
 _ROUNDS, _AGREE, _ENOUGH = 40, 1e-9, 1e-3
-
-# How much rows give way, relative to what they answer to an impulse: those that say the same share.
-_GIVE = 1e-9
 
 # Impulses and rates that are rounding, of what they are summed from.
 _ROUNDING = 1e-11
 
 # Turns of directions in the plane by which they have come to rest.
 _TURNED = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class Law:
-    """The question: min ½ (v − free)ᵀ M (v − free) with these rows; matrices dense or sparse.
-
-    `fixed` rows keep C v + c = 0. Contacts are normal rows with u = C v + c ≥ 0, each with its
-    tangential rows and a coefficient of friction. Rubs have tangential rows and the impulse up to
-    which they stick.
-    """
-
-    M: Any
-    free: np.ndarray
-    C: Any
-    c: np.ndarray
-    fixed: int
-    normal: np.ndarray
-    #: For every unit its first tangential row, how many, its place in `normal` or −1, coefficient
-    #: or impulse.
-    first: np.ndarray
-    width: np.ndarray
-    owner: np.ndarray
-    rough: np.ndarray
-
-
-@dataclass
-class Guess:
-    """What contacts and rubs do, and along what they slide, by row."""
-
-    closed: np.ndarray
-    does: np.ndarray
-    along: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,43 +68,49 @@ class Found:
 
 
 def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Found:
-    """Return what satisfies a law; `last` are the impulses of the law before, which may do as well.
+    """Return what satisfies a law; `last` are the impulses of the law before, near which it may be.
 
-    Of a law that is said to be `hard` the set is looked for only after a cone program.
+    Of a law that is said to be `hard` the set is not searched for by guesses.
     """
-    weights, unit = _answers(law), _tangential(law)
+    weights, unit = answers(law), _tangential(law)
     if not hard:
-        tries = _GUESSES if isinstance(law.C, np.ndarray) else _TRIES
-        found = _searched(law, guess, weights, unit, tries)
-        if found is not None:
-            return Found(*found, True)
+        tries = _GUESSES if len(law.c) <= _FEW else _TRIES
+        met = _searched(law, guess, weights, unit, tries)
+        if met is not None:
+            return Found(*met, True, missed(law, *met[:2], weights))
     v = law.free + divided(law.M, law.C.T @ last)
-    left = _left(law, v, last, weights)
-    if hard and left <= _AGREE:
-        return _told(law, v, last, weights, left)
-    return _judged(law, guess, v, weights, unit)
+    met = _followed(law, v, last, weights)
+    return _judged(law, guess, v, weights, unit) if met is None else met
+
+
+def _followed(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Found | None:
+    """Return what Newton's steps find from velocities and impulses."""
+    met = followed(law, v, z, weights, _AGREE * speed_of(law, v))
+    return None if met is None else Found(*met, False, missed(law, *met[:2], weights))
 
 
 def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np.ndarray) -> Found:
     """Return what cone programs find, to begin with from speeds of slip that v has."""
-    few = isinstance(law.C, np.ndarray)
     programs, z, left = Programs(law, guess.closed), np.zeros(len(law.c)), np.inf
-    best, patience = np.inf, _PATIENCE if few else _PATIENCE // 2
+    best, patience = np.inf, _PATIENCE
     for _ in range(_ROUNDS):
         v, z = programs.after(v)
-        left = _left(law, v, z, weights)
-        if not programs.several:
+        left = missed(law, v, z, weights)
+        if not programs.several or left <= _AGREE:
             break
-        found = _searched(law, _read(law, v, z, weights), weights, unit, _POLISH)
-        if found is not None:
-            return Found(*found, True)
+        met = _searched(law, _read(law, v, z, weights), weights, unit, _POLISH)
+        if met is not None:
+            return Found(*met, True, missed(law, *met[:2], weights))
+        close = _followed(law, v, z, weights)
+        if close is not None:
+            return close
         best, patience = (left, patience) if left < best / 2 else (best, patience - 1)
-        if left <= (_AGREE if few else _ENOUGH) or not patience:
+        if not patience:
             break
     if programs.several and left > _ENOUGH:
         # What slides opens its gap a little, and the next step closes it: no gap is negative.
         v, z = programs.after(None)
-        return replace(_told(law, v, z, weights, 0.0), convex=True)
+        return replace(_told(law, v, z, weights, missed(law, v, z, weights)), convex=True)
     return _told(law, v, z, weights, left)
 
 
@@ -137,46 +118,10 @@ def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray, left: flo
     """Return what was found, without the traces of impulses where contacts are open."""
     shown, z = _read(law, v, z, weights), z.copy()
     z[law.normal[~shown.closed]] = 0.0
-    rows, unit = _slips(law)
+    rows, unit = slips_of(law)
     apart = (law.owner >= 0) & (~shown.closed[law.owner] if len(law.normal) else False)
     z[rows[apart[unit]]] = 0.0
     return Found(v, z, shown, False, left)
-
-
-def divided(M: Any, force: np.ndarray) -> np.ndarray:
-    """Return M⁻¹ force."""
-    if isinstance(M, np.ndarray):
-        return np.linalg.solve(M, force)
-    diagonal = M.diagonal()
-    return force / diagonal if M.nnz == np.count_nonzero(diagonal) else splu(M.tocsc()).solve(force)
-
-
-def _slips(law: Law) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tangential rows of all units, one unit after the other, and the unit of each."""
-    unit = np.repeat(np.arange(len(law.first)), law.width)
-    first = law.first - np.cumsum(law.width) + law.width
-    return np.repeat(first, law.width) + np.arange(len(unit)), unit
-
-
-def _left(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> float:
-    """Return by how much the law is missed, of its velocities: what projections take back."""
-    rates, n = law.C @ v, law.normal
-    # What is far away may close at any rate, which says nothing of velocities.
-    size = np.abs(rates).max(initial=0.0) + np.abs(law.C @ law.free).max(initial=0.0)
-    u = rates + law.c
-    if not size > 0:
-        return 0.0
-    w = np.maximum(weights, 1e-300)
-    off = np.abs(u)
-    off[n] = np.abs(np.minimum(u[n], w[n] * z[n]))
-    rows, unit = _slips(law)
-    if len(rows):
-        pushes = np.where(law.owner >= 0, z[n[law.owner]] if len(n) else 0.0, 1.0)
-        aim = z[rows] - u[rows] / w[law.first][unit]
-        wide = np.sqrt(np.bincount(unit, aim**2, len(law.first)))
-        part = np.minimum(law.rough * np.maximum(pushes, 0.0) / np.maximum(wide, 1e-300), 1.0)
-        off[rows] = w[law.first][unit] * np.abs(z[rows] - part[unit] * aim)
-    return float(off.max()) / float(size)
 
 
 def _searched(
@@ -185,7 +130,10 @@ def _searched(
     """Return velocities, impulses and the set, if it is found in so many tries."""
     fewest, patience = len(law.c) + 1, _PATIENCE
     for _ in range(tries):
-        v, z = _of(law, guess, weights)
+        try:
+            v, z = of_guess(law, guess, GIVE * weights, law.c)
+        except np.linalg.LinAlgError:
+            return None
         new = _shown(law, guess, law.C @ v + law.c, z, weights)
         shut, other = new.closed != guess.closed, new.does != guess.does
         count = int(shut.sum() + other.sum())
@@ -210,7 +158,7 @@ def _read(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Guess:
     does, along = np.full(len(law.first), STICK), np.zeros(len(law.c))
     if not len(does):
         return Guess(closed, does, along)
-    (rows, unit), own = _slips(law), law.owner >= 0
+    (rows, unit), own = slips_of(law), law.owner >= 0
     force = np.sqrt(np.bincount(unit, z[rows] ** 2, len(does)))
     speed = np.sqrt(np.bincount(unit, u[rows] ** 2, len(does)))
     push = np.where(own, z[law.normal[law.owner]] if len(law.normal) else 0.0, 1.0)
@@ -242,79 +190,6 @@ def _tangential(law: Law) -> np.ndarray:
         has = np.flatnonzero(law.width > k)
         unit[law.first[has] + k] = has
     return unit
-
-
-def _answers(law: Law) -> np.ndarray:
-    """Return how fast each row answers to a unit impulse, about."""
-    squares = law.C**2 if isinstance(law.C, np.ndarray) else law.C.multiply(law.C)
-    return np.asarray(squares @ (1 / law.M.diagonal())).ravel()
-
-
-def _of(law: Law, guess: Guess, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and impulses of a guess."""
-    n, count = len(law.free), len(law.c)
-    held = np.zeros(count, dtype=bool)
-    held[: law.fixed] = True
-    held[law.normal[guess.closed]] = True
-    at_contact = law.owner >= 0
-    shut = np.where(at_contact, guess.closed[law.owner] if len(guess.closed) else False, True)
-    sticks = np.flatnonzero((guess.does == STICK) & shut)
-    slides = np.flatnonzero((guess.does == SLIDE) & shut)
-    for k in range(int(law.width.max(initial=0))):
-        some = sticks[law.width[sticks] > k]
-        held[law.first[some] + k] = True
-    # What slides has the impulse of its contact, or a given one: z = D z_held + given.
-    given = np.zeros(count)
-    i, j, x = [], [], []
-    for k in range(int(law.width.max(initial=0))):
-        some = slides[law.width[slides] > k]
-        rows = law.first[some] + k
-        own = law.owner[some] >= 0
-        given[rows[~own]] = -law.rough[some[~own]] * guess.along[rows[~own]]
-        i.append(rows[own])
-        j.append(law.normal[law.owner[some[own]]])
-        x.append(-law.rough[some[own]] * guess.along[rows[own]])
-    rows = np.flatnonzero(held)
-    if not len(rows) and not given.any():
-        return law.free, given
-    force = law.M @ law.free + law.C.T @ given
-    give = _GIVE * weights[rows]
-    C = law.C[rows]
-    if isinstance(law.C, np.ndarray):
-        push = law.C[rows].T.copy()
-        for slips, owners, factors in zip(i, j, x):
-            np.add.at(push.T, np.searchsorted(rows, owners), factors[:, None] * law.C[slips])
-        answers = np.linalg.solve(law.M, np.column_stack([law.C.T @ given, push]))
-        free = law.free + answers[:, 0]
-        K = C @ answers[:, 1:] + np.diag(give)
-        z = np.linalg.solve(K, -(C @ free + law.c[rows]))
-        v = free + answers[:, 1:] @ z
-    else:
-        D = sparse.identity(count, format="csr")
-        if i:
-            D = (
-                D
-                + sparse.coo_matrix(
-                    (np.concatenate(x), (np.concatenate(i), np.concatenate(j))),
-                    shape=(count, count),
-                ).tocsr()
-            )
-        push = (law.C.T @ D[:, rows]).tocsc()
-        K = sparse.bmat([[law.M, -push], [C, sparse.diags(give)]], format="csc")
-        both = splu(K).solve(np.concatenate([force, -law.c[rows]]))
-        v, z = both[:n], both[n:]
-    made = given.copy()
-    made[rows] += z
-    made += _carried(i, j, x, made)
-    return v, made
-
-
-def _carried(i: list, j: list, x: list, z: np.ndarray) -> np.ndarray:
-    """Return the impulses of what slides, from those of its contacts."""
-    made = np.zeros(len(z))
-    for rows, owners, factors in zip(i, j, x):
-        made[rows] = factors * z[owners]
-    return made
 
 
 def _shown(law: Law, guess: Guess, u: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Guess:

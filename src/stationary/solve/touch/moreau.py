@@ -20,9 +20,10 @@ from stationary.lower.inputs import lowered
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.progress import Progress
-from stationary.solve.touch.cones import Unsolved
-from stationary.solve.touch.impulses import STICK, Guess, Law, divided, solved
+from stationary.solve.touch.cones import Unsolved, part
+from stationary.solve.touch.impulses import solved
 from stationary.solve.touch.near import Near, Rows, rubs_of
+from stationary.solve.touch.step_law import STICK, Guess, Law, divided
 
 # How much of a violation that a step begins with is taken back in it.
 _PUSHED = 0.2
@@ -38,7 +39,7 @@ _HARD = 30
 _MISSED = 0.05
 
 # Up to so many rows and coordinates matrices are dense.
-_DENSE = 300
+_DENSE = 1000
 
 # Last digits of places and rates that are rounding.
 _DIGITS = 64 * np.finfo(float).eps
@@ -146,17 +147,18 @@ class Stepper:
         while True:
             rows = self.near.rows(t, h, q, v, a, u)
             law = self._law(M, free, fixed, held, rows, h)
-            after, z, guess, lowest = self._kept(law, rows, t, h, q, v, u)
-            if not self.near.missed(t, h, q, v, a, u, after):
+            mean, z, guess, lowest = self._kept(law, rows, t, h, q, v, u)
+            if not self.near.missed(t, h, q, v, a, u, mean):
                 break
         self.steps += 1
+        after, z, guess = self._struck(law, rows, (mean, z, guess), t, h)
         pushes = z[len(held) :]
         self._account(t, h, (v, after), rows, pushes, power)
         self._note(rows, guess, pushes, lowest, h)
         index = np.concatenate([np.arange(len(held)), len(held) + rows.places])
         self.acted = np.zeros_like(self.acted)
         self.acted[index] = z
-        return q + h * after, after, index, z / h
+        return q + h * mean, after, index, z / h
 
     def _kept(
         self, law: Law, rows: Rows, t: float, h: float, q: np.ndarray, v: np.ndarray, u: np.ndarray
@@ -174,21 +176,58 @@ class Stepper:
         for _ in range(_BENDS):
             law.c[fixed:] = rows.drive
             law.c[fixed : fixed + gaps] += self._shift(rows, gaps, strikes, bent, h)
-            found = solved(law, guess, z, self.hard > 0)
-            after, z, guess = found.v, found.z, found.shown
-            self.judged += not found.exact
-            self.hard = self.hard - 1 if self.hard else 0 if found.exact else _HARD
-            self.convex += found.convex
-            if found.left > self.left[0]:
-                self.left = found.left, t
+            after, z, guess, left = self._solved(law, guess, z, t)
             where, values = self.near.values(t + h, q + h * after, after, u)
             lowest[np.searchsorted(rows.places[:gaps], where)] = values
-            below = lowest < aim - max(_STRAIGHT, found.left) * way - rounding
+            below = lowest < aim - max(_STRAIGHT, left) * way - rounding
             if not below.any():
                 break
             straight = gap + h * (slope @ after + drive)
             bent = np.where(below | (bent < 0), np.minimum(lowest - straight, 0.0), bent)
         return after, z, guess, lowest
+
+    def _solved(
+        self, law: Law, guess: Guess, z: np.ndarray, t: float
+    ) -> tuple[np.ndarray, np.ndarray, Guess, float]:
+        """Return velocities, impulses, what they show, and by how much the law is missed."""
+        answer = solved(law, guess, z, self.hard > 0)
+        self.judged += not answer.exact
+        self.hard = self.hard - 1 if self.hard else 0 if answer.exact else _HARD
+        self.convex += answer.convex
+        if answer.left > self.left[0]:
+            self.left = answer.left, t
+        return answer.v, answer.z, answer.shown, answer.left
+
+    def _struck(
+        self, law: Law, rows: Rows, closing: tuple[np.ndarray, np.ndarray, Guess], t: float,
+        h: float,
+    ) -> tuple[np.ndarray, np.ndarray, Guess]:  # fmt: skip
+        """Return velocities after a step, impulses and what they show, where something strikes.
+
+        What comes to touch in a step keeps some speed in it. Friction depends on the order of its
+        impulses: an impact is one law, not the end of a step and the begin of the next.
+        """
+        mean, z, guess = closing
+        gaps, base = len(rows.back), law.fixed
+        gap = rows.value[:gaps]
+        slope, drive = law.C[base : base + gaps], rows.drive[:gaps]
+        comes = gap + h * (slope @ law.free + drive) <= 0
+        fresh = comes & guess.closed & ~self.shut[rows.places[:gaps]] & (gap > 0)
+        if not np.any(law.rough > 0) or not fresh.any():
+            return closing
+        touch = gap <= _STRAIGHT * h * np.abs(slope @ law.free + drive).max()
+        kept = np.flatnonzero(comes | touch | self.shut[rows.places[:gaps]])
+        back = rows.back[kept] * np.minimum(rows.rate[kept], 0.0)
+        impact, which = part(law, kept)
+        impact.c[base : base + len(kept)] = drive[kept] + back
+        units = np.flatnonzero(np.isin(law.first, which))
+        first = Guess(guess.closed[kept], guess.does[units], guess.along[which])
+        after, impulses, shown, _ = self._solved(impact, first, z[which], t)
+        closed, does, along = np.zeros(gaps, dtype=bool), guess.does.copy(), guess.along.copy()
+        closed[kept], does[units], along[which] = shown.closed, shown.does, shown.along
+        every = np.zeros(len(z))
+        every[which] = impulses
+        return after, every, Guess(closed, does, along)
 
     def _shift(
         self, rows: Rows, gaps: int, strikes: np.ndarray, bent: np.ndarray, h: float

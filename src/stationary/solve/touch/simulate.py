@@ -23,11 +23,11 @@ from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.touch.driver import Driver, TooMany
 from stationary.solve.touch.facts import Looks
-from stationary.solve.touch.impulses import divided
 from stationary.solve.touch.method import Touch
 from stationary.solve.touch.moreau import Moreau, Stepper, stepped
 from stationary.solve.touch.near import dry_slips
 from stationary.solve.touch.start import mended_of, outside, refuse_coefficients, refuse_inside
+from stationary.solve.touch.step_law import divided
 
 
 def simulate_touch(
