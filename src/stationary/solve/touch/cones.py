@@ -39,8 +39,6 @@ class Programs:
         self.law = law
         self.kept = closed | (rates <= max(-float(rates.min(initial=0.0)), 0.0))
         self._choose()
-        #: Whether friction follows the force of a contact: then one program follows another.
-        self.several = bool(np.any((law.owner >= 0) & (law.rough > 0)))
 
     def _choose(self) -> None:
         small, self.rows = part(self.law, np.flatnonzero(self.kept))

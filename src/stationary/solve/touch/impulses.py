@@ -79,7 +79,8 @@ def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Foun
         if met is not None:
             return Found(*met, True, missed(law, *met[:2], weights))
     v = law.free + divided(law.M, law.C.T @ last)
-    met = _followed(law, v, last, weights)
+    # Where no friction follows the force of a contact the law is one convex program.
+    met = _followed(law, v, last, weights) if law.coupled else None
     return _judged(law, guess, v, weights, unit) if met is None else met
 
 
@@ -96,7 +97,7 @@ def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np
     for _ in range(_ROUNDS):
         v, z = programs.after(v)
         left = missed(law, v, z, weights)
-        if not programs.several or left <= _AGREE:
+        if not law.coupled or left <= _AGREE:
             break
         met = _searched(law, _read(law, v, z, weights), weights, unit, _POLISH)
         if met is not None:
@@ -107,7 +108,7 @@ def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np
         best, patience = (left, patience) if left < best / 2 else (best, patience - 1)
         if not patience:
             break
-    if programs.several and left > _ENOUGH:
+    if law.coupled and left > _ENOUGH:
         # What slides opens its gap a little, and the next step closes it: no gap is negative.
         v, z = programs.after(None)
         return replace(_told(law, v, z, weights, missed(law, v, z, weights)), convex=True)

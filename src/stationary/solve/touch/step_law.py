@@ -38,6 +38,11 @@ class Law:
     owner: np.ndarray
     rough: np.ndarray
 
+    @property
+    def coupled(self) -> bool:
+        """Whether friction follows the force of a contact."""
+        return bool(np.any((self.owner >= 0) & (self.rough > 0)))
+
     @cached_property
     def moves(self) -> np.ndarray:
         """M⁻¹ Cᵀ, of dense matrices: velocities that impulses make."""
