@@ -476,3 +476,22 @@ def test_equations_that_are_no_numbers_are_told(potential):
     system = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=potential)
     with pytest.raises(st.DerivationError, match=r"(?s)point are not finite.*'x', 'y'"):
         st.linearize(system)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_kink_at_the_operating_point_is_refused_and_one_beside_it_is_not(unit):
+    x, P = st.coordinates("x"), st.Piecewise
+    y = x - 3 * unit
+    kinks = [st.Abs(y), y * st.Abs(y), st.Max(y, 0) ** 2 + y**2, P((y**2, y < 0), (3 * y**2, True))]
+    for U in kinks:
+        system = st.System(kinetic=x.dot**2 / 2, potential=U)
+        for ask in (st.linearize, lambda s, at: st.modes(s, at=at, count=1)):
+            with pytest.raises(st.DerivationError, match="no linear equation.*\n.*kink.*'x'"):
+                ask(system, at={x: 3 * unit})
+    stop = st.System(kinetic=x.dot**2 / 2, potential=y**2, loads=[st.Load(-st.sign(x.dot), on=x)])
+    with pytest.raises(st.DerivationError, match="jump"):
+        st.linearize(stop, at={x: 3 * unit})
+    # One with a slope on both sides, and one a little further on: K = 2 in either.
+    for U in (y**2 + st.Abs(y) ** 3 / unit, y**2 + st.Max(y - 1e-4 * unit, 0) ** 2):
+        system = st.System(kinetic=x.dot**2 / 2, potential=U)
+        assert st.linearize(system, at={x: 3 * unit}).A[1, 0] == pytest.approx(-2, rel=1e-9)

@@ -23,6 +23,7 @@ from stationary.solve.arguments import as_time
 from stationary.solve.at_rest import balance_of
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
+from stationary.solve.gate.slopes import require_slopes
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.operating_point import OperatingPoint
 from stationary.solve.scales import scales_of
@@ -116,6 +117,7 @@ def linearize(
     numbers = tuple(("number", None) for _ in system.inputs)
     kernel = kernel_of(system, numbers, state.rows, False, sizes)
     u = _values(driven, layout, t, state.q, state.v, values)
+    require_slopes(graph, (t, state.q, state.v, u, values))
     point = OperatingPoint(kernel, values, u, t, state.q, state.v)
     if not still:
         point.require_steady()

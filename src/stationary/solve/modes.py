@@ -20,6 +20,7 @@ from stationary.solve.gate import passed
 from stationary.solve.gate.balance import balance
 from stationary.solve.gate.constraints import constraints
 from stationary.solve.gate.finding import Finding, worst
+from stationary.solve.gate.slopes import require_slopes
 from stationary.solve.gate.state import State
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import Saddle, independent_rows, tangent_basis
@@ -103,6 +104,8 @@ def modes(
     graph_of(system).require_inertia()
     t = as_time(t)
     search, q, rest = _state(system, at, params, inputs, t)
+    at_rest = t, q, np.zeros_like(q), search.inputs(q), search.params
+    require_slopes(search.balance.graph, at_rest)
     freedoms = system.size - _rank(search, q)
     count = _count(count, freedoms)
     problem = _Problem(search, q)
