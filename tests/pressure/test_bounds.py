@@ -387,6 +387,88 @@ def test_a_thin_rod_turns_about_points_from_its_middle_to_its_end(lever, unit):
     assert found.high == pytest.approx((2 + lever) / (lever * (1 + lever)), rel=1e-6)
 
 
+def rod(place, way, friction=0.0, of="phi.dot", **given):
+    """Bounds of a box whose weight is above the middle of its lower edge: a rod of half length 1.
+
+    The finger is at a long line through a place, and pushes at right angles to it.
+    """
+    place, way = np.array(place, float), np.array(way, float) / np.hypot(*way)
+    normal = np.array([-way[1], way[0]])
+    point = tuple(place[k] + normal[k] * st.t for k in range(2))
+    finger = st.Pusher(
+        point=point, edge=(tuple(place - 9 * way), tuple(place + 9 * way)), friction=friction
+    )
+    box = [(-1, 0), (1, 0), (1, 3), (-1, 3)]
+    part = st.slider(outline=box, weight=1.5, centre=(0, 0), pusher=finger)
+    return st.pressure_bounds(part, of=of, **given), finger
+
+
+@pytest.mark.parametrize("lever", [0.1, 0.5, 0.9])
+def test_a_rod_pushed_across_turns_about_points_of_its_own_line(lever):
+    # Off that line all friction would point along the rod, which the finger does not. From the far
+    # end, about which two ends turn, to c a/(2a + c): the locus is that segment.
+    found, _ = rod((lever, 0), (1, 0))
+    last = lever / (2 + lever)
+    assert found.low == pytest.approx(1 / (1 + lever), rel=1e-9)
+    assert found.high == pytest.approx(1 / (lever - last), rel=1e-9)
+    locus = rod((lever, 0), (1, 0), of="centre", count=24)[0].locus
+    np.testing.assert_allclose(locus[:, 1], 0, atol=2e-3)
+    assert locus[:, 0].min() == pytest.approx(-1, abs=1e-4)
+    assert locus[:, 0].max() == pytest.approx(last, abs=1e-4)
+    # Two ends share the weight, and the far one rests: that takes most power.
+    power = rod((lever, 0), (1, 0), of="power")[0]
+    assert power.high == pytest.approx(1.5 / (1 + lever), rel=1e-9)
+    assert power.proof.high is not None and power.proof.high.certified
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rod_pushed_aslant_is_slowest_on_its_ends(seed):
+    # Friction of two ends along (sin α, cos α) with α = β ± δ sums up to the direction β of the
+    # push; about the middle its moment a sin β sin δ is b cos δ, with b the lever of the push.
+    rng = np.random.default_rng(seed)
+    beta, place = rng.uniform(0.7, 1.4), np.array([rng.uniform(0.2, 0.6), 0.0])
+    push = np.array([np.sin(beta), np.cos(beta)])
+    found, _ = rod(place, (push[1], -push[0]))
+    lever = place[0] * push[1]
+    delta = np.arctan2(lever, np.sin(beta))
+    # v = s (sin α, cos α) at both ends, which keep their distance: s sin α is the same.
+    ways = [np.array([np.sin(beta + k * delta), np.cos(beta + k * delta)]) for k in (1, -1)]
+    left, right = ways[0] / ways[0][0], ways[1] / ways[1][0]
+    turn, middle = (right[1] - left[1]) / 2, (left + right) / 2
+    drive = push @ (middle + turn * np.array([0, place[0]]))
+    assert found.low == pytest.approx(turn / drive, rel=1e-9)
+    assert found.proof.low is not None and found.proof.low.certified
+    points, weights = found.pressures[0]
+    np.testing.assert_allclose(np.sort(points[:, 0]), [-1, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("centre", [(1.0, 1.0), (-1.0, 1.0)])
+@pytest.mark.parametrize("of", ["phi.dot", "power", "centre"])
+def test_a_centre_at_a_corner_leaves_nothing_to_bound(centre, of):
+    finger = st.Pusher(point=(0.5, st.t - 1), edge=((-1, -1), (1, -1)), friction=0.3)
+    square = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    part = st.slider(outline=square, weight=1.5, centre=centre, pusher=finger)
+    with pytest.raises(st.StatementError, match="rests on one point") as error:
+        st.pressure_bounds(part, of=of)
+    assert str(error.value).count("\n") == 2
+
+
+def test_a_finger_pushes_in_a_notch_and_no_edge_from_inside():
+    # A U with its centre beyond the edge at the bottom of its notch: only the order of the two
+    # points tells on which side of them the part is.
+    u = [(-1, -1), (1, -1), (1, 1), (0.5, 1), (0.5, -0.5), (-0.5, -0.5), (-0.5, 1), (-1, 1)]
+
+    def part(edge, outline=u):
+        finger = st.Pusher(point=(0.2, -0.5 - st.t), edge=edge)
+        return st.slider(outline=outline, weight=1.5, centre=(0, 0.2), pusher=finger)
+
+    for outline in (u, u[::-1]):
+        found = st.pressure_bounds(part(((0.5, -0.5), (-0.5, -0.5)), outline), of="phi.dot")
+        assert found.low < found.high < 0 and found.proof.turns == "clockwise"
+        with pytest.raises(st.StatementError, match="wrong side"):
+            part(((-0.5, -0.5), (0.5, -0.5)), outline)
+
+
 def test_bounds_survive_a_file(tmp_path):
     found = st.pressure_bounds(disc(0.5), of="phi.dot")
     st.save(found, tmp_path / "bounds.nc")

@@ -316,7 +316,7 @@ def test_an_edge_with_the_part_on_its_wrong_side_is_refused():
     assert_says(
         st.StatementError,
         "the edge of a pusher has the part on its wrong side.\n"
-        "  Found the middle of the support to the right of the way from (1, 0) to (0, 0).\n"
+        "  Found the part to the right of the way from (1, 0) to (0, 0).\n"
         "  Give the two points in the other order.",
         lambda: st.slider(
             outline=SQUARE, pusher=st.Pusher(point=(0.5, st.t), edge=((1, 0), (0, 0)))

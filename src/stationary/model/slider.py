@@ -21,6 +21,8 @@ from stationary.model.terms import Contact, Friction, expression, vector
 
 # By how much of its length a point may be past the end of an edge and still touch it.
 _END = 1e-6
+# A part that goes less than this share of its depth beyond an edge is behind it.
+_BEYOND = 0.05
 
 
 @dataclass(frozen=True)
@@ -218,8 +220,7 @@ def slider(
     )  # fmt: skip
     contacts = [] if pusher is None else [pusher.contact(x, y, phi)]
     if pusher is not None:
-        share = np.abs(w).reshape(len(P), -1).sum(axis=1)
-        _require_side(pusher, share @ P / share.sum(), np.abs(P).max())
+        _require_side(pusher, P, None if outline is None else border)
     shown = P if border is None else border
     if len(shown) > 64:
         shown = shown[:: len(shown) // 64 + 1]
@@ -247,8 +248,7 @@ def _open(support: Support, pusher: Pusher | None, at: Any, name: str) -> System
         if not isinstance(pusher, Pusher):
             raise _no_pusher(pusher)
         contacts = [pusher.contact(x, y, phi)]
-        middle = support.centre or np.mean(shown, axis=0)
-        _require_side(pusher, np.asarray(middle), float(np.abs(shown).max()))
+        _require_side(pusher, shown, shown if support.kind == "outline" else None)
         where = _plane(pusher.point, "the point of a pusher", "point=(0.1, st.t)")
         seen = (*seen, Part("particle", (where,), None, pusher.name))
     return System(contacts=contacts, coordinates=(x, y, phi), name=name, parts=seen)
@@ -381,19 +381,44 @@ def _pressures(pressure: Any, P: np.ndarray) -> np.ndarray:
     )
 
 
-def _require_side(pusher: Pusher, centre: np.ndarray, size: float) -> None:
-    """Refuse an edge that has the part on its other side: it would be pulled, not pushed."""
+def _require_side(pusher: Pusher, support: np.ndarray, outline: np.ndarray | None = None) -> None:
+    """Refuse an edge that has the part on its other side: it would be pulled, not pushed.
+
+    An edge of an outline has the part where the outline has it, also in a notch. Of other edges it
+    is known only that some of the support is beyond them.
+    """
     if pusher.edge is None:
         return
     P, Q = _ends(pusher.edge)
-    along, arm = (Q - P) / np.linalg.norm(Q - P), centre - P
-    if along[0] * arm[1] - along[1] * arm[0] < -1e-9 * max(size, np.abs(arm).max()):
+    along = (Q - P) / np.linalg.norm(Q - P)
+    ways = set() if outline is None else _ways_along(P, Q, outline)
+    arms = support - P
+    side = along[0] * arms[:, 1] - along[1] * arms[:, 0]
+    behind = side.min() < -1e-9 * np.abs(arms).max() and side.max() <= -_BEYOND * side.min()
+    if ways == {-1} or (behind and 1 not in ways):
         raise StatementError(
             "the edge of a pusher has the part on its wrong side.",
-            f"Found the middle of the support to the right of the way from ({P[0]:g}, {P[1]:g})"
+            f"Found the part to the right of the way from ({P[0]:g}, {P[1]:g})"
             f" to ({Q[0]:g}, {Q[1]:g}).",
             "Give the two points in the other order.",
         )
+
+
+def _ways_along(P: np.ndarray, Q: np.ndarray, outline: np.ndarray) -> set[int]:
+    """Return which ways the edges of an outline go that share a stretch with another edge.
+
+    One is with it, so that the part is to its left, minus one against it.
+    """
+    ring = outline if area(outline) > 0 else outline[::-1]
+    long = float(np.linalg.norm(Q - P))
+    along = (Q - P) / long
+    first, last = ring - P, np.roll(ring, -1, axis=0) - P
+    off = np.abs([along[0] * x[:, 1] - along[1] * x[:, 0] for x in (first, last)]).max(axis=0)
+    near = 1e-9 * max(long, float(np.abs(first).max()))
+    a, b = first @ along, last @ along
+    shared = np.minimum(np.maximum(a, b), long) - np.maximum(np.minimum(a, b), 0.0)
+    on = (off <= near) & (shared > near)
+    return {int(k) for k in np.sign(b - a)[on]}
 
 
 def _points(points: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, tuple[sp.Expr, ...]]:

@@ -91,6 +91,8 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
         points = rest.corners if flat else rest.corners[ConvexHull(rest.corners).vertices]
     elif not rest.radius:
         points = rest.corners
+    if not rest.radius and len(points) == np.linalg.matrix_rank(points, tol=1e-9) + 1:
+        return _only_power(points, mode)
     size = mode.free.shape[1]
     z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0] if size else np.zeros(0)
     affine, left = np.zeros(3), np.zeros(len(points))
@@ -132,6 +134,17 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     masses, _ = nnls(np.array(rows), np.array([1.0] + [0.0] * (len(rows) - 1)))
     kept = masses > 1e-9
     return Summit(twist, bearing[kept], masses[kept] / masses[kept].sum(), affine, -twist, "power")
+
+
+def _only_power(points: np.ndarray, mode: Mode) -> Summit:
+    """Return the motion and the pressure of corners that share the weight in one way only."""
+    A = np.hstack([np.ones((len(points), 1)), points])
+    masses = np.maximum(np.linalg.lstsq(A.T, np.array([1.0, 0.0, 0.0]), rcond=None)[0], 0.0)
+    z, _ = motions(points, masses, mode.base[None], mode.free[None])
+    twist = mode.base + mode.free @ z[0]
+    v = field(twist, points)
+    affine = np.linalg.lstsq(A, np.hypot(v[:, 0], v[:, 1]), rcond=None)[0]
+    return Summit(twist, points, masses, affine, -twist, "power")
 
 
 def least_power(rest: Rest, mode: Mode) -> Summit:

@@ -20,10 +20,12 @@ from stationary.model.system import System
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import null_rows
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import Rest, bearing_of
 
 # A gap below this share of the size of the part is closed.
 _TOUCHES = 1e-7
+# A centre this close to a rim is on it, in radii.
+_ON = 1e-9
 
 
 def support_of(part: Any) -> Support:
@@ -133,9 +135,32 @@ class Scene:
         """The support in the frame of the table, from the centre, in sizes of the part."""
         if self.support.kind == "disc":
             x, y = -self.arm / self.size
+            if np.hypot(x, y) >= (1 - _ON) * self.support.radius / self.size:
+                raise self._refused(False)
             return Rest(np.zeros((0, 2)), self.support.radius / self.size, (float(x), float(y)))
         corners = np.array(self.support.points) @ self.turned.T
-        return Rest((corners - self.arm) / self.size, feet=self.support.kind == "points")
+        corners, feet = (corners - self.arm) / self.size, self.support.kind == "points"
+        bearing = bearing_of(corners, feet)
+        if bearing is None or not len(bearing):
+            raise self._refused(bearing is None)
+        return Rest(bearing, feet=feet)
+
+    def _refused(self, split: bool) -> StatementError:
+        """Say why a centre on the border of its support leaves nothing to bound."""
+        assert self.support.centre is not None
+        x, y = self.support.centre
+        if split:
+            return StatementError(
+                "the weight of the part rests on both sides of a notch.",
+                f"Found its centre ({x:g}, {y:g}) on the line between two edges of its outline.",
+                "Give a centre inside, or the corners that bear load as points=.",
+            )
+        return StatementError(
+            "the weight of the part rests on one point.",
+            f"Found its centre ({x:g}, {y:g}) at a corner of its support.",
+            f"Its pressure is known: st.slider(points=[({x:g}, {y:g})], weights=…), and "
+            "st.minimum_power for its motion.",
+        )
 
     def own(self, points: np.ndarray) -> np.ndarray:
         """Return scaled points in the part's own frame."""

@@ -24,6 +24,8 @@ ROUGH, EXACT = 3, 14
 _SAME = 1e-15
 # Columns that may be added to those of the grid while a program is solved.
 _MORE = 9 * EXACT
+# Of these, columns beside a centre of rotation that is next to the border, at most.
+_BESIDE = 52
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ class Single:
         self.solved = 0
         self.frame, points = programs.frame, rest.columns
         self.border = len(points) + 2
-        total = self.border + 8 + _MORE
+        total = self.border + 8 + _MORE + _BESIDE
         # Two columns of imbalance, those of the border, those of what rests, and further ones; a
         # row for all load, for its centre in each direction in which the support extends, and for
         # the balance.
@@ -150,6 +152,8 @@ class Single:
             # A point outside the support bears nothing.
             A[1:, border:end], cost[border:end] = 0.0, 1e6 * self.cap
         grid = end
+        if rounds > ROUGH and abs(tw) > 1e-12 * (abs(tx) + abs(ty)):
+            end = self._near(twist, both, end)
         basis, inverse, amounts = self._begun(basis, end)
         value, dual = np.inf, np.zeros(len(A))
         for turn in range(rounds):
@@ -176,6 +180,9 @@ class Single:
             end = made
             if gain > -1e-14 * (WEIGHT + float(np.abs(dual).max())):
                 break
+        if end > grid:
+            amounts, dual = self._anew(basis, amounts, dual)
+            value = float(cost[basis] @ amounts)
         masses = [m if k > 1 else 0.0 for m, k in zip(amounts.tolist(), basis)]
         affine = np.array([dual[0], *(dual[1:-1] @ self.frame)])
         found = Answer(
@@ -187,6 +194,27 @@ class Single:
             # The next program has columns of the grid only.
             found.columns = [k if k < grid else -1 for k in basis]
         return found
+
+    def _near(self, twist: np.ndarray, both: np.ndarray, end: int) -> int:
+        """Add columns where the border passes by the centre of rotation.
+
+        Directions change there within less than the columns of the grid are apart.
+        """
+        q = np.array([-twist[1], twist[0]]) / twist[2]
+        edges, along, _ = self.rest.beside(q)
+        edges, along = edges[:_BESIDE], along[:_BESIDE]
+        if not len(edges):
+            return end
+        made = slice(end, end + len(edges))
+        x, y = self.rest.at(edges, along)[0].T
+        u, v = twist[0] - twist[2] * y, twist[1] + twist[2] * x
+        speed = np.hypot(u, v) + 1e-300
+        self.places[:, made] = x, y
+        self.M[:, made] = u / speed, v / speed, (x * v - y * u) / speed
+        self.edges[made], self.along[made] = edges, along
+        self.A[1:-1, made] = self.frame @ self.places[:, made]
+        self.A[-1, made], self.cost[made] = both @ self.M[:, made]
+        return end + len(edges)
 
     def _begun(self, basis: list[int] | None, end: int):
         """Return a basis to start from: the given one, or one pressure and what it lacks."""
@@ -207,6 +235,20 @@ class Single:
         inverse[-1, :-1] = -sign * lacks
         inverse[-1, -1] = sign
         return [*self.first, 0 if sign > 0 else 1], inverse, np.maximum(inverse[:, 0], 0.0)
+
+    def _anew(self, basis, amounts, dual):
+        """Solve for the loads and the dual of a basis, without the rounding of its many turns.
+
+        Columns that have moved next to each other make an inverse large, and its updates wrong.
+        """
+        square = self.A[:, basis]
+        try:
+            loads = np.linalg.solve(square, np.eye(len(square))[0])
+            prices = np.linalg.solve(square.T, self.cost[basis])
+        except np.linalg.LinAlgError:
+            return amounts, dual
+        good = np.isfinite(loads).all() and loads.min() >= -1e-9 * WEIGHT
+        return (np.maximum(loads, 0.0), prices) if good else (amounts, dual)
 
     def _pivoted(self, basis, inverse, amounts, end):
         A, cost = self.A[:, :end], self.cost[:end]

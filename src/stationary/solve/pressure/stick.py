@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stationary.solve.pressure.certificate import in_balance
 from stationary.solve.pressure.polish import Summit, joined
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
@@ -21,6 +22,8 @@ _SAMPLES = 16
 _FAR = 1e9
 # How far before the last motion the force of a finger is inside its cone, as a share.
 _BEFORE = 3e-7
+# What a pressure may be off its balance, or outside the cone, in weights.
+_BALANCED = 1e-10
 
 
 def last_of(
@@ -65,17 +68,27 @@ def last_of(
         size = abs(float(functional @ (start + place * way)))
         return place - _BEFORE * min(place - low, size / steep if steep else np.inf)
 
-    # Just before the end of the line one pressure is left: it may do.
+    # At the end of the line one pressure is left: where nothing rests it says all by itself, and
+    # elsewhere one just before it may do.
     last = high
+    summit = _summit(start + high * way, found, "line")
+    if not any(m and edge < 0 for m, edge in zip(found.masses, found.edges)):
+        if in_balance(mode, summit)[1] <= _BALANCED:
+            return summit
     value, answer = short(inner(high), EXACT)
     kind = "line"
     if value > 0:
         places = high + (low - high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
-        before = inner(high)
         inside = next((p for p in places.tolist() if short(p)[0] <= 0), None)
         if inside is None:
             return None
-        before = min((p for p in places.tolist() if p > inside), default=before)
+        # Columns that move go on where those of the grid have stopped.
+        before = inner(high)
+        for place in (p for p in places[::-1].tolist() if p > inside):
+            if short(place, EXACT)[0] > 0:
+                before = place
+                break
+            inside = place
         last = _between(lambda p: short(p, EXACT)[0], inside, before)
         value, answer = short(inner(last), EXACT)
         kind, found = "cone", short(last, EXACT)[1]

@@ -20,6 +20,35 @@ _COLUMNS = 48
 _TANGENTS = np.tan(np.radians([-86, -75, -60, -45, -30, -15, 0, 15, 30, 45, 60, 75, 86]))
 
 
+def bearing_of(corners: np.ndarray, feet: bool) -> np.ndarray | None:
+    """Return the corners that can bear load with the resultant at the origin.
+
+    These are all, unless the origin is on the border of their hull: then all load is on that line.
+    The two ends of an edge are a rod; none are left where one point bears everything. None comes
+    back where the border of an outline has more than one piece on that line.
+    """
+    near = 1e-9 * REACH
+    far = corners[np.hypot(*corners.T) > near]
+    for way in far / np.hypot(*far.T)[:, None]:
+        side = way[0] * corners[:, 1] - way[1] * corners[:, 0]
+        if side.min() >= -near or side.max() <= near:
+            break
+    else:
+        return corners
+    on, place = np.abs(side) <= near, corners @ way
+    if place[on].min() >= -near or place[on].max() <= near:
+        # The origin is at an end of that line.
+        return corners[:0]
+    if feet:
+        return corners[on]
+    covered = on & np.roll(on, -1)
+    length = np.abs(np.roll(place, -1) - place)[covered].sum()
+    if length < np.ptp(place[on]) - near:
+        return None
+    return corners[[int(np.where(on, place, np.inf).argmin()),
+                    int(np.where(on, place, -np.inf).argmax())]]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Rest:
     """The places where a scaled part can press on the table.
