@@ -6,7 +6,7 @@ the status of what is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -142,21 +142,25 @@ def _(motion: Touched) -> list[Finding]:
 
 
 @findings.register
-def _(slide: Slide, *, ended: Reason | None = None, instants: bool | None = None) -> list[Finding]:
-    # Velocities are those of instants, unless they are means of increments.
+def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = ()) -> list[Finding]:
+    # Velocities are those of instants, unless they are means of increments: these end `between` the
+    # times that are told, too.
     n, count = slide.kernel.size, sum(r.places.size for r in slide.kernel.layout.slips)
-    u, travel = slide.inputs_at(slide.t, slide.y), np.ptp(slide.y[:, :n], axis=0)
+    t, table = slide.t, np.hstack([slide.y, slide.more])
+    if len(between) and slide.dense is not None:
+        t, table = np.append(t, between), np.vstack([table, slide.dense(np.asarray(between))])
+        t, table = t[np.argsort(t)], table[np.argsort(t)]
+    y, forces = table[:, : slide.y.shape[1]], table[:, slide.y.shape[1] + 3 :]
+    u, travel = slide.inputs_at(t, y), np.ptp(y[:, :n], axis=0)
     found: list[Finding] = []
-    moves = "increments" not in slide.method if instants is None else instants
-    rtol = _SLIDING if moves else _INCREMENTS
-    span, forces = float(slide.t[-1] - slide.t[0]), slide.more[:, 3:]
+    moves = "increments" not in slide.method
+    rtol, span = _SLIDING if moves else _INCREMENTS, float(t[-1] - t[0])
     states = [
         State(
-            slide.kernel.graph, float(slide.t[k]), slide.y[k, :n], slide.y[k, n : 2 * n],
-            np.asarray(u[k]), slide.params, forces[k, count:], forces[k, :count], moves, span,
-            travel,
+            slide.kernel.graph, float(t[k]), y[k, :n], y[k, n : 2 * n], np.asarray(u[k]),
+            slide.params, forces[k, count:], forces[k, :count], moves, span, travel,
         )
-        for k in range(len(slide.t))
+        for k in range(len(t))
     ]  # fmt: skip
     # What never moves is measured by how far springs would let it.
     some = [states[k] for k in {0, len(states) // 2, len(states) - 1}]

@@ -113,10 +113,13 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     contacts = ca.if_else(works != 0, gap, mu)
     leads = []
     sticks = ca.vertcat(*(ca.repmat(stuck[k], int(ends[k + 1] - starts[k])) for k in range(terms)))
+    # What nothing presses holds nothing.
+    presses = [works[int(pressed[k])] if pressed[k] >= 0 else 1 for k in range(terms)]
+    grips = [ca.repmat(stuck[k] * presses[k], int(ends[k + 1] - starts[k])) for k in range(terms)]
     if wide:
-        turned = way - aim
+        turned, holds = way - aim, (ca.SX.ones(rows), works, ca.vertcat(*grips))
         for keep, matrix, drift, reach, on in zip(
-            keeps, (A, G, B), (b, g, c), (far, apart, ways), (ca.SX.ones(rows), works, sticks)
+            keeps, (A, G, B), (b, g, c), (far, apart, ways), holds
         ):
             matrix = matrix @ ca.diag(lengths) / ca.repmat(reach, 1, n)
             turned += matrix.T @ keep

@@ -63,6 +63,10 @@ class _Numbers:
     #: What slides in a plane but can go one way alone: 1 or −1 as an aim of it leads.
     confined: np.ndarray
 
+    def grips(self, rubs: np.ndarray) -> np.ndarray:
+        """Tell which terms hold: what sticks, unless what presses it, by `rubs`, is open."""
+        return (self.stuck > 0) & np.append(self.works > 0, True)[rubs]
+
     @property
     def value(self) -> Mode:
         """The mode itself, wherever it sticks."""
@@ -105,11 +109,10 @@ class ByBalance(AbstractPhase):
     ):
         self.question, self.numbers, self.mode = question, numbers, numbers.value
         self.n, self.lengths, self.digits = question.system.size, lengths, digits
-        self.whole = whole
-        clear = max(_CLEAR, _DIGITS * digits)
+        self.whole, self.clear = whole, max(_CLEAR, _DIGITS * digits)
         self._equations = equations_of(question)
         given = (numbers.stuck, numbers.sign, numbers.works, numbers.along, numbers.confined)
-        self._given = np.concatenate([*given, lengths, [whole, clear, energy]])
+        self._given = np.concatenate([*given, lengths, [whole, self.clear, energy]])
         #: Looks at the latest times, and the sign of the slope, which turns where a rest is lost.
         self.known: list[_Look] = []
         self.turns = 0.0
@@ -138,7 +141,8 @@ class ByBalance(AbstractPhase):
         z[:n], z[shifts], best = q, 0.0, np.inf
         aim = near.z[aims] / max(float(np.abs(near.z[aims]).max(initial=0.0)), 1e-300)
         fixed = (question.drives.slots(t), question.params, self._given, q, aim)
-        right = max(_RIGHT, 4 * self.digits)
+        # What is held twice is held where modes end: a little apart.
+        right = 2 * self.clear if self.shares else max(_RIGHT, 4 * self.digits)
         for _ in range(_MOST_STEPS):
             left, slope, by_time, units = equations(t, z, *fixed)
             error = float(np.abs(left).max(initial=0.0))
@@ -201,8 +205,10 @@ class ByBalance(AbstractPhase):
         values = np.linalg.svd(self.measured(look)[0], compute_uv=False)
         if values[-1] > max(_DEPENDENT, 64 * self.digits) * values[0]:
             return True
-        answer = self.told(look).answer
-        self.shares = answer is not None and several(answer)
+        answer, rubs = self.told(look).answer, self.question.rubs
+        # Friction that follows pressure is not shared, nor where it is about to.
+        follows = bool(np.any(self.numbers.works[rubs[rubs >= 0]] > 0))
+        self.shares = answer is not None and not follows and several(answer)
         return self.shares
 
     def room(self, look: _Look) -> tuple[_Look, float]:
@@ -272,8 +278,8 @@ class ByBalance(AbstractPhase):
 
     def idle(self, look: _Look) -> np.ndarray:
         """Tell which terms slide by name alone, since all that sticks and holds keeps them."""
-        terms, clear = len(self.numbers.stuck), max(_CLEAR, _DIGITS * self.digits)
-        idle = (self.numbers.stuck == 0) & (look.margins[:terms] <= 2 * clear)
+        terms = len(self.numbers.stuck)
+        idle = (self.numbers.stuck == 0) & (look.margins[:terms] <= 2 * self.clear)
         if not idle.any() or len(look.z) > _FEW_UNKNOWNS:
             return np.zeros(len(look.margins), dtype=bool)
         place = self.question.at(
@@ -281,7 +287,7 @@ class ByBalance(AbstractPhase):
         )
         B, A, G = (x * self.lengths for x in place.problem.matrices)
         term, works = place.problem.term, self.numbers.works > 0
-        held = np.vstack([A, G[works], B[(self.numbers.stuck > 0)[term]]])
+        held = np.vstack([A, G[works], B[self.numbers.grips(self.question.rubs)[term]]])
         held = held / np.maximum(np.linalg.norm(held, axis=1), 1e-300)[:, None]
         rest = B - B @ np.linalg.pinv(held, _DEPENDENT) @ held
         free = np.linalg.norm(rest, axis=1) > 64 * (_DEPENDENT + self.digits) * np.linalg.norm(
@@ -465,7 +471,9 @@ class BalanceFlow(AbstractFlow[ByBalance]):
                 idle = phase.idle(then)
                 if phase.margin(then) < 0 or idle.any():
                     fits = phase.room(then)[0] if phase.shares else then
-                    trials.insert(0, self._turned(trial, fits, phase.misfits(then) | idle))
+                    # What slides by name alone has a force that is not its own.
+                    misfits = idle if idle.any() else phase.misfits(then)
+                    trials.insert(0, self._turned(trial, fits, misfits))
                     continue
                 answer = phase.told(now).answer
                 assert answer is not None
@@ -497,8 +505,8 @@ class BalanceFlow(AbstractFlow[ByBalance]):
     def _here(self, numbers: _Numbers, look: _Look) -> _Numbers:
         """Return a mode in which what sticks does so here."""
         place = self.question.at(look.t, look.z[: self.n])
-        stuck = (numbers.stuck > 0)[place.problem.term]
-        return replace(numbers, along=np.where(stuck, numbers.along, place.along))
+        grips = numbers.grips(self.question.rubs)[place.problem.term]
+        return replace(numbers, along=np.where(grips, numbers.along, place.along))
 
     def _aimed(self, numbers: _Numbers, look: _Look, later: float) -> tuple[_Numbers, _Look] | None:
         """Find what slides in a plane but can go one way alone, and which; aim along its force.
@@ -515,7 +523,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         if not len(wide):
             return replace(numbers, confined=confined), look
         B, A, G = (x * self.lengths for x in p.matrices)
-        works, sticks = numbers.works > 0, (numbers.stuck > 0)[p.term]
+        works, sticks = numbers.works > 0, numbers.grips(question.rubs)[p.term]
         y = z[self.n : self.n + len(p.c)]
         held = np.vstack([A, G[works], B[sticks]])
         size = np.maximum(np.linalg.norm(held, axis=1), 1e-300)

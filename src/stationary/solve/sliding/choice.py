@@ -109,12 +109,14 @@ class Choice:
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
-        free = tangent_basis(self.held[0])
-        ahead = self.way[0] @ free
+        # Beside what each of them could do, with velocities of what rubs.
+        levers, along = self.problem.levers, self.way[0] / self.problem.levers
+        free = tangent_basis(self.held[0] / levers)
+        ahead = along @ free / np.maximum(np.linalg.norm(along, axis=1), 1e-300)[:, None]
         if not ahead.size:
             return None
         cones = Cones(free.shape[1])
-        # As far as possible within one unit each, and no farther across than that takes.
+        # As far as possible, each of them all the way, and no farther across than that takes.
         cones.cost = -ahead.sum(axis=0)
         cones.P = sparse.eye(free.shape[1], format="csc") * 1e-6
         cones.least(sparse.csr_matrix(np.vstack([-ahead, ahead])),
@@ -126,7 +128,7 @@ class Choice:
         z = solution.x
         if (ahead @ z).max(initial=0.0) < 1e-6:
             return None
-        v = free @ z
+        v = free @ z / levers
         return v / np.abs(v).max()
 
     @property
@@ -339,7 +341,8 @@ class Choice:
             cones.P = sparse.diags(np.repeat([1.0, 0.0], [m + c, len(free)]), format="csc")
             solution = cones.solve()
             x = solution.x if solution.solved else x
-        x = x * F
+        # What the solver leaves over is large beside forces that are next to nothing.
+        x = (x + np.linalg.lstsq(balance, push - balance @ x, rcond=1e-12)[0]) * F
         answer = self._answer(v, x, fixed, still)
         if not answer.right(LAW):
             self.doubts.append("forces that nearly fit")

@@ -39,6 +39,8 @@ from stationary.solve.sliding.telling import failure, step_of
 _MANY = 50
 # After some changes their number over the whole span is foreseen: how many times too many end it.
 _SOME, _FAR_TOO_MANY = 10, 5
+# So many ends of increments between the times that are told are examined.
+_BETWEEN = 40
 
 
 def quasistatics(
@@ -142,10 +144,7 @@ def quasistatics(
     if not run.rows:
         run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
     slide = run.wrapped(status, moved)
-    # Increments may tell of the last state alone.
-    strides = isinstance(run.stepper, Strides)
-    instants = not strides and all(stretch.known for stretch in run.stretches)
-    slide = passed(slide, "quasistatics", throw=throw, ended=run.reason(), instants=instants)
+    slide = passed(slide, "quasistatics", throw=throw, ended=run.reason(), between=run.between())
     if throw and not slide.success:
         raise run.error(slide)
     return slide
@@ -164,7 +163,8 @@ class _Run:
     events: list[float] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
     steps: int = 0
-    method: str = ""
+    #: By what it was followed, one after the other.
+    ways: list[str] = field(default_factory=list)
     evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
     failed: Ended | None = None
     stepper: Stepper | None = None
@@ -172,6 +172,11 @@ class _Run:
     many: float = np.inf
     #: What is to be said besides how it ended.
     remark: str = ""
+
+    @property
+    def method(self) -> str:
+        """By what it was followed, in words."""
+        return ", then ".join(self.ways or ["increments"])
 
     @property
     def whole(self) -> float:
@@ -220,10 +225,8 @@ class _Run:
         self.stepper = None
         try:
             if method == "events":
-                self.method = "events"
                 self._events(q, progress)
             else:
-                self.method = "events, then increments" if self.rows else "increments"
                 self._increments(q, progress)
         except Ended as end:
             self.failed = end
@@ -248,8 +251,8 @@ class _Run:
         last = self.times[kept - 1] if kept else -np.inf
         other = replace(
             self, times=self.times[:kept], rows=self.rows[:kept], evidence=dict(self.evidence),
-            events=[t for t in self.events if t <= last],
-            stretches=[x for x in self.stretches if x.first <= last], failed=None,
+            events=[t for t in self.events if t <= last], ways=self.ways[: bool(kept)],
+            stretches=[x.until(last) for x in self.stretches if x.first <= last], failed=None,
         )  # fmt: skip
         if kept:
             other.remark = f"; events up to t = {last:.6g}, then increments: {status.message}"
@@ -260,12 +263,13 @@ class _Run:
         return self, status
 
     def _events(self, q: np.ndarray, progress: Progress) -> None:
+        self.ways.append("events")
         flow = PowerFlow(self.question, (float(self.grid[0]), float(self.grid[-1])), self.rtol)
         self.keep(flow.begin(q))
         self._walk(flow, progress)
 
     def _increments(self, q: np.ndarray, progress: Progress) -> None:
-        strides = Strides(self.question, self.grid, self.step, self.rtol, self.events)
+        strides = Strides(self.question, self.grid, self.step, self.rtol)
         lost = given = 0.0
         if self.rows:
             n, fed = len(q), len(self._fed)
@@ -276,16 +280,21 @@ class _Run:
         balance = BalanceFlow(self.question, (here.t, float(self.grid[-1])), self.rtol)
         if self.step is None and balance.enter(here):
             # By balance in a mode as far as that leads.
+            self.ways.append("balance")
             try:
                 self._walk(balance, progress)
                 return
             except Ended:
                 here = balance.latest() or here
         strides.enter(here)
+        self.ways.append("increments")
         try:
             self._walk(strides, progress)
         finally:
-            if self.step is None:
+            if not strides.steps and len(self.ways) > 1:
+                # They have told why it ends, and led nowhere.
+                self.ways.pop()
+            elif self.step is None:
                 self.evidence["increments"] = strides.changed
         if strides.cuts and self.step is not None:
             times = "once" if strides.cuts == 1 else f"{strides.cuts} times"
@@ -362,7 +371,7 @@ class _Run:
         self.evidence["force"] = max(self.evidence["force"], answer.imbalance)
         # The way of an increment may be none, to rounding: then there is no power to compare.
         none = rests(state.place, Measure.of(self.question, state.place))
-        if self.method == "events" or np.any(answer.speeds > 100 * none):
+        if "increments" not in self.ways or np.any(answer.speeds > 100 * none):
             self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
 
     def wrapped(self, status: Status, moved: float) -> Slide:
@@ -389,18 +398,22 @@ class _Run:
         )
 
     def _dense(self, times: np.ndarray, table: np.ndarray):
-        stretches = [x for x in self.stretches if x.known]
-        ends = [x.last for x in stretches]
+        stretches, ends = self.stretches, [x.last for x in self.stretches]
 
         def between(at: np.ndarray) -> np.ndarray:
             made = np.array([np.interp(at, times, column) for column in table.T]).T
             for k, t in enumerate(at):
                 i = int(np.searchsorted(ends, t))
-                if i < len(ends) and stretches[i].first <= t and t not in times:
+                if i < len(ends) and stretches[i].tells(float(t)) and t not in times:
                     made[k] = self._row(stretches[i].at(float(t)))
             return made
 
         return between
+
+    def between(self) -> list[float]:
+        """Return times at which increments end that are not told: some, spread over all."""
+        ends = [x.last for x in self.stretches if not x.known and x.last not in self.times]
+        return ends[:: 1 + len(ends) // _BETWEEN]
 
     def reason(self) -> Reason | None:
         """Return what proves that it ends where it does, if something does."""

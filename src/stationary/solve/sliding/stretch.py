@@ -7,7 +7,7 @@ driver asks for stretches, keeps what they say at the times that were asked for,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +49,14 @@ class Stretch:
     at: Callable[[float], State]
     change: float | None = None
     known: bool = False
+
+    def until(self, t: float) -> Stretch:
+        """Return the part of it up to a time."""
+        return replace(self, last=min(self.last, t))
+
+    def tells(self, t: float) -> bool:
+        """Tell whether it knows the state at a time."""
+        return t == self.last or (self.known and self.first <= t <= self.last)
 
 
 class Stepper(Protocol):
