@@ -287,3 +287,21 @@ def test_a_fence_that_moves_has_no_limit_load():
     )
     with pytest.raises(st.StatementError, match="already moving"):
         st.limit_load(moving, load=P)
+
+
+@pytest.mark.parametrize("held", [[], [st.Friction(1.0, on=y)], [st.Friction(0.0, on=(x, y))]])
+def test_what_has_no_friction_holds_nothing_and_is_no_contradiction(held):
+    P = st.inputs("P")
+    smooth = st.System(
+        potential=10 * y, loads=[st.Load(P, on=x)],
+        contacts=[st.Contact(y, friction=0.0, slip=x, name="floor")],
+        friction=[st.Friction(0.0, on=x), *held],
+    )  # fmt: skip
+    found = st.limit_load(smooth, load=P)
+    assert found.low.factor == found.high.factor == 0 and "agree" in found.status.message
+    # A spring draws it along, and nothing is lost.
+    drawn = st.System(potential=(x - st.t) ** 2 / 2 + 10 * y, contacts=smooth.contacts,
+                      friction=smooth.friction)  # fmt: skip
+    slide = st.quasistatics(drawn, span=(0, 1), points=5)
+    np.testing.assert_allclose(slide[x], slide.t, atol=1e-12)
+    assert slide.method == "balance" and abs(slide.lost[-1]) < 1e-12

@@ -216,6 +216,17 @@ def test_stiffness_and_step_and_method_are_checked():
             do()
 
 
+@pytest.mark.parametrize("force", [1e200, 1e300, 1e-200, 1e-300])
+def test_forces_whose_squares_are_no_numbers_are_refused(force):
+    link = st.Constraint(st.norm((x - st.t, y)) - 1)
+    bead = st.System(friction=[st.Friction(force, on=(x, y))], constraints=[link])
+    for do in (st.minimum_power, st.newton):
+        with pytest.raises(st.StatementError, match="too large or too small to reckon with"):
+            do(bead, at={x: 0, y: 1})
+    with pytest.raises(st.StatementError, match="at t = 0; squares of such numbers are lost"):
+        st.quasistatics(bead, span=(0, 1), start={x: 0, y: 1})
+
+
 def test_the_limit_of_something_that_pushes_nothing_is_refused():
     F, G = st.inputs("F G")
     block = st.System(

@@ -316,7 +316,7 @@ def quasistatics(unit):
             by = much * np.abs(slide.more[:, 3:]).max()
             wrong.append((("force", k, i), replace(slide, more=shifted(slide.more, (k, i), by))))
         wrong.append((("t", k), replace(slide, t=shifted(slide.t, k, 2 * much))))
-    yield Answer(slide, wrong, {"instants": True})
+    yield Answer(slide, wrong)
 
 
 def limit_load(unit):
@@ -467,6 +467,27 @@ def test_of_many_answers_at_once_the_wrong_ones_are_asked_again(unit):
     assert holds(step.v)
     for i, much in enumerate(np.array([unit, unit, 1.0])):
         assert not holds(shifted(step.v, i, 1e-7 * much)), i
+
+
+def test_increments_are_examined_between_the_times_that_are_told():
+    system, start = trailing(1.0, 0.0)
+    slide = st.quasistatics(system, span=(0, 2), start=start, points=3, step=0.05)
+    assert slide.method == "increments" and slide.status == "done"
+    # Twenty increments of equal length up to each time.
+    ends, states = [0.0], slide.dense
+    assert states is not None
+    for last in (1.0, 2.0):
+        for left in range(20, 0, -1):
+            ends.append(ends[-1] + (last - ends[-1]) / left)
+    ends = [t for t in ends if t not in slide.t]
+    assert judged(slide, between=ends).status == "done"
+    assert slide.at(0.5)["y"] == pytest.approx(1 / np.cosh(0.5), abs=0.03)
+    count = slide.y.shape[1] + slide.more.shape[1]
+    # Coordinates, two forces of friction and that of the link.
+    for column in (0, 1, *range(count - 3, count)):
+        wrong = 1e-2 * (np.arange(count) == column)
+        false = replace(slide, dense=lambda t, wrong=wrong: states(t) + wrong)
+        assert judged(false, between=ends).status == "refuted", column
 
 
 def test_a_slide_that_ends_early_ends_for_its_reason():

@@ -108,6 +108,9 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
         # Friction without a limit, as of what nothing presses, neither holds nor ends anything.
         room = (size - resists) / size + clear * ca.fmax(1, 1 / (strain * size))
         slides = ca.if_else(speed > 0, ahead / speed, 0) + clear
+        if not plane:
+            # What had no limit so far slides nowhere yet.
+            slides = ca.if_else(sign[k] != 0, slides, -1)
         margins.append(ca.if_else(size > 0, ca.if_else(stuck[k] != 0, room, slides), 1))
     balance = f - B.T @ y + A.T @ lam + G.T @ mu
     contacts = ca.if_else(works != 0, gap, mu)

@@ -205,10 +205,11 @@ class ByBalance(AbstractPhase):
         values = np.linalg.svd(self.measured(look)[0], compute_uv=False)
         if values[-1] > max(_DEPENDENT, 64 * self.digits) * values[0]:
             return True
-        answer, rubs = self.told(look).answer, self.question.rubs
+        state = self.told(look)
         # Friction that follows pressure is not shared, nor where it is about to.
-        follows = bool(np.any(self.numbers.works[rubs[rubs >= 0]] > 0))
-        self.shares = answer is not None and not follows and several(answer)
+        rough = (self.question.rubs >= 0) & (state.place.problem.size > 0)
+        follows = bool(np.any(self.numbers.works[self.question.rubs[rough]] > 0))
+        self.shares = state.answer is not None and not follows and several(state.answer)
         return self.shares
 
     def room(self, look: _Look) -> tuple[_Look, float]:
@@ -431,8 +432,8 @@ class BalanceFlow(AbstractFlow[ByBalance]):
             return None
         closed = here.place.gap <= self.question.closed(here.place)
         works = (answer.working & closed).astype(float)
-        none = np.zeros(p.terms)
-        numbers = _Numbers(np.ones(p.terms), none, works, here.place.along.copy(), none)
+        none, sticks = np.zeros(p.terms), (p.size > 0).astype(float)
+        numbers = _Numbers(sticks, none, works, here.place.along.copy(), none)
         phase = self._phase(numbers)
         z = np.concatenate([here.q, answer.y, answer.lam, answer.mu])
         z = np.append(z, np.zeros(sum(sizes_of(self.question.sliding)) - len(z)))
@@ -519,7 +520,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         place = question.at(later, look.z[: self.n], touching=np.arange(gaps))
         p = place.problem
         confined, z = np.zeros(p.terms), look.z.copy()
-        wide = np.flatnonzero((p.widths > 1) & (numbers.stuck == 0))
+        wide = np.flatnonzero((p.widths > 1) & (numbers.stuck == 0) & (p.size > 0))
         if not len(wide):
             return replace(numbers, confined=confined), look
         B, A, G = (x * self.lengths for x in p.matrices)

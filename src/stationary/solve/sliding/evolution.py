@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -400,13 +401,22 @@ class _Run:
     def _dense(self, times: np.ndarray, table: np.ndarray):
         stretches, ends = self.stretches, [x.last for x in self.stretches]
 
+        @cache
+        def told() -> tuple[np.ndarray, np.ndarray]:
+            """Return all times and states at which increments end, besides those that are kept."""
+            more = {x.last: x for x in stretches if not x.known and x.last not in times}
+            rows = [self._row(x.at(x.last)) for x in more.values()]
+            every, rows = np.append(times, list(more)), np.vstack([table, *rows])
+            return np.sort(every), rows[np.argsort(every)]
+
         def between(at: np.ndarray) -> np.ndarray:
-            made = np.array([np.interp(at, times, column) for column in table.T]).T
+            known, rows = told()
+            states = np.array([np.interp(at, known, column) for column in rows.T]).T
             for k, t in enumerate(at):
                 i = int(np.searchsorted(ends, t))
                 if i < len(ends) and stretches[i].tells(float(t)) and t not in times:
-                    made[k] = self._row(stretches[i].at(float(t)))
-            return made
+                    states[k] = self._row(stretches[i].at(float(t)))
+            return states
 
         return between
 

@@ -216,6 +216,8 @@ def strength(
     x, z, end = solution.x, solution.z, solution.end
     v = -z[:n]
     y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
+    # Where there is no limit there is no force, not even by rounding.
+    y = np.where(problem.rubs, y, 0.0)
     static = float(x[last]) * force / reach
     if end is End.UNBOUNDED and static > 0:
         # What holds any load holds this one in proportion.

@@ -111,9 +111,9 @@ def limit_load(
     _require_linear(name, places, live)
     live = live / factor
     cone = question.pressed(place)
-    # Open contacts have no friction, and drag holds nothing.
+    # Open contacts have no friction, and drag holds nothing; what is smooth follows no pressure.
     place.problem.size[(cone == -2) | (place.problem.power > 0)] = 0.0
-    cone[cone == -2] = -1
+    cone[place.problem.size == 0] = -1
     scale = _scale(place.problem, cone, live)
     ends = [_strength(place.problem, dead, sign * live, cone, scale) for sign in (-1.0, 1.0)]
     safe = _safe_interval(place.problem, cone, live, (-ends[0].static, ends[1].static))
@@ -128,6 +128,10 @@ def limit_load(
 
 # So many times a load may be smaller than what else acts.
 _LARGEST = 1e150
+
+# So much less of a load than makes it as large as what else acts is none, where limits do not
+# differ by more.
+_NO_LOAD, _FINE = 1e-10, 1e-6
 
 # Up to so many modes of contacts all are tried.
 _FEW_MODES = 256
@@ -162,7 +166,9 @@ def _strength(
                 "Check the sizes of loads and limits."),
             status="undecided",
         )  # fmt: skip
-    if scale or np.isinf(found.static):
+    limits = problem.size[problem.size > 0]
+    fine = limits.min(initial=np.inf) >= _FINE * limits.max(initial=0.0)
+    if np.isinf(found.static) or (scale and not (fine and abs(found.static) <= _NO_LOAD * scale)):
         return found
     # Without other forces all grow in proportion: what holds some of the load holds any.
     return replace(found, static=0.0, kinematic=0.0)

@@ -38,6 +38,9 @@ _TIED = 8
 # So many stretches of terms of one width are added up one by one.
 _FEW_RUNS = 4
 
+# Where nothing pushes, forces this much smaller than the limits of friction are none.
+_NO_FORCE = 1e-8
+
 #: D(v), its slope and its second derivative.
 Viscous = Callable[[np.ndarray], tuple[float, np.ndarray, Any]]
 
@@ -346,6 +349,19 @@ class Answer:
         problem = replace(problem, size=mine.size, follows=mine.follows, pressed=mine.pressed)
         v, lam = self.v / problem.levers, self.lam / problem.row_sizes
         return replace(self, problem=problem, v=v, lam=lam)
+
+    @property
+    def cleared(self) -> Answer:
+        """The same answer without forces that are rounding, where nothing pushes nor rubs."""
+        p = self.problem
+        most = max(map(largest, (self.y, self.lam * p.row_sizes, self.mu)))
+        if p.f.any() or not p.dry or most > _NO_FORCE * p.force:
+            return self
+        # What slides has a force of its own, however small; at contacts it follows.
+        slides = (self.resists > p.size / 2) & (p.size > 0)
+        if np.any(slides if p.follows is None else slides & ~p.follows):
+            return self
+        return replace(self, y=0 * self.y, lam=0 * self.lam, mu=0 * self.mu)
 
     @cached_property
     def rates(self) -> np.ndarray:

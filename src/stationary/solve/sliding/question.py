@@ -31,6 +31,9 @@ _TOUCHING = 1e-8
 # Positions are sums, rounded as such: so many last digits are granted.
 _DIGITS = 64
 
+# Sizes of forces and rates whose products are numbers.
+_LEAST, _MOST = 1e-140, 1e140
+
 _MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tangent": {0},
              "curvature": {0}, "grip": {0}}  # fmt: skip
 
@@ -376,11 +379,22 @@ class Question:
         t: float,
     ) -> None:
         # One that is not finite makes the sum so.
-        if not isfinite(np.add.reduce(np.concatenate((f, c, size, b)))):
+        every = np.concatenate((f, size, c, b))
+        if not isfinite(np.add.reduce(every)):
             raise StatementError(
                 "a force, a friction limit or a rate is not finite here.",
                 f"Found a division by zero or a root of a negative number at t = {t:g}.",
                 "Ask elsewhere, or check the parameters.",
+            )
+        most, forces = (
+            float(np.abs(x).max(initial=0.0)) for x in (every, every[: len(f) + len(size)])
+        )
+        if most > _MOST or (0 < forces < _LEAST and size.any()):
+            raise StatementError(
+                "forces, friction limits or rates are too large or too small to reckon with.",
+                f"Found {most if most > _MOST else forces:.3g} at t = {t:g}; squares of such "
+                "numbers are lost.",
+                "State the system in other units.",
             )
         if power.min(initial=0.0) < 0:
             worst = int(np.argmin(power))

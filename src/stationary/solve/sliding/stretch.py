@@ -55,8 +55,8 @@ class Stretch:
         return replace(self, last=min(self.last, t))
 
     def tells(self, t: float) -> bool:
-        """Tell whether it knows the state at a time."""
-        return t == self.last or (self.known and self.first <= t <= self.last)
+        """Tell whether it knows the state at any time up to its end, and at this one."""
+        return self.known and self.first <= t <= self.last
 
 
 class Stepper(Protocol):

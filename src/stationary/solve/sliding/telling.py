@@ -43,6 +43,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         answer = smallest(answer, free)
     else:
         free = _loose(answer) if follows else free_directions(answer)
+    answer = answer.cleared
     v, y = answer.v, answer.y
     moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
     if outcome.word == "moves" and not moves:
