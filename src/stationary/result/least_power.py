@@ -120,9 +120,16 @@ def followed(
     return z, still
 
 
+def _speeds(J, v0, z, eps):
+    """Return the velocities of all points, and their sizes, smoothed."""
+    count, points, rows, n = J.shape
+    v = v0 + (J.reshape(count, points * rows, n) @ z[..., None]).reshape(v0.shape)
+    square = sum(v[..., k] ** 2 for k in range(rows))
+    return v, np.sqrt(square + eps[:, None] ** 2)
+
+
 def _power(weights, J, v0, z, eps):
-    v = v0 + np.einsum("bkin,bn->bki", J, z)
-    return (weights * np.sqrt((v**2).sum(axis=2) + eps[:, None] ** 2)).sum(axis=1)
+    return (weights[:, None] @ _speeds(J, v0, z, eps)[1][..., None])[:, 0, 0]
 
 
 def _rested(weights, J, v0, z, still, speed) -> None:
@@ -163,14 +170,15 @@ def _backwards(J: np.ndarray) -> np.ndarray:
 
 
 def _bent(weights, J, v0, z, eps):
-    v = v0 + np.einsum("bkin,bn->bki", J, z)
-    size = np.sqrt((v**2).sum(axis=2) + eps[:, None] ** 2)
-    e = v / size[..., None]
-    gradient = np.einsum("bk,bki,bkin->bn", weights, e, J)
-    along = np.einsum("bki,bkin->bkn", e, J)
-    share = weights / size
-    hessian = np.einsum("bk,bkin,bkim->bnm", share, J, J)
-    return gradient, hessian - np.einsum("bk,bkn,bkm->bnm", share, along, along)
+    v, size = _speeds(J, v0, z, eps)
+    e, share = v / size[..., None], weights / size
+    count, points, rows, n = J.shape
+    # One product of matrices for each push: rows of all points together.
+    flat = J.reshape(count, points * rows, n)
+    gradient = ((weights[..., None] * e).reshape(count, 1, -1) @ flat)[:, 0]
+    along = sum(e[:, :, k, None] * J[:, :, k] for k in range(rows))
+    hessian = (share[..., None, None] * J).reshape(flat.shape).transpose(0, 2, 1) @ flat
+    return gradient, hessian - (share[..., None] * along).transpose(0, 2, 1) @ along
 
 
 def _solve(hessian, gradient, small):

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import chi2, f
 
 from stationary.errors import StatementError
 from stationary.model.polygon import area
@@ -20,8 +20,11 @@ from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.mistaken import likely
+from stationary.solve.pressure.next_push import next_push
+from stationary.solve.pressure.offset import aside, offset
 from stationary.solve.pressure.search import Found, Search
 from stationary.solve.pressure.smooth import shapes
+from stationary.solve.pressure.uncertain import uncertain
 from stationary.solve.sliding.limits import limit_surface
 
 # Feet few enough that the likelihood of each load is followed.
@@ -31,6 +34,11 @@ _SAMPLES, _MOTIONS = (160, 480), 15_000
 # What misses the fit by this share of itself is contradicted; where most miss it by so much, it is
 # asked whether they are meant otherwise.
 _MISSED, _DOUBTED = 0.5, 0.15
+# A stated centre is contradicted by what chance does less often than this; motions that are told to
+# be without errors are read to this share of themselves.
+_CHANCE, _EXACT = 1e-4, 1e-4
+# Motions that miss the fit by so many times their errors may be meant otherwise.
+_SCATTERS = 2.0
 # The share of pushes that may be left out, and how often those that miss the fit are looked for.
 _SHARE, _PASSES = 0.25, 6
 
@@ -88,6 +96,7 @@ def fit_pressure(
         )
     forced = any(p.force is not None for p in taken)
     points, each, weight, patch, bends = _unknown(part, params, len(taken))
+    centre = _stated_centre(part)
 
     def measured(names: list[int]) -> Measured:
         return Measured(points, each, [taken[k] for k in names], noise, friction, patch, bends)
@@ -102,9 +111,45 @@ def fit_pressure(
         search = Search(measured(names), weight, forced)
         found = search.fitted(found)
     out |= dict.fromkeys((usable[j] for j in odd), "misses the fit")
-    fit = _told(part, search, found, names, out)
+    doubt = _require_agreement(search, found, names)
+    if centre is not None:
+        found = _at_centre(search, found, centre)
+        search = replace(search, centre=centre)
+    moved = "" if doubt else offset(search, found) or _far_off(search, found)
+    doubt += f"; they agree better if {moved}" * bool(moved)
+    doubt += aside(part, [taken[k] for k in names], names)
+    fit = _told(part, search, found, names, out, doubt)
     known = {"pushes": search.measured, "weight": None if forced else weight}
     return passed(fit, "fit_pressure", **known)
+
+
+def _far_off(search: Search, found: Found) -> str:
+    """Return how else pushes may be meant that miss the fit by several times their errors."""
+    known = uncertain(search, found)
+    return likely(search) if known.beyond and known.rms > _SCATTERS else ""
+
+
+def _at_centre(search: Search, found: Found, centre: tuple[float, float]) -> Found:
+    """Return the fit with its resultant at the stated centre; refuse one that pushes contradict."""
+    measured, held = search.measured, replace(search, centre=centre)
+    known = uncertain(search, found)
+    # As smooth as without a centre: what is left tells them apart.
+    kept = held.descended(found.load, found.mu)
+    least = _EXACT if measured.relative else 1.0
+    enough = 2 * float(f.ppf(1 - _CHANCE, 2, max(known.dof, 1))) if measured.relative else (
+        float(chi2.ppf(1 - _CHANCE, 2)))  # fmt: skip
+    if kept.left - found.left > enough * max(known.rms, least) ** 2:
+        place, (x, y), moved = known.centre, known.quantile * known.off, offset(held, kept)
+        raise StatementError(
+            "the pushes contradict the stated centre.",
+            f"Found the resultant of the loads at ({place[0]:.4g} ± {x:.2g}, {place[1]:.4g} ± "
+            f"{y:.2g}) from the pushes alone, and centre=({centre[0]:.4g}, {centre[1]:.4g}).",
+            f"They agree if {moved}."
+            if moved
+            else "Check the frame of points and motions: the part's own, with the same origin. A "
+            "finger far above the table moves the resultant, too: leave out centre= then.",
+        )
+    return held.fitted(found)
 
 
 def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
@@ -195,42 +240,14 @@ def _require_agreement(search: Search, found: Found, names: list[int]) -> str:
 
 
 def _told(
-    part: System, search: Search, found: Found, kept: list[int], out: dict[int, str]
+    part: System, search: Search, found: Found, kept: list[int], out: dict[int, str], doubt: str
 ) -> FittedPressure:
     measured, weight, forced = search.measured, search.weight, search.forced
-    load, mu, J, r = found.load, found.mu, found.J, found.r
-    count, stated = len(load), not measured.relative
-    total = float(load.sum())
-    scale = np.append(np.full(count, total / count), 1.0)[: J.shape[1]]
-    # Changes of the loads that keep their sum, unless forces weigh them.
-    basis = np.eye(J.shape[1])
-    if not forced:
-        one = np.append(np.ones(count), 0.0)[: J.shape[1]]
-        basis = np.linalg.svd(one[None])[2][1:].T
-    unit = J * scale @ basis
-    _, s, V = np.linalg.svd(np.linalg.qr(unit, mode="r"), full_matrices=True)
-    s = np.append(s, np.zeros(V.shape[0] - len(s)))
-    # A smooth pressure has fewer free unknowns than shapes.
-    seen = measured.motions(unit) @ V.T
-    taken = np.divide((seen**2).sum(axis=0), s**2, out=np.zeros(len(s)), where=s > 0)
-    dof = max(measured.equations - float(np.minimum(taken, 1.0).sum()), 0.0)
-    left = measured.motions(r)
-    rms = float(np.sqrt(left @ left / max(dof, 1)))
-    # What misses the stated noise by more than chance widens the intervals.
-    beyond = stated and dof > 0 and rms > 1.0 + 4.0 / np.sqrt(2 * dof)
-    sigma = 1.0 if stated and not beyond else rms
-    # What has a standard error as large as all loads together is not told.
-    floor = 1e-9 * s.max(initial=0.0)
-    blind = s <= floor
-    if measured.bends is None:
-        blind |= max(sigma, 1e-300) / np.maximum(s, 1e-300) > count
-    directions = (basis @ V[blind].T).T * scale
-    half = basis @ V.T * np.where(blind, 0.0, 1 / np.maximum(s, 1e-300))
-    covariance = sigma**2 * (half @ half.T) * np.outer(scale, scale)
-    if measured.bends is not None:
-        smooth, ways = search.smoothness(found)
-        covariance = ways @ smooth.covariance(sigma**2) @ ways.T
-    quantile = norm.ppf(0.975) if stated and not beyond else t.ppf(0.975, max(dof, 1))
+    load, mu, r = found.load, found.mu, found.r
+    count, total = len(load), float(load.sum())
+    known = uncertain(search, found)
+    blind, directions, covariance = known.blind, known.directions, known.covariance
+    quantile, rms, sigma, beyond = known.quantile, known.rms, known.sigma, known.beyond
     B = measured.shapes
     weights = B @ load
     error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", B, covariance[:count, :count], B), 0))
@@ -239,7 +256,7 @@ def _told(
     if not len(directions):
         # Of a smooth pressure: where it is known better than by its mean.
         seen = (quantile * error < B.sum(axis=1) * total / count) | (measured.bends is None)
-    centre, spread = _centre(B.T @ measured.points, load, covariance[:count, :count])
+    centre, spread = known.centre, known.off
     top = np.inf if forced else weight
     below = above = quantile * error
     if len(load) == len(B) <= _EACH and not np.any(blind) and error.max() > 1e-6 * total:
@@ -263,19 +280,19 @@ def _told(
             finger, around = np.nan, (0.0, np.inf)
     elif not np.isfinite(measured.mu):
         finger, around = np.nan, (measured.sticks_from(load), np.inf)
+    missed = f"the motions miss the fit by {rms:.3g} times the stated noise"
     if len(directions) or not np.any(seen):
-        status = Status("undetermined", _untold(directions, count, measured.bends is not None))
+        untold = _untold(directions, count, measured.bends is not None)
+        status = Status("undetermined", untold + f"; {missed}" * beyond)
     elif beyond:
-        missed = f"the motions miss the fit by {rms:.3g} times the stated noise"
         status = Status("scatters", f"{missed}; intervals are widened by that")
     else:
-        free = f"{basis.shape[1]} unknowns"
+        free = f"{len(blind)} unknowns"
         if measured.bends is not None:
-            free = f"a smooth pressure, of which they tell about {np.minimum(taken, 1).sum():.0f}"
+            free = f"a smooth pressure, of which they tell about {known.told:.0f}"
         status = Status("fitted", f"{measured.equations} equations for {free}")
     each = np.full(len(kept) + len(out), np.nan)
     each[kept] = measured.per_push(r)
-    doubt = _require_agreement(search, found, kept)
     status = Status(str(status), status.message + doubt)
     if out:
         words = ", ".join(f"{k} ({why})" for k, why in sorted(out.items())[:6])
@@ -285,7 +302,7 @@ def _told(
         part, measured.points, weights, np.stack([low, high], axis=1),
         Identifiable(seen, directions),
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
-        measured.next_push(load, mu, V, s, basis, scale), status, tuple(sorted(out)),
+        next_push(part, search, found, known), status, tuple(sorted(out)),
         measured.cells, centre, np.stack([centre - off, centre + off], axis=1),
     )  # fmt: skip
 
@@ -301,13 +318,9 @@ def _untold(directions: np.ndarray, count: int, smooth: bool) -> str:
     return f"these changes of the loads no push tells: {names}"
 
 
-def _centre(
-    moments: np.ndarray, load: np.ndarray, covariance: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centre of pressure and its standard errors."""
-    centre = load @ moments / load.sum()
-    slope = (moments - centre) / load.sum()
-    return centre, np.sqrt(np.maximum(np.einsum("ki,kl,li->i", slope, covariance, slope), 0.0))
+def _stated_centre(part: System) -> tuple[float, float] | None:
+    """Return where the part is stated to have the resultant of its loads."""
+    return next((p.support.centre for p in part.parts if p.support is not None), None)
 
 
 def _push(given: Any, k: int) -> Push:

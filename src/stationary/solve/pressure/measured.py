@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.spatial import ConvexHull
 
 from stationary.errors import StatementError
 from stationary.model.push import Push
@@ -206,6 +205,27 @@ class Measured:
         found, _ = nnls(A, np.append(np.zeros(len(A) - 1), 1.0))
         return found / found.sum() if found.sum() > 0 else np.full(count, 1 / count)
 
+    def shifted(
+        self, motions: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        fingers: tuple[float, float, float] = (0.0, 0.0, 0.0), normals: float = 0.0,
+        longer: float = 0.0,
+    ) -> Measured:  # fmt: skip
+        """Return the same pushes read otherwise: frames shifted (x, y) and turned, in sizes.
+
+        The frame of the motions, and that of points and normals; normals turned alone; lengths of
+        motions changed by a share.
+        """
+        other = copy(self)
+        other.place = self.place @ _rotation(fingers[2]).T + fingers[:2]
+        other.normal = self.normal @ _rotation(fingers[2] + normals).T
+        velocity = (1 + longer) * self.y[:, :2] @ _rotation(motions[2]).T
+        # What is seen to move is another point of the part.
+        velocity -= self.y[:, 2:] * np.array([-motions[1], motions[0]])
+        other.y = np.column_stack([velocity, self.y[:, 2]])
+        other.fingers = replace(self.fingers, place=other.place, normal=other.normal,
+                                moves=carried(other.y, other.place))  # fmt: skip
+        return other
+
     def padded(self, radius: float) -> Measured:
         """Return the same pushes of a part whose feet are pads: no motion sticks at one of them."""
         other = copy(self)
@@ -343,30 +363,10 @@ class Measured:
         along, across = self.expected(load, 0.0).force[self.sticks].T
         return float(np.max(np.abs(across) / np.maximum(along, 1e-300), initial=0.0))
 
-    def next_push(self, load, mu, V, s, basis, scale) -> Push | None:
-        """Return the push around the part that tells most about what is least known."""
-        flat = np.linalg.matrix_rank(self.x, tol=1e-9) < 2 or len(self.x) < 3
-        corners = self.x if flat else self.x[ConvexHull(self.x).vertices]
-        ends = np.roll(corners, -1, axis=0)
-        way = ends - corners
-        way = way / np.maximum(np.hypot(*way.T), 1e-300)[:, None]
-        share = np.linspace(0.1, 0.9, 7)
-        places = (corners[:, None] + share[None, :, None] * (ends - corners)[:, None]).reshape(
-            -1, 2
-        )
-        normals = np.repeat(np.stack([-way[:, 1], way[:, 0]], axis=1), len(share), axis=0)
-        found = expected(self.support, Fingers.smooth(places, normals), load, 0.0)
-        twist, slope = found.twist, found.slope[..., : len(load)]
-        least = (basis @ V[int(np.argmin(s))]) * scale
-        noise = self.sigma.mean(axis=0) / self.long.mean()
-        size = np.linalg.norm(twist, axis=1)
-        gain = np.linalg.norm(slope @ least[: len(load)] / noise, axis=1) / size
-        k = int(gain.argmax())
-        place, normal = places[k], normals[k]
-        moved = twist[k] * np.array([self.size, self.size, 1.0]) / size[k] / self.size
-        v = moved[:2] - moved[2] * np.array([-self.origin[1], self.origin[0]])
-        return Push(point=tuple(place * self.size + self.origin), normal=tuple(normal),
-                    motion=(float(v[0]), float(v[1]), float(moved[2])))  # fmt: skip
+
+def _rotation(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s], [s, c]])
 
 
 def _noise(noise) -> tuple[float, float, float | None]:

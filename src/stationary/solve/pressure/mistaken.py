@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,16 @@ def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
         "normals point out of the part: change their sign",
         every(lambda p: {"normal": tuple(-x for x in p.normal)}),
     )
+    for angle in (90, -90, 180):
+        turn = f"turned by {angle}°"
+        yield (
+            f"the motions are {turn}",
+            every(lambda p, a=angle: _motion(p, np.radians(a))),
+        )
+        yield (
+            f"points, normals and motions are {turn}",
+            every(lambda p, a=angle: _whole(p, np.radians(a))),
+        )
     for factor, name in ((1e-3, "1/1000"), (1e3, "1000")):
         unit = f"are in another unit than the part: multiply them by {name}"
         if near:
@@ -74,6 +85,26 @@ def _turned(push: Push, factor: float) -> dict:
         for word in ("motion", "before", "after")
         if (value := getattr(push, word)) is not None
     }
+
+
+def _rotated(way: Any, angle: float) -> tuple[float, float]:
+    c, s = np.cos(angle), np.sin(angle)
+    return float(c * way[0] - s * way[1]), float(s * way[0] + c * way[1])
+
+
+def _motion(push: Push, angle: float) -> dict:
+    """Return the motion in a frame that is turned."""
+    finger = None if push.finger is None else _rotated(push.finger, angle)
+    return {"motion": (*_rotated(push.twist, angle), float(push.twist[2])), "before": None,
+            "after": None, "finger": finger}  # fmt: skip
+
+
+def _whole(push: Push, angle: float) -> dict:
+    """Return everything in a frame that is turned."""
+    ways = {word: _rotated(getattr(push, word), angle) for word in ("point", "normal")}
+    if push.force is not None and len(push.force) == 2:
+        ways["force"] = _rotated(push.force, angle)
+    return {**_motion(push, angle), **ways}
 
 
 def _scaled(push: Push, factor: float) -> dict:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.smooth import Smoothness, smoothness
+from stationary.solve.pressure.stated import Stated
 
 _STEPS = 60
 # Feet are pads of these radii at first, in sizes of the part: about pads nothing rests.
@@ -40,13 +42,30 @@ class Found:
 class Search:
     """Least squares over loads that are positive and, without forces, sum up to the weight.
 
-    What is `far` counts by the logarithm of its distance.
+    Their resultant is at the centre, if one is stated. What is `far` counts by the logarithm of its
+    distance.
     """
 
     measured: Measured
     weight: float
     forced: bool
     far: float = np.inf
+    centre: tuple[float, float] | None = None
+
+    @cached_property
+    def stated(self) -> Stated:
+        """What the loads keep to."""
+        measured, moments = self.measured, None
+        if self.centre is not None:
+            places = measured.shapes.T @ measured.points
+            moments = (places - np.array(self.centre)) / measured.size
+        # Without forces nothing tells how much there is in all.
+        weight = None if self.forced else self.weight
+        return Stated.of(measured.shapes.shape[1], weight, moments)
+
+    def ways(self, columns: int) -> np.ndarray:
+        """Return the changes of the unknowns that are free, one per column."""
+        return self.stated.ways(columns)
 
     def fitted(self, first: Found | None = None) -> Found:
         """Minimize what is left of the motions, from even loads and from loads in balance.
@@ -91,10 +110,8 @@ class Search:
         bent, slope = measured.bent(found.load)
         columns = found.J.shape[1]
         slope = np.pad(slope, ((0, 0), (0, columns - count)))
-        ways = np.diag(np.append(np.full(count, found.load.sum() / count), 1.0)[:columns])
-        if not self.forced:
-            one = np.append(np.ones(count), 0.0)[:columns]
-            ways = ways @ np.linalg.svd(one[None])[2][1:].T
+        size = np.append(np.full(count, found.load.sum() / count), 1.0)[:columns]
+        ways = size[:, None] * self.ways(columns)
         told = np.any(measured.motions(found.J), axis=1)
         r, J = measured.motions(found.r)[told], measured.motions(found.J)[told]
         return smoothness(r, J @ ways, bent, slope @ ways, not measured.relative), ways
@@ -126,17 +143,23 @@ class Search:
         Some standard errors aside in every direction, and what two feet exchange, up to all of it.
         """
         load, total, count = best.load, float(best.load.sum()), len(best.load)
-        ways = np.linalg.svd(np.ones((1, count)))[2][1:]
-        _, s, V = np.linalg.svd(best.J[:, :count] @ ways.T * total, full_matrices=False)
+        # Forces tell the sum well; what is not known is where it is.
+        ways = replace(self, forced=False).ways(count)
+        _, s, V = np.linalg.svd(best.J[:, :count] @ ways * total, full_matrices=False)
         spread = total * np.minimum(1 / np.maximum(s, 1e-300), 0.1)
-        places = [load + aside * d * way for d, way in zip(spread, V @ ways) for aside in _ASIDE]
+        places = [load + aside * d * way for d, way in zip(spread, V @ ways.T) for aside in _ASIDE]
         pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
         several = _PROBLEMS // max(len(self.measured.pushes) * len(pairs), 1)
         one = np.eye(count)
         for i, j in pairs:
-            for share in np.linspace(0, 1, min(several, _EXCHANGED) + 1)[1:]:
-                places.append(load + share**2 * load[j] * (one[i] - one[j]))
-        loads = np.array([load, *(p for p in places if np.all(p >= 0))])
+            # What others must do for the two is part of the exchange.
+            way = ways @ (ways.T @ (one[i] - one[j]))
+            falls = way < -1e-9
+            room = float((load[falls] / -way[falls]).min(initial=np.inf))
+            for share in np.linspace(0, 1, min(several, _EXCHANGED) + 1)[1:] if falls.any() else ():
+                places.append(load + share**2 * room * way)
+        rounding = 1e-12 * total
+        loads = np.array([load, *(np.maximum(p, 0.0) for p in places if np.all(p >= -rounding))])
         return loads, self.measured.squares(loads, best.mu)
 
     def _at(self, load: np.ndarray, mu: float) -> Found:
@@ -147,13 +170,14 @@ class Search:
         self, load: np.ndarray, mu: float, fine: float = 1e-12, held: int | None = None
     ) -> Found:
         """Minimize by Gauss and Newton's method, damped; one entry may be held."""
-        count = len(load)
+        count, stated = len(load), self.stated
+        load = stated.kept(load, held)
         if self.forced and held is None:
             load = load * self.measured.first_scale(load, mu)
         here, damping = self._at(load, mu), 1e-3
         columns = here.J.shape[1]
         free = np.array([k for k in range(columns) if k != held])
-        inner = free[free < count]
+        kept = np.pad(stated.rows, ((0, 0), (0, columns - count)))[:, free]
         for _ in range(_STEPS if len(free) else 0):
             now = np.append(here.load, here.mu)[:columns]
             scale = np.append(np.full(count, here.load.sum() / count), 0.3)[free]
@@ -164,20 +188,16 @@ class Search:
                 R = np.asarray(np.linalg.qr(np.column_stack([A, b]), mode="r"))
                 A, b = R[:, :-1], R[:, -1]
             rows, right = [A, damping * size * np.eye(len(free))], [b, np.zeros(len(free))]
-            if not self.forced:
-                # Without forces nothing tells how much there is in all.
-                rows.append(1e3 * size * (free < count)[None])
-                right.append(np.array([1e3 * size * (self.weight - here.load.sum()) / scale[0]]))
+            rows.append(1e3 * size * kept)
+            right.append(1e3 * size * (stated.right - stated.rows @ here.load) / scale[0])
             low = np.minimum(-now[free] / scale, -1e-300)
             step = lsq_linear(np.vstack(rows), np.concatenate(right), (low, np.inf),
                               method="bvls").x  # fmt: skip
             new = now.copy()
             new[free] = np.maximum(now[free] + step * scale, 0.0)
-            if not self.forced:
-                rest = self.weight - (new[held] if held is not None and held < count else 0.0)
-                new[inner] *= rest / max(new[inner].sum(), 1e-300)
             there = None
             if new[:count].sum() > 0:
+                new[:count] = stated.kept(new[:count], held)
                 there = self._at(new[:count], float(new[count]) if columns > count else mu)
             small = float(np.abs(step).max())
             if there is not None and there.left <= here.left * (1 + 1e-12):
@@ -193,20 +213,19 @@ class Search:
 
     def reach(self, best: Found, covariance: np.ndarray, k: int, way: float, rise: float,
               around: tuple[np.ndarray, np.ndarray]) -> float:  # fmt: skip
-        """Return how far entry k goes one way until what is left has grown by `rise`.
+        """Return how far load k goes one way until what is left has grown by `rise`.
 
         Others follow it: the likelihood ratio. Where motions follow loads straight on this is
         what the covariance says; near loads at which a foot comes to rest it is not.
         """
         count = len(best.load)
-        start = float(np.append(best.load, best.mu)[k])
-        end = np.inf if self.forced or k >= count else self.weight
-        room = start if way < 0 else end - start
+        start = float(best.load[k])
+        room = self.stated.room(best.load, k, way)
         follow = covariance[k] / covariance[k, k]
         inner, outer, far = 0.0, room, float(np.sqrt(rise * covariance[k, k]))
         near, low, high = best, 0.0, np.inf
-        beyond = way * (around[0][:, min(k, count - 1)] - start)
-        likely = np.flatnonzero((around[1] <= best.left + rise) & (beyond > far) & (k < count))
+        beyond = way * (around[0][:, k] - start)
+        likely = np.flatnonzero((around[1] <= best.left + rise) & (beyond > far))
         if len(likely):
             # Not all that is likely hangs together: begin at what is farthest away.
             j = likely[beyond[likely].argmax()]
@@ -219,12 +238,7 @@ class Search:
             theta = np.append(near.load, near.mu)[: len(follow)]
             theta = theta + follow * (start + way * far - theta[k])
             load = np.maximum(theta[:count], 1e-9 * best.load.sum())
-            if not self.forced:
-                rest = [j for j in range(count) if j != k]
-                held = start + way * far if k < count else 0.0
-                load[rest] *= (self.weight - held) / load[rest].sum()
-            if k < count:
-                load[k] = start + way * far
+            load[k] = start + way * far
             mu = float(theta[count]) if len(follow) > count else best.mu
             found = self.descended(load, max(mu, 0.0), 1e-3, held=k)
             grown = found.left - best.left

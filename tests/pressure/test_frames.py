@@ -1,0 +1,146 @@
+"""Pushes beside what else is stated: the centre, the outline, frames, units, and the next push."""
+
+import re
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.result.least_power import motions
+from tests.pressure.test_fit import NOISE, measured, noisy
+
+FEET = np.array([(0.05, 0.03), (-0.05, 0.03), (-0.05, -0.03), (0.04, -0.03)])
+LOADS = np.array([0.1, 0.2, 0.3, 0.4])
+ERRORS = (NOISE[0], NOISE[2])
+SLOW = pytest.mark.slow
+
+
+def rotation(angle):
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+@pytest.mark.parametrize("count", [pytest.param(3, marks=SLOW), 4, pytest.param(6, marks=SLOW)])
+def test_loads_keep_to_a_stated_centre(count):
+    rng = np.random.default_rng(count)
+    feet, loads = rng.uniform(-0.05, 0.05, (count, 2)), rng.uniform(0.2, 1, count)
+    centre = loads @ feet / loads.sum()
+    part = st.slider(points=feet, weight=loads.sum(), centre=centre)
+    pushes = measured(rng, feet, loads, 8)
+    exact = st.fit_pressure(part, pushes=pushes)
+    np.testing.assert_allclose(exact.weights, loads, rtol=0, atol=1e-8 * loads.sum())
+    # One push and the centre tell two numbers more than the push alone: all of four feet.
+    few = st.fit_pressure(part, pushes=pushes[:1])
+    assert bool(few.identifiable) == (count < 6)
+    np.testing.assert_allclose(few.weights @ feet / loads.sum(), centre, atol=1e-12)
+    read = st.fit_pressure(part, pushes=noisy(pushes, rng), noise=ERRORS)
+    np.testing.assert_allclose(read.weights @ feet / loads.sum(), centre, atol=1e-12)
+    assert np.all(read.centre == centre) and np.ptp(read.centre_interval, axis=1).max() == 0
+    assert np.abs(read.weights - loads).max() < 0.05 * loads.sum()
+    assert len(read.covariance) == count and np.abs(read.covariance @ feet).max() < 1e-12
+
+
+@pytest.mark.parametrize("noise", [None, ERRORS])
+def test_pushes_that_contradict_a_stated_centre_are_refused(noise):
+    rng = np.random.default_rng(1)
+    pushes = noisy(measured(rng, FEET, LOADS, 12), rng)
+    centre = LOADS @ FEET + np.array([0.003, 0])
+    with pytest.raises(st.StatementError, match="contradict the stated centre") as error:
+        st.fit_pressure(
+            st.slider(points=FEET, weight=1.0, centre=centre), pushes=pushes, noise=noise
+        )
+    assert str(error.value).count("\n") == 2
+
+
+TURN = rotation(np.radians(5))
+OFF = {
+    "the motions are turned by -[45]": lambda p: {
+        "motion": np.append(TURN @ p["motion"][:2], p["motion"][2])},
+    "points, normals and motions are turned by -[3456]": lambda p: {
+        "point": TURN @ p["point"], "normal": TURN @ p["normal"],
+        "motion": np.append(TURN @ p["motion"][:2], p["motion"][2])},
+    "the normals are turned by -[45]": lambda p: {"normal": TURN @ p["normal"]},
+    "motions are multiplied by 0.9": lambda p: {"motion": p["motion"] * [1.08, 1.08, 1]},
+    "those of the point .0.00[456]": lambda p: {
+        "motion": p["motion"] + p["motion"][2] * np.array([0, 0.005, 0])},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", [next(iter(OFF)), *(pytest.param(w, marks=SLOW) for w in [*OFF][1:])]
+)
+def test_frames_that_are_off_are_told(words):
+    rng = np.random.default_rng(11)
+    pushes = noisy(measured(rng, FEET, LOADS, 24), rng)
+    part = st.slider(points=FEET, weight=1.0)
+    right = st.fit_pressure(part, pushes=pushes, noise=ERRORS)
+    off = st.fit_pressure(part, pushes=[{**p, **OFF[words](p)} for p in pushes], noise=ERRORS)
+    assert "agree" not in right.status.message
+    assert re.search("they agree better if .*" + words, off.status.message)
+
+
+def test_pushes_of_an_outline_are_held_beside_it():
+    box = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
+    even = st.limit_surface(st.slider(outline=box, count=100), count=8)
+    pushes = []
+    for point, normal in [((0.02, -0.03), (0, 1)), ((-0.03, -0.03), (0, 1)),
+                          ((0.05, 0.01), (-1, 0)), ((0.01, 0.03), (0, -1)),
+                          ((-0.05, -0.01), (1, 0)), ((-0.02, 0.03), (0, -1))]:  # fmt: skip
+        C = np.array([*normal, (point[0] * normal[1] - point[1] * normal[0]) / 0.05])
+        free = np.linalg.svd(C[None])[2][1:].T
+        z, _ = motions(even.points / 0.05, even.weights, (C / (C @ C))[None], free[None])
+        twist = (C / (C @ C) + free @ z[0]) / [1, 1, 0.05]
+        pushes.append({"point": point, "normal": normal, "motion": 0.01 * twist})
+    part = st.slider(outline=box, weight=1.0)
+    assert "outline" not in st.fit_pressure(part, pushes=pushes).status.message
+    pushes[1]["point"] = (-0.03, -0.027)
+    pushes[2]["normal"] = (-1, 0.1)
+    said = st.fit_pressure(part, pushes=pushes).status.message
+    assert "push 1 touches up to 0.003 beside the outline" in said
+    assert "the normal of push 2 is -5.7° off that of the outline" in said
+
+
+def test_forces_and_lengths_in_other_units_give_the_same_loads():
+    rng = np.random.default_rng(9)
+    pushes = noisy(measured(rng, FEET, 10 * LOADS, 9), rng)
+    for p in pushes:
+        v = p["motion"][:2] + p["motion"][2] * np.stack([-FEET[:, 1], FEET[:, 0]], axis=1)
+        q = p["motion"][:2] + p["motion"][2] * np.array([-p["point"][1], p["point"][0]])
+        p["force"] = float(10 * LOADS @ np.hypot(*v.T) / (q @ p["normal"])) + 0.1 * rng.normal()
+    plain = st.fit_pressure(st.slider(points=FEET, weight=1.0), pushes=pushes, noise=(*ERRORS, 0.1))
+    for length, force in ((1e3, 102.0), (1e-12, 1e-6)):
+        other = [{**p, "point": length * p["point"], "force": force * p["force"],
+                  "motion": p["motion"] * [length, length, 1]} for p in pushes]  # fmt: skip
+        fit = st.fit_pressure(
+            st.slider(points=length * FEET, weight=force), pushes=other,
+            noise=(length * ERRORS[0], ERRORS[1], force * 0.1),
+        )  # fmt: skip
+        np.testing.assert_allclose(fit.weights / force, plain.weights, rtol=1e-9)
+        np.testing.assert_allclose(fit.intervals / force, plain.intervals, rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(fit.centre_interval / length, plain.centre_interval, rtol=1e-7)
+        assert (fit.status, fit.status.message) == (plain.status, plain.status.message)
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=SLOW) for s in (4, 6, 9))])
+def test_no_random_push_tells_more_than_the_next(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(3, 7))
+    feet, loads = rng.uniform(-0.05, 0.05, (count, 2)), rng.uniform(0.2, 1, count)
+    loads /= loads.sum()
+    pushes = noisy(measured(rng, feet, loads, 5), rng)
+    part = st.slider(points=feet, weight=1.0)
+    first = st.fit_pressure(part, pushes=pushes, noise=ERRORS)
+
+    def after(point, normal):
+        """The variances of all loads after one more push of a centimetre, as it is expected."""
+        known = st.slider(points=feet, weights=first.weights)
+        x, y, phi = known.coordinates
+        way = normal[0] * (x - point[1] * phi) + normal[1] * (y + point[0] * phi)
+        step = st.minimum_power(known + st.System(constraints=[way - 0.01 * st.t]))
+        motion = [step[c.dot] for c in (x, y, phi)]
+        more = {"point": point, "normal": normal, "motion": motion}
+        both = st.fit_pressure(part, pushes=[*pushes, more], noise=ERRORS)
+        return float(np.trace(both.covariance))
+
+    assert first.next is not None and len(first.identifiable.directions) == 0
+    others = [after(p["point"], p["normal"]) for p in measured(rng, feet, first.weights, 3)]
+    assert after(first.next.point, first.next.normal) < 1.05 * min(others)
