@@ -125,7 +125,8 @@ def _touched(corners: np.ndarray, place: np.ndarray, normal: np.ndarray) -> np.n
     first, way = corners, np.roll(corners, -1, axis=0) - corners
     across = np.array([-normal[1], normal[0]])
     slope, off = way @ across, (place - first) @ across
-    share = np.divide(off, slope, out=np.full(len(off), np.nan), where=np.abs(slope) > 1e-12)
+    rounding = 1e-12 * np.abs(way).max()
+    share = np.divide(off, slope, out=np.full(len(off), np.nan), where=np.abs(slope) > rounding)
     with np.errstate(invalid="ignore"):
         met = (share >= -1e-9) & (share <= 1 + 1e-9)
     ahead = ((first + share[:, None] * way - place) @ normal)[met]
