@@ -34,6 +34,12 @@ _SUSPICIOUS_LARGE = 1e-7
 # How far from a point the energy is looked at, relative to its extent.
 _NEAREST, _FARTHEST = 1e-8, 0.1
 
+# Mixtures of flat directions that are looked along, at most.
+_MIXED = 64
+
+# Flat directions that are looked along one by one.
+_FEW = 3
+
 # Last digits by which a stiffness is known: sums of many terms lose a few.
 _DIGITS = 16
 
@@ -210,7 +216,8 @@ class Examination:
         flat = np.flatnonzero(np.abs(values) <= share * stiffest)
         if len(flat) > 1:
             # Where several are flat, the energy may fall between them.
-            mixed = np.random.default_rng(3).standard_normal((8 * len(flat), len(flat)))
+            many = min(8 * len(flat), _MIXED)
+            mixed = np.random.default_rng(3).standard_normal((many, len(flat)))
             ways += [(vectors[:, flat] @ share, float(off[flat].max())) for share in mixed]
         return ways
 
@@ -260,6 +267,8 @@ class Examination:
     def _through(self, there: np.ndarray) -> bool:
         """Tell whether a configuration passes through a contact that is open."""
         rows = self.search.balance.rows
+        if not self.search.balance.gaps:
+            return False
         gaps, B = self.search.limits(there, np.arange(rows, rows + self.search.balance.gaps))
         return bool(np.any(gaps < -self.search.small(there, B, 1e-12)))
 
@@ -269,8 +278,14 @@ class Examination:
         values, vectors = self.smallest
         flat = vectors[:, np.abs(values) <= self.rounding]
         flat = flat if self._alike else orthonormal(flat)
-        slides = [self._slides(way, flat) for way in flat.T]
-        return flat.T[slides] if len(slides) else np.empty((0, self.saddle.n))
+        ways = flat.T
+        if len(ways) > _FEW:
+            # A family of fewer dimensions holds no mixture of all of them.
+            chance = np.random.default_rng(5).standard_normal((_FEW, len(ways)))
+            if all(self._slides(flat @ share, flat) for share in chance):
+                return ways
+        slides = [self._slides(way, flat) for way in ways]
+        return ways[slides] if len(slides) else np.empty((0, self.saddle.n))
 
     def _slides(self, way: np.ndarray, flat: np.ndarray) -> bool:
         """Tell whether there is another equilibrium in a direction: a family, no flat minimum."""
