@@ -370,15 +370,27 @@ REGULAR = {
 }
 
 
+def sticking(law):
+    """A mass on a spring with friction that all but sticks."""
+    force = -0.3 * REGULAR[law](x.dot / 1e-10)
+    return st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(force, on=x)])
+
+
 @pytest.mark.parametrize("law", REGULAR)
 def test_steep_friction_stops_where_dry_friction_does(law):
     """Half turns about ∓0.3 in the phase plane: three of them, and the mass sticks."""
-    force = -0.3 * REGULAR[law](x.dot / 1e-10)
-    block = st.System(
-        kinetic=x.dot**2 / 2, potential=x**2 / 2, loads=[st.Load(force, on=x)]
-    )  # fmt: skip
-    motion = st.simulate(block, span=(0, 10), start={x: 1, x.dot: 1}, points=101)
+    motion = st.simulate(sticking(law), span=(0, 10), start={x: 1, x.dot: 1}, points=101)
     assert motion[x][-1] == pytest.approx(np.hypot(1.3, 1) - 1.5, abs=1e-6)
+    if law == "root":
+        return  # which is rounded off
+    # Explicit steps come as far as that, and say why they do not go on.
+    end = np.arctan2(1, 1.3) + 2 * np.pi
+    explicit = st.simulate(
+        sticking(law), span=(0, 10), start={x: 1, x.dot: 1}, method=st.Runge(), throw=False
+    )
+    assert explicit.status == "stiff" and f"near t = {end:.5g} stability" in explicit.status.message
+    assert explicit.t[-1] == pytest.approx(end, abs=1e-4)
+    assert explicit[x][-1] == pytest.approx(motion[x][-1], abs=1e-7)
 
 
 @pytest.mark.parametrize("method", ["auto", st.Runge(), st.BDF()])

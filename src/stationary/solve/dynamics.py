@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -482,7 +482,8 @@ class _Run:
         looks = self._crossings if not fixed else None
         ode = replace(ode, patient=patient or not looks)
         try:
-            for piece in trusted(self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)):
+            pieces = self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)
+            for piece in trusted(pieces, partial(self.pace.decays, ode)):
                 piece, border = self.legs.cut(piece, ode, self.integrator)
                 stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
                 if stood is not None:

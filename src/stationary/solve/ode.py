@@ -88,10 +88,13 @@ _MOST_SHORT = 1000
 
 
 class BlowUp(Exception):
-    """Raised by an integrator that can go no further; its last piece is good to the end."""
+    """Raised by an integrator that can go no further; its last piece is good to the end.
 
-    def __init__(self, at: float):
-        self.at = at
+    Some know the state `y` that they could not leave, which may lie behind what is worth keeping.
+    """
+
+    def __init__(self, at: float, y: np.ndarray | None = None):
+        self.at, self.y = at, y
 
 
 class Stopped(Exception):
@@ -101,8 +104,13 @@ class Stopped(Exception):
         self.word, self.message, self.at = word, message, at
 
 
-def trusted(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Hold back the last pieces before a blow-up that are not worth keeping."""
+def trusted(
+    pieces: Iterator[Piece], sound: Callable[[BlowUp], bool] = lambda _: False
+) -> Iterator[Piece]:
+    """Hold back the last pieces before a blow-up that are not worth keeping.
+
+    All are, where an end is `sound`: what it could not leave is no singularity.
+    """
     waiting: list[Piece] = []
     try:
         for piece in pieces:
@@ -111,16 +119,21 @@ def trusted(pieces: Iterator[Piece]) -> Iterator[Piece]:
             if not short or sum(p.steps for p in waiting) > _MOST_SHORT:
                 yield from waiting
                 waiting = []
-    except BlowUp:
-        for piece in waiting:
-            good = _coarse(piece.t)
-            count = len(good) if good.all() else int(np.argmin(good))
-            if count:
-                t = piece.t[: count + 1]
-                end = piece.evaluate(t[-1:])[0] if count < len(good) else piece.end
-                yield replace(piece, t=t, end=end, steps=min(count, piece.steps))
-            if count < len(good):
-                break
+    except BlowUp as there:
+        if sound(there):
+            yield from waiting
+            raise
+        # Short steps that longer ones follow were no end.
+        kept = [int(np.flatnonzero(_coarse(piece.t)).max(initial=-1)) + 1 for piece in waiting]
+        while kept and not kept[-1]:
+            kept.pop()
+        if kept:
+            yield from waiting[: len(kept) - 1]
+            piece, count = waiting[len(kept) - 1], kept[-1]
+            whole = count == len(piece.t) - 1
+            end = piece.end if whole else piece.evaluate(piece.t[count : count + 1])[0]
+            steps = min(count, piece.steps)
+            yield replace(piece, t=piece.t[: count + 1], end=end, steps=steps)
         raise
     yield from waiting
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.solve.inertia import EXAMINE_UP_TO
-from stationary.solve.ode import Ode, Stopped
+from stationary.solve.ode import BlowUp, Ode, Stopped
 
 # A run that would take more steps than this is examined for stiffness, after a few.
 _MANY_STEPS = 100_000
@@ -69,6 +69,10 @@ class Pace:
         others = np.maximum(rates.real, np.abs(rates.imag)).max(initial=0.0)
         decays = fastest > _DECAYS * others
         return _limited(t, step) if decays and self._last - t > _TOO_MANY * step else ""
+
+    def decays(self, ode: Ode, there: BlowUp) -> bool:
+        """Tell whether a decay too fast for an explicit method is what has stopped it."""
+        return there.y is not None and bool(self.stuck(ode, there.at, there.y))
 
     def _stiff(self, ode: Ode, t: float, y: np.ndarray, step: float) -> bool:
         """Tell whether steps are limited by stability: far shorter than the motion asks for."""

@@ -113,7 +113,7 @@ class Runge(AbstractIntegrator):
                 longest, narrowest = missed[1], _STALLED * np.spacing(abs(t))
                 failed = stalled or not missed[1] > narrowest
         if failed:
-            raise BlowUp(t)
+            raise BlowUp(t, y)
 
 
 def _stalled(reached: list[float], way: float, again: bool) -> bool:

@@ -36,10 +36,14 @@ def unseen(
     h, nodes = np.diff(times), evaluate(times)
     z, rate, f = features.look(times, nodes, ode.p)
     v = slice(n, 2 * n)
+    # Rates that are what tolerances make of stiff forces lead nowhere.
+    allowed = ode.atol * sizes(ode, times[0], nodes[0], times[-1])[0]
+    _, other, moved = features.look(times, nodes * (1 + ode.rtol) + allowed, ode.p)
+    rate = np.where(np.abs(rate) <= _NOISE * np.abs(other - rate), 0.0, rate)
     passed = features.passed(h, z[:-1], rate[:-1], z[1:], rate[1:])
     # Velocities that do not follow from the accelerations at both ends are looked into, unless
-    # these are what tolerances make of stiff forces.
-    changed = features.look(times, nodes * (1 + ode.rtol), ode.p)[2][:, v] - f[:, v]
+    # these are such rates.
+    changed = moved[:, v] - f[:, v]
     change, both = np.diff(nodes[:, v], axis=0), h[:, None] * (f[1:, v] + f[:-1, v])
     size = np.abs(change) + h[:, None] * (np.abs(f[1:, v]) + np.abs(f[:-1, v]))
     noise = h[:, None] * (np.abs(changed[1:]) + np.abs(changed[:-1]))
@@ -61,7 +65,7 @@ def unseen(
     missed = np.abs(rates[:, v] - looked)
     seen = missed <= _DEFECT * size
     # What a tolerance allows in the whole step need not be seen.
-    seen |= missed * h[step][:, None] <= ode.atol * sizes(ode, times[0], nodes[0], times[-1])[0][v]
+    seen |= missed * h[step][:, None] <= allowed[v]
     if larger is not None:
         seen |= np.abs(looked) <= larger * ends
     if left is not None:
