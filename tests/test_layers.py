@@ -298,18 +298,15 @@ def test_nothing_is_judged_against_one_unit():
 
 #: Words that hold anything, and therefore say nothing.
 EMPTY = re.compile("_?(found|made)", re.IGNORECASE)
-#: Rooms in which every name says what it holds.
-NAMED = {
-    "browser", "cli", "derive", "errors", "io", "lower", "many", "model", "pages", "plot", "report",
-    "result", "studio",
-}  # fmt: skip
+#: Rooms in which names do not yet say what they hold.
+UNNAMED = {"solve.gate", "solve.pressure", "solve.sliding", "solve.touch"}
 
 
 def test_names_say_what_they_hold():
     wrong = [
         f"{module}:{getattr(node, 'lineno', '')} {getattr(node, kind)}"
         for module, path in modules(PACKAGE).items()
-        if part(module) in NAMED
+        if ".".join(module.split(".")[1:3]) not in UNNAMED
         for node in nodes(path.read_text("utf-8"))
         for kind in ("id", "arg", "attr", "name")
         if EMPTY.fullmatch(str(getattr(node, kind, "")))

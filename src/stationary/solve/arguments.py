@@ -55,25 +55,25 @@ def stabilization(stabilize: Any) -> Baumgarte | Projection:
 
 def tolerance(name: str, value: Any) -> float:
     """Take a positive number."""
-    made = value if type(value) is float and isfinite(value) else number(value, name)
-    if made <= 0:
+    allowed = value if type(value) is float and isfinite(value) else number(value, name)
+    if allowed <= 0:
         raise StatementError(
-            f"{name} is not positive.", f"Found {made:g}.", "Give a small number, as 1e-10."
+            f"{name} is not positive.", f"Found {allowed:g}.", "Give a small number, as 1e-10."
         )
-    return made
+    return allowed
 
 
 def as_time(t: Any) -> float:
     """Return a time as a number."""
     try:
-        made = float(t)
+        time = float(t)
     except (TypeError, ValueError):
-        made = np.nan
-    if not np.isfinite(made):
+        time = np.nan
+    if not np.isfinite(time):
         raise StatementError(
             "t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds."
         )
-    return made
+    return time
 
 
 # Steps of a span, and the square of it, are numbers.

@@ -282,5 +282,5 @@ def _feedback(system: System, signature: tuple) -> Numeric:
     still = kind.sym("q", n)
     slope = ca.jacobian(balance.forces(p[0], still, free, values)[0], free)
     at = ca.Function("slope", [still, free, p], [slope])(q, u, p)
-    made = ca.mtimes(at, ca.jacobian(u, q))
-    return Numeric(ca.Function("feedback", [q, p], [made]), frozenset({0}))
+    added = ca.mtimes(at, ca.jacobian(u, q))
+    return Numeric(ca.Function("feedback", [q, p], [added]), frozenset({0}))

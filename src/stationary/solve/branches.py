@@ -54,7 +54,7 @@ class Branches:
         self.sides = np.zeros(len(switches.borders))
         self.on: dict[int, int] = {}
         self._free = ~switches.timely
-        self._made: dict = {}
+        self._compiled: dict = {}
         # Whether the law is taken as it is stated, because a side ends where its border is.
         self.stated = False
         self._slack = self._rounding = np.zeros(len(self.sides))
@@ -80,14 +80,14 @@ class Branches:
         if self.stated:
             on = {}
         key = (self.stated, sides.tobytes() if guarded else b"", tuple(on.items()))
-        if key not in self._made:
+        if key not in self._compiled:
             fixed = sides if guarded else None
-            self._made[key] = (
+            self._compiled[key] = (
                 sliding(self._kernel, self._switches, fixed, on)
                 if on
                 else held(self._kernel, self._switches, fixed, stated=self.stated)
             )
-        return self._made[key]
+        return self._compiled[key]
 
     # -- choosing sides -------------------------------------------------------------------------
 
@@ -96,10 +96,10 @@ class Branches:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return places and rates of all borders on given sides, and what they are relative to."""
         function = numeric(self._branch(sides, on), "orders", dense=True)
-        made = function(t, y, np.concatenate([p, sides]))[0]
-        made = made.reshape(len(self.sides), -1, order="F")
-        half = made.shape[1] // 2
-        return made[:, :half], made[:, half:]
+        orders = function(t, y, np.concatenate([p, sides]))[0]
+        orders = orders.reshape(len(self.sides), -1, order="F")
+        half = orders.shape[1] // 2
+        return orders[:, :half], orders[:, half:]
 
     def enter(self, t: float, until: float, y: np.ndarray, p: np.ndarray) -> None:
         """Choose the sides from an instant until the next known one."""
@@ -173,12 +173,12 @@ class Branches:
         """Try the sides of some borders, then staying on them."""
         tries = sorted(product((0, 1, None), repeat=len(some)), key=lambda c: c.count(None))
         for choice in tries:
-            made = sides.copy()
-            made[some] = [0.0 if c is None else c for c in choice]
+            tried = sides.copy()
+            tried[some] = [0.0 if c is None else c for c in choice]
             stay = [i for i, c in zip(some, choice) if c is None]
-            orders = self._changed_rates(stay, made, on, t, y, p)
-            if orders is not None and self._agrees(some, made, on | orders, t, y, p):
-                return made, orders
+            orders = self._changed_rates(stay, tried, on, t, y, p)
+            if orders is not None and self._agrees(some, tried, on | orders, t, y, p):
+                return tried, orders
         # Nothing agrees: as the statement says at the instant itself.
         return sides, {}
 
@@ -245,9 +245,9 @@ class Branches:
                 values = np.asarray(margins(ts[None, :], piece.evaluate(ts).T, whole))[i] + room[i]
                 return np.where(ts == times[0], start, values)
 
-            found = passages(course, times, g, -1)
-            if len(found) and (first is None or found[0] < first[0]):
-                first = float(found[0]), int(i)
+            instants = passages(course, times, g, -1)
+            if len(instants) and (first is None or instants[0] < first[0]):
+                first = float(instants[0]), int(i)
         return first
 
 

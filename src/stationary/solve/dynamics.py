@@ -360,9 +360,9 @@ class _Run:
             while t < end:
                 try:
                     for piece, border in self._segment(t, y, end):
-                        found = self.watch.look(piece)
-                        if found is not None:
-                            piece = shortened(piece, found.t, self._struck(piece, found))
+                        event = self.watch.look(piece)
+                        if event is not None:
+                            piece = shortened(piece, event.t, self._struck(piece, event))
                         self.steps += piece.steps
                         t, y = float(piece.t[-1]), piece.end
                         if self._loose() and not piece.exact:
@@ -371,7 +371,7 @@ class _Run:
                         if t == end and t in projecting:
                             y = self.legs.changed = self._projected(t, y)
                             piece = _ending(piece, y)
-                        if t == end < self.grid[-1] and (found is None or not found.terminal):
+                        if t == end < self.grid[-1] and (event is None or not event.terminal):
                             try:
                                 shown, y = self.legs.over(t, y)
                             except Stopped:
@@ -381,9 +381,9 @@ class _Run:
                         if t == self.grid[-1]:
                             shown = self.legs.extra(t, y)
                             piece = piece if shown is y else _ending(piece, shown)
-                        over = found is not None and found.terminal
+                        over = event is not None and event.terminal
                         yield piece, t if over else None
-                        if found is not None:
+                        if event is not None:
                             self.legs.restart(t, end, y)
                             break
                         if border is not None:
@@ -454,14 +454,14 @@ class _Run:
         soon = 1e-5 * (self.grid[-1] - self.grid[0])
         return self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
 
-    def _struck(self, piece: Piece, found: Ending) -> np.ndarray:
+    def _struck(self, piece: Piece, event: Ending) -> np.ndarray:
         """Return the state after an event, on the constraints; note what that did to the energy."""
-        before, after = piece.evaluate(np.array([found.t]))[0], found.y
+        before, after = piece.evaluate(np.array([event.t]))[0], event.y
         if np.array_equal(before, after):
             return after
-        after = self._projected(found.t, after) if self.kernel.rows else after
-        energies = [self._energy(found.t, y) for y in (before, after)]
-        self.struck.append((found.t, energies[1] - energies[0]))
+        after = self._projected(event.t, after) if self.kernel.rows else after
+        energies = [self._energy(event.t, y) for y in (before, after)]
+        self.struck.append((event.t, energies[1] - energies[0]))
         return after
 
     def _energy(self, t: float, y: np.ndarray) -> float:
@@ -541,13 +541,13 @@ class _Run:
         """Return the function that gives states at any sorted times of the motion."""
 
         def states(times: np.ndarray) -> np.ndarray:
-            made = np.empty((len(times), y.shape[1]))
+            known = np.empty((len(times), y.shape[1]))
             before = np.searchsorted(t, times, "right") - 1
             for k in np.unique(before):
                 here = before == k
                 wanted, where = np.unique(times[here], return_inverse=True)
-                made[here] = self._after(float(t[k]), y[k], wanted)[where]
-            return made
+                known[here] = self._after(float(t[k]), y[k], wanted)[where]
+            return known
 
         return states
 
@@ -556,7 +556,7 @@ class _Run:
         for piece in self.pieces:
             if piece.t[0] <= t and times[-1] <= piece.t[-1]:
                 return piece.evaluate(times)
-        found = [y[None, :]] * int(np.sum(times == t))
+        states = [y[None, :]] * int(np.sum(times == t))
         ahead = times[times > t]
         for leg, begin, end in self.legs.between(t, float(times[-1])):
             if leg.y is not None and leg.t > t:
@@ -566,9 +566,9 @@ class _Run:
             for piece in way if t < end else ():
                 inside = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
                 if len(inside):
-                    found.append(piece.evaluate(inside))
+                    states.append(piece.evaluate(inside))
                 y = piece.end
-        return np.concatenate(found)
+        return np.concatenate(states)
 
 
 def _ending(piece: Piece, y: np.ndarray) -> Piece:

@@ -21,7 +21,7 @@ def edge(
     kernel: AbstractKernel, params: np.ndarray, first: tuple[float, Any], last: tuple[float, Any]
 ) -> str:
     """Say which part of a statement a motion has reached the end of, between two states, if any."""
-    found, closest = "", _SMALL
+    reached, closest = "", _SMALL
     for e, what in _edges(kernel.graph.system):
         try:
             f = kernel.expression(e)
@@ -29,8 +29,8 @@ def edge(
         except (StationaryError, RuntimeError, NotImplementedError):
             continue
         if start and abs(end) < closest * abs(start):
-            closest, found = abs(end) / abs(start), f"'{str(e)[:60]}' reaches zero, {what}"
-    return found
+            closest, reached = abs(end) / abs(start), f"'{str(e)[:60]}' reaches zero, {what}"
+    return reached
 
 
 def _edges(system: System) -> Iterator[tuple[sp.Expr, str]]:

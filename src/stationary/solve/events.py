@@ -70,8 +70,8 @@ class Event:
     action: Any = None
 
     def __post_init__(self):
-        made = from_dynamicsymbols(expression(self.expr, "the expression of an event"))
-        object.__setattr__(self, "expr", made)
+        watched = from_dynamicsymbols(expression(self.expr, "the expression of an event"))
+        object.__setattr__(self, "expr", watched)
         if self.action is not None and not isinstance(self.action, Mapping):
             raise StatementError(
                 "the action of an event is a dict of new values.",
@@ -89,7 +89,7 @@ class Event:
 def as_events(events: Any) -> list[Event]:
     """Take one event or several; an expression alone is an event that ends nothing."""
     several = events if isinstance(events, (list, tuple)) else [events]
-    made = []
+    checked = []
     for event in several:
         if isinstance(event, sp.Expr):
             event = Event(event)
@@ -99,8 +99,8 @@ def as_events(events: Any) -> list[Event]:
                 f"Found {type(event).__name__}: {str(event)[:60]}; expected st.Event(…).",
                 "Pass a list of events, as in events=[st.Event(x)].",
             )
-        made.append(event)
-    return made
+        checked.append(event)
+    return checked
 
 
 def _actions(event: Event) -> list[Any]:
@@ -114,8 +114,8 @@ def with_own_parameters(
     known, own = {p.name for p in system.parameters}, dict[sp.Basic, sp.Expr]()
     actions = [expression(v, "the action of an event") for x in events for v in _actions(x)]
     every = [*(x.expr for x in events), *actions]
-    found = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
-    alone = sorted((s for s in found if s.name not in known), key=str)
+    parameters = {s for e in every for s in e.free_symbols if isinstance(s, Parameter)}
+    alone = sorted((s for s in parameters if s.name not in known), key=str)
     if not alone:
         return events, params
     given = dict(pairs(params, "params"))
@@ -133,11 +133,11 @@ def with_own_parameters(
     def put(e: Any) -> Any:
         return expression(e, "the action of an event").xreplace(own)
 
-    made = [
+    filled = [
         replace(x, expr=put(x.expr), action=x.action and {k: put(v) for k, v in x.action.items()})
         for x in events
     ]
-    return made, {k: v for k, v in given.items() if str(k) not in names}
+    return filled, {k: v for k, v in given.items() if str(k) not in names}
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Watch:
 
     def _jump(self, event: Event) -> list[tuple[int, ca.Function]]:
         """Return which entries of the state an event changes, and to what."""
-        made = []
+        changes = []
         for key, value in (event.action or {}).items():
             what = "the action of an event"
             places, order = self._kernel.layout.resolve(key, what)
@@ -190,8 +190,8 @@ class Watch:
                     "Write action={y.dot: …}, one entry for each.",
                 )
             place = int(places) + order * self._kernel.size
-            made.append((place, self._lowered(value, what)))
-        return made
+            changes.append((place, self._lowered(value, what)))
+        return changes
 
     @property
     def happened(self) -> Happened:
@@ -225,14 +225,14 @@ class Watch:
         inner = piece.t[:-1, None] + np.diff(piece.t)[:, None] * fractions
         times = np.unique(np.append(inner.ravel(), piece.t[-1]))
         states = piece.evaluate(times)
-        found = []
+        passed = []
         for i, (f, event) in enumerate(zip(self._functions, self._events)):
             course = self._course(f, piece, self._left.get(i))
-            found.append(passages(course, times, course(times, states), event.direction).tolist())
+            passed.append(passages(course, times, course(times, states), event.direction).tolist())
         self._left.clear()
-        ends = [r[0] for r, e in zip(found, self._events) if r and (e.terminal or e.action)]
+        ends = [r[0] for r, e in zip(passed, self._events) if r and (e.terminal or e.action)]
         if not ends:
-            for noted, roots in zip(self.times, found):
+            for noted, roots in zip(self.times, passed):
                 noted += roots
             return None
         end = min(ends)
@@ -240,7 +240,7 @@ class Watch:
         last = end + 4 * np.spacing(abs(end))
         y = piece.evaluate(np.array([end]))[0]
         terminal, now = False, []
-        for i, (event, roots) in enumerate(zip(self._events, found)):
+        for i, (event, roots) in enumerate(zip(self._events, passed)):
             self.times[i] += [min(r, end) for r in roots if r <= last]
             if any(end <= r <= last for r in roots):
                 now.append(i)
@@ -283,17 +283,17 @@ class Watch:
 
     def _acted(self, now: list[int], t: float, y: np.ndarray) -> np.ndarray:
         """Return the state after the actions of some events, computed from the one before."""
-        made = y.copy()
+        after = y.copy()
         jumps = [jump for i in now for jump in self._actions[i]]
         for place, f in jumps:
-            made[place] = float(f(t, y, self._params, np.zeros(0)))
+            after[place] = float(f(t, y, self._params, np.zeros(0)))
         if jumps:
             self._acts = [*self._acts[-CHATTER:], t]
             if chatters(self._acts, self._span, len(self._acts)):
                 raise Stopped(
                     "chatter", f"events follow each other ever faster near t = {t:.6g}", t
                 )
-        return made
+        return after
 
     def _rate(
         self, f: ca.Function, t: float, y: np.ndarray, rates: np.ndarray

@@ -255,7 +255,7 @@ class Follower:
 
     # -- special points ---------------------------------------------------------------------------
 
-    def _between(self, old, new, tangent, before, found: list) -> None:
+    def _between(self, old, new, tangent, before, leaving: list) -> None:
         """Locate folds, branch points and Hopf points between two points of a branch."""
         length = float(tangent @ (new - old))
         if length <= 0:
@@ -272,7 +272,7 @@ class Follower:
         if crossed:
             root = _root(lambda s: self.crossing(at(s), tangent), length)
             if root is not None:
-                self._branch_point(at(root), tangent, found)
+                self._branch_point(at(root), tangent, leaving)
         elif tangent[-1] * ahead[-1] < 0:
             root = _root(lambda s: self.tangent(at(s), tangent)[-1], length)
             if root is not None:
@@ -281,7 +281,7 @@ class Follower:
             # Two modes at once: the determinant touches zero and does not change its sign.
             root = _root(lambda s: self.curve.stiffnesses(at(s))[index], length)
             if root is not None:
-                self._branch_point(at(root), tangent, found)
+                self._branch_point(at(root), tangent, leaving)
         swinging = min(before[2], after[2]) > 1e-3 * max(before[2], after[2], 1e-300)
         if abs(after[0] - before[0]) == 2 and swinging and not crossed:
             if min(abs(before[1]), abs(after[1])) > 1e-9 * max(before[2], after[2]):
@@ -309,7 +309,7 @@ class Follower:
         sizes = np.linalg.svd(self.bordered(J, tangent), compute_uv=False)
         return bool(sizes[-1] < 1e-9 * sizes[0])
 
-    def _branch_point(self, z: np.ndarray, tangent: np.ndarray, found: list) -> None:
+    def _branch_point(self, z: np.ndarray, tangent: np.ndarray, leaving: list) -> None:
         """Note a crossing, and put the branches that leave it on the list."""
         z = self._polished(z)
         _, J = self.curve.values(z)
@@ -326,7 +326,7 @@ class Follower:
         if not self._note("pitchfork" if all(kinds) else "branch", z):
             return
         for way in ways:
-            found += [(z, way), (z, -way)]
+            leaving += [(z, way), (z, -way)]
 
     def _polished(self, z: np.ndarray) -> np.ndarray:
         """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""

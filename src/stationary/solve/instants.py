@@ -52,9 +52,9 @@ def known_instants(
     stretches += [(apart, knots[k : k + 2]) for k in range(len(knots) - 1) if apart]
     for some, ends in stretches:
         if some:
-            found = _stretch(some, values(float(ends[0])), float(ends[0]), float(ends[1]), broad)
-            switches.append(found[0])
-            stops.append(found[1])
+            passed = _stretch(some, values(float(ends[0])), float(ends[0]), float(ends[1]), broad)
+            switches.append(passed[0])
+            stops.append(passed[1])
             if sum(map(len, switches)) > _MOST:
                 _refuse(float(ends[0]), float(ends[1]))
     return _inside(switches, knots), _inside(stops, knots)
@@ -141,8 +141,8 @@ def _widths(value: Callable, centres: np.ndarray, span: float) -> np.ndarray:
         # At a pole there is no value to compare with.
         middle = np.where(np.isfinite(middle), middle, sides[1][:, :1])
         changed = np.any([np.abs(side - middle) >= 1 for side in sides], axis=0)
-    found = np.where(changed.any(axis=1), reach[np.argmax(changed, axis=1)], np.inf)
-    return found
+    widths = np.where(changed.any(axis=1), reach[np.argmax(changed, axis=1)], np.inf)
+    return widths
 
 
 def _highest(value: Callable, centres: np.ndarray, widths: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ class Enclosure:
         Boxes are rows. Where a function is not defined on all of a box, bounds hold where it is.
         """
         count = len(low)
-        made = np.zeros((self.rows, count)), np.zeros((self.rows, count))
+        bounds = np.zeros((self.rows, count)), np.zeros((self.rows, count))
         slots: list[Any] = [None] * self._slots
         rough = np.zeros(count, bool)
         with np.errstate(all="ignore"):
@@ -58,13 +58,13 @@ class Enclosure:
                 if op == ca.OP_INPUT:
                     slots[outputs[0]] = low[:, inputs[1]], high[:, inputs[1]]
                 elif op == ca.OP_OUTPUT:
-                    for bound, value in zip(made, slots[inputs[0]]):
+                    for bound, value in zip(bounds, slots[inputs[0]]):
                         bound[outputs[1]] = value
                 elif op == ca.OP_CONST:
                     slots[outputs[0]] = np.full(count, constant), np.full(count, constant)
                 else:
                     slots[outputs[0]] = _RULES[op](rough, *(slots[i] for i in inputs))
-        return made[0].T, made[1].T, rough
+        return bounds[0].T, bounds[1].T, rough
 
 
 def _wide(low: np.ndarray, high: np.ndarray, digits: float = 2.0) -> Pair:
@@ -198,9 +198,9 @@ def _sign(rough: np.ndarray, x: Pair) -> Pair:
 
 def _steps(function: Callable) -> Callable:
     def rule(rough: np.ndarray, x: Pair) -> Pair:
-        made = function(x[0]), function(x[1])
-        rough |= made[0] != made[1]
-        return made
+        ends = function(x[0]), function(x[1])
+        rough |= ends[0] != ends[1]
+        return ends
 
     return rule
 

@@ -41,15 +41,15 @@ def by_ipopt(
     high = np.concatenate([low[:rows], np.full(gaps, np.inf)])
     try:
         with quiet():
-            made = solver(x0=np.zeros(len(q)), p=p, lbg=low, ubg=high)
+            answer = solver(x0=np.zeros(len(q)), p=p, lbg=low, ubg=high)
     except RuntimeError:
         return np.full_like(q, np.nan), np.arange(rows)
-    found = q + np.asarray(made["x"]).ravel() * moves
+    place = q + np.asarray(answer["x"]).ravel() * moves
     # As work: of each force over the move that counts in its row.
-    works = -np.asarray(made["lam_g"]).ravel() * scales[-1]
+    works = -np.asarray(answer["lam_g"]).ravel() * scales[-1]
     largest = max(scales[-1], np.abs(works).max(initial=0.0))
     touching = np.flatnonzero(works[rows:] > _PUSHES * largest)
-    return found, np.concatenate([np.arange(rows), rows + touching])
+    return place, np.concatenate([np.arange(rows), rows + touching])
 
 
 @lru_cache(maxsize=16)

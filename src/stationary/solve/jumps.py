@@ -61,8 +61,8 @@ class Jumps:
         stated = self._switches.held(*arguments)
         n, rows = self._n, self._rows
         moving = ca.vertcat(stated[1 : 1 + n], stated[1 + n + rows :])
-        made = ca.densify(ca.jacobian(moving, y[n : 2 * n]))
-        return ca.Function("slopes", [t, y, p], [made], {"cse": True})
+        slope = ca.densify(ca.jacobian(moving, y[n : 2 * n]))
+        return ca.Function("slopes", [t, y, p], [slope], {"cse": True})
 
     def over(
         self, t: float, middles: tuple[float, float], y: np.ndarray, p: np.ndarray
@@ -83,11 +83,11 @@ class Jumps:
         if jumps[1 + n : 1 + n + rows].any():
             row = int(np.argmax(jumps[1 + n : 1 + n + rows]))
             name, places = self._kernel.layout.row_name(row), (before, after)
-            found = " to ".join(f"{x[1 + n + row]:.6g}" for x in places)
+            change = " to ".join(f"{x[1 + n + row]:.6g}" for x in places)
             raise Stopped(
                 "jump",
                 f"constraint '{name}' jumps at t = {t:.6g}: with the state there, R goes from "
-                f"{found}, which no finite force follows",
+                f"{change}, which no finite force follows",
                 t,
             )
         later = y.copy()

@@ -58,14 +58,14 @@ def _seen_through(
         if not len(at) or len(times) < 4 or len(times) > MOST_INTERVALS:
             break
         probes = _probes(times, g, at)
-        found = course(probes)
-        scale = max(scale, np.abs(found[np.isfinite(found)]).max(initial=0.0))
+        values = course(probes)
+        scale = max(scale, np.abs(values[np.isfinite(values)]).max(initial=0.0))
         expected = _cubic(times, g, at, probes)
-        ends = np.abs(np.stack([g[at], g[at + 1], found]))
-        crosses = (np.sign(g[at]) != np.sign(found)) | (np.sign(found) != np.sign(g[at + 1]))
+        ends = np.abs(np.stack([g[at], g[at + 1], values]))
+        crosses = (np.sign(g[at]) != np.sign(values)) | (np.sign(values) != np.sign(g[at + 1]))
         room = np.where(crosses, ends.max(axis=0), ends.min(axis=0))
         with np.errstate(invalid="ignore"):
-            wrong = np.abs(found - expected) > _PART * room + 1e-12 * scale
+            wrong = np.abs(values - expected) > _PART * room + 1e-12 * scale
         # A dip towards zero is followed down, in case it passes through.
         dips = ~crosses & (ends[2] < 0.5 * np.minimum(ends[0], ends[1])) & (ends[2] > 1e-12 * scale)
         again = np.zeros(len(times) - 1, dtype=bool)
@@ -76,7 +76,7 @@ def _seen_through(
         doubt[:-1] |= again[1:]
         halves = 1 + np.isin(np.arange(len(doubt)), at)
         unseen = np.repeat(doubt, halves)
-        times, g = np.insert(times, at + 1, probes), np.insert(g, at + 1, found)
+        times, g = np.insert(times, at + 1, probes), np.insert(g, at + 1, values)
     return times, g
 
 
@@ -100,11 +100,11 @@ def _cubic(times: np.ndarray, g: np.ndarray, at: np.ndarray, wanted: np.ndarray)
     """Return what the cubic through the four instants around an interval says inside it."""
     first = np.clip(at - 1, 0, len(times) - 4)
     nodes = [times[first + i] for i in range(4)]
-    made = np.zeros(len(at))
+    value = np.zeros(len(at))
     for i in range(4):
         weight = np.ones(len(at))
         for j in range(4):
             if j != i:
                 weight *= (wanted - nodes[j]) / (nodes[i] - nodes[j])
-        made += weight * g[first + i]
-    return made
+        value += weight * g[first + i]
+    return value

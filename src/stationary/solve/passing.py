@@ -78,8 +78,8 @@ def ranks(ode: Ode, rank: int, times: np.ndarray, states: np.ndarray) -> np.ndar
     u = np.zeros((len(kernel.signature), count))
     p = ode.p[: kernel.parameters]
     q, v = states[:, :n].T, states[:, n : 2 * n].T
-    made = np.asarray(kernel.graph.constraints(times[None, :], q, v, u, p)[2])
-    A = np.moveaxis(made.reshape(made.shape[0], count, n), 1, 0)
+    gradients = np.asarray(kernel.graph.constraints(times[None, :], q, v, u, p)[2])
+    A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0)
     A = np.where(np.isfinite(A), A, 0.0)
     A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
     return np.sqrt(np.maximum(np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -rank], 0.0))
@@ -161,15 +161,15 @@ class Crossings:
             way = _Way(ode, self.rank, begun, start, t, until, self.full)
             if np.isfinite(way.edge):
                 way.up_to(Piece(np.array([t, t]), way.states, y, 1), end)
-                made = way.over()
+                crossing = way.over()
                 self.known.clear()
 
                 def evaluate(times: np.ndarray) -> np.ndarray:
-                    states, short = made.evaluate(times), times < way.edge
+                    states, short = crossing.evaluate(times), times < way.edge
                     states[short] = way.states(times[short])
                     return states
 
-                return replace(made, t=np.array([t, made.t[-1]]), evaluate=evaluate)
+                return replace(crossing, t=np.array([t, crossing.t[-1]]), evaluate=evaluate)
         return None
 
     def stands(self, ode: Ode, piece: Piece) -> float | None:
@@ -237,13 +237,13 @@ class _Way:
 
     def states(self, times: np.ndarray) -> np.ndarray:
         """Return states at times of the stretch, in any order."""
-        made = np.full((len(times), self.ode.kernel.states), np.nan)
+        states = np.full((len(times), self.ode.kernel.states), np.nan)
         for piece in self.pieces:
             here = (times >= piece.t[0]) & (times <= piece.t[-1])
             if here.any():
                 wanted, where = np.unique(times[here], return_inverse=True)
-                made[here] = piece.evaluate(wanted)[where]
-        return made
+                states[here] = piece.evaluate(wanted)[where]
+        return states
 
     def rank(self, t: float) -> float:
         """Return how far rows are from losing rank at a time."""
@@ -320,9 +320,9 @@ class _Way:
         last = y if stop == land else _at(self._scaled(stop, length), series)
 
         def evaluate(times: np.ndarray) -> np.ndarray:
-            made = chebyshev.chebval(self._scaled(times, length), series).T
-            made[times == stop] = last
-            return made
+            states = chebyshev.chebval(self._scaled(times, length), series).T
+            states[times == stop] = last
+            return states
 
         return Piece(np.array([self.edge, stop]), evaluate, last, 1, exact=True, error=error)
 
@@ -333,12 +333,12 @@ class _Way:
                 self._continued(min(part * (self.edge - self.start), _LONGEST * self.width), reach)
                 for part in _STRETCHES
             ]
-            error, length, series = min(several, key=lambda found: found[0])
+            error, length, series = min(several, key=lambda continued: continued[0])
             if error > _KNOWN:
                 return None
-            found = self._other_side(length, series, reach)
-            if found is not None:
-                return error, length, series, *found
+            landing = self._other_side(length, series, reach)
+            if landing is not None:
+                return error, length, series, *landing
         return None
 
     def _other_side(
@@ -401,9 +401,9 @@ class _Way:
         if not np.all(np.isfinite(y)):
             return None
         q, v = projected(kernel.graph, params, t, y[:n], y[n : 2 * n])
-        made = np.concatenate([q, v, y[2 * n :]])
-        moved = np.abs(made - y) / self._sizes
-        return made if moved.max() <= 10 * _KNOWN / _EDGE else None
+        landed = np.concatenate([q, v, y[2 * n :]])
+        moved = np.abs(landed - y) / self._sizes
+        return landed if moved.max() <= 10 * _KNOWN / _EDGE else None
 
     def _moves(self, t: float, y: np.ndarray) -> bool:
         """Tell whether the motion is at a place with a speed of its own."""

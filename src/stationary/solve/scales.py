@@ -219,9 +219,9 @@ def _turned(balance: Balance, at: tuple, A: Any) -> np.ndarray:
     angle bends over a radian.
     """
     t, q, u, p = at
-    found = np.zeros(len(q))
+    strengths = np.zeros(len(q))
     if balance.rows + balance.gaps > _ONE_BY_ONE:
-        return found
+        return strengths
     for i in np.flatnonzero(_columns(A != 0)):
         whole, quarter = (
             _finite(numeric(balance, "limits")(t, q + turn * (np.arange(len(q)) == i), u, p)[1])
@@ -229,8 +229,8 @@ def _turned(balance: Balance, at: tuple, A: Any) -> np.ndarray:
         )
         size = np.hypot(_columns(A)[i], _columns(quarter)[i])
         if _columns(whole - A).max() <= _SAME * size < _columns(quarter - A)[i]:
-            found[i] = size
-    return found
+            strengths[i] = size
+    return strengths
 
 
 def _rubs(graph: Graph, at: tuple) -> np.ndarray:

@@ -90,24 +90,24 @@ class Search(AbstractAtRest):
         if self.balance.gaps:
             return self._with_contacts(q)
         active = np.arange(self.balance.rows)
-        found, lam, status, seen = self._settled(q, active)
+        place, lam, status, seen = self._settled(q, active)
         rough = self.kind == "minimum" and self.stated and len(q) <= _IPOPT_UP_TO
         lost = rough and status not in (Ending.BALANCED, Ending.SADDLE, Ending.UNBOUNDED)
-        if lost and self._possible(q, found):
+        if lost and self._possible(q, place):
             again, _ = by_ipopt(self, q, self.metric)
             if self._near(q, again):
                 other = self._settled(again, active)
                 if other[2] is Ending.BALANCED:
-                    found, lam, status, seen = other
-        return (seen or self.examined(found, lam, active)).wrapped(status)
+                    place, lam, status, seen = other
+        return (seen or self.examined(place, lam, active)).wrapped(status)
 
-    def faded(self, begin: np.ndarray, found: np.ndarray) -> bool:
+    def faded(self, begin: np.ndarray, place: np.ndarray) -> bool:
         """Tell whether a place is so far out that forces have only faded away."""
-        return bool(np.max(np.abs(found - begin) / self.metric, initial=0.0) > _FADED)
+        return bool(np.max(np.abs(place - begin) / self.metric, initial=0.0) > _FADED)
 
-    def _near(self, q: np.ndarray, found: np.ndarray) -> bool:
+    def _near(self, q: np.ndarray, place: np.ndarray) -> bool:
         """Tell whether a place is within reach of a start."""
-        return bool(np.all(np.abs(found - q) <= _FAR * np.max(self.metric)))
+        return bool(np.all(np.abs(place - q) <= _FAR * np.max(self.metric)))
 
     def _possible(self, *places: np.ndarray) -> bool:
         """Tell whether the constraints can be satisfied near one of these places."""
@@ -133,13 +133,13 @@ class Search(AbstractAtRest):
 
         A rod along an axis does not tell its length across it.
         """
-        made = lengths.copy()
+        evened = lengths.copy()
         for entries in self.layout.alike:
             some = entries[lengths[entries] > 0]
             if len(some) > 1:
                 typical = float(np.median(lengths[some]))
-                made[some] = np.clip(lengths[some], uneven * typical, typical / uneven)
-        return made
+                evened[some] = np.clip(lengths[some], uneven * typical, typical / uneven)
+        return evened
 
     def _metric(self, q: np.ndarray) -> np.ndarray:
         """Return moves of the coordinates that count alike.
@@ -162,9 +162,9 @@ class Search(AbstractAtRest):
             rigid = np.sqrt(np.divide(1.0, stiff, out=np.zeros(len(q)), where=good))
             energy = self._turning(q, rigid) ** 2 or 1.0
         soft = np.sqrt(np.divide(energy, stiff, out=np.zeros(len(q)), where=good))
-        made = np.where(bent, self.bend, soft)
-        typical = float(np.median(made[made > 0])) if np.any(made > 0) else 1.0
-        return np.where(made > 0, made, typical)
+        moves = np.where(bent, self.bend, soft)
+        typical = float(np.median(moves[moves > 0])) if np.any(moves > 0) else 1.0
+        return np.where(moves > 0, moves, typical)
 
     def _turning(self, q: np.ndarray, moves: np.ndarray) -> float:
         """Return how many times some moves make the stiffness another one; 0 where none do.
@@ -202,28 +202,28 @@ class Search(AbstractAtRest):
         """
         begin, descents = q, 0
         while True:
-            found, lam, status = self.newton(q, active)
+            place, lam, status = self.newton(q, active)
             if status is not Ending.BALANCED:
                 lost = self.descends and status in (Ending.STALLED, Ending.TOO_MANY_STEPS)
-                if lost and self.faded(begin, found):
-                    return found, lam, Ending.UNBOUNDED, None
-                if lost and (far := self._endless(begin, found, active)) is not None:
-                    found, status = far, Ending.UNBOUNDED
-                return found, lam, status, None
-            seen = self.examined(found, lam, active)
+                if lost and self.faded(begin, place):
+                    return place, lam, Ending.UNBOUNDED, None
+                if lost and (far := self._endless(begin, place, active)) is not None:
+                    place, status = far, Ending.UNBOUNDED
+                return place, lam, status, None
+            seen = self.examined(place, lam, active)
             if self.kind == "any" or not self.descends:
-                return found, lam, status, seen
-            if self.faded(begin, found) and seen.weak:
-                return found, lam, Ending.UNBOUNDED, seen
+                return place, lam, status, seen
+            if self.faded(begin, place) and seen.weak:
+                return place, lam, Ending.UNBOUNDED, seen
             if seen.lower is None:
-                return found, lam, Ending.SADDLE if seen.inertia[1] else status, seen
-            stays = np.all(np.abs(found - begin) <= 1e-9 * self.neighbourhood(found))
+                return place, lam, Ending.SADDLE if seen.inertia[1] else status, seen
+            stays = np.all(np.abs(place - begin) <= 1e-9 * self.neighbourhood(place))
             if stays or descents == _MOST_DESCENTS:
                 break
             q, descents = seen.lower, descents + 1
-        if (far := self._endless(begin, found, active)) is not None:
+        if (far := self._endless(begin, place, active)) is not None:
             return far, lam, Ending.UNBOUNDED, None
-        return found, lam, Ending.SADDLE, seen
+        return place, lam, Ending.SADDLE, seen
 
     def _with_contacts(self, q: np.ndarray) -> Equilibrium:
         """Close contacts that are passed through and open those that pull, until neither is left.
@@ -234,21 +234,21 @@ class Search(AbstractAtRest):
         gaps = self.levels(q)[rows:]
         active = np.concatenate([np.arange(rows), rows + np.flatnonzero(gaps <= 0)])
         if self.kind == "minimum" and self.stated:
-            found, touching = by_ipopt(self, q, self.metric)
-            if self._near(q, found):
-                q, active = found, touching
+            place, touching = by_ipopt(self, q, self.metric)
+            if self._near(q, place):
+                q, active = place, touching
         tried: set[tuple[int, ...]] = set()
         while True:
-            found, lam, status, seen = self._settled(q, active)
-            change = self._opened_or_closed(found, lam, active, status)
+            place, lam, status, seen = self._settled(q, active)
+            change = self._opened_or_closed(place, lam, active, status)
             tried.add(tuple(active.tolist()))
             if change is None or tuple(change.tolist()) in tried:
                 break
             active = change
-            q = found if status is Ending.BALANCED else q
-        if change is not None or self.violated(found):
-            status = Ending.INFEASIBLE if self.violated(found) else Ending.STALLED
-        return (seen or self.examined(found, lam, active)).wrapped(status)
+            q = place if status is Ending.BALANCED else q
+        if change is not None or self.violated(place):
+            status = Ending.INFEASIBLE if self.violated(place) else Ending.STALLED
+        return (seen or self.examined(place, lam, active)).wrapped(status)
 
     def violated(self, q: np.ndarray) -> bool:
         """Tell whether a contact is passed through."""

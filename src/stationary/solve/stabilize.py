@@ -122,9 +122,9 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     """
     n, f, span = ode.kernel.size, np.abs(ode.f(t, y)), 16 * ode.longest
     time = min(1 / natural_rate(ode, t, y, span), end - t)
-    made = _moving(n, y, f, time)
+    size = _moving(n, y, f, time)
     if ode.extent is not None:
-        made = np.maximum(made, ode.extent)
+        size = np.maximum(size, ode.extent)
     if ode.peaks is not None:
         # Beside what peaks later, what leads up to it is small.
         coming = [np.abs(ode.f(float(peak), y)) for peak in ode.peaks]
@@ -134,59 +134,59 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
         weights = _weights(ode, t, y)
         pushed[n : 2 * n] = np.max(weights * pushed[n : 2 * n], initial=0.0) / weights
         pushed[:n] = time * pushed[n : 2 * n]
-        made = np.maximum(made, pushed)
+        size = np.maximum(size, pushed)
     if ode.kernel.timely:
         # What hardly moves may yet be pushed, and is small beside that.
         ahead = min(span, ode.last - t)
         later = [np.abs(ode.f(t + part * ahead, y)) for part in _LATER]
         finite = np.where(np.isfinite(later), later, 0.0).max(axis=0)
-        made = np.maximum(made, _moving(n, y, finite, time))
-    sized = _sized(made)
+        size = np.maximum(size, _moving(n, y, finite, time))
+    sized = _sized(size)
     if not sized.all():
-        made = _equal(ode, t, y, made, time)
+        size = _equal(ode, t, y, size, time)
     for group in ode.kernel.layout.alike:
         for several in (group, group + n):
-            made[several] = np.maximum(made[several], _BESIDE * made[several].max(initial=0.0))
-    origin = np.concatenate([y[:n] - made[:n], np.zeros(len(y) - n)])
+            size[several] = np.maximum(size[several], _BESIDE * size[several].max(initial=0.0))
+    origin = np.concatenate([y[:n] - size[:n], np.zeros(len(y) - n)])
     # No tolerance asks for more than the digits that places and functions have.
     lost = _rounding(ode, t, y)
     if ode.floor is not None:
         lost = np.maximum(lost, _USUAL * ode.floor)
         lost[:n] = np.maximum(lost[:n], time * _USUAL * ode.floor[n : 2 * n])
-    made = np.maximum(made, time * lost / ode.atol)
-    made[:n] = np.maximum(made[:n], np.spacing(np.abs(y[:n])) / ode.atol)
+    size = np.maximum(size, time * lost / ode.atol)
+    size[:n] = np.maximum(size[:n], np.spacing(np.abs(y[:n])) / ode.atol)
     if len(y) > 2 * n:
         # Work has the digits of the energy that it feeds: its own may be rounding alone.
-        energy = np.max(_weights(ode, t, y) * made[n : 2 * n], initial=0.0) ** 2
-        made[2 * n :] = np.maximum(made[2 * n :], energy)
+        energy = np.max(_weights(ode, t, y) * size[n : 2 * n], initial=0.0) ** 2
+        size[2 * n :] = np.maximum(size[2 * n :], energy)
     if not sized.any():
         # Where all is at rest no way has a length: counted from elsewhere, places are rounded.
         origin[:n] = y[:n]
-    return made, origin
+    return size, origin
 
 
 def _moving(n: int, y: np.ndarray, f: np.ndarray, time: float) -> np.ndarray:
     """Return sizes of velocities, and of the ways that these make in some time."""
-    made = np.maximum(np.abs(y), time * f)
-    made[:n] = time * made[n : 2 * n]
-    return made
+    size = np.maximum(np.abs(y), time * f)
+    size[:n] = time * size[n : 2 * n]
+    return size
 
 
-def _sized(made: np.ndarray) -> np.ndarray:
+def _sized(size: np.ndarray) -> np.ndarray:
     """Tell what has a size: what is hardly a number has none."""
-    return (made > _NOTHING) & np.isfinite(made)
+    return (size > _NOTHING) & np.isfinite(size)
 
 
-def _equal(ode: Ode, t: float, y: np.ndarray, made: np.ndarray, time: float) -> np.ndarray:
+def _equal(ode: Ode, t: float, y: np.ndarray, size: np.ndarray, time: float) -> np.ndarray:
     """Return sizes where what is at rest has those that the energy of the others would give it."""
-    n, some = ode.kernel.size, _sized(made)
+    n, some = ode.kernel.size, _sized(size)
     if some.all():
-        return made
+        return size
     weights, moved = _weights(ode, t, y), some[n : 2 * n]
-    momentum = np.max((weights * made[n : 2 * n])[moved], initial=0.0)
+    momentum = np.max((weights * size[n : 2 * n])[moved], initial=0.0)
     speed = momentum / weights
     equal = np.concatenate([time * speed, speed, np.full(len(y) - 2 * n, momentum**2)])
-    return np.where(some, made, np.where(equal > _NOTHING, equal, 1.0))
+    return np.where(some, size, np.where(equal > _NOTHING, equal, 1.0))
 
 
 def _weights(ode: Ode, t: float, y: np.ndarray) -> np.ndarray:

@@ -161,14 +161,14 @@ def _failure(rest: Equilibrium, search: Search, start: np.ndarray) -> str:
             f"{rest.residual['force']:.3g}.",
             f"Hold '{layout.name(worst)}' by a constraint, a contact or a spring.",
         )
-    found = [f"{rest.status.message[0].upper()}{rest.status.message[1:]}"]
+    reasons = [f"{rest.status.message[0].upper()}{rest.status.message[1:]}"]
     if np.isfinite(rest.residual["force"]):
-        found.append(f"the largest unbalanced force is {rest.residual['force']:.3g}")
+        reasons.append(f"the largest unbalanced force is {rest.residual['force']:.3g}")
     if shares.max(initial=0.0) > 1e-6:
-        found.append(f"the largest violation is {np.abs(missed).max():.3g}")
+        reasons.append(f"the largest violation is {np.abs(missed).max():.3g}")
     return say(
         f"statics stopped after {rest.steps} Newton steps.",
-        "; ".join(found) + ".",
+        "; ".join(reasons) + ".",
         "Start closer, or follow it from an easier case by continuation()."
         if search.kind == "any"
         else 'Start closer, try kind="any", or follow it from an easier case by continuation().',

@@ -108,11 +108,11 @@ class Subdivision:
                 part = slice(some, some + _TOGETHER)
                 work += each * len(low[part])
                 proof.looked_at += len(low[part])
-                made = self._looked_at(low[part], high[part], proof)
+                halves = self._looked_at(low[part], high[part], proof)
                 # A look for a sheet takes as long as several others.
-                work += 6 * each * len(made[0]) * len(self.families)
-                lows.append(made[0])
-                highs.append(made[1])
+                work += 6 * each * len(halves[0]) * len(self.families)
+                lows.append(halves[0])
+                highs.append(halves[1])
             low, high = np.vstack(lows), np.vstack(highs)
             size = ((high - low) / width).max(axis=1, initial=0.0)
             small = size <= SMALLEST
@@ -264,9 +264,9 @@ class Subdivision:
         some = np.linspace(0, len(low) - 1, min(_LOOKED_AT, len(low))).astype(int)
         mid, rad = (low[some] + high[some]) / 2, (high[some] - low[some]) / 2
         _, center, _ = self._multipliers(mid, rad)
-        found = self._numbers(np.hstack([mid, center]))
-        near = np.all(np.abs(found[:, self.places[: self.k]] - mid) <= 4 * rad, axis=1)
-        for d in self.swarm.flat_directions(found[near]):
+        zeros = self._numbers(np.hstack([mid, center]))
+        near = np.all(np.abs(zeros[:, self.places[: self.k]] - mid) <= 4 * rad, axis=1)
+        for d in self.swarm.flat_directions(zeros[near]):
             if 0 < d < self.k + self.m:
                 self.families.add(int(d))
 
@@ -305,9 +305,9 @@ class Subdivision:
         away = np.abs(Y @ J @ along) + blurred @ np.abs(along)
         total = np.abs(Y @ F[..., None]) + np.abs(Y) @ blur[..., None]
         total = (total + away @ long[..., None] + E @ broad[..., None])[..., 0]
-        made = np.zeros(count, bool)
-        made[at] = fine & np.all(total < broad, axis=1)
-        return made, whole
+        alone = np.zeros(count, bool)
+        alone[at] = fine & np.all(total < broad, axis=1)
+        return alone, whole
 
 
 def _halved(low, high, width) -> tuple[np.ndarray, np.ndarray]:

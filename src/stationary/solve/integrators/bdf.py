@@ -187,8 +187,8 @@ def _thinly(
             steps += piece.steps
     except BlowUp:
         return times[:1], y[None, :], None
-    times, found = np.concatenate(reached), np.concatenate(states)
-    return times, found, _piece(ode, times, found, steps, dense)
+    times, passed = np.concatenate(reached), np.concatenate(states)
+    return times, passed, _piece(ode, times, passed, steps, dense)
 
 
 def _advance(
@@ -209,11 +209,11 @@ def _advance(
 
 def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Go from output to output as far as possible, then half of the way, and half of the rest."""
-    reached, found, steps = [times[0]], [y], 0
+    reached, known, steps = [times[0]], [y], 0
     ahead, halvings = list(times[1:]), 0
     while ahead and halvings < _MOST_HALVINGS:
         length = ahead[0] - reached[-1]
-        way = (0.0, 1.0), reached[-1], length, found[-1]
+        way = (0.0, 1.0), reached[-1], length, known[-1]
         most, states, taken = _MOST_STEPS if ode.patient else _IMPATIENT, None, 0
         most = _LAST_STEPS if halvings else most
         for implicit, share in _ways(ode)[bool(halvings and ode.patient) :]:
@@ -225,12 +225,12 @@ def _approach(ode: Ode, times: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, n
             halvings += 1
             continue
         reached.append(ahead[0])
-        found.append(states[-1])
+        known.append(states[-1])
         steps += taken
         # What is left of a way that was halved is half as long again.
         ahead = ahead[1:] if not halvings else [ahead[0] + length / 2]
         halvings += bool(halvings)
-    return np.array(reached), np.array(found), steps
+    return np.array(reached), np.array(known), steps
 
 
 def _run(
@@ -263,10 +263,10 @@ def _run(
         given["z0"] = np.concatenate(_held(kernel, start, y, ode.p))
     try:
         with quiet():
-            made = solver(**given)
+            answer = solver(**given)
     except RuntimeError:
         return None, 0
-    states = origin + np.asarray(made["xf"]).T * size
+    states = origin + np.asarray(answer["xf"]).T * size
     return states if np.all(np.isfinite(states)) else None, int(solver.stats()["nsteps"])
 
 
@@ -362,11 +362,11 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray, steps: int, dense: b
     velocity = position.derivative()
 
     def evaluate(ts: np.ndarray) -> np.ndarray:
-        made = np.hstack([position(ts), velocity(ts), work(ts)])
+        between = np.hstack([position(ts), velocity(ts), work(ts)])
         # At the nodes the solution itself, not its interpolation.
         at = np.minimum(np.searchsorted(times, ts), len(times) - 1)
         exact = times[at] == ts
-        made[exact] = states[at[exact]]
-        return made
+        between[exact] = states[at[exact]]
+        return between
 
     return Piece(times, evaluate, states[-1], steps, dense)

@@ -125,8 +125,8 @@ class Series:
             size = np.abs(self.ends[:, part]).max(initial=0.0)
             if np.any(defect[part] * bad > _ROUNDING * size):
                 return False
-        made = rounding(ode.kernel, "rhs", [self.t[step] + bad, y, ode.p])
-        return made is not None and bool(np.all(failure.beyond <= _LAST_DIGITS * made))
+        lost = rounding(ode.kernel, "rhs", [self.t[step] + bad, y, ode.p])
+        return lost is not None and bool(np.all(failure.beyond <= _LAST_DIGITS * lost))
 
     @np.errstate(all="ignore")
     def failure(self, ode: Ode, floor: np.ndarray) -> Failure | None:
@@ -184,14 +184,14 @@ class Series:
 
 def powers(x: np.ndarray, count: int) -> np.ndarray:
     """Return the first powers of numbers, one row each."""
-    made = np.empty((count, *x.shape))
-    made[0] = 1.0
+    table = np.empty((count, *x.shape))
+    table[0] = 1.0
     known, last = 1, x
     while known < count:
         more = min(known, count - known)
-        np.multiply(made[:more], last, out=made[known : known + more])
+        np.multiply(table[:more], last, out=table[known : known + more])
         known, last = known + more, last * last
-    return made
+    return table
 
 
 def _sums(terms: np.ndarray, step: np.ndarray, part: np.ndarray) -> np.ndarray:

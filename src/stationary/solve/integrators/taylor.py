@@ -248,7 +248,7 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
     code, unit, time = stepper.code, stepper.unit, stepper.time
     while time < end:
         first, state = time, stepper.state
-        reached, found, steps, began = [], [], 0, grid
+        reached, noted, steps, began = [], [], 0, grid
         while time < end and steps < _CHUNK:
             until, short = min(end, time + short), np.inf
             ahead = grid if until == end else grid[: grid.searchsorted(until, "right")]
@@ -269,10 +269,10 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
             reached.append(ahead[:count])
             states = states[skip : count + skip]
             states *= stepper.sizes
-            found.append(states)
+            noted.append(states)
             grid, steps = grid[count:], steps + taken
         ended = stepper.state
-        states = _joined(found)
+        states = _joined(noted)
         if (time < end or not stepper.settled) and stepper.grown(states):
             stepper.put(first, state)
             time, grid = first, began

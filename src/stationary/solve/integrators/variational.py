@@ -108,7 +108,7 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
     try:
         with quiet():
             sizes = _sizes(ode, t, y, length)
-            made = walk(np.append(t, y), np.concatenate([ode.p, sizes, [length]]))
+            walked = walk(np.append(t, y), np.concatenate([ode.p, sizes, [length]]))
     except RuntimeError:
         if steps == 1:
             return np.full((1, len(y)), np.nan)
@@ -119,7 +119,7 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
             return first
         rest = _advance(ode, steps - half, t + half * length, length, first[-1])
         return np.vstack([first, rest])
-    return np.asarray(made)[1:].T
+    return np.asarray(walked)[1:].T
 
 
 def _sizes(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
@@ -144,8 +144,8 @@ def _stiffness(graph: Graph) -> Callable[..., Any]:
     symbols: Any = graph.momenta.sx_in() if graph.scalar else graph.momenta.mx_in()
     t, q, v, u, p = symbols
     slope = ca.jacobian(graph.momenta(t, q, v, u, p)[1], q)
-    made = Numeric(ca.Function("stiffness", [t, q, v, u, p], [slope]), frozenset({0}))
-    return lambda *arguments: made(*arguments)[0]
+    compiled = Numeric(ca.Function("stiffness", [t, q, v, u, p], [slope]), frozenset({0}))
+    return lambda *arguments: compiled(*arguments)[0]
 
 
 @lru_cache(maxsize=32)
@@ -303,13 +303,13 @@ def _piece(ode: Ode, times: np.ndarray, states: np.ndarray) -> Piece:
     velocity = position.derivative()
 
     def evaluate(ts: np.ndarray) -> np.ndarray:
-        made = np.empty((len(ts), states.shape[1]))
-        made[:, :n], made[:, n : 2 * n] = position(ts), velocity(ts)
+        between = np.empty((len(ts), states.shape[1]))
+        between[:, :n], between[:, n : 2 * n] = position(ts), velocity(ts)
         if ode.kernel.graph.fed:
-            made[:, -1] = np.interp(ts, times, states[:, -1])
+            between[:, -1] = np.interp(ts, times, states[:, -1])
         at = np.minimum(np.searchsorted(times, ts), len(times) - 1)
         exact = times[at] == ts
-        made[exact] = states[at[exact]]
-        return made
+        between[exact] = states[at[exact]]
+        return between
 
     return Piece(times, evaluate, states[-1], len(times) - 1)
