@@ -96,6 +96,8 @@ def test_gaps_in_a_table_of_pushes_were_not_measured(tmp_path):
         ("motion_x,motion_y,motion_phi", range(3), "pushes have no point"),
         ("x,y,phi,tip_x,tip_y", range(5), "does not say what the finger touches"),
         (HEAD, None, "there is no push"),
+        (HEAD, ("inf", *range(6)), "none of them whole"),
+        (HEAD.replace("normal_x", "point_x"), range(7), "'point_x' is there twice"),
     ],
 )
 def test_bad_tables_are_refused_in_three_parts(tmp_path, head, row, message):
@@ -103,6 +105,16 @@ def test_bad_tables_are_refused_in_three_parts(tmp_path, head, row, message):
     with pytest.raises(st.StatementError, match=message) as error:
         st.Push.from_csv(file)
     assert str(error.value).count("\n") == 2
+
+
+def test_one_track_that_is_no_push_leaves_the_others(tmp_path):
+    # As spreadsheets write it where a comma is the point of a number.
+    rows = [(1, 0, 0.0002 * k, 0, 0.01, 0.0002 * k - 0.04) for k in range(60)]
+    rows += [(2, 0, 0, 0, 0.01, -0.04)] * 20
+    text = ["track;x;y;phi;tip_x;tip_y", *(";".join(map(str, row)) for row in rows)]
+    (tmp_path / "p.csv").write_text("\n".join(text).replace(".", ","))
+    pushes = st.Push.from_csv(tmp_path / "p.csv", outline=OUTLINE)
+    assert len(pushes) == 2 and "track 2 left out: no part of a track is a push" in pushes.told
 
 
 def test_a_mistake_in_the_pushes_of_a_file_is_shown_where_it_stands(tmp_path):

@@ -51,6 +51,15 @@ def test_loads_come_back_exactly_without_noise(count):
     assert pickle.loads(pickle.dumps(fit)) == fit
 
 
+@pytest.mark.parametrize("speed", [1e250, 1e-250])
+def test_a_push_has_no_clock(speed):
+    rng = np.random.default_rng(3)
+    feet, loads = rng.uniform(-0.05, 0.05, (3, 2)), np.array([0.2, 0.3, 0.5])
+    pushes = [{**p, "motion": speed * p["motion"]} for p in measured(rng, feet, loads, 6)]
+    fit = st.fit_pressure(st.slider(points=feet, weight=1.0), pushes=pushes)
+    np.testing.assert_allclose(fit.weights, loads, atol=1e-8)
+
+
 def test_the_friction_of_the_finger_comes_from_the_same_pushes():
     rng = np.random.default_rng(8)
     feet, loads = rng.uniform(-0.05, 0.05, (4, 2)), np.array([0.1, 0.2, 0.3, 0.4])
@@ -213,6 +222,13 @@ def test_contradictory_and_bad_pushes_are_refused_in_three_parts():
         (lambda: st.Push(point=(0, 0), normal=(0, 1)), "no motion, or two"),
         (lambda: st.Push(point=(0, 0), normal=(0, 0), motion=(0, 1, 0)), "no direction"),
         (lambda: st.Push(point=(0,), normal=(0, 1), motion=(0, 1, 0)), "the point of a push"),
+        (lambda: st.fit_pressure(part, pushes=[{"normal": (0, 1), "motion": (0, 1, 0)}]),
+         "the point of a push is not a pair"),
+        (lambda: st.fit_pressure(part, pushes=cast(Any, st.Push(**good))), "are not a list"),
+        (lambda: st.fit_pressure(part, pushes=[good], friction=-0.1), "no coefficient"),
+        (lambda: st.fit_pressure(part, pushes=[good], friction=np.nan), "no coefficient"),
+        (lambda: st.fit_pressure(st.slider(points=feet[:1], weight=1.0), pushes=[good]),
+         "nothing to weigh"),
     ]  # fmt: skip
     for ask, message in cases:
         with pytest.raises(st.StatementError, match=message) as error:

@@ -78,6 +78,7 @@ def test_loads_come_from_tracks_with_errors_jumps_and_gaps(tracks, unit):
 def test_bad_tracks_are_refused_in_three_parts(tracks):
     poses, tip = tracks[0]
     still = np.repeat(poses[:1], len(poses), axis=0)
+    when = np.arange(len(poses))
     cases = [
         (lambda: st.Push.from_track(poses[:, :2], tip, outline=OUTLINE), "rows of 3 numbers"),
         (lambda: st.Push.from_track(poses, tip[:-1], outline=OUTLINE), "do not go together"),
@@ -86,6 +87,9 @@ def test_bad_tracks_are_refused_in_three_parts(tracks):
         (lambda: st.Push.from_track(poses * [1e3, 1e3, 1], 1e3 * tip + 400, outline=OUTLINE),
          "never touches the part"),
         (lambda: st.Push.from_track(still, tip, outline=OUTLINE), "no part of a track is a push"),
+        (lambda: st.Push.from_track(np.column_stack([when, poses]),
+                                    np.column_stack([when + 1e6, tip]), outline=OUTLINE),
+         "clocks of poses and tip do not overlap"),
     ]  # fmt: skip
     for ask, message in cases:
         with pytest.raises(st.StatementError, match=message) as error:

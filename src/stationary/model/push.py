@@ -11,6 +11,8 @@ from stationary.errors import StatementError, say
 from stationary.model.push_file import read
 from stationary.model.track import Pushes, cut
 
+_SIZES = {1: "a number", 2: "a pair of numbers", 3: "three numbers"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Push:
@@ -44,8 +46,8 @@ class Push:
     [0.0001, 0.01, 0.02]
     """
 
-    point: Any
-    normal: Any
+    point: Any = None
+    normal: Any = None
     motion: Any = None
     before: Any = None
     after: Any = None
@@ -57,7 +59,7 @@ class Push:
         for word, size in (("point", 2), ("normal", 2), ("motion", 3), ("before", 3), ("after", 3),
                            ("finger", 2)):  # fmt: skip
             value = getattr(self, word)
-            if value is not None:
+            if value is not None or word in ("point", "normal"):
                 object.__setattr__(self, word, _numbers(word, value, size))
         if (self.motion is None) == (self.before is None or self.after is None):
             raise StatementError(
@@ -179,8 +181,8 @@ def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:
         numbers = np.array(np.nan)
     if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
         raise StatementError(
-            f"the {word} of a push is not {'a pair' if size == 2 else f'{size}'} of numbers.",
+            f"the {word} of a push is not {_SIZES[size]}.",
             f"Found {str(value)[:60]}.",
-            f"Give {size} finite numbers.",
+            f"Give {_SIZES[size]}, finite.",
         )
     return tuple(float(x) for x in numbers)

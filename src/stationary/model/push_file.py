@@ -51,22 +51,38 @@ def read(push: Any, path: Any, outline: Any, radius: float, far: float | None) -
             "Found readings of a tip, and no outline.",
             "Give outline=, the corners of the part in its own frame.",
         )
-    every, words = Pushes(), []
+    every, words, refused = Pushes(), [], []
     which = columns.get("track", np.zeros(len(rows)))
-    for name in np.unique(which):
+    for name in np.unique(which[np.isfinite(which)]):
         tables = {}
         for word, names in _TRACK.items():
             timed = ("t", *names) if "t" in columns else names
             if word != "force" or "force_x" in columns:
-                table = np.column_stack([_column(path, columns, name) for name in timed])
+                table = np.column_stack([_column(path, columns, column) for column in timed])
                 tables[word] = table[which == name]
-        pushes = cut(
-            push, tables["poses"], tables["tip"], outline, radius, tables.get("force"), far
-        )
+        try:
+            pushes = cut(
+                push, tables["poses"], tables["tip"], outline, radius, tables.get("force"), far
+            )
+        except StatementError as error:
+            # One track that is no push leaves the others as they are.
+            refused.append(error)
+            words.append(f"track {name:g} left out: {str(error).splitlines()[0].rstrip('.')}")
+            continue
         every += pushes
         words.append(pushes.told)
+    if not every:
+        raise refused[0] if refused else _none(path, "no row that belongs to a track")
     every.told = "; ".join(words)
     return every
+
+
+def _none(path: Any, seen: str) -> StatementError:
+    return StatementError(
+        f"{path}: there is no push.",
+        f"Found {seen}.",
+        "Give names in the first row, and a push or a reading in each row below.",
+    )
 
 
 def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
@@ -91,8 +107,10 @@ def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
     # A row with gaps was not measured.
     whole = [row for row in rows if {"point", "normal"} <= set(row)
              and ("motion" in row or {"before", "after"} <= set(row))]  # fmt: skip
-    pushes = Pushes(push(**row) for row in whole)
     lost = len(rows) - len(whole)
+    if not whole:
+        raise _none(path, f"{lost} rows, none of them whole")
+    pushes = Pushes(push(**row) for row in whole)
     pushes.told = f"{len(whole)} pushes" + (f"; {lost} rows not whole" if lost else "")
     return pushes
 
@@ -110,8 +128,10 @@ def _column(path: Any, columns: dict[str, np.ndarray], name: str) -> np.ndarray:
 def _table(path: Any) -> tuple[list[str], np.ndarray]:
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            lines = [row for row in csv.reader(_plain(file)) if any(c.strip() for c in row)]
-    except (OSError, ValueError, csv.Error) as error:
+            text = list(_plain(file))
+        between = _between(text)
+        lines = [r for r in csv.reader(text, delimiter=between) if any(c.strip() for c in r)]
+    except (OSError, TypeError, ValueError, csv.Error) as error:
         raise StatementError(
             f"the pushes '{path}' cannot be read.",
             f"Found: {getattr(error, 'strerror', None) or error}.",
@@ -122,7 +142,9 @@ def _table(path: Any) -> tuple[list[str], np.ndarray]:
     for k, line in enumerate(lines[1:]):
         for j, entry in enumerate(line[: len(head)]):
             try:
-                rows[k, j] = float(entry) if entry.strip() else np.nan
+                # Where semicolons are between numbers, a comma may be their point.
+                number = entry.replace(",", ".") if between == ";" else entry
+                rows[k, j] = float(number) if number.strip() else np.nan
             except ValueError:
                 raise StatementError(
                     f"{path}: row {k + 2} is not made of numbers.",
@@ -130,12 +152,21 @@ def _table(path: Any) -> tuple[list[str], np.ndarray]:
                     "Give numbers with a point; leave out what was not measured.",
                 ) from None
     if not len(rows):
+        raise _none(path, f"{len(lines)} row{'s' * (len(lines) != 1)}")
+    twice = [name for k, name in enumerate(head) if name in head[:k]]
+    if twice:
         raise StatementError(
-            f"{path}: there is no push.",
-            f"Found {len(lines)} row{'s' * (len(lines) != 1)}.",
-            "Give names in the first row, and a push or a reading in each row below.",
+            f"{path}: the column '{twice[0][:40]}' is there twice.",
+            f"Found {', '.join(head)[:200]}.",
+            "Leave one of them out.",
         )
     return head, rows
+
+
+def _between(text: list[str]) -> str:
+    """Return what is between the names of the first row: a comma, a semicolon or a tabulator."""
+    first = next((line for line in text if line.strip()), "")
+    return next((mark for mark in ";\t" if mark in first and "," not in first), ",")
 
 
 def _plain(file: Any):

@@ -146,8 +146,21 @@ def _together(poses: Any, tip: Any, force: Any):
             known = table[np.isfinite(table[:, 0])]
             clocks.append(known[np.unique(known[:, 0], return_index=True)[1]])
         when = clocks[0][:, 0]
+        for word, table in zip(("tip", "force"), clocks[1:]):
+            _require_overlap(when, table[:, 0], word)
         tables = [clocks[0][:, 1:], *(_at(when, table) for table in clocks[1:])]
     return when, tables[0], tables[1], tables[2] if force is not None else None
+
+
+def _require_overlap(when: np.ndarray, other: np.ndarray, word: str) -> None:
+    """Refuse clocks that never run at the same time."""
+    if len(when) and len(other) and (other[-1] < when[0] or when[-1] < other[0]):
+        raise StatementError(
+            f"the clocks of poses and {word} do not overlap.",
+            f"Found poses from t = {when[0]:.6g} to {when[-1]:.6g}, {word} from {other[0]:.6g} to "
+            f"{other[-1]:.6g}.",
+            "Give times of one clock, in one unit.",
+        )
 
 
 def _at(when: np.ndarray, table: np.ndarray) -> np.ndarray:

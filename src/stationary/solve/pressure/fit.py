@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -89,6 +89,13 @@ def fit_pressure(
     >>> str(fit.status), bool(fit.identifiable), len(fit.identifiable.directions) > 0
     ('undetermined', False, True)
     """
+    _require_friction(friction)
+    if pushes is not None and (isinstance(pushes, Push) or not isinstance(pushes, Iterable)):
+        raise StatementError(
+            "the pushes are not a list.",
+            f"Found {type(pushes).__name__}.",
+            "Give a list of them, one for each push: pushes=[st.Push(…), …].",
+        )
     taken = [_push(p, k) for k, p in enumerate(pushes)] if pushes is not None else []
     if not taken:
         raise StatementError(
@@ -195,11 +202,11 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
     pull = [int(k) for k in measured.pulling if int(k) not in out]
     if len(back) > _SHARE * count:
         k, meant = back[0], likely(Search(measured, weight, forced=False))
+        away = measured.speeds[k] * measured.size * measured.unit
         raise StatementError(
             f"push {k} contradicts its finger.",
-            f"Found a contact that moves by {measured.speeds[k] * measured.size:.3g} along the "
-            f"normal, as in {len(back)} of {count} pushes: away from the finger, which cannot "
-            "pull.",
+            f"Found a contact that moves by {away:.3g} along the normal, as in {len(back)} of "
+            f"{count} pushes: away from the finger, which cannot pull.",
             f"They agree if {meant}."
             if meant
             else "Check the sign of its normal, and the "
@@ -208,7 +215,7 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
     if len(pull) > _SHARE * count:
         raise StatementError(
             f"the force of push {pull[0]} pulls.",
-            f"Found {measured.given[pull[0], 0]:.3g} along the normal, and less than zero in "
+            f"Found {measured.given[pull[0], 0]:.3g} along the normal, and no more than zero in "
             f"{len(pull)} of {count} pushes.",
             "Give the force of the finger on the part: sensors may show that on the finger, "
             "which has the other sign.",
@@ -323,6 +330,20 @@ def _stated_centre(part: System) -> tuple[float, float] | None:
     return next((p.support.centre for p in part.parts if p.support is not None), None)
 
 
+def _require_friction(friction: Any) -> None:
+    """Refuse a friction of the finger that is none."""
+    try:
+        good = friction is None or 0 <= float(friction) < np.inf
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise StatementError(
+            "the friction of the finger is no coefficient.",
+            f"Found friction={str(friction)[:40]}.",
+            "Give a number, zero or more; leave it out where pushes have finger=, to find it.",
+        )
+
+
 def _push(given: Any, k: int) -> Push:
     if isinstance(given, Push):
         return given
@@ -345,6 +366,12 @@ def _unknown(part: Any, params: Any, pushes: int):
     open_ = [p.support for p in part.parts if p.support is not None]
     if len(open_) == 1 and open_[0].kind == "points":
         points = np.array(open_[0].points)
+        if len(points) == 1:
+            raise StatementError(
+                "there is nothing to weigh.",
+                "Found one foot, which bears all of the weight.",
+                "Give the feet on which the part rests, two or more.",
+            )
         return points, np.eye(len(points)), open_[0].weight, None, None
     if len(open_) == 1:
         disc = open_[0].kind == "disc"

@@ -45,12 +45,16 @@ class Measured:
         self.support = Support(self.x, shapes, None if patch is None else patch / self.size)
         self.place = (np.array([p.point for p in pushes]) - self.origin) / self.size
         way = np.array([p.normal for p in pushes])
+        way = way / np.abs(way).max(axis=1)[:, None]
         self.normal = way / np.hypot(*way.T)[:, None]
         # The motion of the middle of the part, lengths in its sizes.
         y = np.array([p.twist for p in pushes])
         y[:, 0] -= y[:, 2] * self.origin[1]
         y[:, 1] += y[:, 2] * self.origin[0]
-        self.y = np.stack([y[:, 0] / self.size, y[:, 1] / self.size, y[:, 2]], axis=1)
+        y = np.stack([y[:, 0] / self.size, y[:, 1] / self.size, y[:, 2]], axis=1)
+        # Velocities or displacements: a power of two near the largest leaves all of their digits.
+        self.unit = float(np.exp2(np.round(np.log2(np.abs(y).max() or 1.0))))
+        self.y = y / self.unit
         self.long = np.linalg.norm(self.y, axis=1)
         self._feel()
         self._errors(noise)
@@ -80,7 +84,7 @@ class Measured:
             # Errors of the origin and of the angle are independent; those of the middle are not.
             seen = {e: _noise(e) for e in stated}
             each = [seen[e] for e in stated]
-            a, b = np.array([e[:2] for e in each]).T
+            a, b = np.array([e[:2] for e in each]).T / self.unit
             (x, y), self.roots = self.origin / self.size, np.zeros((len(each), 3, 3))
             self.roots[:, 0, 0] = self.roots[:, 1, 1] = a / self.size
             self.roots[:, 0, 2], self.roots[:, 1, 2], self.roots[:, 2, 2] = -b * y, b * x, b
@@ -102,7 +106,7 @@ class Measured:
         mu = 0.0 if friction is None else float(friction)
         contact, edge = carried(self.y, self.place), turned(self.normal)
         moved = [(np.nan, np.nan) if p.finger is None else p.finger for p in self.pushes]
-        slips = ((np.array(moved) / self.size - contact) * edge).sum(axis=1)
+        slips = ((np.array(moved) / self.size / self.unit - contact) * edge).sum(axis=1)
         spread = self.sigma[:, 0] * np.sqrt(2) + self.sigma[:, 2]
         share = 1e-6 * self.long if self.relative else _SLIDES * spread
         known = np.isfinite(slips)
