@@ -105,17 +105,19 @@ def ours(angles, keep=None, **given):
     return st.sweep(st.simulate, PENDULUM, over=over, span=(0, 10), keep=keep, **given)
 
 
-def by_scipy(start):
-    def rates(t, s):
-        a, b, u, v = s
-        d = a - b
-        den = 2 - np.cos(d) ** 2
-        du = (-(u**2) * np.sin(d) * np.cos(d) + G * np.sin(b) * np.cos(d)
-              - v**2 * np.sin(d) - 2 * G * np.sin(a)) / den  # fmt: skip
-        dv = (v**2 * np.sin(d) * np.cos(d) + 2 * (G * np.sin(a) * np.cos(d)
-              + u**2 * np.sin(d) - G * np.sin(b))) / den  # fmt: skip
-        return [u, v, du, dv]
+def rates(t, s, xp=np):
+    """Return the rates of a double pendulum, simplified by hand, by NumPy or what is like it."""
+    a, b, u, v = s
+    d = a - b
+    den = 2 - xp.cos(d) ** 2
+    du = (-(u**2) * xp.sin(d) * xp.cos(d) + G * xp.sin(b) * xp.cos(d)
+          - v**2 * xp.sin(d) - 2 * G * xp.sin(a)) / den  # fmt: skip
+    dv = (v**2 * xp.sin(d) * xp.cos(d) + 2 * (G * xp.sin(a) * xp.cos(d)
+          + u**2 * xp.sin(d) - G * xp.sin(b))) / den  # fmt: skip
+    return xp.array([u, v, du, dv])
 
+
+def by_scipy(start):
     return solve_ivp(rates, (0, 10), [*start, 0, 0], method="DOP853", rtol=1e-12, atol=1e-12)
 
 
@@ -195,17 +197,7 @@ def diffrax_vmap(angles):
 
     jax.config.update("jax_enable_x64", True)
 
-    def rates(t, s, _):
-        a, b, u, v = s
-        d = a - b
-        den = 2 - jnp.cos(d) ** 2
-        du = (-(u**2) * jnp.sin(d) * jnp.cos(d) + G * jnp.sin(b) * jnp.cos(d)
-              - v**2 * jnp.sin(d) - 2 * G * jnp.sin(a)) / den  # fmt: skip
-        dv = (v**2 * jnp.sin(d) * jnp.cos(d) + 2 * (G * jnp.sin(a) * jnp.cos(d)
-              + u**2 * jnp.sin(d) - G * jnp.sin(b))) / den  # fmt: skip
-        return jnp.array([u, v, du, dv])
-
-    term, solver = diffrax.ODETerm(rates), diffrax.Dopri8()
+    term, solver = diffrax.ODETerm(lambda t, s, _: rates(t, s, jnp)), diffrax.Dopri8()
     control = diffrax.PIDController(rtol=1e-12, atol=1e-12)
 
     def one(s):

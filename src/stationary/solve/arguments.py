@@ -11,6 +11,7 @@ from stationary.errors import DerivationError, StatementError
 from stationary.model.layout import number
 from stationary.model.system import System
 from stationary.model.terms import Drag
+from stationary.result.equilibrium import Equilibrium
 from stationary.solve.stabilize import Baumgarte, Projection
 
 
@@ -74,6 +75,16 @@ def as_time(t: Any) -> float:
             "t is not a time.", f"Found {t!r}, expected a finite number.", "Give seconds."
         )
     return time
+
+
+def require_own(rest: Equilibrium, system: System) -> None:
+    """Refuse the equilibrium of another system."""
+    if rest.system.coordinates != system.coordinates:
+        raise StatementError(
+            "the equilibrium belongs to another system.",
+            f"Found coordinates {rest.system.coordinates}, expected {system.coordinates}.",
+            "Pass an equilibrium of this system.",
+        )
 
 
 # Steps of a span, and the square of it, are numbers.

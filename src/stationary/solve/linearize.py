@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from stationary.errors import DerivationError, StatementError
+from stationary.errors import DerivationError
 from stationary.lower.inputs import drives, sampled, translate
 from stationary.lower.kernel import graph_of, kernel_of, numeric
 from stationary.model.fields import Field
@@ -19,7 +19,7 @@ from stationary.model.terms import Constraint, vector
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.statespace import StateSpace
 from stationary.result.status import Status
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, require_own
 from stationary.solve.at_rest import balance_of
 from stationary.solve.consistent import repaired
 from stationary.solve.gate import passed
@@ -88,12 +88,7 @@ def linearize(
     values = {name_of(key): value for key, value in (params or {}).items()}
     given = {name_of(key): value for key, value in (inputs or {}).items()}
     if isinstance(at, Equilibrium):
-        if at.system.coordinates != system.coordinates:
-            raise StatementError(
-                "the equilibrium belongs to another system.",
-                f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
-                "Pass an equilibrium of this system.",
-            )
+        require_own(at, system)
         known = {p.name for p in system.parameters}
         own = zip((p.name for p in at.system.parameters), at.params.tolist())
         values = {name: value for name, value in own if name in known} | values

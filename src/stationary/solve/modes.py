@@ -15,7 +15,7 @@ from stationary.lower.kernel import graph_of, numeric
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
-from stationary.solve.arguments import as_time
+from stationary.solve.arguments import as_time, require_own
 from stationary.solve.gate import passed
 from stationary.solve.gate.balance import balance
 from stationary.solve.gate.constraints import constraints
@@ -131,12 +131,7 @@ def _state(system: Any, at: Any, params: Any, inputs: Any, t: float):
     """Return the search, and the state of rest at which it was asked to look."""
     given = {u.name: 0.0 for u in system.inputs}
     if isinstance(at, Equilibrium):
-        if at.system.coordinates != system.coordinates:
-            raise StatementError(
-                "the equilibrium belongs to another system.",
-                f"Found coordinates {at.system.coordinates}, expected {system.coordinates}.",
-                "Pass an equilibrium of this system.",
-            )
+        require_own(at, system)
         known = {p.name: float(x) for p, x in zip(at.system.parameters, at.params)}
         params = known | {str(k): v for k, v in (params or {}).items()}
         given |= dict(zip(given, at.u.tolist()))
