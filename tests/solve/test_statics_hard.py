@@ -274,3 +274,23 @@ def test_a_column_that_flutters_is_not_at_rest_though_no_stiffness_is_negative()
     assert not st.statics(column, params={P: critical + 1e-4}).stable
     # Without inertia only the stiffness counts, and it is that of a stable spring.
     assert st.statics(replace(column, kinetic=0), params={P: critical + 1e-4}).stable
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0])
+@pytest.mark.parametrize("count, shift", [(17, 1e3), (53, 30.0), (53, 3e3)])
+def test_a_ring_of_springs_floats_wherever_its_origin_is(count, shift, unit):
+    # As many ways to be stretched as springs, and all others are free.
+    r, rng = st.coordinates("r", shape=(count, 2)), np.random.default_rng(count)
+    angle = 2 * np.pi * np.arange(count) / count
+    around = unit * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    rest = 1.6 * unit * np.sin(np.pi / count)
+
+    def spring(a, b):
+        return (st.norm(b - a) - rest) ** 2 / (2 * unit)
+
+    ring = st.System(potential=st.each(spring, r[:-1], r[1:]) + spring(r[0], r[count - 1]))
+    start = around * (1 + 0.1 * rng.standard_normal((count, 1))) + shift * unit
+    floats = st.statics(ring, start={r: start})
+    assert floats.stable and floats.inertia == (count, 0, count) and len(floats.free) == count
+    lengths = np.linalg.norm(np.roll(floats[r], -1, axis=0) - floats[r], axis=1)
+    assert lengths == pytest.approx(rest, rel=1e-9)

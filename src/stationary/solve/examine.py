@@ -164,6 +164,34 @@ class Examination:
         Z = tangent_basis(saddle.A, saddle.lengths)
         return graded_eigenvalues(Z.T @ (saddle.H @ Z), values)
 
+    def sharper(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return a place nearby that is better balanced, and its multipliers, if there is one.
+
+        What is left of forces bends what is flat: links that are pressed by next to nothing seem to
+        fall to the side. Newton's method goes no further where the stiffness is singular, but
+        across what is flat it does.
+        """
+        search, active, (values, vectors) = self.search, self.active[self.kept], self.smallest
+        stiffest = float(np.max(self.saddle.stiffness, initial=0.0))
+        flat = orthonormal(vectors[:, np.abs(values) <= _SUSPICIOUS_LARGE * stiffest])
+        best = place = Place(search, self.q, self.lam[self.kept], active)
+        lowest = first = search.left_over(place)
+        for _ in range(4):
+            known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
+            rows = sparse.vstack([place.A, flat.T]).tocsc()
+            move, minus = Saddle(place.H, rows).solve(-place.left, known)
+            place = Place(
+                search, search.moved(place.q, move), place.lam - minus[: len(place.lam)], active
+            )
+            if not place.finite or not search.left_over(place) < lowest:
+                break
+            best, lowest = place, search.left_over(place)
+        if not lowest < 0.1 * first:
+            return None
+        lam = np.zeros(len(self.active))
+        lam[self.kept] = best.lam
+        return best.q, lam
+
     # -- the energy nearby ------------------------------------------------------------------------
 
     @cached_property

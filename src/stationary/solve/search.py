@@ -211,6 +211,9 @@ class Search(AbstractAtRest):
                     place, status = far, Ending.UNBOUNDED
                 return place, lam, status, None
             seen = self.examined(place, lam, active)
+            if seen.inertia[1] and (better := seen.sharper()) is not None:
+                place, lam = better
+                seen = self.examined(place, lam, active)
             if self.kind == "any" or not self.descends:
                 return place, lam, status, seen
             if self.faded(begin, place) and seen.weak:
