@@ -50,8 +50,9 @@ def plot(bounds: PressureBounds) -> Any:
         axes.set(aspect="equal", xlabel="x", ylabel="y")
         axes.margins(0.06)
         name = words(bounds.system.name) or "the part"
-        figure.suptitle(f"{words(bounds.of)} of {name}: {bounds.low:.5g} … {bounds.high:.5g}",
-                        fontsize=11)  # fmt: skip
+        # Beside what is drawn: equal scales leave room above it.
+        axes.set_title(f"{words(bounds.of)} of {name}: {bounds.low:.5g} … {bounds.high:.5g}",
+                       fontsize=11)  # fmt: skip
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     return figure
 

@@ -76,11 +76,14 @@ def contact(pushed: Pushed) -> Any:
                 ((pushed.friction_cone, "cone of friction"), (pushed.cones[j], "motion cone"))
             ):
                 for i, way in enumerate(edges):
-                    end = point + 0.35 * size * way / max(np.hypot(*way), 1e-300)
+                    end = point + 0.5 * size * way / max(np.hypot(*way), 1e-300)
                     axes.plot(*np.stack([point, end]).T, color=COLORS[k], ls=("--", "-")[k],
                               lw=1.4, label=name if i == j == 0 else None)  # fmt: skip
         axes.plot(*ends.T, color="0.1", marker="o", ms=5, ls="-", lw=2.5, label="contact")
         axes.set(aspect="equal", xlabel="x", ylabel="y")
-        figure.suptitle(f"Pushing {words(surface.system.name) or 'the part'}", fontsize=11)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2)
+        # Centres go on to either side; the part and its cones are to be seen.
+        low, high = surface.points.min(axis=0), surface.points.max(axis=0)
+        axes.set_xlim(low[0] - 1.5 * size, high[0] + 1.5 * size)
+        axes.set_title(f"Pushing {words(surface.system.name) or 'the part'}", fontsize=11)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return figure
