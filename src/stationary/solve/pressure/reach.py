@@ -4,6 +4,9 @@ While a finger stays at an edge, its place s along that edge and the angle φ of
 the part is. All pressures together keep (φ, s) within a box whose sides move as fast as the fastest
 pressure anywhere on that side would move them, at every time anew. No single pressure need do that,
 and the pressure may even change on the way: the band is safe rather than attained.
+
+A smooth finger moves the part as fast as it advances along the normal of its edge, whatever else it
+does: motions for one normal speed hang on s alone, and a few places along the edge tell them all.
 """
 
 from __future__ import annotations
@@ -19,10 +22,14 @@ from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.result.pressure import PressureBounds
 from stationary.result.status import Status
+from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.interval import greatest
 from stationary.solve.pressure.pushed import Scene
 
-_STEPS = 10
+# Steps of a band: where every rate is looked for, and where rates are known along the edge.
+_STEPS, _FINE = 10, 40
+# Places along the edge at which they are looked for, for what the finger goes in all.
+_PLACES = 3
 # More than a part turns in one step of a band that says anything.
 _TURN = 0.5
 
@@ -34,16 +41,19 @@ def band_of(
     names = [c.name for c in scene.system.coordinates]
     which = names.index(of.name)
     push = _Push.of(scene)
-    times = np.linspace(span[0], span[1], _STEPS + 1)
+    smooth = not np.any(scene.rows[5][1])
+    follows = _Along.of(push, span) if smooth else push
+    times = np.linspace(span[0], span[1], (_FINE if smooth else _STEPS) + 1)
     box = np.array([[scene.q[2]] * 2, [0.0, 0.0]])
     rows = [(times[0], *push.range(which, times[0], box))]
     words = "the box of angles and places of the finger grows as the fastest pressure on each of "
-    words += "its sides, looked at three times, would have it: no single pressure need do that"
+    looked = "at places along the edge" if smooth else "three times"
+    words += f"its sides, looked at {looked}, would have it: no single pressure need do that"
     first = None
     for a, b in zip(times[:-1], times[1:]):
         try:
-            first = push.rates(a, box) if first is None else first
-            last = push.rates(b, box + (b - a) * first)
+            first = follows.rates(a, box) if first is None else first
+            last = follows.rates(b, box + (b - a) * first)
         except StationaryError as error:
             words = f"up to t = {a:.4g}; beyond, for some pressure: {str(error).splitlines()[0]}"
             break
@@ -107,6 +117,12 @@ class _Push:
         X = np.array(self.finger(t), float)
         return np.array([X[0] - c * u[0] + s * u[1], X[1] - s * u[0] - c * u[1], angle])
 
+    def velocity(self, t: float) -> np.ndarray:
+        """Return how the finger moves over the table."""
+        step = 1e-6 * self.scene.size / self.scene.speed
+        X = [np.array(self.finger(t + h), float) for h in (-step, step)]
+        return (X[1] - X[0]) / (2 * step)
+
     def rates(self, t: float, box: np.ndarray) -> np.ndarray:
         """Return how fast each side of a box of (φ, s) moves outwards at most."""
         made = np.zeros((2, 2))
@@ -117,24 +133,29 @@ class _Push:
                 for share in (0.0, 0.5, 1.0) if wide > 0 else (0.0,):
                     state = [0.0, 0.0]
                     state[k], state[1 - k] = box[k, side], box[1 - k, 0] + share * wide
-                    looks.append(sign * self._rate(t, state, k, sign))
+                    looks.append(sign * self.rate(t, state, k, sign))
                 more = abs(looks[0] - 2 * looks[1] + looks[2]) / 2 if len(looks) > 1 else 0.0
                 made[k, side] = sign * (max(looks) + more)
         return made
 
-    def _rate(self, t: float, state: list[float], k: int, sign: float) -> float:
+    def at(self, t: float, state: list[float]) -> Scene:
+        """Return the part with an angle and a place of the finger."""
+        return replace(self.scene, q=self.pose(t, state[0], state[1]), t=t)
+
+    def rate(
+        self, t: float, state: list[float], k: int, sign: float,
+        known: tuple[Scene, list[Extremes]] | None = None,
+    ) -> float:  # fmt: skip
         """Return the least or the greatest rate of φ or s over all pressures."""
-        scene = replace(self.scene, q=self.pose(t, *state), t=t)
+        scene, hunts = known or (self.at(t, state), None)
         u = self.touched + state[1] * self.along
         row, rest = np.array([0.0, 0.0, 1.0]), 0.0
         if k:
             d = scene.turned @ self.along
             row = np.array([-d[0], -d[1], self.along @ np.array([u[1], -u[0]])])
-            step = 1e-6 * scene.size / scene.speed
-            X = [np.array(self.finger(t + h), float) for h in (-step, step)]
-            rest = float(d @ (X[1] - X[0])) / (2 * step)
+            rest = float(d @ self.velocity(t))
         functional = row @ scene.rates * scene.speed
-        _, summit = greatest(scene, sign * functional)
+        _, summit = greatest(scene, sign * functional, hunts)
         return float(functional @ summit.twist) + rest
 
     def range(self, which: int, t: float, box: np.ndarray) -> tuple[float, float]:
@@ -151,6 +172,88 @@ class _Push:
         inside = [a for a in angles if box[0, 0] <= a <= box[0, 1]]
         found = [self.pose(t, a, s)[which] for a in inside for s in box[1]]
         return float(min(found)), float(max(found))
+
+
+@dataclass(frozen=True)
+class _Along:
+    """A smooth finger: turns and slips for one normal speed, at places along the edge.
+
+    `known` has, for the place s = j step, the least and the greatest turn and way of the contact
+    along the edge, each for an advance of one along the normal.
+    """
+
+    push: _Push
+    step: float
+    known: dict[tuple[int, int, float], float]
+    hunts: dict[int, tuple[Scene, list[Extremes]]]
+
+    @staticmethod
+    def of(push: _Push, span: tuple[float, float]) -> _Along:
+        ends = [np.array(push.finger(t), float) for t in np.linspace(*span, _PLACES + 1)]
+        far = float(np.sum(np.linalg.norm(np.diff(ends, axis=0), axis=1)))
+        return _Along(push, max(far, 1e-6 * push.scene.size) / _PLACES, {}, {})
+
+    def _of(self, j: int, k: int, sign: float) -> float:
+        """Return the extreme turn (k = 0) or way along the edge (k = 1) at one place."""
+        if (j, k, sign) not in self.known:
+            scene = self.push.scene
+            ahead, aside = self._speeds(scene.t, float(scene.q[2]))
+            state = [float(scene.q[2]), j * self.step]
+            if j not in self.hunts:
+                here = self.push.at(scene.t, state)
+                self.hunts[j] = here, [Extremes(here.rest, mode) for mode in here.modes]
+            # A contact that goes along the edge leaves its finger behind.
+            way = sign if k == 0 else -sign
+            rate = self.push.rate(scene.t, state, k, way, self.hunts[j])
+            self.known[j, k, sign] = (rate if k == 0 else aside - rate) / ahead
+        return self.known[j, k, sign]
+
+    def _speeds(self, t: float, angle: float) -> tuple[float, float]:
+        """Return how fast the finger goes along the normal and along the edge of a turned part."""
+        c, s = np.cos(angle), np.sin(angle)
+        X = np.array([[c, s], [-s, c]]) @ self.push.velocity(t)
+        along = self.push.along
+        return float(along[1] * X[0] - along[0] * X[1]), float(along @ X)
+
+    def _extreme(self, low: float, high: float, k: int, sign: float) -> float:
+        """Return the extreme over places: straight between those that are known, and what bends."""
+        first, last = int(np.floor(low / self.step)) - 1, int(np.ceil(high / self.step)) + 1
+        if low == high == 0.0:
+            return self._of(0, k, sign)
+        places = np.arange(first, last + 1)
+        values = sign * np.array([self._of(int(j), k, sign) for j in places])
+        inner = values[(places * self.step >= low) & (places * self.step <= high)]
+        ends = np.interp([low, high], places * self.step, values)
+        bend = float(np.abs(np.diff(values, 2)).max(initial=0.0))
+        return sign * (float(max(*ends, *inner)) + bend)
+
+    def rates(self, t: float, box: np.ndarray) -> np.ndarray:
+        """Return how fast each side of a box of (φ, s) moves outwards at most."""
+        rates = np.zeros((2, 2))
+        for side, sign in enumerate((-1.0, 1.0)):
+            ahead, _ = self._speeds(t, box[0, side])
+            if not ahead > 0:
+                raise StatementError(
+                    "the finger goes away from its edge.",
+                    f"Found it at t = {t:.4g}, the part turned by {box[0, side]:.4g}.",
+                    "Ask up to an earlier time.",
+                )
+            rates[0, side] = ahead * self._extreme(float(box[1, 0]), float(box[1, 1]), 0, sign)
+            # ṡ = V along the edge less what the contact does: a sine of the angle.
+            way = self._extreme(box[1, side], box[1, side], 1, -sign)
+            angles = [*box[0], *self._turning(t, way, box[0])]
+            slips = [b - a * way for a, b in (self._speeds(t, angle) for angle in angles)]
+            rates[1, side] = sign * max(sign * slip for slip in slips)
+        return rates
+
+    def _turning(self, t: float, way: float, angles: np.ndarray) -> list[float]:
+        """Return the angles between two at which a slip is extreme."""
+        (a, b), (c, d) = (self._speeds(t, angle) for angle in (0.0, np.pi / 2))
+        # b − a way at the angle zero, and at a right angle: the two parts of its sine.
+        first = np.arctan2(d - c * way, b - a * way)
+        turns = first + np.pi * np.arange(np.ceil((angles[0] - first) / np.pi),
+                                          np.floor((angles[1] - first) / np.pi) + 1)  # fmt: skip
+        return [float(turn) for turn in turns]
 
 
 def _moves(system: System, where: Any) -> bool:
