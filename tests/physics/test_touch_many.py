@@ -177,3 +177,39 @@ def test_a_ring_on_many_feet_slides_and_stops_like_one_block():
     assert motion.changes.t == pytest.approx(np.full(4, 1 / (0.3 * G)), rel=1e-9)
     assert motion[x][-1] == pytest.approx(0.8 / (0.6 * G), rel=1e-9)
     assert motion[y][-1] == pytest.approx(0.6 / (0.6 * G), rel=1e-9)
+
+
+def fallen(kind, count):
+    """A plate that falls flat on its feet, or balls that fall on each other."""
+    if kind == "plate":
+        up, turn = st.coordinates("up turn")
+        feet = np.linspace(-1, 1, count)
+        contacts = [st.Contact(up + s * turn, restitution=0.5, name=f"{s}") for s in feet]
+        kinetic, start = up.dot**2 / 2 + turn.dot**2 / 6, {up: 0.2}
+        return st.System(kinetic=kinetic, potential=G * up, contacts=contacts), start
+    y = st.coordinates(" ".join(f"y{i}" for i in range(count)))
+    gaps = [y[0], *(b - a - 0.1 for a, b in zip(y[:-1], y[1:]))]
+    balls = st.System(
+        kinetic=sum(q.dot**2 for q in y) / 2, potential=G * sum(y),
+        contacts=[st.Contact(gap, restitution=0.5, name=f"{i}") for i, gap in enumerate(gaps)],
+    )  # fmt: skip
+    return balls, {q: 0.05 + 0.11 * i + 0.003 * np.sin(i) for i, q in enumerate(y)}
+
+
+@pytest.mark.parametrize(("kind", "count"), [("plate", 7), ("balls", 3), ("balls", 8)])
+def test_many_contacts_that_bounce_at_once_come_to_rest(kind, count):
+    system, start = fallen(kind, count)
+    motion = simulate(system, span=(0, 1.5), start=start, points=4)
+    assert np.abs(motion.v[-1]).max() < 1e-12 and np.abs(motion.balance).max() < 1e-12
+    assert motion.residual["penetration"] < 1e-14
+    weight = G * (1 if kind == "plate" else count)
+    floor = motion.lam[-1].sum() if kind == "plate" else motion.lam["0"][-1]
+    assert floor == pytest.approx(weight, rel=1e-9)
+
+
+def test_contacts_that_are_many_at_the_start_are_handed_over_at_once():
+    system, _ = fallen("plate", 45)
+    motion = simulate(system, span=(0, 0.1), points=3)
+    assert motion.method.startswith("Moreau (45 contacts closed, too many for events")
+    assert motion.lam[-1].sum() == pytest.approx(G, rel=1e-6)
+    assert motion.residual["penetration"] < 1e-12

@@ -86,6 +86,11 @@ class Touched(AbstractInertial):
             z = np.zeros((len(self.t), len(self.kernel.rows) + touch.gaps + len(touch.dry)))
             z[:, self.acted] = self.given
             return np.full_like(self.q, np.nan), z
+        if not len(self.modes):
+            # It ended where it began: no mode has forces.
+            touch = touch_of(self.system)
+            count = len(self.kernel.rows) + touch.gaps + len(touch.dry)
+            return np.full_like(self.q, np.nan), np.full((len(self.t), count), np.nan)
         states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
         a, z = self.touching.forces(self.t[None, :], states.T, self._values(self.t))
         return self._columns(a), self._columns(z)

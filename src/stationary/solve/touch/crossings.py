@@ -93,12 +93,11 @@ def first_end(
             times = low + (high - low) * x
             values = margins(times, piece.evaluate(times), p)
             new = fresh if low == begins else {}
-            found, unresolved = _looked(margins, piece, p, low, high, values, noise, new)
-            if unresolved and depth < _MOST_HALVINGS:
-                middle = (low + high) / 2
-                if low < middle < high:
-                    stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
-                    continue
+            close = depth < _MOST_HALVINGS and low < (middle := (low + high) / 2) < high
+            found, unresolved = _looked(margins, piece, p, low, high, values, noise, new, close)
+            if unresolved:
+                stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
+                continue
             if found is not None:
                 return found
         fresh = {} if a == begins else fresh
@@ -107,18 +106,17 @@ def first_end(
 
 def _looked(
     margins: Margins, piece: Piece, p: np.ndarray, low: float, high: float, values: np.ndarray,
-    noise: np.ndarray, fresh: dict[int, Fresh],
+    noise: np.ndarray, fresh: dict[int, Fresh], close: bool,
 ) -> tuple[tuple[float, list[int]] | None, bool]:  # fmt: skip
-    """Return the first end inside a stretch of a step, and whether more must be looked at."""
+    """Return the first end inside a stretch of a step, and whether to look closer, if it can be."""
     x, T = _nodes()
     values = values.copy()
-    if fresh:
-        start = margins(np.array([low]), piece.evaluate(np.array([low])), p)[:, 0]
-        since = (high - low) * x
-        for i, new in fresh.items():
-            if new.power:
-                left = values[i] - start[i] - (new.rate * since if new.power > 1 else 0.0)
-                values[i] = left / since**new.power
+    since = (high - low) * x
+    start = margins(np.array([low]), piece.evaluate(np.array([low])), p)[:, 0] if fresh else None
+    for i, new in fresh.items():
+        if new.power and start is not None:
+            left = values[i] - start[i] - (new.rate * since if new.power > 1 else 0.0)
+            values[i] = left / since**new.power
     c = values @ T.T
     rest = np.abs(c[:, 1:]).sum(axis=1)
     doubtful = np.flatnonzero(c[:, 0] - rest <= 0)
@@ -131,7 +129,7 @@ def _looked(
         size = np.abs(course).max()
         if size <= room:
             continue
-        if np.abs(course[-2:]).max() > _RESOLVED * size + room:
+        if close and np.abs(course[-2:]).max() > _RESOLVED * size + room:
             return None, True
         begin = 0.0
         if new is not None and (room or not new.power):
@@ -143,7 +141,14 @@ def _looked(
                     first = low, [i]
                 continue
             begin = float(x[away[0]])
-        root = _root(course, begin, room)
+        root, clear = _root(course, begin, room, _NODES * np.finfo(float).eps * size)
+        if new is None and low == piece.t[0] and not clear:
+            # It begins nearer to zero than the rounding of looks at a series: it is looked at closer
+            # by, and has not ended if it goes away even then.
+            if close:
+                return None, True
+            if _value((_slopes() @ course).tolist(), 0.0) > 0:
+                continue
         if root is None:
             continue
         slope = _value((_slopes() @ course).tolist(), root) / (high - low)
@@ -156,19 +161,23 @@ def _looked(
     return first, False
 
 
-def _root(c: np.ndarray, begin: float, room: float) -> float | None:
-    """Return the first place in [begin, 1] after which a series falls below −room."""
+def _root(c: np.ndarray, begin: float, room: float, blur: float) -> tuple[float | None, bool]:
+    """Return the first place in [begin, 1] after which a series falls below −room.
+
+    Also whether that is clear of the rounding of the series.
+    """
     x, V = _grid()
     values = c @ V
     values[x < begin] = np.inf
     below = np.flatnonzero(values < -room)
     if len(below):
         k = int(below[0])
-        return _between(c, x, values, k, begin)
+        clear = values[k] < -blur and (k == 0 or values[k - 1] > blur)
+        return _between(c, x, values, k, begin), bool(clear)
     # A dip between two looks would be narrow.
     inside = values[np.isfinite(values)]
     if not len(inside) or inside.min() > _DIP * (inside.max() - inside.min()):
-        return None
+        return None, True
     roots = chebyshev.chebroots(c)
     low, high = chebyshev.chebdomain
     real = roots[np.abs(roots.imag) < 1e-9 * (high - low)].real
@@ -176,8 +185,8 @@ def _root(c: np.ndarray, begin: float, room: float) -> float | None:
     real = real[(real > begin) & (real < 1)]
     for a, b in zip(real[:-1], real[1:]):
         if chebyshev.chebval(a + b - 1, c) < -room:
-            return float(a)
-    return None
+            return float(a), True
+    return None, True
 
 
 def _between(c: np.ndarray, x: np.ndarray, values: np.ndarray, k: int, begin: float) -> float:
@@ -188,7 +197,7 @@ def _between(c: np.ndarray, x: np.ndarray, values: np.ndarray, k: int, begin: fl
     if above is None or above <= 0:
         return low
     series = c.tolist()
-    if _value(series, low) <= 0:
+    if _value(series, low) <= 0 or _value(series, high) >= 0:
         return low
     # The margin itself corrects the last digits.
     return float(brentq(partial(_value, series), low, high, xtol=1e-300, rtol=1e-12, maxiter=1000))

@@ -273,10 +273,11 @@ class Law:
             rank = int(np.sum(s > _RANK * s[0])) if len(s) else 0
             x = vt[:rank].T @ ((u[:, :rank].T @ known) / s[:rank])
             redundant = rank < len(held)
-            if redundant and np.abs(K @ x - known).max() > _ROUNDING * (
-                np.abs(known).max() + (self.sizes[held] / scale).max()
-            ):
-                return None, True
+            if redundant:
+                sizes = np.abs(known).max() + (self.sizes[held] / scale).max()
+                floor = (np.broadcast_to(self.floor, N)[held] / scale).max()
+                if np.abs(K @ x - known).max() > _ROUNDING * sizes + floor:
+                    return None, True
             if redundant and shared:
                 x = self._shared(choices, held, x, vt[rank:], scale)
             z[held] = x / scale

@@ -60,7 +60,8 @@ class Instant:
         """
         facts = self.look(y)
         gaps, at, before = facts.touch.gaps, facts.gaps, self.before
-        near = (facts.value[at] <= facts.value_rounding[at]) | (before.closed > 0)
+        # What the margins that follow take for zero is near: else it would close unseen.
+        near = (facts.value[at] <= self.more * facts.value_rounding[at]) | (before.closed > 0)
         ended = [i for i in causes if i < gaps]
         near[ended] = True
         lost = frozenset(i for i in ended if before.closed[i])

@@ -81,6 +81,9 @@ def simulate_touch(
     _check(driver.facts(first, y))
     y, moved = outside(lambda y: driver.facts(first, y), y, last - first, repair)
     t, states, status = driver.run(y)
+    if driver.many is not None and not driver.began:
+        why = f"{driver.many.closed.sum()} contacts closed, too many for events"
+        return by_steps(Moreau((last - first) / _STEPS), why)
     n = kernel.size
     base = kernel_of(system, driven.signature, state.rows)
     motion = Touched(
