@@ -143,8 +143,8 @@ def _looked(
             begin = float(x[away[0]])
         root, clear = _root(course, begin, room, _NODES * np.finfo(float).eps * size)
         if new is None and low == piece.t[0] and not clear:
-            # It begins nearer to zero than the rounding of looks at a series: it is looked at closer
-            # by, and has not ended if it goes away even then.
+            # It begins nearer to zero than the rounding of looks at a series: it is looked at
+            # closer by, and has not ended if it goes away even then.
             if close:
                 return None, True
             if _value((_slopes() @ course).tolist(), 0.0) > 0:
