@@ -93,7 +93,8 @@ def first_end(
             times = low + (high - low) * x
             values = margins(times, piece.evaluate(times), p)
             new = fresh if low == begins else {}
-            close = depth < _MOST_HALVINGS and low < (middle := (low + high) / 2) < high
+            middle = (low + high) / 2
+            close = depth < _MOST_HALVINGS and low < middle < high
             found, unresolved = _looked(margins, piece, p, low, high, values, noise, new, close)
             if unresolved:
                 stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
