@@ -55,6 +55,8 @@ class ByPower(AbstractPhase):
         self.last: Answer | None = None
         self.anchor: Answer | None = None
         self.known: list[tuple[float, np.ndarray]] = []
+        #: The latest answers of a search, with their times.
+        self.searched: list[tuple[float, Answer]] = []
 
     # -- velocities -------------------------------------------------------------------------------
 
@@ -96,13 +98,31 @@ class ByPower(AbstractPhase):
     def _searched(self, place: Place) -> tuple[Answer, Place]:
         """Return the answer in this mode by a search, from one or another nearby."""
         starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
+        ahead = self._ahead(place.t)
+        if ahead is not None:
+            starts.insert(0, ahead)
         # Where compiled equations fail there is little hope.
         for near in starts if self.compiled is None else starts[:1]:
             answer = in_mode(place.problem, near, lines=True)
             if answer is not None:
-                self.last = answer
+                self.last, self.searched = answer, [*self.searched[1 - _KNOWN :], (place.t, answer)]
                 return answer, replace(place, problem=answer.problem)
         raise Passed
+
+    def _ahead(self, t: float) -> Answer | None:
+        """Guess the answer at a time from the two nearest, if it is not far from these."""
+        nearest = sorted(self.searched, key=lambda x: abs(x[0] - t))[:2]
+        if len(nearest) < 2:
+            return None
+        (b, last), (a, first) = nearest
+        if a == b or abs(t - b) > 3 * abs(b - a):
+            return None
+        share = (t - b) / (b - a)
+        v, lam, mu = (
+            y + share * (y - x)
+            for x, y in ((first.v, last.v), (first.lam, last.lam), (first.mu, last.mu))
+        )
+        return replace(last, v=v, lam=lam, mu=mu)
 
     def rate(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the rate of a state."""

@@ -370,10 +370,12 @@ class _Run:
 
     def _witness(self, answer: Answer, state: State) -> None:
         self.evidence["force"] = max(self.evidence["force"], answer.imbalance)
-        # The way of an increment may be none, to rounding: then there is no power to compare.
-        none = rests(state.place, Measure.of(self.question, state.place))
-        if "increments" not in self.ways or np.any(answer.speeds > 100 * none):
-            self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
+        if "increments" in self.ways:
+            # The way of an increment may be none, to rounding: then there is no power to compare.
+            none = rests(state.place, Measure.of(self.question, state.place))
+            if not np.any(answer.speeds > 100 * none):
+                return
+        self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""

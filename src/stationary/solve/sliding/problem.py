@@ -313,7 +313,12 @@ class Problem:
         runs = self._shape.runs
         if len(runs) > _FEW_RUNS:
             return np.add.reduceat(x, self.starts, axis=0)
-        parts: list[Any] = [sum(x[a + k : b : width] for k in range(width)) for width, a, b in runs]
+        parts = []
+        for width, a, b in runs:
+            part = x[a:b:width]
+            for k in range(1, width):
+                part = part + x[a + k : b : width]
+            parts.append(part)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def speeds(self, w: np.ndarray) -> np.ndarray:
