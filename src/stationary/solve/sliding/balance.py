@@ -143,8 +143,8 @@ def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
         return Outcome("moves", answer), answer.problem.size
     path = _followed(law, v)
     for start in (*path[-1:], *(mode() for mode in _modes(law))):
-        found = law.sharpest(start, near=True)
-        answer = None if found is None else _within(law, law.answer(found))
+        unknowns = law.sharpest(start, near=True)
+        answer = None if unknowns is None else _within(law, law.answer(unknowns))
         if answer is not None:
             return Outcome("moves", answer), answer.problem.size
     for path in (path, *_ends(law)):
@@ -228,10 +228,10 @@ def _ends(law: Law) -> Iterator[list[np.ndarray]]:
         path = []
         for share in _PROPS[-3:]:
             _prop(law, share)
-            found = law.sharpest(path[-1] if path else mode(), near=True)
-            if found is None:
+            unknowns = law.sharpest(path[-1] if path else mode(), near=True)
+            if unknowns is None:
                 break
-            path.append(found)
+            path.append(unknowns)
         _prop(law, 0.0)
         if len(path) == 3:
             yield path

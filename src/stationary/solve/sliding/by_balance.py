@@ -494,14 +494,16 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         """Return modes in which one line slides that others hold at this very instant alone."""
         starts, numbers = self.question.starts, phase.numbers
         narrow = np.diff(np.append(starts, self.question.sliding.rates)) == 1
-        made = []
+        sliding = []
         for k in np.flatnonzero(narrow & (numbers.stuck > 0)):
             one = np.arange(len(starts)) == k
             others = replace(numbers, stuck=np.where(one, 0.0, numbers.stuck))
             slow = np.append(np.zeros(len(starts)), np.full(len(numbers.works), np.inf))
             if self._phase(others).idle(replace(look, margins=slow))[k]:
-                made += [replace(others, sign=np.where(one, w, numbers.sign)) for w in (1.0, -1.0)]
-        return made
+                sliding += [
+                    replace(others, sign=np.where(one, w, numbers.sign)) for w in (1.0, -1.0)
+                ]
+        return sliding
 
     def _here(self, numbers: _Numbers, look: _Look) -> _Numbers:
         """Return a mode in which what sticks does so here."""

@@ -337,10 +337,10 @@ class PowerFlow(AbstractFlow[ByPower]):
         """
         t, x = self.t, np.concatenate([q, [0.0, 0.0]])
         self.lengths = self.question.lengths(self.question.at(t, q))
-        self.phase = self._found(t, q, None, None)
+        self.phase = self._begun(t, q, None, None)
         state, moment = self.phase.state(t, x), 1e-9 * self.whole
         if not np.any(self.phase.near.v):
-            later = self._found(t + moment, q, None, None)
+            later = self._begun(t + moment, q, None, None)
             if np.any(later.near.v):
                 self.phase, self.t = later, t + moment
         self.x = self.phase.onto(self.t, x)
@@ -360,7 +360,7 @@ class PowerFlow(AbstractFlow[ByPower]):
 
     # -- modes ------------------------------------------------------------------------------------
 
-    def _found(
+    def _begun(
         self, t: float, q: np.ndarray, touching: np.ndarray | None, near: Answer | None
     ) -> ByPower:
         """Find what sticks and what touches from here on."""
@@ -386,7 +386,7 @@ class PowerFlow(AbstractFlow[ByPower]):
         near, hair = old.carried(touching), _THINNEST * self.whole
         while True:
             ahead = x + hair * rate
-            phase = self._found(t + hair, ahead[: self.n], touching, near)
+            phase = self._begun(t + hair, ahead[: self.n], touching, near)
             changed, more = phase.mode != old.mode, 4 * hair
             later = max(more, _THICKEST * self.whole)
             if (

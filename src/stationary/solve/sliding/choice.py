@@ -184,8 +184,8 @@ class Choice:
             starts.insert(0, outcome.answer.v)
         # Friction that follows several pressures, or other drives: there may be more.
         self.doubts.append("other pressures may fit")
-        found = (self._near(v) for v in starts)
-        return next((x for x in found if x is not None), None)
+        answers = (self._near(v) for v in starts)
+        return next((x for x in answers if x is not None), None)
 
     def _start(self, v: np.ndarray, smooth: Answer, rates: np.ndarray) -> Answer:
         """Return velocities and the forces that hold them: rows of λ in the order of `held`."""
@@ -220,19 +220,19 @@ class Choice:
             stuck[k] = self.choice[j] == STUCK
             y[p.starts[k]] = self.choice[j].sign
         mu = np.where(working, 0.1 * p.force, 0.0)
-        found = None
+        answer = None
         begin = Answer(rough, v, y, np.zeros(len(p.b)), mu, stuck, working)
         for _ in range(_MOST_STEPS):
-            found = in_mode(rough, begin)
-            if found is None or found.right(LAW):
+            answer = in_mode(rough, begin)
+            if answer is None or answer.right(LAW):
                 break
             # What else sticks or slides, besides contacts, may not be known yet.
-            _, sticks, _ = mended(found)
+            _, sticks, _ = mended(answer)
             sticks = np.where(self.cone >= 0, stuck, sticks)
-            if np.array_equal(sticks, found.stuck):
+            if np.array_equal(sticks, answer.stuck):
                 return None
-            begin = replace(found, problem=rough, stuck=sticks)
-        return None if found is None else replace(found, source="modes one by one")
+            begin = replace(answer, problem=rough, stuck=sticks)
+        return None if answer is None else replace(answer, source="modes one by one")
 
     def _pushed(
         self, smooth: Problem, rates: np.ndarray, j: int, near: Answer | None

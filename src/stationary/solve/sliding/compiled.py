@@ -139,8 +139,8 @@ class InMode:
         v, y, lam = held.z[:forces], held.z[forces:lams], held.z[lams:mus]
         mu = held.z[mus + self.touching]
         problem = p if p.pressed is None else _limits(p, mu)
-        made = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
-        return made, replace(place, problem=problem)
+        answer = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
+        return answer, replace(place, problem=problem)
 
 
 def _limits(p: Problem, mu: np.ndarray) -> Problem:

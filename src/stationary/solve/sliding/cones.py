@@ -104,6 +104,6 @@ class Cones:
             sparse.triu(self.P, format="csc"), self.cost, rows, np.concatenate(self._rhs),
             self._cones, settings,
         )  # fmt: skip
-        made = program.solve()
-        told = str(made.status)
-        return Solution(np.array(made.x), np.array(made.z), _ENDS.get(told, End.LOST), told)
+        ended = program.solve()
+        told = str(ended.status)
+        return Solution(np.array(ended.x), np.array(ended.z), _ENDS.get(told, End.LOST), told)

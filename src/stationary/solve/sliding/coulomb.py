@@ -39,9 +39,9 @@ def pressed(
     problem = place.problem
     still = not problem.driven and problem.dry and bool(np.any(problem.f))
     if still:
-        found = _standing(place, cone)
-        if found is not None:
-            return found
+        decision = _standing(place, cone)
+        if decision is not None:
+            return decision
     else:
         # What has moved goes on in its mode, nearly always.
         moved = guess is not None and bool(guess.v.any())
@@ -60,11 +60,11 @@ def pressed(
         N = np.zeros(len(problem.g))
         if guess is not None and len(guess.problem.g) == len(problem.g):
             N = guess.mu
-        found = _repeated(place, cone, N, guess)
+        decision = _repeated(place, cone, N, guess)
         # Without what presses a contact nothing may hold what it holds: that proves nothing.
-        decided = found[0].word in ("moves", "sticks", "jammed")
+        decided = decision[0].word in ("moves", "sticks", "jammed")
         if decided or not problem.dry or not thorough:
-            return found
+            return decision
     return _decided(place, cone)
 
 
@@ -84,8 +84,8 @@ def _near(place: Place, cone: np.ndarray, guess: Answer | None) -> Answer | None
         guess = smooth.answer
         # What slides by nothing sticks; what presses nothing yet is about to.
         guess = replace(guess, y=np.where((cone >= 0)[problem.term], guess.rates, guess.y))
-    found = None if guess is None else refined(problem, guess)
-    return found if found is not None and found.right() else None
+    answer = None if guess is None else refined(problem, guess)
+    return answer if answer is not None and answer.right() else None
 
 
 def limited(problem: Problem, cone: np.ndarray, N: np.ndarray) -> Problem:
@@ -110,28 +110,28 @@ def _repeated(
         return outcome, problem, N if outcome.answer is None else outcome.answer.mu[rough]
 
     N = N[rough]
-    outcome, problem, found = answer(N, near)
-    points, images = [N], [found]
+    outcome, problem, presses = answer(N, near)
+    points, images = [N], [presses]
     for count in range(_MOST_STEPS):
         if outcome.answer is None:
             break
-        scale = max(np.abs(found).max(initial=0.0), problem.force * 1e-6)
-        if np.abs(found - N).max(initial=0.0) <= _ROUNDING * scale:
+        scale = max(np.abs(presses).max(initial=0.0), problem.force * 1e-6)
+        if np.abs(presses - N).max(initial=0.0) <= _ROUNDING * scale:
             return outcome, replace(place, problem=problem)
         # Extrapolation ends at once within a mode, and may chase its own tail between two: then
         # going half the way for a while leads into one.
         if count % 12 < 8:
             ahead = _extrapolated(points, images)
         else:
-            ahead, points, images = (N + found) / 2, [], []
+            ahead, points, images = (N + presses) / 2, [], []
         N = np.maximum(ahead, 0.0)
-        outcome, problem, found = answer(N, outcome.answer)
+        outcome, problem, presses = answer(N, outcome.answer)
         points.append(N)
-        images.append(found)
+        images.append(presses)
         points, images = points[-_MEMORY:], images[-_MEMORY:]
     if outcome.answer is None:
         return outcome, replace(place, problem=problem)
-    left = np.abs(found - N).max() / max(np.abs(found).max(), 1e-300)
+    left = np.abs(presses - N).max() / max(np.abs(presses).max(), 1e-300)
     word = outcome.word if left < 1e-8 else "undecided"
     return replace(outcome, word=word), replace(place, problem=problem)
 
@@ -154,13 +154,13 @@ def _decided(place: Place, cone: np.ndarray) -> tuple[Outcome, Place]:
         best = _repeated(place, cone, N, None)
         if best[0].word == "moves":
             return best
-    found = motions(closed, cone)
-    if found:
-        return Outcome("moves", found[0]), replace(place, problem=found[0].problem)
+    moving = motions(closed, cone)
+    if moving:
+        return Outcome("moves", moving[0]), replace(place, problem=moving[0].problem)
     runaway = _runaway(place, cone)
     if runaway is not None:
         return runaway
-    if found is not None and most.word == "locks":
+    if moving is not None and most.word == "locks":
         verdict = Verdict("jammed", rows=most.lam, gaps=most.mu, locks=most.y)
         none = limited(problem, cone, np.zeros(len(problem.g)))
         return Outcome("jammed", verdict=verdict), replace(place, problem=none)
@@ -178,7 +178,7 @@ def _runaway(
     That it does may be `proved` already: then this tells which way, by Coulomb's law.
     """
     problem, speed = place.problem, place.problem.imposed
-    found, where = [], place
+    velocities, where = [], place
     for eta in (1e-3, 1e-4):
         unit = sparse.eye(problem.n, format="csc") * (eta * problem.force / speed)
 
@@ -189,12 +189,12 @@ def _runaway(
         outcome, where = _repeated(slow, cone, np.zeros(len(problem.g)), None)
         if outcome.word != "moves" or outcome.answer is None:
             return None
-        found.append(outcome.answer.v)
-    fast = [float(np.abs(v).max(initial=0.0)) for v in found]
+        velocities.append(outcome.answer.v)
+    fast = [float(np.abs(v).max(initial=0.0)) for v in velocities]
     if fast[1] < 5 * fast[0] or fast[1] < 30 * speed and not proved:
         return None
     # What is imposed is the same under any drag: it is no part of what grows.
-    ray = found[1] - found[0]
+    ray = velocities[1] - velocities[0]
     dry = replace(where.problem, viscous=None)
     slip = dry.size * dry.speeds(dry.matrices[0] @ ray) / np.abs(ray).max()
     verdict = Verdict("accelerates", ray=ray, rubs=float(slip[cone >= 0].sum()))

@@ -90,9 +90,9 @@ def ending(
     if len(answer.working) != question.sliding.gaps or not answer.problem.dense:
         return None
     place = question.at(t, q, viscous=True, touching=np.flatnonzero(answer.working))
-    found = conflict(question, place)
-    if found is not None:
-        return Outcome("jammed", verdict=found), place
+    contradiction = conflict(question, place)
+    if contradiction is not None:
+        return Outcome("jammed", verdict=contradiction), place
     # What is about to open or to slip does not hold for long.
     pressing = answer.working & (answer.mu > _NEARLY * answer.strength)
     room = answer.problem.size - answer.resists > _NEARLY * answer.problem.force

@@ -257,10 +257,10 @@ class _Run:
         )  # fmt: skip
         if kept:
             other.remark = f"; events up to t = {last:.6g}, then increments: {status.message}"
-        found = other.follow(q, "increments", 0)
+        ended = other.follow(q, "increments", 0)
         known = other.failed is not None and other.failed.outcome is not None
-        if found in ("done", "interrupted") or known or len(other.rows) > max(kept, 1):
-            return other, found
+        if ended in ("done", "interrupted") or known or len(other.rows) > max(kept, 1):
+            return other, ended
         return self, status
 
     def _events(self, q: np.ndarray, progress: Progress) -> None:

@@ -61,10 +61,10 @@ def increment(
     start, forces = question.at(t, q), None
     if near is not None and len(near.mu) == len(start.gap):
         forces = (near.y, near.lam, near.mu)
-    made = _at_once(question, start, h, v, forces)
-    if made is None:
+    step = _at_once(question, start, h, v, forces)
+    if step is None:
         raise Failed("too many steps")
-    return made
+    return step
 
 
 def stable(
@@ -74,20 +74,20 @@ def stable(
 
     Next to it there may be another, as on either side of a column that begins to bend.
     """
-    made = increment(question, t, h, q, v, near)
-    loose = runaway(question, made.t, made.q, made.answer)
+    step = increment(question, t, h, q, v, near)
+    loose = runaway(question, step.t, step.q, step.answer)
     if loose is None:
-        return made
-    verdict, measure = loose[0].verdict, Measure.of(question, made.place)
+        return step
+    verdict, measure = loose[0].verdict, Measure.of(question, step.place)
     assert verdict is not None and verdict.ray is not None
     ray = verdict.ray / measure.far(verdict.ray)
     for kick in (_BESIDE, -_BESIDE, 1e-2 * _BESIDE, -1e-2 * _BESIDE):
         try:
-            aside = made.q + kick * ray
-            other = increment(question, t, h, q, (aside - q) / h, made.answer)
+            aside = step.q + kick * ray
+            other = increment(question, t, h, q, (aside - q) / h, step.answer)
         except Failed:
             continue
-        near_by = measure.far(other.q - made.q) <= _BESIDE
+        near_by = measure.far(other.q - step.q) <= _BESIDE
         if near_by and runaway(question, other.t, other.q, other.answer) is None:
             return other
     raise Failed("accelerates", *loose)
@@ -149,23 +149,23 @@ def _at_once(
     touches[start.touching] = start.problem.force
     held = question.holonomic
     forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
-    found, part = end_of_increment(question, start, h, start.q + h * v, held, forces), h
-    while found is None and part > _LEAST_PART * h and not start.problem.dense:
+    end, part = end_of_increment(question, start, h, start.q + h * v, held, forces), h
+    while end is None and part > _LEAST_PART * h and not start.problem.dense:
         part /= 8
-        found = end_of_increment(question, start, part, start.q + part * v, held, forces)
-    while found is not None and part < h:
-        part, x = 2 * part, start.q + 2 * (found.x - start.q)
-        found = end_of_increment(question, start, part, x, held, found.forces)
-    if found is None:
+        end = end_of_increment(question, start, part, start.q + part * v, held, forces)
+    while end is not None and part < h:
+        part, x = 2 * part, start.q + 2 * (end.x - start.q)
+        end = end_of_increment(question, start, part, x, held, end.forces)
+    if end is None:
         return None
-    place, moved = found.place, found.place.q - start.q
-    place = replace(place, problem=limited(place.problem, question.rubs, found.forces[2]))
-    exact = _over(question, place, start, moved, h, found.forces)
-    y, lam, mu = found.forces
-    answer = Answer(exact, found.move, y, lam, mu, found.stuck, found.working, "Newton")
+    place, moved = end.place, end.place.q - start.q
+    place = replace(place, problem=limited(place.problem, question.rubs, end.forces[2]))
+    exact = _over(question, place, start, moved, h, end.forces)
+    y, lam, mu = end.forces
+    answer = Answer(exact, end.move, y, lam, mu, end.stuck, end.working, "Newton")
     if not _proves(question, answer, start):
         return None
-    return Increment(start.t + h, found.x, replace(place, problem=exact), answer, h)
+    return Increment(start.t + h, end.x, replace(place, problem=exact), answer, h)
 
 
 def _proves(question: Question, answer: Answer, start: Place) -> bool:

@@ -49,7 +49,7 @@ _NARROW = 60
 
 
 @dataclass(frozen=True)
-class Found:
+class Reached:
     """A state on the way to the end of an increment, and the step that led there.
 
     `off` is by how much soft rows do not hold there, `far` how far the step went; both as shares of
@@ -81,7 +81,7 @@ def end_of_increment(
     x: np.ndarray,
     held: np.ndarray,
     forces: tuple[np.ndarray, ...],
-) -> Found | None:
+) -> Reached | None:
     """Find the end of an increment from a place and forces nearby, or None if that fails.
 
     `held` are the rows that hold at the end of the increment; the others hold their rates.
@@ -92,13 +92,13 @@ def end_of_increment(
     way = _Way(question, start, h, held)
     # A guess may be so far away that constraints seem to bend the wrong way.
     with np.errstate(all="ignore"):
-        found = way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
-        if found is None and start.problem.dense:
-            found = _patiently(way, forces)
-        return found
+        end = way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
+        if end is None and start.problem.dense:
+            end = _patiently(way, forces)
+        return end
 
 
-def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
+def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Reached | None:
     """Try again from the start: what is free to go anywhere stays as near to it as it can.
 
     Contacts that seem to hold what cannot hold may be about to open: one of them, or all.
@@ -111,11 +111,11 @@ def _patiently(way: _Way, forces: tuple[np.ndarray, ...]) -> Found | None:
     for contacts in opened:
         way.open[:] = False
         way.open[contacts] = True
-        found = way.follow(way.start.q, (y, lam, np.where(way.open, 0.0, mu)), tame=False)
-        if found is not None and np.all(found.place.gap[contacts] >= -way.touches[contacts]):
+        end = way.follow(way.start.q, (y, lam, np.where(way.open, 0.0, mu)), tame=False)
+        if end is not None and np.all(end.place.gap[contacts] >= -way.touches[contacts]):
             # The search may have wandered along what is free: with these forces it need not.
             way.open[:] = False
-            return way.follow(way.start.q, found.forces, tame=False) or found
+            return way.follow(way.start.q, end.forces, tame=False) or end
     return None
 
 
@@ -133,7 +133,7 @@ class _Way:
         self.way = self.damping = 0.0
         self.open = np.zeros(len(start.gap), dtype=bool)
 
-    def follow(self, x: np.ndarray, forces: tuple[np.ndarray, ...], tame: bool) -> Found | None:
+    def follow(self, x: np.ndarray, forces: tuple[np.ndarray, ...], tame: bool) -> Reached | None:
         """Take steps with a corner that gets sharper; `tame` ones bend as links in tension do."""
         blur, best, tried, progress = _FIRST, np.inf, 1e-2, 0
         far, rounding = np.inf, self.rounding
@@ -144,21 +144,21 @@ class _Way:
             if end is not None:
                 return end
         for k in range(_MOST_STEPS):
-            found = self.step(x, forces, blur, tame and far > 1e-2)
-            if found is None or found.far > 1e3:
+            step = self.step(x, forces, blur, tame and far > 1e-2)
+            if step is None or step.far > 1e3:
                 return None
-            share = min(1.0, max(_LONGEST, 3 * self.way) / max(found.far, 1e-300))
-            x, far = x + share * found.move, found.far / self.way
+            share = min(1.0, max(_LONGEST, 3 * self.way) / max(step.far, 1e-300))
+            x, far = x + share * step.move, step.far / self.way
             forces = (
-                found.forces
+                step.forces
                 if share == 1.0
-                else tuple(a + share * (b - a) for a, b in zip(forces, found.forces))
+                else tuple(a + share * (b - a) for a, b in zip(forces, step.forces))
             )
-            if far < tried or found.far <= rounding:
+            if far < tried or step.far <= rounding:
                 # Close to the end the sets are clear, unless something moves by rounding's worth.
-                end = self.finished(found.x, found.forces, found.far)
-                if end is None and max(found.far, blur * self.way) <= rounding and found.within:
-                    end = found
+                end = self.finished(step.x, step.forces, step.far)
+                if end is None and max(step.far, blur * self.way) <= rounding and step.within:
+                    end = step
                 if end is not None:
                     return end
                 tried = 1e-2 * far
@@ -171,26 +171,26 @@ class _Way:
             best = min(far, 1.1 * best)
         return None
 
-    def finished(self, x: np.ndarray, forces: tuple[np.ndarray, ...], far: float) -> Found | None:
+    def finished(self, x: np.ndarray, forces: tuple[np.ndarray, ...], far: float) -> Reached | None:
         """Take sharp steps as long as they lead to the end."""
         sets = None
         # Among few, what starts to slide makes a step longer than those before.
         shortest = 0.1 if self.start.problem.dense else self.rounding
         for _ in range(_SHARP_STEPS):
-            found = self.step(x, forces, 0.0, False)
-            if found is None or found.far > max(10 * far, shortest):
+            step = self.step(x, forces, 0.0, False)
+            if step is None or step.far > max(10 * far, shortest):
                 return None
-            before, sets = sets, (found.stuck.tobytes(), found.working.tobytes())
-            ends = found.far <= self.rounding and found.off <= 1e-4 * self.rounding
+            before, sets = sets, (step.stuck.tobytes(), step.working.tobytes())
+            ends = step.far <= self.rounding and step.off <= 1e-4 * self.rounding
             # What is at its limit and does not move may stick or slide: that comes to the same.
-            if ends and (sets == before or far <= self.rounding) and found.within:
-                return found
-            x, forces, far = found.x, found.forces, found.far
+            if ends and (sets == before or far <= self.rounding) and step.within:
+                return step
+            x, forces, far = step.x, step.forces, step.far
         return None
 
     def step(
         self, x: np.ndarray, forces: tuple[np.ndarray, ...], blur: float, tame: bool
-    ) -> Found | None:
+    ) -> Reached | None:
         """Take one step; `blur` rounds the corner of friction, relative to the longest way."""
         question, sliding, h = self.question, self.question.sliding, self.h
         y, lam, mu = forces
@@ -247,19 +247,19 @@ class _Way:
             _, slope, second = p.viscous(moved / h)
             left = left - slope
             bends.append(self.saddle.values("viscous", second) / h)
-        made = self.saddle.solve(
+        moves = self.saddle.solve(
             p, units, [(self.way / energy) * z for z in bends], turn, give,
             more[p.term] * law.unit, working, (self.way * grip, grown[p.term] * law.unit),
             self.damping,
             left / push, target, -off / row, np.where(working, -place.gap / gap, -mu / press),
         )  # fmt: skip
-        if made is None:
+        if moves is None:
             return None
-        move = move * made[0]
+        move = move * moves[0]
         sizes = (resist[p.term], hold, press)
-        forces = tuple(z + unit * dz for z, unit, dz in zip(forces, sizes, made[1:]))
-        soft, far = self.way * _SOFT * largest(made[2]), self.measure.far(move)
-        return Found(x + move, forces, move, place, limit, law.stuck, working, soft, far)
+        forces = tuple(z + unit * dz for z, unit, dz in zip(forces, sizes, moves[1:]))
+        soft, far = self.way * _SOFT * largest(moves[2]), self.measure.far(move)
+        return Reached(x + move, forces, move, place, limit, law.stuck, working, soft, far)
 
 
 # -- the law of friction ---------------------------------------------------------------------------
@@ -267,12 +267,12 @@ class _Way:
 
 @dataclass(frozen=True)
 class _Law:
-    """The force of every term, y + dy = made + slope · dw, and which terms stick.
+    """The force of every term, y + dy = force + slope · dw, and which terms stick.
 
     The slope is `across`, less (loss ⊗ unit + unit ⊗ loss)/2.
     """
 
-    made: np.ndarray
+    force: np.ndarray
     across: np.ndarray
     loss: np.ndarray
     unit: np.ndarray
@@ -298,7 +298,7 @@ class _Law:
         )
         turn = across[:, None, None] * eye - (outer + outer.transpose(0, 2, 1)) / 2
         turn *= share[:, None, None]
-        give, target = share[p.term], share[p.term] * (y - self.made) / resist[p.term]
+        give, target = share[p.term], share[p.term] * (y - self.force) / resist[p.term]
         if sharp:
             turn[self.stuck] = eye
             held = self.stuck[p.term]
@@ -311,9 +311,9 @@ def _wide(p: Problem, x: np.ndarray) -> np.ndarray:
     """Return what belongs to rates with one row for each term."""
     if p.width:
         return x.reshape(-1, p.width)
-    made = np.zeros((p.terms, int(p.widths.max(initial=1))))
-    made[p.term, np.arange(len(x)) - p.starts[p.term]] = x
-    return made
+    wide = np.zeros((p.terms, int(p.widths.max(initial=1))))
+    wide[p.term, np.arange(len(x)) - p.starts[p.term]] = x
+    return wide
 
 
 def _sharp(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, stiff: np.ndarray) -> _Law:
@@ -329,8 +329,8 @@ def _sharp(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, stiff: n
     across[stuck] = 0.0
     # Across its way a dry force turns as much as its rate does.
     aside = across[p.term] * (w - p.sums(unit * w)[p.term] * unit)
-    made = pull[p.term] * unit + np.where(dry[p.term], aside, 0.0)
-    return _Law(made, across, ((1 - p.power) * across)[p.term] * unit, unit, stuck)
+    force = pull[p.term] * unit + np.where(dry[p.term], aside, 0.0)
+    return _Law(force, across, ((1 - p.power) * across)[p.term] * unit, unit, stuck)
 
 
 def _blurred(p: Problem, limit: np.ndarray, w: np.ndarray, y: np.ndarray, blur: np.ndarray) -> _Law:
@@ -465,24 +465,24 @@ class _Saddle:
         if self._narrow:
             band = np.bincount(self._at, data, self._height * self.total)
             band = band.reshape((self._height, self.total), order="F")
-            *_, made, failed = dgbsv(self._below, self._above, band, right, True, True)
+            *_, moves, failed = dgbsv(self._below, self._above, band, right, True, True)
             if failed:
                 return None
         else:
             entries = np.bincount(self._at, data, len(self._rows))
             K = sparse.csc_matrix((entries, self._rows, self._columns), (self.total, self.total))
             try:
-                made = splu(K, permc_spec="NATURAL", diag_pivot_thresh=0.1).solve(right)
+                moves = splu(K, permc_spec="NATURAL", diag_pivot_thresh=0.1).solve(right)
             except RuntimeError:
                 return None
-        made = made[self._rank]
-        return np.split(made, self.ends[:-1]) if np.all(np.isfinite(made)) else None
+        moves = moves[self._rank]
+        return np.split(moves, self.ends[:-1]) if np.all(np.isfinite(moves)) else None
 
 
 def _pattern(function: Any, output: int, rowwise: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns of the entries of an output, column by column or row by row."""
-    made = function.sparsity_out(output)
-    counts = np.diff(np.array(made.colind(), dtype=np.intp))
-    i, j = np.array(made.row(), dtype=np.intp), np.repeat(np.arange(made.size2()), counts)
+    pattern = function.sparsity_out(output)
+    counts = np.diff(np.array(pattern.colind(), dtype=np.intp))
+    i, j = np.array(pattern.row(), dtype=np.intp), np.repeat(np.arange(pattern.size2()), counts)
     order = np.lexsort((j, i)) if rowwise else np.arange(len(i))
     return i[order], j[order]

@@ -318,21 +318,21 @@ class Law:
 
     def sharp(self, z: np.ndarray) -> Answer | None:
         """Solve for v, y, λ and μ with sharp corners."""
-        found = self.sharpest(z)
-        return None if found is None else self.answer(found)
+        unknowns = self.sharpest(z)
+        return None if unknowns is None else self.answer(unknowns)
 
     def sharpest(self, z: np.ndarray, *, near: bool = False) -> np.ndarray | None:
         """Return v, y, λ and μ with sharp corners, if the search ends; `near` searches little."""
         size, _ = self.sizes(z[len(z) - self.gaps :])
         for factor in _FACTORS[: 1 if near else None]:
             scale = np.maximum(size, 1e-6 * self.strength) / self.speed * factor
-            found, left = self._descend(
+            unknowns, left = self._descend(
                 z, lambda x, s=scale: self._sharp_residual(x, s), 1e-14,
                 *((_FEW_STEPS, 0.1) if near else (_MOST_STEPS, 1e-6)),
             )  # fmt: skip
             self.left = min(self.left, left)
             if left <= 1e-10:
-                return found
+                return unknowns
         return None
 
     def answer(self, z: np.ndarray) -> Answer:
@@ -365,9 +365,9 @@ def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.n
 def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Solve J x = r; the smallest solution where rows say the same."""
     try:
-        made = np.linalg.solve(J, r) if len(r) <= _FULL else splu(sparse.csc_matrix(J)).solve(r)
-        if np.abs(J @ made - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
-            return made
+        solution = np.linalg.solve(J, r) if len(r) <= _FULL else splu(sparse.csc_matrix(J)).solve(r)
+        if np.abs(J @ solution - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
+            return solution
     except (np.linalg.LinAlgError, RuntimeError):
         pass
     return np.linalg.lstsq(J, r, rcond=1e-13)[0]

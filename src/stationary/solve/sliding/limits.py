@@ -118,8 +118,8 @@ def limit_load(
     ends = [_strength(place.problem, dead, sign * live, cone, scale) for sign in (-1.0, 1.0)]
     safe = _safe_interval(place.problem, cone, live, (-ends[0].static, ends[1].static))
     low, high = (
-        _end(question, place, cone, found, sign * live, sign, limit)
-        for found, sign, limit in zip(ends, (-1.0, 1.0), safe)
+        _end(question, place, cone, end, sign * live, sign, limit)
+        for end, sign, limit in zip(ends, (-1.0, 1.0), safe)
     )
     status = _status(low, high, 1e-9 * scale)
     limit = LimitLoad(question.system, question.sliding.graph, low, high, status)
@@ -148,8 +148,8 @@ def _strength(
     problem: Problem, dead: np.ndarray, load: np.ndarray, cone: np.ndarray, scale: float
 ) -> Strength:
     """Find how far a load can grow; refuse what nothing holds, and what the solver leaves open."""
-    found = strength(problem, dead, load, cone)
-    if found.end is End.INFEASIBLE:
+    limit = strength(problem, dead, load, cone)
+    if limit.end is End.INFEASIBLE:
         raise DidNotConverge(
             say(
                 "the other loads alone are more than friction can hold, and no factor of the load "
@@ -160,7 +160,7 @@ def _strength(
             ),
             status="accelerates",
         )
-    if found.end is End.LOST:
+    if limit.end is End.LOST:
         raise DidNotConverge(
             say("the limit load was not found.", "The solver stopped before an end.",
                 "Check the sizes of loads and limits."),
@@ -168,10 +168,10 @@ def _strength(
         )  # fmt: skip
     limits = problem.size[problem.size > 0]
     fine = limits.min(initial=np.inf) >= _FINE * limits.max(initial=0.0)
-    if np.isinf(found.static) or (scale and not (fine and abs(found.static) <= _NO_LOAD * scale)):
-        return found
+    if np.isinf(limit.static) or (scale and not (fine and abs(limit.static) <= _NO_LOAD * scale)):
+        return limit
     # Without other forces all grow in proportion: what holds some of the load holds any.
-    return replace(found, static=0.0, kinematic=0.0)
+    return replace(limit, static=0.0, kinematic=0.0)
 
 
 def _safe_interval(
@@ -203,7 +203,7 @@ def _safe_interval(
 
 
 def _slipping(
-    problem: Problem, cone: np.ndarray, found: Strength, load: np.ndarray
+    problem: Problem, cone: np.ndarray, end: Strength, load: np.ndarray
 ) -> np.ndarray | None:
     """Return the smallest mode that goes with the forces by Coulomb's law, if there is one.
 
@@ -211,19 +211,19 @@ def _slipping(
     """
     B, A, G = map(dense, problem.matrices)
     limit = problem.size.copy()
-    limit[cone >= 0] *= found.mu[cone[cone >= 0]]
-    top = max(np.abs(x).max(initial=0.0) for x in (found.y, found.lam, found.mu)) or 1.0
-    presses = found.mu > 1e-7 * top
+    limit[cone >= 0] *= end.mu[cone[cone >= 0]]
+    top = max(np.abs(x).max(initial=0.0) for x in (end.y, end.lam, end.mu)) or 1.0
+    presses = end.mu > 1e-7 * top
     still, ahead = [A, G[presses]], [G[~presses]]
     for k in range(problem.terms):
         rows = slice(int(problem.starts[k]), int(problem.starts[k] + problem.widths[k]))
-        size = float(np.linalg.norm(found.y[rows]))
+        size = float(np.linalg.norm(end.y[rows]))
         if limit[k] <= 1e-7 * top:
             continue
         if size < limit[k] * (1 - 1e-6):
             still.append(B[rows])
             continue
-        unit = found.y[rows] / size
+        unit = end.y[rows] / size
         still.append(B[rows] - np.outer(unit, unit @ B[rows]))
         ahead.append((unit @ B[rows])[None])
     held, opens = np.vstack(still), np.vstack(ahead)
@@ -259,38 +259,38 @@ def _end(
     question: Question,
     place: Place,
     cone: np.ndarray,
-    found: Strength,
+    end: Strength,
     load: np.ndarray,
     sign: float,
     safe: float,
 ) -> LimitEnd:
     """Tell of one end; `load` grows beyond it, `sign` times the load that was asked about."""
-    problem, layout, v = place.problem, question.layout, found.v
-    if np.isinf(found.static):
+    problem, layout, v = place.problem, question.layout, end.v
+    if np.isinf(end.static):
         theorem = "forces within their limits balance the load whatever its size"
     else:
-        apart = abs(found.static - found.kinematic)
+        apart = abs(end.static - end.kinematic)
         theorem = "static and kinematic bounds agree"
-        if apart > 1e-8 * max(abs(found.static), _scale(problem, cone, load)):
+        if apart > 1e-8 * max(abs(end.static), _scale(problem, cone, load)):
             theorem = f"static and kinematic bounds differ by {apart:.1e}: rely on the static one"
         if np.any(cone >= 0):
-            slips = _slipping(problem, cone, found, load)
-            v = found.v if slips is None else slips
-            exact = abs(safe - sign * found.static) <= 1e-6 * abs(found.static)
+            slips = _slipping(problem, cone, end, load)
+            v = end.v if slips is None else slips
+            exact = abs(safe - sign * end.static) <= 1e-6 * abs(end.static)
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")
     mu = np.zeros(question.sliding.gaps)
-    mu[place.touching] = found.mu
+    mu[place.touching] = end.mu
     forces = {
-        rows.name: (float(-found.y[rows.places]) if not rows.shape else -found.y[rows.places])
+        rows.name: (float(-end.y[rows.places]) if not rows.shape else -end.y[rows.places])
         for rows in layout.slips
     }
     return LimitEnd(
-        factor=float(sign * found.static + 0.0),
-        static=float(sign * found.static + 0.0),
-        kinematic=float(sign * found.kinematic + 0.0),
+        factor=float(sign * end.static + 0.0),
+        static=float(sign * end.static + 0.0),
+        kinematic=float(sign * end.kinematic + 0.0),
         mode=Velocities.of(v, layout),
         forces=forces,
-        lam=Multipliers.of(np.concatenate([found.lam, mu]), layout),
+        lam=Multipliers.of(np.concatenate([end.lam, mu]), layout),
         safe=float(safe) + 0.0,
         theorem=theorem,
     )
@@ -399,8 +399,8 @@ def _weights(part: System, support: Any, params: Any) -> np.ndarray:
             "Ask about a part whose limits are numbers or parameters.",
         )
     values = [*columns.values(), *Layout(part).values(params)]
-    made = sp.lambdify(symbols, limit, "numpy")(*values)
-    weights = np.broadcast_to(np.asarray(made, dtype=float), support.table.rows)
+    limits = sp.lambdify(symbols, limit, "numpy")(*values)
+    weights = np.broadcast_to(np.asarray(limits, dtype=float), support.table.rows)
     if not weights.min() >= 0 or not weights.max() > 0:
         raise StatementError(
             "the friction limits of a part are not all zero or more, some of them positive.",

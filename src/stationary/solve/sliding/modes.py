@@ -52,12 +52,12 @@ def only(problem: Problem, cone: np.ndarray) -> Answer | None:
     if moved is None:
         return None
     resists, limit = moved.y[problem.starts[sticks.term[0]]], moved.problem.size[sticks.term[0]]
-    found = sticks.real(moved) if moved.stuck.sum() > 1 or abs(resists) <= 2 * limit else None
-    if found is None:
+    answer = sticks.real(moved) if moved.stuck.sum() > 1 or abs(resists) <= 2 * limit else None
+    if answer is None:
         slides = ahead if resists > 0 else back
         moved = slides.moved(near=moved)
-        found = None if moved is None or slides.doubts else slides.real(moved)
-    return found
+        answer = None if moved is None or slides.doubts else slides.real(moved)
+    return answer
 
 
 def survey(problem: Problem, cone: np.ndarray, most: int) -> tuple[list[Answer], bool]:
@@ -68,8 +68,8 @@ def survey(problem: Problem, cone: np.ndarray, most: int) -> tuple[list[Answer],
     modes = _modes(problem, cone, most)
     if modes is None:
         return [], False
-    found = _answers(modes)
-    return found, not any(mode.doubts for mode in modes)
+    answers = _answers(modes)
+    return answers, not any(mode.doubts for mode in modes)
 
 
 def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, bool]:
@@ -115,15 +115,15 @@ def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[Choice] | None
 
 
 def _answers(modes: list[Choice]) -> list[Answer]:
-    found: list[Answer] = []
+    answers: list[Answer] = []
     for mode in modes:
         answer = mode.answer()
         if answer is None:
             continue
         size = max(answer.speed, 1e-300)
-        if all(np.abs(answer.v - other.v).max(initial=0.0) > 1e-6 * size for other in found):
-            found.append(answer)
-    return found
+        if all(np.abs(answer.v - other.v).max(initial=0.0) > 1e-6 * size for other in answers):
+            answers.append(answer)
+    return answers
 
 
 def _rough(problem: Problem, cone: np.ndarray) -> dict[int, int]:

@@ -253,23 +253,23 @@ def _require_convex(place: Place, outcome: Outcome) -> None:
 
 def as_place(at: Any) -> Any:
     """Take a dictionary, or a result that knows its coordinates by name."""
-    found = at.as_start() if hasattr(at, "as_start") else at
-    if found is not None and not isinstance(found, Mapping):
+    place = at.as_start() if hasattr(at, "as_start") else at
+    if place is not None and not isinstance(place, Mapping):
         raise StatementError(
             "at does not say which coordinate has which value.",
             f"Found {type(at).__name__}: {str(at)[:60]}.",
             "Give a dictionary, as in at={x: 0.5}, or a result.",
         )
-    return found
+    return place
 
 
 def _require_guess(system: System, guess: Any) -> None:
     if guess is None or (isinstance(guess, Step) and guess.system.size == system.size):
         return
-    found = "a step of another system" if isinstance(guess, Step) else type(guess).__name__
+    kind = "a step of another system" if isinstance(guess, Step) else type(guess).__name__
     raise StatementError(
         "the guess is not a step of this system.",
-        f"Found {found}.",
+        f"Found {kind}.",
         "Pass what minimum_power returned nearby, or leave it out.",
     )
 
@@ -337,13 +337,13 @@ def require_resistance(question: Question) -> None:
 @lru_cache(maxsize=128)
 def _motionless(system: System) -> tuple[int, ...]:
     """Return the friction terms that act on something which no coordinate moves."""
-    found = []
+    motionless = []
     for i, term in enumerate(system.friction):
         used = set().union(*(on.free_symbols for on in term.on))
         constant = all(isinstance(s, Parameter) or s == time for s in used)
         if not used or (constant and term.table is None):
-            found.append(i)
-    return tuple(found)
+            motionless.append(i)
+    return tuple(motionless)
 
 
 def _require_touch(question: Question, place: Place) -> None:

@@ -213,12 +213,12 @@ class Question:
             reach = float(np.maximum(c, wide).max(initial=0.0))
             travel = np.divide(reach, slopes, out=np.zeros(len(slopes)), where=slopes > 0)
             travel = np.maximum(travel, self._deflections(place))
-            made = scales_of(
+            scales = scales_of(
                 self.sliding.graph, self.params, place.t, place.q,
                 u=place.u, span=self.span, travel=travel,
             )  # fmt: skip
             # What bends soon may still go far: links are short beside their rope.
-            self._scales = replace(made, length=np.maximum(made.length, travel))
+            self._scales = replace(scales, length=np.maximum(scales.length, travel))
         return self._scales
 
     def _deflections(self, place: Place) -> np.ndarray:
@@ -249,17 +249,17 @@ class Question:
     def _tied(self, place: Place, scales: Scales) -> np.ndarray:
         """Return lengths in which what has next to none goes as far as what it is tied to."""
         length, bend = scales.length, scales.bend
-        made, curved = length.copy(), np.isfinite(bend)
+        tied, curved = length.copy(), np.isfinite(bend)
         for matrix in (place.problem.A, place.normals):
             rows = sparse.coo_matrix(abs(matrix))
             moves, own = rows @ length, rows.data * length[rows.col]
             short = (own <= _NEXT_TO_NONE * moves[rows.row]) & (rows.data > 0)
             i, j = rows.row[short], rows.col[short]
-            np.maximum.at(made, j, np.minimum(moves[i] / rows.data[short], bend[j]))
+            np.maximum.at(tied, j, np.minimum(moves[i] / rows.data[short], bend[j]))
         # What a rod is pulled across turns with it: as a share of the radius all go as far.
-        shares = np.divide(made, bend, out=np.zeros(len(made)), where=curved)
+        shares = np.divide(tied, bend, out=np.zeros(len(tied)), where=curved)
         short = curved & (shares <= _NEXT_TO_NONE * shares.max(initial=0.0))
-        return np.where(short, shares.max(initial=0.0) * np.where(curved, bend, 0.0), made)
+        return np.where(short, shares.max(initial=0.0) * np.where(curved, bend, 0.0), tied)
 
     def digits(self, rows: Any, t: float, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return by how much rows with these gradients and rates may be off by rounding."""
@@ -279,10 +279,10 @@ class Question:
     @cached_property
     def holonomic(self) -> np.ndarray:
         """Which constraints hold positions, and not rates alone."""
-        made = np.zeros(self.layout.multipliers, dtype=bool)
+        holonomic = np.zeros(self.layout.multipliers, dtype=bool)
         for rows in self.layout.rows:
-            made[rows.places] = rows.holonomic
-        return made
+            holonomic[rows.places] = rows.holonomic
+        return holonomic
 
     @cached_property
     def fed(self) -> bool:

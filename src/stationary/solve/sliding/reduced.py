@@ -33,16 +33,16 @@ def refined(problem: Problem, near: Answer) -> Answer | None:
         if mode in seen:
             return None
         seen.add(mode)
-        found, caught = _newton(problem, near, lines=False)
-        if found is None and caught is None:
+        answer, caught = _newton(problem, near, lines=False)
+        if answer is None and caught is None:
             return None
-        if found is None:
+        if answer is None:
             near = caught  # pyright: ignore[reportAssignmentType]  # one of both is something
             continue
-        changed, stuck, working = mended(found)
+        changed, stuck, working = mended(answer)
         if not changed:
-            return found
-        near = replace(found, stuck=stuck, working=working)
+            return answer
+        near = replace(answer, stuck=stuck, working=working)
     return None
 
 
@@ -53,12 +53,12 @@ def overheld(near: Answer) -> bool:
     return bool(len(p.b) + np.count_nonzero(near.working) + np.count_nonzero(rubs) > p.n)
 
 
-def mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
+def mended(answer: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
     """Let go what is held with too much force; catch what would pass through or back."""
-    problem, stuck, working = found.problem, found.stuck, found.working
+    problem, stuck, working = answer.problem, answer.stuck, answer.working
     changed = False
     if stuck.any():
-        slips = stuck & (found.resists > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
+        slips = stuck & (answer.resists > problem.size * (1 + 1e-9) + 1e-13 * problem.force)
         if problem.follows is not None:
             # What nothing presses neither sticks nor slides.
             slips &= ~problem.follows | (problem.size > 0)
@@ -66,43 +66,45 @@ def mended(found: Answer) -> tuple[bool, np.ndarray, np.ndarray]:
         stuck = stuck & ~slips
     if problem.follows is not None:
         # Along a line friction keeps its sign in a mode: what would slide with it has stopped.
-        lines = problem.follows & (problem.widths == 1) & ~found.stuck & (problem.size > 0)
+        lines = problem.follows & (problem.widths == 1) & ~answer.stuck & (problem.size > 0)
         first = problem.starts[lines]
-        back = found.rates[first] * np.sign(found.y[first]) < -1e-11 * found.speed
+        back = answer.rates[first] * np.sign(answer.y[first]) < -1e-11 * answer.speed
         if back.any():
             changed = True
             stuck = stuck.copy()
             stuck[np.flatnonzero(lines)[back]] = True
     if len(working):
-        pulls = working & (found.mu < -1e-11 * found.strength)
-        enters = ~working & (found.opening < -1e-11 * found.speed)
+        pulls = working & (answer.mu < -1e-11 * answer.strength)
+        enters = ~working & (answer.opening < -1e-11 * answer.speed)
         changed = changed or bool(pulls.any() or enters.any())
         working = working | enters
         if pulls.any():
             # One at a time: the others may push again without it.
-            working[np.flatnonzero(pulls)[np.argmin(found.mu[pulls])]] = False
+            working[np.flatnonzero(pulls)[np.argmin(answer.mu[pulls])]] = False
     return changed, stuck, working
 
 
-def margin(found: Answer, rooms: bool = True) -> float:
+def margin(answer: Answer, rooms: bool = True) -> float:
     """Return by how much the mode of an answer holds, relative to forces and speeds at work.
 
     What sticks is within its limit, if `rooms` count, what holds pushes, what touches opens or
     stays, and what slides along a line goes against its friction; below zero one of these is not
     so.
     """
-    p, left = found.problem, [np.inf]
-    if rooms and found.stuck.any():
-        room = p.size * (1 + 1e-9) + 1e-13 * p.force - found.resists
-        left.append(float(room[found.stuck].min()) / p.force)
-    if len(found.working):
-        pushes = np.where(found.working, found.mu / found.strength, found.opening / found.speed)
+    p, left = answer.problem, [np.inf]
+    if rooms and answer.stuck.any():
+        room = p.size * (1 + 1e-9) + 1e-13 * p.force - answer.resists
+        left.append(float(room[answer.stuck].min()) / p.force)
+    if len(answer.working):
+        pushes = np.where(
+            answer.working, answer.mu / answer.strength, answer.opening / answer.speed
+        )
         left.append(float(pushes.min()) + 1e-11)
     if p.width != 2:
-        lines = (p.widths == 1) & (p.power == 0) & (p.size > 0) & ~found.stuck
+        lines = (p.widths == 1) & (p.power == 0) & (p.size > 0) & ~answer.stuck
         first = p.starts[lines]
-        ahead = found.rates[first] * np.sign(found.y[first])
-        left.append(float(ahead.min(initial=np.inf)) / found.speed + 1e-11)
+        ahead = answer.rates[first] * np.sign(answer.y[first])
+        left.append(float(ahead.min(initial=np.inf)) / answer.speed + 1e-11)
     return min(left)
 
 
@@ -377,8 +379,8 @@ def _slope(problem: Problem, size: np.ndarray, r: np.ndarray) -> np.ndarray:
     if problem.dry:
         return np.divide(size, r, out=np.zeros(len(r)), where=r > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        made = size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
-    return np.where(r > 0, made, np.where(problem.power == 1, size, 0.0))
+        slope = size * np.where(r > 0, r, 1.0) ** (problem.power - 1)
+    return np.where(r > 0, slope, np.where(problem.power == 1, size, 0.0))
 
 
 def _bend(problem: Problem, look: _Look, y: np.ndarray) -> Any:
@@ -509,21 +511,21 @@ class _Saddle:
         """Return x and z; not finite where nothing can be solved."""
         n, known = len(force), np.concatenate([force, gap])
         if self.factors is None:
-            made = np.full(len(known), np.nan)
+            solution = np.full(len(known), np.nan)
         elif self.dense:
             lower, pivots, singular = self.factors
-            made = dgetrs(lower, pivots, known)[0]
+            solution = dgetrs(lower, pivots, known)[0]
             # What is not finite fails the comparison, too.
-            if singular or not largest(self.K @ made - known) <= 1e-8 * largest(known):
-                made = np.linalg.lstsq(self.K, known, rcond=1e-13)[0]
+            if singular or not largest(self.K @ solution - known) <= 1e-8 * largest(known):
+                solution = np.linalg.lstsq(self.K, known, rcond=1e-13)[0]
         else:
-            made = np.zeros(len(known))
+            solution = np.zeros(len(known))
             for _ in range(8):
-                left = known - self.K @ made
+                left = known - self.K @ solution
                 if largest(left) <= 1e-15 * largest(known):
                     break
-                made[self.order] += self.factors.solve(left[self.order])
-        return made[:n], made[n:]
+                solution[self.order] += self.factors.solve(left[self.order])
+        return solution[:n], solution[n:]
 
 
 def least_move(

@@ -59,53 +59,53 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         if fresh is not None:
             return Outcome("moves", _at_kink(fresh))
     verdict = judged(problem)
-    found = None if verdict.answer is None else _polished(problem, verdict.answer)
-    if problem.drags and not (verdict.proved if found is None else found.right(1e-6)):
+    answer = None if verdict.answer is None else _polished(problem, verdict.answer)
+    if problem.drags and not (verdict.proved if answer is None else answer.right(1e-6)):
         # Where imposed motions meet strong drag, what follows them may feel little of it.
         verdict = judged(problem, slow=True)
-        found = None if verdict.answer is None else _polished(problem, verdict.answer)
-    if found is not None and found.right(1e-6):
-        return Outcome("moves", _at_kink(found))
+        answer = None if verdict.answer is None else _polished(problem, verdict.answer)
+    if answer is not None and answer.right(1e-6):
+        return Outcome("moves", _at_kink(answer))
     if not verdict.proved and problem.dry and np.any(problem.f):
         # Loads that friction can just take have no slowest motion: faster is always better.
         rest = resting(problem)
         if rest.static <= 1 + 1e-8:
             return Outcome("accelerates", verdict=Verdict("accelerates", ray=rest.v), rest=rest)
-    return Outcome(verdict.word if found is None else "undecided", found, verdict)
+    return Outcome(verdict.word if answer is None else "undecided", answer, verdict)
 
 
-def _polished(problem: Problem, found: Answer) -> Answer:
+def _polished(problem: Problem, answer: Answer) -> Answer:
     """Refine what the judge found; what is slow and has no friction to spare may move after all."""
-    spare = problem.size - problem.speeds(found.y) > 1e-5 * problem.force
-    for stuck in (found.stuck, found.stuck & spare):
-        better = refined(problem, replace(found, stuck=stuck))
-        if better is not None and better.right(max(1e-9, 10 * found.gap)):
+    spare = problem.size - problem.speeds(answer.y) > 1e-5 * problem.force
+    for stuck in (answer.stuck, answer.stuck & spare):
+        better = refined(problem, replace(answer, stuck=stuck))
+        if better is not None and better.right(max(1e-9, 10 * answer.gap)):
             return replace(better, source="Clarabel, then Newton")
-    return _with_slow_drag(problem, found) or found
+    return _with_slow_drag(problem, answer) or answer
 
 
-def _at_kink(found: Answer) -> Answer:
+def _at_kink(answer: Answer) -> Answer:
     """Go on from a motion at which a little force is left: to where one more term sticks.
 
     Where all that slides is in line, power is as good as straight along some motions: Newton's
     method sees no more than a little slope there, and the minimum is at a kink, however far.
     """
-    problem = found.problem
-    if not (problem.dense and problem.dry) or problem.pressed is not None or found.right(_FLAT):
-        return found
-    best, least = found, max(found.residual.values())
-    heaviest = np.argsort(np.where(found.stuck, -1.0, problem.size), kind="stable")[::-1]
+    problem = answer.problem
+    if not (problem.dense and problem.dry) or problem.pressed is not None or answer.right(_FLAT):
+        return answer
+    best, least = answer, max(answer.residual.values())
+    heaviest = np.argsort(np.where(answer.stuck, -1.0, problem.size), kind="stable")[::-1]
     for k in heaviest[:_KINKS].tolist():
-        stuck = found.stuck.copy()
+        stuck = answer.stuck.copy()
         stuck[k] = True
         # Newton's method takes the velocity to where this term rests.
-        other = refined(problem, replace(found, stuck=stuck))
+        other = refined(problem, replace(answer, stuck=stuck))
         if other is not None and other.right() and max(other.residual.values()) < least:
             best, least = other, max(other.residual.values())
     return best
 
 
-def _with_slow_drag(problem: Problem, found: Answer) -> Answer | None:
+def _with_slow_drag(problem: Problem, answer: Answer) -> Answer | None:
     """Refine what the judge found where drag of a power below 1 is nearly at rest.
 
     There its slope has no bound. So its rates are held, and set to what the force asks for that
@@ -113,12 +113,12 @@ def _with_slow_drag(problem: Problem, found: Answer) -> Answer | None:
     resists with nothing.
     """
     steep = (problem.power > 0) & (problem.power < 1) & (problem.size > 0)
-    steep &= found.speeds <= _SLOW * found.speed
+    steep &= answer.speeds <= _SLOW * answer.speed
     if not steep.any():
         return None
-    kept = _kept(found, steep)
+    kept = _kept(answer, steep)
     steep, size = steep & ~kept, np.where(kept, 0.0, problem.size)
-    rows, near, ahead = steep[problem.term], found, np.zeros(len(problem.c))
+    rows, near, ahead = steep[problem.term], answer, np.zeros(len(problem.c))
     for _ in range(_MOST_ROUNDS):
         held = replace(problem, c=problem.c - ahead, size=size)
         better = refined(held, replace(near, problem=held, stuck=near.stuck | steep))
@@ -130,20 +130,22 @@ def _with_slow_drag(problem: Problem, found: Answer) -> Answer | None:
             problem.size, 1e-300
         )
         ahead = np.where(rows, along[problem.term] * better.y, 0.0)
-        if np.abs(ahead - before).max() <= 1e-15 * found.speed:
+        if np.abs(ahead - before).max() <= 1e-15 * answer.speed:
             break
-    made = replace(near, problem=problem, stuck=near.stuck & ~steep, source="Clarabel, then Newton")
-    return made if made.right(max(1e-9, 10 * found.gap)) else None
+    polished = replace(
+        near, problem=problem, stuck=near.stuck & ~steep, source="Clarabel, then Newton"
+    )
+    return polished if polished.right(max(1e-9, 10 * answer.gap)) else None
 
 
-def _kept(found: Answer, terms: np.ndarray) -> np.ndarray:
+def _kept(answer: Answer, terms: np.ndarray) -> np.ndarray:
     """Return those of some terms whose rates constraints and what sticks decide already."""
-    problem = found.problem
+    problem = answer.problem
     kept = np.zeros(problem.terms, dtype=bool)
     if not problem.dense:
         return kept
     B, A, G = problem.matrices
-    C = np.vstack([A, G[found.working], B[found.stuck[problem.term]]])
+    C = np.vstack([A, G[answer.working], B[answer.stuck[problem.term]]])
     for k in np.flatnonzero(terms):
         rows = B[problem.term == k]
         left = rows - rows @ np.linalg.pinv(C) @ C
@@ -161,8 +163,8 @@ def _fresh(problem: Problem) -> Answer | None:
         return None
     y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
     start = Answer(problem, v, y, lam, mu, np.zeros(problem.terms, dtype=bool), working)
-    found = refined(problem, start)
-    return found if found is not None and found.right() else None
+    answer = refined(problem, start)
+    return answer if answer is not None and answer.right() else None
 
 
 def _at_rest(problem: Problem) -> Outcome:

@@ -171,11 +171,11 @@ def quasistatic_error(
             progress.show(len(tried) / _MOST_TRIALS)
         return tried[V]
 
-    found = _crossing(error, low, high, level)
+    crossing = _crossing(error, low, high, level)
     progress.close()
     speeds = np.array(sorted(tried))
     errors = np.array([tried[V] for V in speeds])
-    return SpeedLimit(system, name, found, level, speeds, errors)
+    return SpeedLimit(system, name, crossing, level, speeds, errors)
 
 
 def _length(system: System, params: Any, start: Any) -> float:

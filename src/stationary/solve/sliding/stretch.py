@@ -86,10 +86,10 @@ def located(margin: Callable[[float], float], low: float, high: float, finest: f
 
     def left(t: float) -> float:
         nonlocal last
-        found = max(margin(t), -1.0)
-        if found >= 0 and t < high:
+        value = max(margin(t), -1.0)
+        if value >= 0 and t < high:
             last = max(last, t)
-        return max(found, 1e-300) if t == low else min(found, -1e-300) if t == high else found
+        return max(value, 1e-300) if t == low else min(value, -1e-300) if t == high else value
 
     brentq(left, low, high, xtol=finest, rtol=4 * np.finfo(float).eps)
     return last

@@ -109,10 +109,10 @@ class Strides:
         """Tell whether a start that nothing holds is not even close to a rest."""
         moment = _SHORTEST * self.whole
         try:
-            made = increment(self.question, t, moment, q, np.zeros_like(q), None)
+            step = increment(self.question, t, moment, q, np.zeros_like(q), None)
         except Failed:
             return True
-        return self._measure(made.place).far(made.q - q) > _CLOSE
+        return self._measure(step.place).far(step.q - q) > _CLOSE
 
     def enter(self, here: State) -> None:
         """Go on from a state."""
@@ -165,16 +165,16 @@ class Strides:
     ) -> _Stride | None:
         """Take an increment, and two halves of it; None where these are too different."""
         question, t, q = self.question, here.t, here.q
-        made = stable(question, t, length, q, v, guess)
-        if self._leaps(here, made):
+        whole = stable(question, t, length, q, v, guess)
+        if self._leaps(here, whole):
             raise Failed("too far")
         if self.step is not None:
             # After a cut the step that was asked for comes back by and by.
             self.h = 2 * length
-            return _Stride(made, (made,))
-        half = stable(question, t, length / 2, q, (made.q - q) / length, made.answer)
+            return _Stride(whole, (whole,))
+        half = stable(question, t, length / 2, q, (whole.q - q) / length, whole.answer)
         rest = stable(question, half.t, length / 2, half.q, (half.q - q) / half.step, half.answer)
-        error = self._measure(made.place).far(rest.q - made.q)
+        error = self._measure(whole.place).far(rest.q - whole.q)
         if error > self.coarse:
             if length < _SHORTEST * self.whole:
                 raise Failed("too far")
@@ -182,23 +182,23 @@ class Strides:
             return None
         growth = min(2.0, 0.8 * np.sqrt(self.coarse / max(error, 1e-300)))
         self.h = max(length * max(growth, 0.5), self.h if length < 0.5 * self.h else 0.0)
-        self.changed += largest(rest.q - made.q)
-        better = extrapolated(question, q, made, half, rest)
-        return _Stride(made, (half, rest), better)
+        self.changed += largest(rest.q - whole.q)
+        better = extrapolated(question, q, whole, half, rest)
+        return _Stride(whole, (half, rest), better)
 
-    def _leaps(self, here: State, made: Increment) -> bool:
+    def _leaps(self, here: State, step: Increment) -> bool:
         """Tell whether it goes as far in almost no time: a rest far away that inertia leads to."""
-        measure = self._measure(made.place)
-        far = measure.far(made.q - here.q)
-        p = made.answer.problem
+        measure = self._measure(step.place)
+        far = measure.far(step.q - here.q)
+        p = step.answer.problem
         damped = np.any(p.power > 0) or not self.question.system.dissipation.is_zero
-        if damped or far <= max(_LEAP, 10 * made.step * measure.far(here.v)):
+        if damped or far <= max(_LEAP, 10 * step.step * measure.far(here.v)):
             return False
-        if made.step <= _AHEAD[0] * self.whole:
+        if step.step <= _AHEAD[0] * self.whole:
             return True
         try:
             none = np.zeros_like(here.q)
-            short = increment(self.question, here.t, 1e-3 * made.step, here.q, none, here.answer)
+            short = increment(self.question, here.t, 1e-3 * step.step, here.q, none, here.answer)
         except Failed:
             # From where it is no way leads there.
             return True
@@ -207,11 +207,11 @@ class Strides:
     def _measure(self, place: Place) -> Measure:
         return Measure.of(self.question, place)
 
-    def _after(self, here: State, found: _Stride) -> State:
+    def _after(self, here: State, stride: _Stride) -> State:
         """Return the state at the end of a stride, with the energies that it took and was given."""
         t, q, v, place, answer = here.t, here.q, here.v, here.place, here.answer
         taken = fed = 0.0
-        for piece in found.pieces:
+        for piece in stride.pieces:
             self.steps += 1
             self.shortest = min(self.shortest, piece.step)
             there = self._at(piece.t, piece.q)
@@ -220,18 +220,18 @@ class Strides:
             v, q, t = (piece.q - q) / piece.step, piece.q, piece.t
             place, answer = there, piece.answer
         forces, speed = None, v
-        if found.better is not None and answer is not None:
+        if stride.better is not None and answer is not None:
             # All that balances at the ends of a whole increment and of its halves is extrapolated;
             # where several forces would hold what holds, these need not lead anywhere.
-            speed = 2 * v - (found.whole.q - here.q) / found.whole.step
+            speed = 2 * v - (stride.whole.q - here.q) / stride.whole.step
             sticks = at_rest(self.question, place, answer)
-            tried = _ahead(answer, found.whole.answer, sticks), (answer.y, answer.lam, answer.mu)
-            end = replace(found.pieces[-1], q=found.better)
+            tried = _ahead(answer, stride.whole.answer, sticks), (answer.y, answer.lam, answer.mu)
+            end = replace(stride.pieces[-1], q=stride.better)
             forces = next((x for x in tried if self._balances(end, speed, x)), None)
-        if found.better is not None and forces is not None:
-            v, q = speed, found.better
-            place, end = self._at(t, q), self._at(t, found.whole.q)
-            whole = self._energies(here.q, here.place, here.answer, found.whole, end)
+        if stride.better is not None and forces is not None:
+            v, q = speed, stride.better
+            place, end = self._at(t, q), self._at(t, stride.whole.q)
+            whole = self._energies(here.q, here.place, here.answer, stride.whole, end)
             # What drags is as coarse as the velocities, of order one; the rest is of order two.
             dry = self.question.system.dissipation.is_zero and not place.problem.drags
             share = 1 / 3 if dry else 1.0
@@ -246,8 +246,8 @@ class Strides:
     def _balances(self, end: Increment, v: np.ndarray, forces: Forces) -> bool:
         """Tell whether extrapolated forces balance, and keep to their limits, where they lead."""
         problem = limited(self._at(end.t, end.q).problem, self.question.rubs, forces[2])
-        made = replace(end.answer, problem=problem, v=v, y=forces[0], lam=forces[1], mu=forces[2])
-        return max(made.residual["force"], made.residual["friction"]) <= _BALANCED
+        answer = replace(end.answer, problem=problem, v=v, y=forces[0], lam=forces[1], mu=forces[2])
+        return max(answer.residual["force"], answer.residual["friction"]) <= _BALANCED
 
     def _energies(
         self, q: np.ndarray, place: Place, before: Answer | None, piece: Increment, end: Place
@@ -287,7 +287,7 @@ class Strides:
 
     # -- endings ----------------------------------------------------------------------------------
 
-    def _ended(self, found: Failed, here: State) -> Ended:
+    def _ended(self, failed: Failed, here: State) -> Ended:
         """Return why no increment is found any more: by what holds, and by what brings it back."""
         question, t, q = self.question, here.t, here.q
         there = None
@@ -306,10 +306,10 @@ class Strides:
             near = share == _AHEAD[0] or self._measure(here.place).far(soon - q) < _NEAR
             if told is None and here.answer is not None and near:
                 told = ending(question, t, q, soon, here.answer)
-        known = found.outcome is not None and found.outcome.word in ("accelerates", "jammed")
+        known = failed.outcome is not None and failed.outcome.word in ("accelerates", "jammed")
         if told is None and not known and there[0].word == "accelerates":
             told = there
-        outcome, place = told or ((found.outcome, found.place) if known else (None, None))
+        outcome, place = told or ((failed.outcome, failed.place) if known else (None, None))
         if outcome is not None and place is not None:
             verdict = outcome.verdict
             moved = self._measure(here.place).far(here.v * self.whole) > _CLOSE
@@ -318,13 +318,13 @@ class Strides:
                 ray = verdict.ray * (-1.0 if verdict.ray @ here.v < 0 else 1.0)
                 outcome = replace(outcome, verdict=replace(verdict, ray=ray))
             return Ended(status_of(question, place, outcome.word, outcome), outcome, place)
-        if isinstance(found.__cause__, StatementError):
-            raise found.__cause__
+        if isinstance(failed.__cause__, StatementError):
+            raise failed.__cause__
         words = {
             "too far": "the next rest is far away: it jumps, which only inertia can follow",
             "too many steps": "the minimum over an increment was not reached",
         }
-        word = found.word
+        word = failed.word
         return Ended(Status(word, words.get(word, f"the solver stopped: {word}")))
 
 

@@ -213,10 +213,10 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Veloci
     # Where contacts lift by as much as their friction would need to be pressed, it takes nothing.
     rubs = 0.0 if verdict is None else verdict.rubs
     rest = f", at contacts {rubs:.4g}" if rubs else ", contacts nothing" if np.any(pressed) else ""
-    found = f"the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
+    reason = f"the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
     if verdict is not None and verdict.stiffness is not None:
-        found = f"the stiffness is {verdict.stiffness:.4g}: nothing brings it back"
-    sentence = f"along ({shown}) {found}"
+        reason = f"the stiffness is {verdict.stiffness:.4g}: nothing brings it back"
+    sentence = f"along ({shown}) {reason}"
     feeder = question.sliding.supplies[int(np.argmax(given))]
     return Velocities.of(ray, layout), feeder, sentence
 

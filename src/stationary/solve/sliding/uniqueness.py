@@ -26,13 +26,13 @@ class Motions:
     `complete` where there is nothing else.
     """
 
-    found: list[Answer]
+    answers: list[Answer]
     complete: bool
 
     @property
     def only(self) -> Answer | None:
         """The only motion, where there is but one."""
-        return self.found[0] if self.complete and len(self.found) == 1 else None
+        return self.answers[0] if self.complete and len(self.answers) == 1 else None
 
 
 def motions_at(question: Question, place: Place) -> Motions | None:
@@ -62,7 +62,7 @@ def compared(
         return replace(outcome, others=rays, examined=examined)
     motions = motions or Motions(*survey(p, cone, _FEW_MODES))
     apart = 1e-6 * answer.speed
-    rows = [x.v for x in motions.found if np.abs(x.v - answer.v).max(initial=0.0) > apart]
+    rows = [x.v for x in motions.answers if np.abs(x.v - answer.v).max(initial=0.0) > apart]
     others = np.array(rows).reshape(len(rows), p.n)
     outcome = replace(outcome, others=others, examined=motions.complete)
     least = least_forces(p, cone, answer)
