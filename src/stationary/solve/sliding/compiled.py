@@ -22,7 +22,8 @@ from scipy.linalg.lapack import dgesv
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
-from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.coulomb import limited
+from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, terms_of
 from stationary.solve.sliding.reduced import ways_along
 
@@ -138,17 +139,9 @@ class InMode:
         forces, lams, mus = p.n, p.n + len(p.c), p.n + len(p.c) + len(p.b)
         v, y, lam = held.z[:forces], held.z[forces:lams], held.z[lams:mus]
         mu = held.z[mus + self.touching]
-        problem = p if p.pressed is None else _limits(p, mu)
+        problem = p if p.pressed is None else limited(p, p.pressed, mu)
         answer = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
         return answer, replace(place, problem=problem)
-
-
-def _limits(p: Problem, mu: np.ndarray) -> Problem:
-    """Return the problem in which these forces press the contacts."""
-    assert p.pressed is not None
-    size = np.where(p.pressed == -2, 0.0, p.size)
-    size[p.pressed >= 0] *= mu[p.pressed[p.pressed >= 0]]
-    return replace(p, size=size, pressed=None)
 
 
 def _softness(place: Place, near: Answer) -> np.ndarray:
