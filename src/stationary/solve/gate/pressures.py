@@ -12,6 +12,8 @@ from stationary.solve.pressure.pushed import Scene
 # What feet at rest give is not more than it has to be where this part of the squares of their
 # forces is minimized beside what is left of the balance.
 _LEAST = 1e-8
+# A centre this close to a border, in sizes of the part, is on it.
+_ON = 1e-9
 # Points of a border at which a dual is looked at.
 _LOOKS = 48
 
@@ -69,7 +71,7 @@ def _proves(
         ways = moved / np.where(clear, speed, 1.0)[:, None]
         return dual.affine[0] + x @ dual.affine[1:] + (witness * ways).sum(axis=1), clear
 
-    values, clear = f(_looked_at(scene))
+    values, clear = f(_bearing(scene, _looked_at(scene)))
     low = float(-np.min(values[clear], initial=0.0))
     values, clear = f(np.atleast_2d(pressure.points))
     load = np.asarray(pressure.weights) / scene.support.weight
@@ -92,6 +94,23 @@ def _looked_at(scene: Scene) -> np.ndarray:
         return corners
     between = np.linspace(0, 1, max(2, _LOOKS // len(corners)), endpoint=False)[:, None, None]
     return (corners + between * (np.roll(corners, -1, axis=0) - corners)).reshape(-1, 2)
+
+
+def _bearing(scene: Scene, points: np.ndarray) -> np.ndarray:
+    """Return those that can bear a load: all, or those of a border that the centre is on."""
+    if scene.support.kind == "disc":
+        return points
+    # A line through the centre that leaves the whole support on one side is such a border.
+    arms = np.asarray(scene.support.points, dtype=float) - np.asarray(scene.support.centre)
+    near = _ON * scene.size
+    for arm in arms[np.hypot(*arms.T) > near]:
+        normal = np.array([-arm[1], arm[0]]) / np.hypot(*arm)
+        sides = arms @ normal
+        behind = np.any((np.abs(sides) <= near) & (arms @ arm <= 0))
+        if behind and (sides.min() >= -near or sides.max() <= near):
+            off = np.abs((points - np.asarray(scene.support.centre)) @ normal)
+            points = points[off <= near]
+    return points
 
 
 def _rates(scene: Scene, points: np.ndarray) -> np.ndarray:
