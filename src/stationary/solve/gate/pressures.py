@@ -84,12 +84,13 @@ def _proves(
 
 
 def _looked_at(scene: Scene) -> np.ndarray:
-    """Return points of the support, in the frame of the part: corners and some between them."""
+    """Return points that can bear load, in the frame of the part: corners and some between them."""
     support = scene.support
     if support.kind == "disc":
         angle = np.arange(_LOOKS) * (2 * np.pi / _LOOKS)
         return support.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    corners = np.asarray(support.points, dtype=float)
+    # A centre on the border of an outline leaves that edge alone.
+    corners = scene.own(scene.rest.corners)
     if support.kind == "points":
         return corners
     between = np.linspace(0, 1, max(2, _LOOKS // len(corners)), endpoint=False)[:, None, None]

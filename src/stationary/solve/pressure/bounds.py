@@ -23,7 +23,7 @@ from stationary.solve.pressure.proven import proven
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.reach import band_of
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.vote import verdict, votes_of
+from stationary.solve.pressure.vote import ROUGH_VOTE, verdict, votes_of
 
 _WORDS = {
     "power": "power", "centre": "centre", "center": "centre", "the centre of rotation": "centre",
@@ -220,7 +220,7 @@ def _text(duals: list[Dual], votes: dict[str, float], turns: str) -> str:
         f"{ends}With f(x) = λ₀ + λ·x + w(x)·v̂(x), v̂ being the direction in which x moves.\n"
         f"The vote ({listed}; in sizes of the part): at a translation power changes with "
         "a rotation about the contact by the lever of the centre, for every pressure alike, and it "
-        f"is convex. It turns {turns}."
+        f"is convex. {ROUGH_VOTE if len(votes) > 1 else ''}It turns {turns}."
     )
 
 

@@ -16,9 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from stationary.result.pressure import Dual
-from stationary.solve.pressure.circle import lowest_around
 from stationary.solve.pressure.envelope import centre_of, field
-from stationary.solve.pressure.lowest import at_rest, lowest
+from stationary.solve.pressure.lowest import lowest_over
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH, Rest
@@ -69,9 +68,9 @@ def certified(rest: Rest, mode: Mode, summit: Summit, functional: np.ndarray | N
         return Dual(affine, witness, np.nan, left, mode.name, scope, words)
     if kind not in _HOW or not size > 0:
         words = _NOT.get(kind, _NOT[""]).format(count=summit.count)
-        low = lowest_of(rest, summit) / size if size > 0 else np.nan
+        low = lowest_over(rest, summit.twist, witness, affine) / size if size > 0 else np.nan
         return Dual(affine, witness, low, left, mode.name, "", words)
-    low = lowest_of(rest, summit) / size
+    low = lowest_over(rest, summit.twist, witness, affine) / size
     # No load where f is not zero.
     x, m = summit.points, summit.masses
     f = (field(witness, x) * ways).sum(axis=1) + affine[0] + x @ affine[1:]
@@ -84,21 +83,6 @@ def certified(rest: Rest, mode: Mode, summit: Summit, functional: np.ndarray | N
                  "bounded by a search")  # fmt: skip
     scope = _SCOPE.get(kind, "small changes") if good else ""
     return Dual(affine, witness, low, left, mode.name, scope, words)
-
-
-def lowest_of(rest: Rest, summit: Summit) -> float:
-    """Return a lower bound of f on the whole support."""
-    twist, witness, affine = summit.twist, summit.witness, -summit.affine
-    size = max(float(np.abs(affine).max()), float(np.abs(witness).max()), 1e-300)
-    if rest.radius:
-        least = lowest_around(rest, twist, witness, affine, 1e-10 * size)
-    else:
-        least = float(lowest(rest, twist[None], witness[None], affine[None]).min())
-    # Along a ray from the centre of rotation f is affine: inside it is least at its ends.
-    q = centre_of(twist)
-    if q is not None and rest.contains(q):
-        least = min(least, float(at_rest(q[None], witness[None], affine[None])[0]))
-    return least
 
 
 def in_balance(mode: Mode, summit: Summit) -> tuple[np.ndarray, float]:

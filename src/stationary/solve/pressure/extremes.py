@@ -11,7 +11,7 @@ from stationary.result.least_power import motions
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond
-from stationary.solve.pressure.pairs import pairs
+from stationary.solve.pressure.pairs import last_pairs, pairs
 from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of, joined
 from stationary.solve.pressure.programs import Programs, cap_of, fields
 from stationary.solve.pressure.region import Mode, spread_motion
@@ -21,6 +21,8 @@ from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 # How close a search around the border comes before Newton's method takes over.
 _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)
+# A push that passes the centre at less than this, in sizes of the part, is close by it.
+_CLOSE_BY = 0.05
 # Turns of a search in which programs have shown something beyond.
 _TURNS = 5
 # How far beyond an extreme programs are asked, as a share of it.
@@ -38,6 +40,7 @@ class Extremes:
         self.rest, self.mode = rest, mode
         self.programs = Programs(rest, cap_of(mode))
         self.plane = mode.free.shape[1] == 2
+        self.ends: dict[float, tuple[float, Answer]] = {}
 
     @cached_property
     def single(self) -> Single:
@@ -62,10 +65,22 @@ class Extremes:
         """Pressures of two atoms, one of which rests."""
         return pairs(self.rest, self.mode)
 
+    @cached_property
+    def lever(self) -> float:
+        """How far the push passes by the centre, in sizes of the part."""
+        force = self.mode.force
+        assert force is not None
+        return abs(float(force[2])) / float(np.hypot(force[0], force[1]))
+
+    @cached_property
+    def last_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Those of them that go furthest."""
+        return last_pairs(self.rest, self.mode)
+
     def greatest(self, functional: np.ndarray) -> Summit | None:
         """Return the motion with the greatest ``functional @ twist``, if there is one."""
         if not self.plane:
-            return last_of(self.single, self.mode, functional, self.start)
+            return last_of(self.single, self.mode, functional, self.start, self.ends)
         if not len(self.starts):
             return None
         if self.rest.feet and len(self.rest.corners) <= len(self.programs.frame) + 2:
@@ -190,15 +205,26 @@ class Extremes:
     def _paired(
         self, polisher: Polisher, functional: np.ndarray, inside: np.ndarray
     ) -> Summit | None:  # fmt: skip
-        """Return the extreme next to a pair, for a push that passes close by the centre.
+        """Return the extreme next to a pair, where pairs go furthest of all that is known.
 
-        Almost all load rests then: what moves is less than programs tell apart.
+        Where a push passes close by the centre almost all load rests: what moves is less than
+        programs tell apart.
         """
+        if self.rest.feet:
+            return None
+        for pressures in (self.last_pairs, self.pairs):
+            found = self._from_pair(polisher, functional, inside, *pressures)
+            if found is not None or self.lever > _CLOSE_BY:
+                return found
+        return None
+
+    def _from_pair(
+        self, polisher: Polisher, functional: np.ndarray, inside: np.ndarray, twists: np.ndarray,
+        column: np.ndarray, share: np.ndarray,
+    ) -> Summit | None:  # fmt: skip
+        """Return the extreme next to the pair that goes furthest of some."""
         force = self.mode.force
         assert force is not None
-        if self.rest.feet or abs(force[2]) > 0.05 * np.hypot(force[0], force[1]):
-            return None
-        twists, column, share = self.pairs
         if not len(twists):
             return None
         k = int((twists @ functional).argmax())

@@ -17,10 +17,12 @@ from functools import cached_property
 from math import atan2, cos, sin
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stationary.solve.pressure.programs import Answers, Programs, centres, fields
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import ROUGH, Answer, Single
+from stationary.solve.pressure.support import WEIGHT
 
 # Motions by which a line is sampled: around one, and on each piece inside the outline.
 _AROUND = np.array([0.004, 0.012, 0.03, 0.07, 0.16, 0.36, 0.8])
@@ -28,6 +30,9 @@ _AROUND = np.concatenate([-_AROUND[::-1], _AROUND])
 _PIECE = np.array([1e-9, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1 - 1e-9])
 # The same around a foot, in angles at which it is twice as fast as at its slowest.
 _BESIDE = np.array([-3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0])
+# Directions of the force on what rests: a polygon around the circle of all.
+_AROUND_REST = np.arange(16) * (np.pi / 8)
+_AROUND_REST = np.stack([np.cos(_AROUND_REST), np.sin(_AROUND_REST)], axis=1) / np.cos(np.pi / 16)
 
 
 @dataclass(frozen=True)
@@ -145,12 +150,13 @@ class Pencil:
         found: list[float] = []
         for a, b in zip(knots[:-1], knots[1:]):
             found += (a + (b - a) * _PIECE).tolist()
-        if self.programs.rest.feet:
-            # How far the line passes by each foot, and where.
-            v = fields(np.stack([line.first, line.last]), self.programs.rest.corners)
-            near, wide = _slowest(v[0], v[1])
-            found += (near[:, None] + wide[:, None] * _BESIDE).ravel().tolist()
-        return found
+        # How far the line passes by each foot, or by the centre, where almost all load rests if the
+        # push passes close by it.
+        rest = self.programs.rest
+        places = rest.corners if rest.feet else np.zeros((1, 2))
+        v = fields(np.stack([line.first, line.last]), places)
+        near, wide = _slowest(v[0], v[1])
+        return found + (near[:, None] + wide[:, None] * _BESIDE).ravel().tolist()
 
     def ask(self, twists: np.ndarray, exact: bool = False, near=None, rounds=12) -> Answers:
         """Solve the programs of motions along a line."""
@@ -232,20 +238,70 @@ def beyond(
     low, high = pencil.allowed(line)
     sides = pencil.mode.guard is not None
     middle = atan2(float(twist @ line.last), float(twist @ line.first))
+    looks = [*(pencil.looks(line) if all_ else [middle]), *(middle + closer * _AROUND).tolist()]
+    angles = np.array(sorted(k for k in looks if low < k < high))
     best: Answer | None = None
     basis: list[int] | None = None
-    for angle in sorted(
-        [*(pencil.looks(line) if all_ else [middle]), *(middle + closer * _AROUND).tolist()]
-    ):
-        if low < angle < high:
-            motion = cos(angle) * line.first + sin(angle) * line.last
-            aim, row = pencil.way(motion)
-            found = single.least(motion, aim, row, basis, rounds, positive=True)
-            basis = found.columns
-            if not found.balanced or found.value >= (0.0 if best is None else best.value):
-                continue
-            # What goes beyond may slip to the other side; it does not where another comes back.
-            if sides and single.least(motion, -aim, row, None, rounds, positive=True).value > 0:
-                continue
-            best = found
+    if not len(angles):
+        return None
+    # Columns that move go beyond those of the grid: only rough programs are left out.
+    open_ = possible(pencil, line.at(angles)) if rounds == ROUGH else np.ones(len(angles), bool)
+    for angle in angles[open_].tolist():
+        motion = cos(angle) * line.first + sin(angle) * line.last
+        aim, row = pencil.way(motion)
+        found = single.least(motion, aim, row, basis, rounds, positive=True)
+        basis = found.columns
+        if not found.balanced or found.value >= (0.0 if best is None else best.value):
+            continue
+        # What goes beyond may slip to the other side; it does not where another comes back.
+        if sides and single.least(motion, -aim, row, None, rounds, positive=True).value > 0:
+            continue
+        best = found
     return best
+
+
+def possible(pencil: Pencil, twists: np.ndarray) -> np.ndarray:
+    """Tell at which motions the columns of the grid may have a program that is not positive.
+
+    Loads that are not negative come as close as they can to total weight, centre and balance, with
+    friction across that does not rise. What they miss, if they do, is a dual by itself: it is
+    checked for every column. What rests gives a little more than it can.
+    """
+    rest = pencil.programs.rest
+    X, Y = pencil.programs.points.T
+    count, size = len(twists), len(X)
+    A = np.zeros((count, 5, 1 + size + len(_AROUND_REST)))
+    U, V = twists[:, :1] - twists[:, 2:] * Y, twists[:, 1:2] + twists[:, 2:] * X
+    speed = np.sqrt(U * U + V * V) + 1e-300
+    U, V = U / speed, V / speed
+    A[:, 0, 1:], A[:, 1, 1 : 1 + size], A[:, 2, 1 : 1 + size] = 1.0, X, Y
+    q = centres(twists)
+    inside = rest.contain(q)
+    q[~inside] = 0.0
+    A[:, 1:3, 1 + size :] = q[:, :, None]
+    E = _AROUND_REST.T
+    every = (U, V, X * V - Y * U), (E[:1], E[1:], q[:, :1] * E[1] - q[:, 1:] * E[0])
+    for k, ways in enumerate(pencil.ways(twists)):
+        a, b, c = (w[:, None] for w in ways.T)
+        (u, v, turn), (eu, ev, swing) = every
+        A[:, 4 - k, 1 : 1 + size] = a * u + b * v + c * turn
+        A[:, 4 - k, 1 + size :] = a * eu + b * ev + c * swing
+    A[:, 4, 0] = 1.0
+    right = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    # Columns that bear nothing are others once more, so that one dual can be asked of all motions.
+    A[~inside, :, 1 + size :] = A[~inside, :, 1:2]
+    done, open_ = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    for k in range(count):
+        if done[k]:
+            continue
+        try:
+            loads, off = nnls(A[k], right)
+        except RuntimeError:
+            open_[k] = True
+            continue
+        left = right - A[k] @ loads
+        shown = (left @ A[k:]).max(axis=1) <= 1e-9 * off
+        open_[k] = off < 1e-11 * WEIGHT or not shown[0]
+        if not open_[k]:
+            done[k:] |= shown
+    return open_

@@ -13,7 +13,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from stationary.solve.pressure.circle import lowest_around
+from stationary.solve.pressure.envelope import centre_of
 from stationary.solve.pressure.support import Rest
+
+
+def lowest_over(
+    rest: Rest, twist: np.ndarray, witness: np.ndarray, affine: np.ndarray
+) -> float:  # fmt: skip
+    """Return a lower bound of λ0 + λ·x + witness·v̂ on the whole support."""
+    key = twist.tobytes(), witness.tobytes(), affine.tobytes()
+    known = rest.lows.get(key)
+    if known is not None:
+        return known
+    size = max(float(np.abs(affine).max()), float(np.abs(witness).max()), 1e-300)
+    if rest.radius:
+        least = lowest_around(rest, twist, witness, -affine, 1e-10 * size)
+    else:
+        least = float(lowest(rest, twist[None], witness[None], -affine[None]).min())
+    # Along a ray from the centre of rotation f is affine: inside it is least at its ends.
+    q = centre_of(twist)
+    if q is not None and rest.contains(q):
+        least = min(least, float(at_rest(q[None], witness[None], -affine[None])[0]))
+    rest.lows[key] = least
+    return least
 
 
 def lowest(
@@ -125,7 +148,7 @@ def _between(low, high, terms) -> np.ndarray:
         if turn % 3 == 2:
             meet = (low + high) / 2
         there, middle = _shape(meet, *terms)
-        if np.all(there - bound <= 1e-15 * size):
+        if np.all(there - bound <= 1e-12 * size):
             break
         low, high = np.where(middle < 0, meet, low), np.where(middle < 0, high, meet)
         if np.all(high - low <= 1e-9 * (np.abs(low) + np.abs(high)) + 1e-18):

@@ -34,6 +34,27 @@ def pairs(rest: Rest, mode: Mode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return twists[good], column[good], share[good]
 
 
+def last_pairs(rest: Rest, mode: Mode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the same where what rests takes all that friction gives: there pairs go furthest."""
+    assert mode.force is not None
+    lever = abs(mode.force[2]) / float(np.hypot(mode.force[0], mode.force[1]))
+    share = np.concatenate([[1e-6 * lever], min(lever / 2, 1.0) * _LEVERS, _SHARES])
+    share = np.sort(share[share < 1])
+    count, many = len(rest.columns), len(share)
+    x, m = np.repeat(rest.columns, many, axis=0), np.tile(share, count)
+    # Beyond its limit by far says as little as none at all.
+    over = np.minimum(resting(mode, x, m)[1], 10.0).reshape(count, many) - 1
+    column, k = np.nonzero(over[:, :-1] * over[:, 1:] < 0)
+    a, b = over[column, k], over[column, k + 1]
+    m = share[k] + (share[k + 1] - share[k]) * (a / (a - b))
+    x = rest.columns[column]
+    twists, grip = resting(mode, x, m)
+    good = np.isfinite(grip) & rest.contain(-x * (m / (1 - m))[:, None])
+    if mode.guard is not None:
+        good &= twists @ mode.guard > 0
+    return twists[good], column[good], m[good]
+
+
 def resting(mode: Mode, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return motions about the other atom of pairs, and the force on it, in shares of its limit."""
     force = mode.force

@@ -20,11 +20,17 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.pressure.envelope import centre_of, descended, field, slopes
+from stationary.solve.pressure.lowest import lowest_over
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _STEPS = 25
 _CHANGES = 24
+# Conditions on a pressure: total, centre and balance. No extreme has more atoms, but for one that
+# comes before another leaves.
+_MOST = 6
+# Less than this, in weights, is no load, and in sizes of the part no distance.
+_IDLE = 1e-9
 _KINDS = ("fixed", "edge", "still")
 
 
@@ -171,6 +177,10 @@ class Polisher:
                 else:
                     atoms = self._at_corner(atoms, k)
                 continue
+            if "still" in atoms.kinds and self.rest.radius:
+                q = centre_of(twist)
+                if q is None or not self.rest.contains(q):
+                    return None  # Over the rim there is no edge to go along.
             if "still" in atoms.kinds and line < 0:
                 line = self._left(twist)
                 if line >= 0:
@@ -184,15 +194,45 @@ class Polisher:
             if parted is not None:
                 atoms, y = parted, y * 0
                 continue
-            lowest, where = lowest_on(self.rest, twist, witness, affine)
             scale = max(np.abs(y).max(), 1e-300)
+            lowest, where = lowest_over(self.rest, twist, witness, affine), None
+            if lowest < -1e-8 * scale:
+                lowest, where = lowest_on(self.rest, twist, witness, affine)
             if lowest >= -1e-8 * scale or where is None:
                 points = self._places(twist, atoms)
                 self._last = atoms, y, line
                 return Summit(twist, points, atoms.masses, affine, witness, "extreme")
             if where[0] == "still" and "still" in atoms.kinds:
                 return None
-            atoms = atoms.joined(*where)
+            if len(atoms.kinds) >= _MOST:
+                return None
+            atoms = self._along(atoms, where) or atoms.joined(*where)
+        return None
+
+    def _along(self, atoms: Atoms, where: tuple[str, int, float, float]) -> Atoms | None:
+        """Let the load of a corner go along an edge on which one that joined bears nothing.
+
+        Without load a place says nothing about itself, and may be where f is greatest.
+        """
+        kind, edge, along, _ = where
+        if kind != "edge" or self.rest.radius:
+            return None
+        idle = (atoms.edges == edge) & (np.abs(atoms.masses) < _IDLE)
+        idle &= np.array([k == "edge" for k in atoms.kinds])
+        if not idle.any():
+            return None
+        ends = [k for k, name in enumerate(atoms.kinds) if name == "fixed"]
+        corners = self.rest.at(np.array([edge, edge]), np.array([0.0, 1.0]))[0]
+        for k in ends:
+            place = self.rest.at(atoms.edges[[k]], atoms.along[[k]])[0]
+            if np.abs(corners - place).max(axis=1).min() < _IDLE:
+                kinds = tuple("edge" if i == k else x for i, x in enumerate(atoms.kinds))
+                edges, places = atoms.edges.copy(), atoms.along.copy()
+                edges[k], places[k] = edge, along
+                made = replace(atoms, kinds=kinds, edges=edges, along=places)
+                for i in reversed(np.flatnonzero(idle).tolist()):
+                    made = made.without(i)
+                return made
         return None
 
     def firm(self, summit: Summit, loss: float) -> Summit:

@@ -15,10 +15,9 @@ import numpy as np
 from stationary.errors import StatementError
 from stationary.result.pressure import Cover, PressureBounds
 from stationary.result.status import Status
-from stationary.solve.pressure.certificate import lowest_of
 from stationary.solve.pressure.cover import covered
 from stationary.solve.pressure.lines import Pencil
-from stationary.solve.pressure.polish import Summit
+from stationary.solve.pressure.lowest import lowest_over
 from stationary.solve.pressure.programs import Programs
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode
@@ -115,11 +114,8 @@ def _stuck(rest: Rest, mode: Mode, functional: np.ndarray, value: float) -> Cove
         found = single.least(twist, aim, row, rounds=EXACT)
         affine = np.array([0.0, *found.affine[1:]])
         # With no λ0 the mean of f is the imbalance alone.
-        low = lowest_of(rest, Summit(twist, NOWHERE, np.zeros(0), -affine, found.witness))
+        low = lowest_over(rest, twist, found.witness, -affine)
         best = max(best, low)
         if low > 0:
             return Cover(value, True, np.zeros(1), affine[None], found.witness[None], low)
     return Cover(value, False, *none, best)
-
-
-NOWHERE = np.zeros((0, 2))

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import brentq
 
 from stationary.solve.pressure.certificate import in_balance
 from stationary.solve.pressure.polish import Summit, joined
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
-from stationary.solve.pressure.support import WEIGHT
 
 _SAMPLES = 16
 _FAR = 1e9
@@ -27,27 +27,32 @@ _BALANCED = 1e-10
 
 
 def last_of(
-    single: Single, mode: Mode, functional: np.ndarray, start: np.ndarray
+    single: Single, mode: Mode, functional: np.ndarray, start: np.ndarray,
+    known: dict[float, tuple[float, Answer]],
 ) -> Summit | None:  # fmt: skip
-    """Return the motion with the greatest value of a functional, if some pressure has one."""
+    """Return the motion with the greatest value of a functional, if some pressure has one.
+
+    `known` keeps the ends of the line, which are the same for every functional.
+    """
     nothing = np.zeros(3)
     slope = float(functional @ mode.free[:, 0]) if mode.free.shape[1] else 0.0
     if mode.free.shape[1] == 0:
         return _summit(start, single.least(start, nothing, nothing, rounds=ROUGH), "held")
     way = mode.free[:, 0] / np.linalg.norm(mode.free[:, 0])
-    if slope < 0:
-        way = -way
+    turned = -1.0 if slope < 0 else 1.0
+    way = turned * way
 
     def end(sign: float) -> tuple[float, Answer]:
         def ask(place: float, rounds: int) -> Answer:
             return single.least(start + sign * place * way, sign * way, nothing, rounds=rounds)
 
-        return _root(ask, lambda found: found.slope(sign * way))
+        if sign * turned not in known:
+            known[sign * turned] = _root(ask, lambda found: found.slope(sign * way))
+        return known[sign * turned]
 
     high, found = end(1.0)
     if not mode.cone:
         return _summit(start + high * way, found, "line")
-    low = -end(-1.0)[0]
 
     def short(place: float, rounds: int = ROUGH) -> tuple[float, Answer]:
         """Return by how much the force misses the cone: at most zero where it is inside."""
@@ -66,7 +71,7 @@ def last_of(
     def inner(place: float) -> float:
         """Return a place a little before one: a share of the line, and of the value."""
         size = abs(float(functional @ (start + place * way)))
-        return place - _BEFORE * min(place - low, size / steep if steep else np.inf)
+        return place - _BEFORE * min(place + end(-1.0)[0], size / steep if steep else np.inf)
 
     # At the end of the line one pressure is left: where nothing rests it says all by itself, and
     # elsewhere one just before it may do.
@@ -78,7 +83,7 @@ def last_of(
     value, answer = short(inner(high), EXACT)
     kind = "line"
     if value > 0:
-        places = high + (low - high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
+        places = high - (end(-1.0)[0] + high) * (np.arange(1, _SAMPLES + 1) / _SAMPLES) ** 1.5
         inside = next((p for p in places.tolist() if short(p)[0] <= 0), None)
         if inside is None:
             return None
@@ -136,18 +141,13 @@ def _root(ask: Callable[[float, int], Answer], slope: Callable[[Answer], float])
 
 def _between(short: Callable[[float], float], inside: float, outside: float) -> float:
     """Return the last place, from one inside to one outside, where `short` is not positive."""
-    a, b = short(inside), short(outside)
-    if a > 0 or b <= 0:
-        return inside if a > 0 else outside
-    first = abs(outside - inside)
-    for k in range(100):
-        share = a / (a - b) if b < 10 and k % 3 < 2 else 0.5
-        middle = inside + min(max(share, 1e-3), 1 - 1e-3) * (outside - inside)
-        value = short(middle)
-        if value <= 0:
-            inside, a = middle, value
-        else:
-            outside, b = middle, value
-        if abs(outside - inside) <= 1e-13 * first or abs(a) < 1e-13 * WEIGHT:
-            break
+    if short(inside) > 0:
+        return inside
+    if short(outside) <= 0:
+        return outside
+    wide = outside - inside
+    place = float(brentq(short, inside, outside, xtol=1e-13 * abs(wide), rtol=1e-14))
+    for share in (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9):
+        if short(place - share * wide) <= 0:
+            return place - share * wide
     return inside

@@ -63,6 +63,11 @@ class Rest:
     feet: bool = False
 
     @cached_property
+    def lows(self) -> dict[tuple[bytes, bytes, bytes], float]:
+        """Lower bounds of dual functions that are known already."""
+        return {}
+
+    @cached_property
     def pieces(self) -> int:
         """How many edges the border has; feet have none."""
         return 0 if self.feet else 1 if self.radius or len(self.corners) == 2 else len(self.corners)

@@ -4,6 +4,14 @@ At a translation along the push every point moves alike, and power changes with 
 the contact by the lever of the centre alone: the same for every pressure. Power is convex, so its
 minimum lies on the side to which it falls. A rough finger has three rays: its velocity, if it
 sticks, and the two edges of its cone, if it slides.
+
+Why the majority of the three decides. Whatever the force of the finger, the part moves as under a
+smooth one with that force, and whatever the velocity of the contact, as under one that sticks and
+goes there: it turns to the side of either ray. If both edges pass the centre on one side, so does
+every force between them, and it turns to that side. If they differ and it sticks, it turns to the
+side of the velocity. If it slides, the force is along the edge towards which the finger slides over
+the part, and the velocity of the contact is on the side of that edge; that of the finger is the
+same and more along the slip, still farther to that side. So the velocity has the vote of that edge.
 """
 
 from __future__ import annotations
@@ -12,6 +20,14 @@ import numpy as np
 
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import REACH
+
+#: The same, in short.
+ROUGH_VOTE = (
+    "It turns to the side of its force and of the velocity of the contact; forces between edges on "
+    "one side are on that side, and a finger that slides pushes along the edge towards which it "
+    "slides, so that its velocity is on the side of that edge, too: two of three rays agree with "
+    "it. "
+)
 
 
 def votes_of(modes: list[Mode]) -> dict[str, float]:
