@@ -147,8 +147,8 @@ def least(
             every = np.repeat(weights, len(rows), axis=0)
             tiled = [np.tile(a, (many, *[1] * (a.ndim - 1)))
                      for a in (base, free, lines[rows], near[rows])]  # fmt: skip
-            made, _ = _least(support, every, tiled[0], tiled[1], tiled[2], stuck, tiled[3])
-            twist[:, rows] = made.reshape(many, len(rows), 3)
+            moves, _ = _least(support, every, tiled[0], tiled[1], tiled[2], stuck, tiled[3])
+            twist[:, rows] = moves.reshape(many, len(rows), 3)
     X = jacobians(support.x, np.eye(3)[None], support.patch)[0]
     size = np.sqrt((np.einsum("kri,mbi->mbkr", X, twist) ** 2).sum(axis=3))
     return twist, (size @ weights[:, :, None])[..., 0]

@@ -110,42 +110,42 @@ def fit_pressure(
 
     usable, out = _usable(measured(list(range(len(taken)))), weight)
     search = Search(measured(usable), weight, forced)
-    odd, found = _mistakes(search, search.fitted())
+    odd, fitted = _mistakes(search, search.fitted())
     if len(out) + len(odd) > _SHARE * len(taken):
         odd = []
     names = [k for j, k in enumerate(usable) if j not in odd]
     if len(odd):
         search = Search(measured(names), weight, forced)
-        found = search.fitted(found)
+        fitted = search.fitted(fitted)
     out |= dict.fromkeys((usable[j] for j in odd), "misses the fit")
-    doubt = _require_agreement(search, found, names)
+    doubt = _require_agreement(search, fitted, names)
     if centre is not None:
-        found = _at_centre(search, found, centre)
+        fitted = _at_centre(search, fitted, centre)
         search = replace(search, centre=centre)
-    moved = "" if doubt else offset(search, found) or _far_off(search, found)
+    moved = "" if doubt else offset(search, fitted) or _far_off(search, fitted)
     doubt += f"; they agree better if {moved}" * bool(moved)
     doubt += aside(part, [taken[k] for k in names], names)
-    fit = _told(part, search, found, names, out, doubt)
+    fit = _told(part, search, fitted, names, out, doubt)
     known = {"pushes": search.measured, "weight": None if forced else weight}
     return passed(fit, "fit_pressure", **known)
 
 
-def _far_off(search: Search, found: Found) -> str:
+def _far_off(search: Search, fitted: Found) -> str:
     """Return how else pushes may be meant that miss the fit by several times their errors."""
-    known = uncertain(search, found)
+    known = uncertain(search, fitted)
     return likely(search) if known.beyond and known.rms > _SCATTERS else ""
 
 
-def _at_centre(search: Search, found: Found, centre: tuple[float, float]) -> Found:
+def _at_centre(search: Search, fitted: Found, centre: tuple[float, float]) -> Found:
     """Return the fit with its resultant at the stated centre; refuse one that pushes contradict."""
     measured, held = search.measured, replace(search, centre=centre)
-    known = uncertain(search, found)
+    known = uncertain(search, fitted)
     # As smooth as without a centre: what is left tells them apart.
-    kept = held.descended(found.load, found.mu)
+    kept = held.descended(fitted.load, fitted.mu)
     least = _EXACT if measured.relative else 1.0
     enough = 2 * float(f.ppf(1 - _CHANCE, 2, max(known.dof, 1))) if measured.relative else (
         float(chi2.ppf(1 - _CHANCE, 2)))  # fmt: skip
-    if kept.left - found.left > enough * max(known.rms, least) ** 2:
+    if kept.left - fitted.left > enough * max(known.rms, least) ** 2:
         place, (x, y), moved = known.centre, known.quantile * known.off, offset(held, kept)
         raise StatementError(
             "the pushes contradict the stated centre.",
@@ -156,10 +156,10 @@ def _at_centre(search: Search, found: Found, centre: tuple[float, float]) -> Fou
             else "Check the frame of points and motions: the part's own, with the same origin. A "
             "finger far above the table moves the resultant, too: leave out centre= then.",
         )
-    return held.fitted(found)
+    return held.fitted(fitted)
 
 
-def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
+def _mistakes(search: Search, fitted: Found) -> tuple[list[int], Found]:
     """Return the pushes that are far from what most of the others say, and a fit to those.
 
     A mistake pulls a fit by least squares, and others seem to be mistakes: what is far counts by
@@ -171,12 +171,12 @@ def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
     def each(fit: Found) -> np.ndarray:
         return every.per_push(every.residuals(fit.load, fit.mu)[0])
 
-    near = every.usual(each(found))
-    if not np.any(each(found) > 3 * near):
-        return [], found
-    ends = [found]
-    for load, mu in [(found.load, found.mu), *search.starts()]:
-        far, fit = np.inf, found
+    near = every.usual(each(fitted))
+    if not np.any(each(fitted) > 3 * near):
+        return [], fitted
+    ends = [fitted]
+    for load, mu in [(fitted.load, fitted.mu), *search.starts()]:
+        far, fit = np.inf, fitted
         for _ in range(_PASSES):
             fit = replace(search, far=far).descended(load, mu)
             load, mu, before, far = fit.load, fit.mu, far, 3 * every.usual(each(fit))
@@ -185,7 +185,7 @@ def _mistakes(search: Search, found: Found) -> tuple[list[int], Found]:
         ends.append(fit)
     best = min(ends, key=lambda f: every.usual(each(f)))
     odd = [int(k) for k in np.flatnonzero(each(best) > 6 * every.usual(each(best)))]
-    return odd, best if odd else found
+    return odd, best if odd else fitted
 
 
 def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str]]:
@@ -225,9 +225,9 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
     return [k for k in range(count) if k not in out], out
 
 
-def _require_agreement(search: Search, found: Found, names: list[int]) -> str:
+def _require_agreement(search: Search, fitted: Found, names: list[int]) -> str:
     """Refuse pushes that no loads explain, not even roughly; say how else they may be meant."""
-    motion, force = search.measured.missed(found.r)
+    motion, force = search.measured.missed(fitted.r)
     worst = np.maximum(motion, force)
     bad = np.flatnonzero(worst > _MISSED)
     meant = likely(search) if len(bad) or np.median(worst) > _DOUBTED else ""
@@ -247,12 +247,12 @@ def _require_agreement(search: Search, found: Found, names: list[int]) -> str:
 
 
 def _told(
-    part: System, search: Search, found: Found, kept: list[int], out: dict[int, str], doubt: str
+    part: System, search: Search, fitted: Found, kept: list[int], out: dict[int, str], doubt: str
 ) -> FittedPressure:
     measured, weight, forced = search.measured, search.weight, search.forced
-    load, mu, r = found.load, found.mu, found.r
+    load, mu, r = fitted.load, fitted.mu, fitted.r
     count, total = len(load), float(load.sum())
-    known = uncertain(search, found)
+    known = uncertain(search, fitted)
     blind, directions, covariance = known.blind, known.directions, known.covariance
     quantile, rms, sigma, beyond = known.quantile, known.rms, known.sigma, known.beyond
     B = measured.shapes
@@ -268,8 +268,8 @@ def _told(
     below = above = quantile * error
     if len(load) == len(B) <= _EACH and not np.any(blind) and error.max() > 1e-6 * total:
         rise = (quantile * sigma) ** 2
-        around = search.around(found)
-        ends = [[search.reach(found, covariance, k, way, rise, around) for k in range(count)]
+        around = search.around(fitted)
+        ends = [[search.reach(fitted, covariance, k, way, rise, around) for k in range(count)]
                 for way in (-1, 1)]  # fmt: skip
         below, above = np.array(ends)
     about = np.abs(directions[:, :count] @ (B.T @ measured.points - centre) / total).sum(axis=0)
@@ -309,7 +309,7 @@ def _told(
         part, measured.points, weights, np.stack([low, high], axis=1),
         Identifiable(seen, directions),
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
-        next_push(part, search, found, known), status, tuple(sorted(out)),
+        next_push(part, search, fitted, known), status, tuple(sorted(out)),
         measured.cells, centre, np.stack([centre - off, centre + off], axis=1),
     )  # fmt: skip
 

@@ -206,8 +206,8 @@ class Measured:
             np.ones((1, count)),
         ]
         A = np.vstack(rows)
-        found, _ = nnls(A, np.append(np.zeros(len(A) - 1), 1.0))
-        return found / found.sum() if found.sum() > 0 else np.full(count, 1 / count)
+        shares, _ = nnls(A, np.append(np.zeros(len(A) - 1), 1.0))
+        return shares / shares.sum() if shares.sum() > 0 else np.full(count, 1 / count)
 
     def shifted(
         self, motions: tuple[float, float, float] = (0.0, 0.0, 0.0),
@@ -240,19 +240,19 @@ class Measured:
 
     def expected(self, load: np.ndarray, mu: float) -> Expected:
         """Return the motions under loads, from the last ones."""
-        found = expected(self.support, self.fingers, load, mu, self._near)
-        self._near = found.twist
-        return found
+        moved = expected(self.support, self.fingers, load, mu, self._near)
+        self._near = moved.twist
+        return moved
 
     def table(self, load: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
         """Return what is left of each push: three of its motion and two of its force; slopes."""
-        found = self.expected(load, mu)
+        moved = self.expected(load, mu)
         columns = len(load) + self.wants_friction
         count, sticks = len(self.pushes), self.sticks
-        slope, force_slope = found.slope[..., :columns], found.force_slope[..., :columns]
+        slope, force_slope = moved.slope[..., :columns], moved.force_slope[..., :columns]
         r, J = np.zeros((count, 5)), np.zeros((count, 5, columns))
         # Up to its speed: what is across the expected motion, in standard errors.
-        u, y = (np.einsum("bij,bj->bi", self.inverse, a) for a in (found.twist, self.y))
+        u, y = (np.einsum("bij,bj->bi", self.inverse, a) for a in (moved.twist, self.y))
         long = (u**2).sum(axis=1)
         speed = np.maximum((u * y).sum(axis=1) / long, 0.0)
         d = self.inverse @ slope
@@ -260,15 +260,15 @@ class Measured:
         r[:, :3], J[:, :3] = y - speed[:, None] * u, -speed[:, None, None] * d
         # Where the finger sticks: the rate of turning for the motion of the contact, which is
         # measured, too.
-        spread = np.maximum(np.linalg.norm(self._seen(found) @ self.roots, axis=2), 1e-300)
-        turn = ((self.y[:, 2] - found.twist[:, 2]) / spread[:, 0])[sticks]
+        spread = np.maximum(np.linalg.norm(self._seen(moved) @ self.roots, axis=2), 1e-300)
+        turn = ((self.y[:, 2] - moved.twist[:, 2]) / spread[:, 0])[sticks]
         r[sticks, :3], J[sticks, :3] = 0.0, 0.0
         r[sticks, 0], J[sticks, 0] = turn, (-slope[:, 2] / spread)[sticks]
         if np.any(self.pressed):
-            error = np.linalg.norm(found.force_follows @ self._carries() @ self.roots, axis=2)
+            error = np.linalg.norm(moved.force_follows @ self._carries() @ self.roots, axis=2)
             error = np.hypot(error, self.force_error[:, None])
             told = np.stack([self.pressed, self.pulled], axis=1)
-            r[:, 3:] = np.where(told, (self.given - found.force) / error, 0.0)
+            r[:, 3:] = np.where(told, (self.given - moved.force) / error, 0.0)
             J[:, 3:] = np.where(told[..., None], -force_slope / error[..., None], 0.0)
         return r, J
 
@@ -306,13 +306,13 @@ class Measured:
 
     def squares(self, loads: np.ndarray, mu: float) -> np.ndarray:
         """Return what is left under many loads, roughly where a finger sticks: sums of squares."""
-        found = self.expected(loads[0], mu)
-        twist, power = least(self.support, self.fingers, loads, mu, found.twist)
+        moved = self.expected(loads[0], mu)
+        twist, power = least(self.support, self.fingers, loads, mu, moved.twist)
         u, y = (a @ self.inverse.transpose(0, 2, 1) for a in (twist[..., None, :], self.y[:, None]))
         u, y = u[..., 0, :], y[..., 0, :]
         speed = np.maximum((u * y).sum(axis=-1) / (u**2).sum(axis=-1), 0.0)
         left = ((y - speed[..., None] * u) ** 2).sum(axis=-1)
-        spread = np.maximum(np.linalg.norm(self._seen(found) @ self.roots, axis=2)[:, 0], 1e-300)
+        spread = np.maximum(np.linalg.norm(self._seen(moved) @ self.roots, axis=2)[:, 0], 1e-300)
         turn = ((self.y[:, 2] - twist[..., 2]) / spread) ** 2
         left = np.where(self.sticks, turn, left)
         pressed = self.pressed & ~self.sticks
@@ -326,17 +326,17 @@ class Measured:
         by[:, 0, 2], by[:, 1, 2] = -self.place[:, 1], self.place[:, 0]
         return by
 
-    def _seen(self, found: Expected) -> np.ndarray:
+    def _seen(self, moved: Expected) -> np.ndarray:
         """Return how what is left of a turn follows the measured motion, contact and all."""
-        seen = -found.follows[:, 2:3] @ self._carries()
+        seen = -moved.follows[:, 2:3] @ self._carries()
         seen[:, 0, 2] += 1.0
         return seen
 
     def first_scale(self, load: np.ndarray, mu: float) -> float:
         """Return by how much loads are to be multiplied to give the measured forces."""
-        made = self.expected(load, mu).force[:, 0][self.pressed]
+        pressing = self.expected(load, mu).force[:, 0][self.pressed]
         given = self.given[self.pressed, 0]
-        return max(float(np.median(given / np.maximum(made, 1e-300))), 1e-300)
+        return max(float(np.median(given / np.maximum(pressing, 1e-300))), 1e-300)
 
     # -- what it says ----------------------------------------------------------------------------
 

@@ -25,13 +25,13 @@ _DRAWN, _VAGUE = 4, 0.1
 _AROUND = 24
 
 
-def next_push(part: System, search: Search, found: Found, known: Uncertain) -> Push | None:
+def next_push(part: System, search: Search, fitted: Found, known: Uncertain) -> Push | None:
     """Return the push after which the squares of the errors of all loads sum up to least.
 
     Its finger is smooth, goes as far as the others and is read as well. What no push has told so
     far counts as known to all of the loads together.
     """
-    measured, count = search.measured, len(found.load)
+    measured, count = search.measured, len(fitted.load)
     sigma, covariance = known.sigma, known.covariance
     if sigma < _EXACT:
         sigma, covariance = _EXACT, _EXACT**2 * known.spread @ known.spread.T
@@ -46,12 +46,12 @@ def next_push(part: System, search: Search, found: Found, known: Uncertain) -> P
     first, last, normals = _lines(search, corners)
     share = np.linspace(_ENDS, 1 - _ENDS, _PLACES)
     line, share = np.repeat(np.arange(len(first)), _PLACES), np.tile(share, len(first))
-    likely = _likely(search, found, spread)
+    likely = _likely(search, fitted, spread)
     for k in range(_FINER):
         places = first[line] + share[:, None] * (last - first)[line]
         left = np.zeros(len(places))
         for load in likely:
-            G = _slopes(search, found, load, places, normals[line]) @ spread / sigma
+            G = _slopes(search, fitted, load, places, normals[line]) @ spread / sigma
             # What the covariance loses to one more push whose errors are one (Woodbury's identity).
             inner = np.linalg.inv(np.eye(G.shape[1]) + G @ G.transpose(0, 2, 1))
             L = np.einsum("ku,bru->bkr", loads, G)
@@ -63,12 +63,12 @@ def next_push(part: System, search: Search, found: Found, known: Uncertain) -> P
         line, share = np.tile(line[best], 3), np.clip(beside.ravel(), _ENDS, 1 - _ENDS)
     place = first[line[0]] + share[0] * (last - first)[line[0]]
     normal = normals[line[0]]
-    return _push(search, found, _touched(corners, place, normal), normal)
+    return _push(search, fitted, _touched(corners, place, normal), normal)
 
 
-def _likely(search: Search, found: Found, spread: np.ndarray) -> list[np.ndarray]:
+def _likely(search: Search, fitted: Found, spread: np.ndarray) -> list[np.ndarray]:
     """Return the loads, and others of feet that are as likely: what is best for all of them."""
-    load, stated, count = found.load, search.stated, len(found.load)
+    load, stated, count = fitted.load, search.stated, len(fitted.load)
     vague = np.linalg.norm(spread[:count], axis=1).max() > _VAGUE * load.mean()
     if search.measured.bends is not None or not vague:
         return [load]
@@ -135,10 +135,10 @@ def _touched(corners: np.ndarray, place: np.ndarray, normal: np.ndarray) -> np.n
 
 
 def _slopes(
-    search: Search, found: Found, load: np.ndarray, places: np.ndarray, normals: np.ndarray
+    search: Search, fitted: Found, load: np.ndarray, places: np.ndarray, normals: np.ndarray
 ) -> np.ndarray:
     """Return how pushes change with the unknowns: motions up to their speeds, and forces."""
-    measured, count = search.measured, len(found.load)
+    measured, count = search.measured, len(fitted.load)
     fingers = Fingers.smooth(places, normals)
     moved = expected(measured.support, fingers, load, 0.0, fingers.lines(0.0))
     far = np.maximum(measured.speeds.mean(), 1e-300)
@@ -155,13 +155,13 @@ def _slopes(
             error = moved.force[:, 0, None, None]
         rows = np.concatenate([rows, moved.force_slope[:, :1, :count] / error], axis=1)
     # Its finger is smooth: that of the others is none of its business.
-    return np.pad(rows, ((0, 0), (0, 0), (0, found.J.shape[1] - count)))
+    return np.pad(rows, ((0, 0), (0, 0), (0, fitted.J.shape[1] - count)))
 
 
-def _push(search: Search, found: Found, place: np.ndarray, normal: np.ndarray) -> Push:
+def _push(search: Search, fitted: Found, place: np.ndarray, normal: np.ndarray) -> Push:
     """Return a push of unit length, with the motion that is expected of it."""
     measured = search.measured
-    moved = expected(measured.support, Fingers.smooth(place[None], normal[None]), found.load, 0.0)
+    moved = expected(measured.support, Fingers.smooth(place[None], normal[None]), fitted.load, 0.0)
     twist = moved.twist[0] / np.linalg.norm(moved.twist[0])
     turn = twist[2] / measured.size
     v = twist[:2] - turn * np.array([-measured.origin[1], measured.origin[0]])

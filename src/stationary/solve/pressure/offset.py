@@ -35,18 +35,18 @@ _ON, _FAR = 0.02, 0.15
 _TURNED = np.radians(3.0)
 
 
-def offset(search: Search, found: Found) -> str:
+def offset(search: Search, fitted: Found) -> str:
     """Return in words which frames seem to be off; "" if none does clearly."""
-    known = uncertain(search, found)
-    measured, count = search.measured, len(found.load)
-    columns = found.J.shape[1]
-    scale = np.append(np.full(count, found.load.sum() / count), 1.0)[:columns]
-    own = found.J * scale @ search.ways(columns)
+    known = uncertain(search, fitted)
+    measured, count = search.measured, len(fitted.load)
+    columns = fitted.J.shape[1]
+    scale = np.append(np.full(count, fitted.load.sum() / count), 1.0)[:columns]
+    own = fitted.J * scale @ search.ways(columns)
     across = np.linalg.qr(own)[0] if own.shape[1] else np.zeros((len(own), 0))
     best, words = _CHANCE, ""
     for name, readings in _OTHERS.items():
-        D = np.stack([_slope(search, found, reading) for reading in readings], axis=1)
-        D, r = D - across @ (across.T @ D), found.r - across @ (across.T @ found.r)
+        D = np.stack([_slope(search, fitted, reading) for reading in readings], axis=1)
+        D, r = D - across @ (across.T @ D), fitted.r - across @ (across.T @ fitted.r)
         U, s, V = np.linalg.svd(D, full_matrices=False)
         clear = s > 1e-6 * max(s.max(initial=0.0), 1e-300)
         along = (U.T @ r)[clear]
@@ -65,13 +65,13 @@ def offset(search: Search, found: Found) -> str:
     return words
 
 
-def _slope(search: Search, found: Found, reading: dict[str, Any]) -> np.ndarray:
+def _slope(search: Search, fitted: Found, reading: dict[str, Any]) -> np.ndarray:
     """Return how what is left changes with the way in which pushes are read."""
     sides = []
     for way in (_STEP, -_STEP):
         changed: dict[str, Any] = {word: tuple(way * np.array(by)) if np.ndim(by) else way * by
                                    for word, by in reading.items()}  # fmt: skip
-        sides.append(search.measured.shifted(**changed).residuals(found.load, found.mu)[0])
+        sides.append(search.measured.shifted(**changed).residuals(fitted.load, fitted.mu)[0])
     return (sides[0] - sides[1]) / (2 * _STEP)
 
 

@@ -42,8 +42,10 @@ def advance_of(part: System, scene: Scene, at: Any, params: Any, t: float, ask: 
         # The corner stays where it is at the fence; only the angle counts.
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         place = scene.q[:2] + scene.turned @ corner - turn @ corner
-        found = ask(part, of=phi.dot, at={x: place[0], y: place[1], phi: angle}, params=params, t=t)
-        rates = sorted((abs(found.low), abs(found.high)))
+        bounds = ask(
+            part, of=phi.dot, at={x: place[0], y: place[1], phi: angle}, params=params, t=t
+        )
+        rates = sorted((abs(bounds.low), abs(bounds.high)))
         slowness[:, k] = 1 / rates[1], 1 / rates[0]
     half = abs(final - scene.q[2]) / 2 * speed
     low, high = half * (slowness @ weights)

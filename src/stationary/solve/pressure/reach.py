@@ -98,9 +98,9 @@ class _Push:
         touched = scene.turned.T @ (np.array(finger(scene.t), float) - scene.q[:2])
         normal = scene.turned.T @ G[0][:2]
         along = np.array([-normal[1], normal[0]]) / np.hypot(normal[0], normal[1])
-        made = _Push(scene, finger, touched, along)
+        push = _Push(scene, finger, touched, along)
         # Past the finger an edge turns with the part; a fence does not.
-        probe = replace(scene, q=made.pose(scene.t, float(scene.q[2]) + 1e-3, 0.0))
+        probe = replace(scene, q=push.pose(scene.t, float(scene.q[2]) + 1e-3, 0.0))
         other = probe.turned.T @ probe.rows[2][0][:2]
         if abs(other @ along) > 1e-6 * np.hypot(other[0], other[1]):
             raise StatementError(
@@ -108,7 +108,7 @@ class _Push:
                 "Found a fence at a corner.",
                 'Ask of="advance".',
             )
-        return made
+        return push
 
     def pose(self, t: float, angle: float, place: float) -> np.ndarray:
         """Return the part with an angle, touched at a place."""
@@ -125,7 +125,7 @@ class _Push:
 
     def rates(self, t: float, box: np.ndarray) -> np.ndarray:
         """Return how fast each side of a box of (φ, s) moves outwards at most."""
-        made = np.zeros((2, 2))
+        rates = np.zeros((2, 2))
         for k in range(2):
             for side, sign in enumerate((-1.0, 1.0)):
                 looks = []
@@ -135,8 +135,8 @@ class _Push:
                     state[k], state[1 - k] = box[k, side], box[1 - k, 0] + share * wide
                     looks.append(sign * self.rate(t, state, k, sign))
                 more = abs(looks[0] - 2 * looks[1] + looks[2]) / 2 if len(looks) > 1 else 0.0
-                made[k, side] = sign * (max(looks) + more)
-        return made
+                rates[k, side] = sign * (max(looks) + more)
+        return rates
 
     def at(self, t: float, state: list[float]) -> Scene:
         """Return the part with an angle and a place of the finger."""
@@ -170,8 +170,8 @@ class _Push:
             first = np.ceil((box[0, 0] - turn) / np.pi)
             angles += [turn + k * np.pi for k in np.arange(first, first + 3)]
         inside = [a for a in angles if box[0, 0] <= a <= box[0, 1]]
-        found = [self.pose(t, a, s)[which] for a in inside for s in box[1]]
-        return float(min(found)), float(max(found))
+        values = [self.pose(t, a, s)[which] for a in inside for s in box[1]]
+        return float(min(values)), float(max(values))
 
 
 @dataclass(frozen=True)

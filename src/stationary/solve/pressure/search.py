@@ -104,16 +104,16 @@ class Search:
             best = self.descended(_inner(best.load), best.mu, 1e-3)
         return self.descended(best.load, best.mu)
 
-    def smoothness(self, found: Found) -> tuple[Smoothness, np.ndarray]:
+    def smoothness(self, fit: Found) -> tuple[Smoothness, np.ndarray]:
         """Return how smooth a pressure is, from what is left, and the ways of its unknowns."""
-        measured, count = self.measured, len(found.load)
-        bent, slope = measured.bent(found.load)
-        columns = found.J.shape[1]
+        measured, count = self.measured, len(fit.load)
+        bent, slope = measured.bent(fit.load)
+        columns = fit.J.shape[1]
         slope = np.pad(slope, ((0, 0), (0, columns - count)))
-        size = np.append(np.full(count, found.load.sum() / count), 1.0)[:columns]
+        size = np.append(np.full(count, fit.load.sum() / count), 1.0)[:columns]
         ways = size[:, None] * self.ways(columns)
-        told = np.any(measured.motions(found.J), axis=1)
-        r, J = measured.motions(found.r)[told], measured.motions(found.J)[told]
+        told = np.any(measured.motions(fit.J), axis=1)
+        r, J = measured.motions(fit.r)[told], measured.motions(fit.J)[told]
         return smoothness(r, J @ ways, bent, slope @ ways, not measured.relative), ways
 
     def starts(self) -> list[tuple[np.ndarray, float]]:
@@ -131,10 +131,10 @@ class Search:
             loads, left = self.around(best)
             if not len(left) or left.min() >= best.left:
                 break
-            found = self.descended(loads[left.argmin()], best.mu)
-            if not found.left < best.left * (1 - 1e-9):
+            lower = self.descended(loads[left.argmin()], best.mu)
+            if not lower.left < best.left * (1 - 1e-9):
                 break
-            best = found
+            best = lower
         return best
 
     def around(self, best: Found) -> tuple[np.ndarray, np.ndarray]:
@@ -240,13 +240,13 @@ class Search:
             load = np.maximum(theta[:count], 1e-9 * best.load.sum())
             load[k] = start + way * far
             mu = float(theta[count]) if len(follow) > count else best.mu
-            found = self.descended(load, max(mu, 0.0), 1e-3, held=k)
-            grown = found.left - best.left
+            followed = self.descended(load, max(mu, 0.0), 1e-3, held=k)
+            grown = followed.left - best.left
             if abs(grown - rise) <= _CLOSE * rise:
                 # What is left grows as the square of the way.
                 return min(far * float(np.sqrt(rise / grown)), room)
             if grown < rise:
-                inner, low, near = far, max(grown, 0.0), found
+                inner, low, near = far, max(grown, 0.0), followed
                 if far >= room:
                     return room
             else:

@@ -44,9 +44,9 @@ class Uncertain:
     off: np.ndarray
 
 
-def uncertain(search: Search, found: Found) -> Uncertain:
+def uncertain(search: Search, fitted: Found) -> Uncertain:
     """Return how well the unknowns of a fit are known."""
-    measured, load, J, r = search.measured, found.load, found.J, found.r
+    measured, load, J, r = search.measured, fitted.load, fitted.J, fitted.r
     count, stated = len(load), not measured.relative
     scale = np.append(np.full(count, load.sum() / count), 1.0)[: J.shape[1]]
     basis = search.ways(J.shape[1])
@@ -72,7 +72,7 @@ def uncertain(search: Search, found: Found) -> Uncertain:
     spread = half * scale[:, None]
     covariance = sigma**2 * spread @ spread.T
     if measured.bends is not None:
-        smooth, ways = search.smoothness(found)
+        smooth, ways = search.smoothness(fitted)
         covariance = ways @ smooth.covariance(sigma**2) @ ways.T
     quantile = norm.ppf(0.975) if stated and not beyond else t.ppf(0.975, max(dof, 1))
     centre, off = _centre(search, load, covariance[:count, :count])
