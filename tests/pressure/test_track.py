@@ -104,6 +104,7 @@ def own(poses, tip):
 
 MEANT = {
     "in degrees": lambda p, t: (p * [1, 1, 180 / np.pi], t, OUTLINE),
+    "off by a quarter turn": lambda p, t: (p + [0, 0, np.pi / 2], t, OUTLINE),
     "clockwise": lambda p, t: (p * [1, 1, -1], t, OUTLINE),
     "poses are in another unit: multiply them by 1/1000": lambda p, t: (p * [1e3, 1e3, 1], t,
                                                                        OUTLINE),

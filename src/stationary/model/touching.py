@@ -41,7 +41,9 @@ def meant(
     c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     back = np.stack([c * tip[:, 0] - s * tip[:, 1], s * tip[:, 0] + c * tip[:, 1]], axis=1)
     one, turn = np.ones(3), np.array([0, 0, 1.0])
-    others = [
+    quarter = [poses + way * np.pi / 2 * turn for way in (1, -1)]
+    off = [np.abs(contact(corners, read, tip, radius)[3]).mean() for read in quarter]
+    others: list[tuple[str, float, np.ndarray, np.ndarray]] = [
         ("the angles are in degrees: give radians", 1, one - turn + np.radians(turn), tip),
         ("the angles count clockwise: change their sign", 1, one - 2 * turn, tip),
         ("the tip is in the part's frame: give it on the table", 1, one, poses[:, :2] + back),
@@ -53,10 +55,13 @@ def meant(
             (f"the readings of the tip are {by}", 1, one, factor * tip),
             (f"the outline and the radius are {by}", factor, one, tip),
         ]
+    readings = [(size, poses * factors, at) for _, size, factors, at in others]
+    others.append(("the angles are off by a quarter turn: turn the frame of the part", 1, one, tip))
+    readings.append((1, quarter[int(np.argmin(off))], tip))
     apart = []
-    for _, size, factors, at in others:
+    for size, read, at in readings:
         outline = corners * size
-        gap = np.abs(contact(outline, poses * factors, at, radius * size)[3])
+        gap = np.abs(contact(outline, read, at, radius * size)[3])
         wide = float(np.hypot(*(outline - outline.mean(axis=0)).T).max())
         apart.append(float(np.quantile(gap, 0.8)) / wide)
     best, second = np.argsort(apart)[:2]
