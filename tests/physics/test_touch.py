@@ -278,7 +278,7 @@ def test_a_rimless_wheel_settles_on_its_limit_cycle():
     start = {phi: a, y: np.cos(a), phi.dot: -w, x.dot: np.cos(a) * w, y.dot: np.sin(a) * w}
     motion = simulate(wheel, span=(0, 16), start=start, points=3)
     last = motion.changes.of("impact").t[-1]
-    # The inertia of 1e-9 changes the rate by about as much.
+    # The inertia of 1e-9 changes the rate by about eight times as much, and rounding by nothing.
     exact = np.sqrt(4 * G * np.sin(a) * np.sin(slope)) / np.tan(2 * a)
     assert motion.at(last + 1e-12)[phi.dot] == pytest.approx(-exact, rel=1e-8)
 
@@ -556,6 +556,7 @@ def test_quasistatics_is_the_limit_of_slow_motion_at_the_rate_that_its_error_pre
             start={u: first[u] for u in (x.dot, y.dot, phi.dot)},
         )  # fmt: skip
         off.append(np.abs(motion[phi] - slow[phi]).max() / slow[phi][-1])
+    # What it differs by is the next order of the speed, and no rounding.
     assert off[1] / off[0] == pytest.approx((speeds[1] / speeds[0]) ** 2, rel=0.1)
     said = st.quasistatic_error(pushed, speed=V, travel=way, within=(1e-3, 0.2), count=20)
     # Forces of inertia grow with the square of the speed as well, and what they do follows them.

@@ -154,7 +154,7 @@ def test_steps_whose_law_is_not_solved_or_missed_are_not_called_done(monkeypatch
         simulate(ball, **ask)
     ended = caught.value.solution
     assert "NumericalError" in ended.status.message and ended.status == "stalled"
-    # What there is until then is kept.
+    # What there is until then is kept: it ends within a step, of the order of which it is.
     assert ended.t[-1] == pytest.approx(3.0 / G, abs=1e-2)
     assert ended[y][-1] == pytest.approx(1 - G * ended.t[-1] ** 2 / 2, abs=2e-2)
     monkeypatch.setattr(moreau, "solved", lambda *a: replace(solved(*a), left=0.1))

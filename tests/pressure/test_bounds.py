@@ -175,6 +175,7 @@ def rough_bounds_hold(seed):
     part = st.slider(outline=corners, weight=1.5, centre=(0, 0), pusher=pusher)
     phi = part.coordinates[2]
     found = st.pressure_bounds(part, of=phi.dot)
+    # Half of a millionth is given up, so that the place at rest is held firmly.
     for (points, weights), end in zip(found.pressures, (found.low, found.high)):
         assert turning(points, weights, part, pusher)[phi.dot] == pytest.approx(end, rel=1e-6)
     assert set(found.proof.votes) == {"velocity", "edge, slides forward", "edge, slides back"}

@@ -122,6 +122,7 @@ def test_ends_of_pushes_that_pass_close_by_the_centre_are_attained(seed):
         for (points, weights), end, dual in ends:
             assert dual is not None and dual.certified
             known = st.slider(points=points, weights=weights, pusher=finger)
+            # Half of a millionth is given up, so that a place at rest is held firmly.
             assert st.minimum_power(known)[of] == pytest.approx(end, rel=1e-6)
 
 
