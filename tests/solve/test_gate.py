@@ -217,7 +217,52 @@ def swept(unit):
     return block + spring, {x: 0.1 * unit, a: 0.4}
 
 
+def hanging(unit):
+    """A weight on a rod, which strikes a wall and rubs along it."""
+    x, y = st.coordinates("x y")
+    wall = st.Contact(0.3 * unit - x, friction=0.2, slip=y, name="wall")
+    system = st.particle(1.0, at=(x, y), gravity=9.81) + st.rod((0.0, 0.0), (x, y), unit)
+    return system + st.System(contacts=[wall]), {x: -0.6 * unit, y: -0.8 * unit}
+
+
+def stepped(motion, much=1e-6):
+    """Wrong in a state between two steps, in an impulse, in a time, or in an account."""
+    taken, wrong = motion.taken, []
+    ways = np.array([np.abs(one.to - one.q) for one in taken]).max(axis=0)
+    speeds, pushes = np.abs(motion.v).max(axis=0), max(np.abs(x.impulses).max() for x in taken)
+    for k in (5, len(taken) // 2):
+        one, following = taken[k], taken[k + 1]
+
+        def tell(what, k=k, one=one, following=following, begins=None, **ends):
+            steps = replace(one, **ends), replace(following, **(begins or {}))
+            wrong.append(((what, k), replace(motion, taken=steps)))
+
+        for i, (way, speed) in enumerate(zip(ways, speeds)):
+            to, after = shifted(one.to, i, much * way), shifted(one.after, i, much * speed)
+            tell(f"place {i}", to=to)
+            tell(f"place {i}, twice", to=to, begins={"q": to})
+            tell(f"velocity {i}", after=after)
+            tell(f"velocity {i}, twice", after=after, begins={"v": after})
+        for i in range(len(one.rows)):
+            tell(f"impulse {i}", impulses=shifted(one.impulses, i, much * pushes))
+            tell(f"closing {i}", closing=shifted(one.closing, i, much * pushes))
+        tell("begin", t=one.t + much * one.h)
+        tell("length", h=one.h * (1 + much))
+        for i in range(3):
+            tell(f"account {i}", took=shifted(one.took, i, much * pushes * speeds.max()))
+    (k,) = (one.output for one in taken if one.output == 7)
+    some = replace(motion, taken=tuple(one for one in taken if one.output == k))
+    return [*wrong, *moved(some, k)]
+
+
 def simulate(unit):
+    for make in (thrown, swept, hanging):
+        system, start = make(unit)
+        method = st.Moreau(step=0.02 * np.sqrt(unit))
+        motion = st.simulate(system, span=(0, 1.6 * np.sqrt(unit)), start=start, points=21,
+                             method=method)  # fmt: skip
+        assert isinstance(motion, Touched) and len(motion.taken) == motion.steps == 80
+        yield Answer(motion, stepped(motion))
     machines = hung(unit, 5.0), rolling(unit), rolling(unit)
     for (system, start), method in zip(machines, (st.Taylor(), st.Runge(), st.BDF())):
         span = (0, np.sqrt(unit))

@@ -15,6 +15,7 @@ from stationary.result.changes import Changes
 from stationary.result.motion import Instant
 from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
+from stationary.result.steps import Taken
 from stationary.result.trajectory import AbstractInertial
 
 
@@ -58,10 +59,14 @@ class Touched(AbstractInertial):
     #: When impacts took energy, and how much.
     impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     #: Where steps have found them: which of the forces of constraints, contacts and friction ever
-    #: acted, these over time, and the penetration, cone and complementarity of all steps.
+    #: acted, these over time, and the penetration, cone and complementarity of those in `taken`.
     acted: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     given: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     seen: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    #: Steps of one length as they were taken, all or some of them, and by what of velocities the
+    #: laws of contact and friction are missed in the worst of all.
+    taken: tuple[Taken, ...] = ()
+    missed: float = 0.0
 
     @property
     def touching(self) -> Touching:

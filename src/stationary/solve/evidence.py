@@ -202,12 +202,12 @@ def _broken(motion: Motion, few: np.ndarray) -> str:
 def failure(motion: AbstractMotion, last: float) -> str:
     """Say in three parts why a motion cannot be trusted, or ends early."""
     reason = motion.status.message[0].upper() + motion.status.message[1:]
-    if motion.status in ("inaccurate", "violated"):
+    if motion.status in ("inaccurate", "violated", "refuted"):
         return say(
             "the motion cannot be trusted.",
             f"{reason}; the motion is error.solution.",
             "Take a shorter step or another method; throw=False returns it as it is."
-            if motion.fixed_step and motion.status == "inaccurate"
+            if motion.fixed_step and motion.status != "violated"
             else "Tighten rtol and atol, or take another method; throw=False returns it as it is."
             if motion.status == "inaccurate"
             else "Start elsewhere, or remove a constraint; throw=False returns it as it is.",

@@ -40,6 +40,7 @@ from stationary.solve.gate.pressures import attained
 from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State, deflections
+from stationary.solve.gate.steps import steps
 from stationary.solve.gate.way import way
 from stationary.solve.gate.weighing import weighs
 from stationary.solve.pressure.pushed import Scene
@@ -56,10 +57,11 @@ Place = tuple[tuple[float, np.ndarray, np.ndarray], np.ndarray]
 def judged(result: Any, **known: Any) -> Any:
     """Return a result with the status that it deserves."""
     false = worst(findings(result, **known))
-    return result if false is None else replace(result, status=_refuted(false))
+    return result if false is None else replace(result, status=refuted(false))
 
 
-def _refuted(false: Finding) -> Status:
+def refuted(false: Finding) -> Status:
+    """Return the status of what is not as it claims."""
     return Status("refuted", f"what it claims is not so: {false}")
 
 
@@ -68,7 +70,7 @@ def passed(result: Any, asker: str, *, throw: bool = True, **known: Any) -> Any:
     false = worst(findings(result, **known))
     if false is None:
         return result
-    status = _refuted(false)
+    status = refuted(false)
     if hasattr(result, "status"):
         result = replace(result, status=status)
     if throw:
@@ -128,9 +130,11 @@ def _(motion: Motion) -> list[Finding]:
 
 @findings.register
 def _(motion: Touched) -> list[Finding]:
-    # Steps of one length follow no equation between changes: nothing is claimed but their order.
-    if not motion.success or len(motion.given):
+    if not motion.success:
         return []
+    # Steps of one length follow no equation between changes.
+    if len(motion.given):
+        return steps(motion).findings
     found, travel = [*equation(motion, _MOTION), *energy(motion, _MOTION)], np.ptp(motion.q, axis=0)
     first, span = None, float(motion.t[-1] - motion.t[0])
     for k, t in enumerate(motion.t):

@@ -80,12 +80,13 @@ def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Foun
             return Found(*met, True, missed(law, *met[:2], weights))
     v = law.free + divided(law.M, law.C.T @ last)
     # Where no friction follows the force of a contact the law is one convex program.
-    met = _followed(law, v, last, weights) if law.coupled else None
+    met = _followed(law, last, weights) if law.coupled else None
     return _judged(law, guess, v, weights, unit) if met is None else met
 
 
-def _followed(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Found | None:
-    """Return what Newton's steps find from velocities and impulses."""
+def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> Found | None:
+    """Return what Newton's steps find from impulses."""
+    v = law.free + divided(law.M, law.C.T @ z)
     met = followed(law, v, z, weights, _AGREE * speed_of(law, v))
     return None if met is None else Found(*met, False, missed(law, *met[:2], weights))
 
@@ -97,12 +98,12 @@ def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np
     for _ in range(_ROUNDS):
         v, z = programs.after(v)
         left = missed(law, v, z, weights)
-        if not law.coupled or left <= _AGREE:
-            break
         met = _searched(law, _read(law, v, z, weights), weights, unit, _POLISH)
         if met is not None:
             return Found(*met, True, missed(law, *met[:2], weights))
-        close = _followed(law, v, z, weights)
+        if not law.coupled or left <= _AGREE:
+            break
+        close = _followed(law, z, weights)
         if close is not None:
             return close
         best, patience = (left, patience) if left < best / 2 else (best, patience - 1)
@@ -111,18 +112,22 @@ def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np
     if law.coupled and left > _ENOUGH:
         # What slides opens its gap a little, and the next step closes it: no gap is negative.
         v, z = programs.after(None)
-        return replace(_told(law, v, z, weights, missed(law, v, z, weights)), convex=True)
-    return _told(law, v, z, weights, left)
+        return replace(_told(law, v, z, weights), convex=True)
+    return _told(law, v, z, weights)
 
 
-def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray, left: float) -> Found:
-    """Return what was found, without the traces of impulses where contacts are open."""
+def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Found:
+    """Return what programs say, without the traces of impulses where contacts are open.
+
+    Velocities follow from impulses: no momentum is lost where a program is not quite solved.
+    """
     shown, z = _read(law, v, z, weights), z.copy()
     z[law.normal[~shown.closed]] = 0.0
     rows, unit = slips_of(law)
     apart = (law.owner >= 0) & (~shown.closed[law.owner] if len(law.normal) else False)
     z[rows[apart[unit]]] = 0.0
-    return Found(v, z, shown, False, left)
+    v = law.free + divided(law.M, law.C.T @ z)
+    return Found(v, z, shown, False, missed(law, v, z, weights))
 
 
 def _searched(

@@ -19,6 +19,9 @@ from stationary.result.touched import Touched
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Watch, as_events
 from stationary.solve.evidence import failure
+from stationary.solve.gate import refuted
+from stationary.solve.gate.finding import worst
+from stationary.solve.gate.steps import steps
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.touch.driver import Driver, TooMany
@@ -147,19 +150,30 @@ def _by_steps(
         _check_many(stepper, first, q, state.v, grid[-1] - grid[0] if repair else 0.0)
     base = kernel_of(system, driven.signature, state.rows)
     stepper.begin(first, q, state.v)
-    t, states, forces, status = stepped(stepper, q, state.v, grid, method)
+    many = _many(touch.graph)
+    t, states, forces, status, taken = stepped(stepper, q, state.v, grid, method, many)
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
     acted = np.unique(forces.indices)
-    return Touched(
+    return _measured(Touched(
         system=system, t=t, y=states[:, : base.states], params=params, kernel=base, drives=driven,
         status=status, steps=stepper.steps, method="Moreau",
         repaired=float(np.hypot(state.moved, moved)), redundant=state.redundant,
         more=states[:, 2 * n : 2 * n + 2],
         changes=Changes(stepper.changes), began=t[:1], starts=states[:1, : 2 * n + 2],
-        impacts=struck, acted=acted, given=forces[:, acted].toarray(),
-        seen=np.array(list(stepper.found.values())),
-    )  # fmt: skip
+        impacts=struck, acted=acted, given=forces[:, acted].toarray(), taken=taken,
+        missed=stepper.left[0],
+    ))  # fmt: skip
+
+
+def _measured(motion: Touched, seen: np.ndarray | None = None) -> Touched:
+    """Return a motion by steps with what the gate measures of them, and the status it finds."""
+    measured = steps(motion)
+    numbers = [measured.penetration, measured.cone, measured.complementarity]
+    false = worst(measured.findings) if motion.success else None
+    status = motion.status if false is None else refuted(false)
+    seen = np.maximum(numbers, np.zeros(3) if seen is None else seen)
+    return replace(motion, seen=seen, status=status)
 
 
 def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) -> Touched:
@@ -169,7 +183,7 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
     rest = np.append(end.t, grid[grid > end.t])
     stepper = Stepper(touch, motion.drives, motion.params, rows)
     stepper.shut = end.closed
-    t, states, forces, status = stepped(stepper, q, v, rest, method)
+    t, states, forces, status, taken = stepped(stepper, q, v, rest, method, False)
     states[:, 2 * n : 2 * n + 2] += more
     before = motion.dense or motion._between
     table, early = states[:, : 2 * n + 2], motion.t <= end.t
@@ -181,21 +195,23 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
         return made
 
     acted = np.arange(forces.shape[1])
-    seen = [motion.residual[name] for name in stepper.found]
-    taken = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])[1:]
+    seen = [motion.residual[name] for name in ("penetration", "cone", "complementarity")]
+    first = int(np.count_nonzero(early)) - 1
+    taken = tuple(replace(x, output=x.output + first * (x.output > 0)) for x in taken)
+    struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])[1:]
     smooth = motion.method
     why = f"{end.closed.sum()} contacts closed, too many for events; step {method.step:g}"
-    return replace(
+    return _measured(replace(
         motion, t=np.append(motion.t[early], t[1:]), status=status, dense=dense,
         y=np.vstack([motion.y[early], states[1:, : motion.y.shape[1]]]),
         more=np.vstack([motion.more[early], states[1:, 2 * n : 2 * n + 2]]),
         steps=motion.steps + stepper.steps,
         method=f"{smooth} until t = {end.t:.6g}, then Moreau ({why})",
         changes=Changes([*motion.changes, *stepper.changes]),
-        impacts=np.vstack([motion.impacts, taken]), acted=acted,
+        impacts=np.vstack([motion.impacts, struck]), acted=acted,
         given=np.vstack([motion._acting[1][early], forces.toarray()[1:]]),
-        seen=np.maximum(seen, list(stepper.found.values())),
-    )  # fmt: skip
+        taken=taken, missed=stepper.left[0],
+    ), np.array(seen))  # fmt: skip
 
 
 def _methods(method: Any) -> tuple[Touch, Any]:
