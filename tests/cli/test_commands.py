@@ -308,6 +308,11 @@ def test_no_advice_in_the_shell_is_python():
     assert seen > 50
 
 
+def test_a_line_of_the_file_is_shown_as_it_is_written():
+    shown = "'points' is none.\n    8 | points=15\n        ^\n  Give points=100."
+    assert for_a_shell(shown) == shown.replace("Give points=100", "Give --points 100")
+
+
 def test_fields_are_shown_at_their_points(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = """

@@ -41,9 +41,12 @@ _RULES: list[tuple[str, Any]] = [
     (r"\bst\.", ""),
 ]  # fmt: skip
 
+# A line of a model file, as it is shown beside its number.
+_OF_A_FILE = re.compile(r" +\d+ \| ")
+
 
 def for_a_shell(message: str) -> str:
-    """Return a message as the command line says it.
+    """Return a message as the command line says it; lines of a file stay as they are written.
 
     Examples
     --------
@@ -51,6 +54,13 @@ def for_a_shell(message: str) -> str:
     >>> for_a_shell("Give it a value: params={'k': 1.0}, or use st.simulate.")
     "Give it a value: --set k=1.0, or use 'stationary simulate'."
     """
+    return "".join(
+        line if _OF_A_FILE.match(line) else _typed(line)
+        for line in message.splitlines(keepends=True)
+    )
+
+
+def _typed(line: str) -> str:
     for python, typed in _RULES:
-        message = re.sub(python, typed, message)
-    return message
+        line = re.sub(python, typed, line)
+    return line
