@@ -114,7 +114,10 @@ class _Step:
         steepest = abs(self.C).max(axis=0).toarray().ravel() if self.C.shape[0] else 0.0
         terms = terms + 1e-6 * np.abs(self.z).max(initial=0.0) * steepest
         way = h * (np.abs(one.v) + np.abs(one.after) + np.abs(self.mean))
+        # Impulses that hold each other leave the rounding of their sum.
+        held = (abs(self.C).T @ np.abs(self.closing) + h * np.abs(self.force)) / self.M.diagonal()
         digits = 4 * np.spacing(np.maximum(np.abs(one.q), np.abs(one.to)))
+        digits = digits + _ROUNDINGS * np.finfo(float).eps * h * held
         gone = np.abs(one.to - one.q - h * self.mean)
         name = self._coordinate
         found = [
