@@ -41,16 +41,16 @@ class Border:
         low, high = np.zeros(len(angles)), np.full(len(angles), 0.5)
         near = None
         for _ in range(40):
-            found = self._ask(angles, high, near)
-            near = found.basis
-            inside = (found.value < 0) & (high < _FAR)
+            answers = self._ask(angles, high, near)
+            near = answers.basis
+            inside = (answers.value < 0) & (high < _FAR)
             if not inside.any():
                 break
             low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
         for _ in range(_HALVES):
             middle = (low + high) / 2
-            found = self._ask(angles, middle, near)
-            near, inside = found.basis, found.value < 0
+            answers = self._ask(angles, middle, near)
+            near, inside = answers.basis, answers.value < 0
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         # Columns that move reach a little further.
         a, b = low, high + 2e-2 * (high + 1e-3)
@@ -58,8 +58,8 @@ class Border:
         for _ in range(2):
             tried = a + (b - a) * np.array([[0.0], [0.33], [0.67], [1.0]])
             count = len(tried)
-            found = self._ask(np.tile(angles, count), tried.ravel(), exact=True)
-            h = found.value.reshape(count, -1)
+            answers = self._ask(np.tile(angles, count), tried.ravel(), exact=True)
+            h = answers.value.reshape(count, -1)
             last = np.where(h < 0, np.arange(count)[:, None], -1).max(axis=0)
             last = np.clip(last, 0, count - 2)
             each = np.arange(len(angles))

@@ -118,10 +118,10 @@ def pressure_bounds(
     functional, rest = scene.functional(of)
     low, high = extremes(scene, functional)
     ends = (float(functional @ low[1].twist) + rest, float(functional @ high[1].twist) + rest)
-    made = told(scene, str(of), ends, (low, high))
+    bounds = told(scene, str(of), ends, (low, high))
     row = np.linalg.solve(scene.rates.T, functional) / scene.speed
-    passed(made, "pressure_bounds", scene=scene, value=(row, rest))
-    return made if prove is None else proven(scene, made, functional, rest, prove)
+    passed(bounds, "pressure_bounds", scene=scene, value=(row, rest))
+    return bounds if prove is None else proven(scene, bounds, functional, rest, prove)
 
 
 def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
@@ -152,11 +152,11 @@ def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
 def _power(scene: Scene) -> PressureBounds:
     unit = scene.support.weight * scene.speed
     (low, first, least), (high, last, most) = power_ends(scene)
-    made = told(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
+    bounds = told(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
     if "outer" not in (least.kind, most.kind):
-        return passed(made, "pressure_bounds", scene=scene, value=None)
+        return passed(bounds, "pressure_bounds", scene=scene, value=None)
     words = "no pressure goes beyond in any mode of the finger, but an end need not be attained"
-    return replace(made, status=Status("conservative", words))
+    return replace(bounds, status=Status("conservative", words))
 
 
 def _centre(scene: Scene, count: int) -> PressureBounds:
@@ -167,13 +167,15 @@ def _centre(scene: Scene, count: int) -> PressureBounds:
     far = np.hypot(border[:, 0], border[:, 1])
     ends = float(far.min()) * scene.size, float(far.max()) * scene.size
     inside = _around(border)
-    made = told(scene, "the centre of rotation", (0.0 if inside else ends[0], ends[1]), (low, high))
+    bounds = told(
+        scene, "the centre of rotation", (0.0 if inside else ends[0], ends[1]), (low, high)
+    )
     words = f"the border of the locus is where programs along {count} rays change their sign, to "
     words += "about one in a thousand between the motions of least and greatest turning"
     if len(scene.modes) > 1:
         words += "; of the modes of a rough finger it is the hull"
     return replace(
-        made, locus=scene.table(border), proof=made.proof.uncertified(words),
+        bounds, locus=scene.table(border), proof=bounds.proof.uncertified(words),
         status=Status("searched", words),
     )  # fmt: skip
 
@@ -187,13 +189,13 @@ def _around(border: np.ndarray) -> bool:
 
 def told(
     scene: Scene, of: str, ends: tuple[float, float],
-    found: tuple[tuple[Mode, Summit], tuple[Mode, Summit]],
+    ends_: tuple[tuple[Mode, Summit], tuple[Mode, Summit]],
 ) -> PressureBounds:  # fmt: skip
     """Put extremes into words and units."""
     votes = votes_of(scene.modes)
     turns = verdict(votes)
-    duals = [certified(scene.rest, mode, s, s.functional) for mode, s in found]
-    named = [s.named or (s.points, s.masses) for _, s in found]
+    duals = [certified(scene.rest, mode, s, s.functional) for mode, s in ends_]
+    named = [s.named or (s.points, s.masses) for _, s in ends_]
     pressures = tuple(
         Pressure(scene.own(x[m > 1e-12]), m[m > 1e-12] * scene.support.weight) for x, m in named
     )
@@ -204,7 +206,7 @@ def told(
         shown = scene.support.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return PressureBounds(
         system=scene.system, of=of, low=float(low), high=float(high), pressures=pressures,
-        motions=np.array([scene.rates @ mode.scaled(s.twist) * scene.speed for mode, s in found]),
+        motions=np.array([scene.rates @ mode.scaled(s.twist) * scene.speed for mode, s in ends_]),
         proof=Proof(duals[0], duals[1], votes, turns, _text(duals, votes, turns)),
         status=Status("attained", _words(duals)),
         at=scene.q, outline=shown @ scene.turned.T + scene.q[:2],

@@ -197,7 +197,7 @@ def _slopes(
     # The virtual motion without what makes the work of the finger vanish, which moves along.
     raw = witness - (plane @ witness) / (plane @ twist) * twist
     share = float(force @ raw) / drive
-    made = []
+    changes = []
     for way in mode.free.T:
         d = field(way, x)
         turn = (d[:, 1] * ways[:, 0] - d[:, 0] * ways[:, 1]) / np.where(still, 1.0, speed)
@@ -206,5 +206,5 @@ def _slopes(
         move = np.stack([-d[:, 1], d[:, 0]], axis=1) / (twist[2] if still.any() else 1.0)
         goes = witness[2] * (move[:, 0] * ways[:, 1] - move[:, 1] * ways[:, 0])
         total = float(m @ np.where(still, goes + move @ affine[1:], swings))
-        made.append(total - share * float(load @ way - (force @ way) / drive * (load @ twist)))
-    return np.array(made)
+        changes.append(total - share * float(load @ way - (force @ way) / drive * (load @ twist)))
+    return np.array(changes)

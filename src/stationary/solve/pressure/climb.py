@@ -55,8 +55,8 @@ class Climb:
     def exact(self, end: End) -> Answer:
         """Return the program at an end with columns that move."""
         c, s = cos(end.angle), sin(end.angle)
-        found = self.ask(end.x, end.y, c, s, EXACT)
-        return end.answer if found is None else found[0]
+        asked = self.ask(end.x, end.y, c, s, EXACT)
+        return end.answer if asked is None else asked[0]
 
     def ask(self, x: float, y: float, c: float, s: float, rounds: int = 0):
         """Return the program at a motion, for a direction, and its gradient; None off the mode."""
@@ -98,15 +98,15 @@ class Climb:
         low, high, inside = 0.0, inf, None
         size = float(np.abs(self.start).max())
         for _ in range(_ASKS):
-            found = self.ask(reach * c, reach * s, c, s)
+            asked = self.ask(reach * c, reach * s, c, s)
             new = nan
-            if found is None:
+            if asked is None:
                 high = reach
             else:
-                answer, gx, gy = found
+                answer, gx, gy = asked
                 slope = c * gx + s * gy
                 if answer.value < 0 and answer.balanced:
-                    low, inside = reach, found
+                    low, inside = reach, asked
                 else:
                     high = reach
                 new = reach - answer.value / slope if slope > 0 else nan

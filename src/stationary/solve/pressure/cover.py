@@ -77,8 +77,8 @@ def covered(pencil: Pencil, value: float, cap: float = 8.0) -> Cover:
         narrow = right[0][todo] - left[0][todo] < 1e-13
         if count > _MOST or narrow.any():
             break
-        made = _Duals(pencil, value, middle, 0 if depth < 2 else 5 if depth < 6 else 12)
-        fresh = [made.angles, made.twists, made.turn, made.dual, made.affine]
+        between = _Duals(pencil, value, middle, 0 if depth < 2 else 5 if depth < 6 else 12)
+        fresh = [between.angles, between.twists, between.turn, between.dual, between.affine]
         left, right = (
             [np.concatenate([a[todo], b]) for a, b in zip(left, fresh)],
             [np.concatenate([b, a[todo]]) for a, b in zip(right, fresh)],

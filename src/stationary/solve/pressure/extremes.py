@@ -57,8 +57,8 @@ class Extremes:
         """Motions that pressures have: under one that is spread, and those of pairs."""
         rest, mode = self.rest, self.mode
         spread = even(rest, mode)
-        found = spread[None] if mode.allows(spread) else np.zeros((0, 3))
-        return found if rest.feet else np.vstack([found, self.pairs[0]])
+        inner = spread[None] if mode.allows(spread) else np.zeros((0, 3))
+        return inner if rest.feet else np.vstack([inner, self.pairs[0]])
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -136,15 +136,15 @@ class Extremes:
         unit = mode.force / (mode.force @ mode.force)
         free = np.linalg.svd(mode.force[None])[2][1:].T
         z, still = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
-        found = unit + z @ free.T
-        e = fields(found, points)
+        twists = unit + z @ free.T
+        e = fields(twists, points)
         e /= np.maximum(np.linalg.norm(e, axis=2, keepdims=True), 1e-300)
         turn = points[..., 0] * e[..., 1] - points[..., 1] * e[..., 0]
         wrench = np.stack([(loads * k).sum(axis=1) for k in (e[..., 0], e[..., 1], turn)], 1)
         off = np.abs(wrench @ free).max(axis=1) > 1e-9 * WEIGHT
-        found[off & (still < 0)] = np.nan
+        twists[off & (still < 0)] = np.nan
         plane = np.cross(mode.free[:, 0], mode.free[:, 1])
-        return found * ((plane @ mode.base) / (found @ plane))[:, None]
+        return twists * ((plane @ mode.base) / (twists @ plane))[:, None]
 
     def _only(self, functional: np.ndarray) -> Summit | None:
         """Return the extreme where the set has no inside: about a foot, or the one motion."""
@@ -152,14 +152,14 @@ class Extremes:
             return self._family(functional) or self._vertex(functional)
         if self.mode.guard is not None:
             return None
-        found = self.balanced(self.start, functional)
-        value = -np.inf if found is None else float(functional @ self.start)
-        found = self._about_corner(functional, value) or found
-        if found is None:
+        summit = self.balanced(self.start, functional)
+        value = -np.inf if summit is None else float(functional @ self.start)
+        summit = self._about_corner(functional, value) or summit
+        if summit is None:
             return None
-        value = float(functional @ found.twist)
-        further = self._beyond(functional, value, found.twist)
-        return found if further is None else None
+        value = float(functional @ summit.twist)
+        further = self._beyond(functional, value, summit.twist)
+        return summit if further is None else None
 
     def _climbed(
         self, functional: np.ndarray, inside: np.ndarray
@@ -187,12 +187,12 @@ class Extremes:
                 answer = answer or climb.exact(end)
                 atoms = self.atoms(answer)
                 for start in (atoms, atoms.loaded(1e-4)):
-                    found = polisher.summit(twist, start)
-                    if found is not None and not self.mode.allows(found.twist):
+                    summit = polisher.summit(twist, start)
+                    if summit is not None and not self.mode.allows(summit.twist):
                         # The finger sticks before that.
                         return value, None, twist
-                    if found is not None:
-                        return float(functional @ found.twist), polisher.firm(found, _LOSS), None
+                    if summit is not None:
+                        return float(functional @ summit.twist), polisher.firm(summit, _LOSS), None
                 if answer.balanced and abs(answer.value) < 1e-9 * WEIGHT and value > reached:
                     points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
                     taken = Summit(twist, points, masses)
@@ -213,9 +213,9 @@ class Extremes:
         if self.rest.feet:
             return None
         for pressures in (self.last_pairs, self.pairs):
-            found = self._from_pair(polisher, functional, inside, *pressures)
-            if found is not None or self.lever > _CLOSE_BY:
-                return found
+            summit = self._from_pair(polisher, functional, inside, *pressures)
+            if summit is not None or self.lever > _CLOSE_BY:
+                return summit
         return None
 
     def _from_pair(
@@ -239,8 +239,8 @@ class Extremes:
         angle = np.array([0.0, np.arctan2(e[1], e[0])])
         kinds = ("fixed" if corner else "edge", "still")
         atoms = Atoms(kinds, edges, along, angle, np.array([m, 1 - m]))
-        found = polisher.summit(twist, atoms)
-        return found if found is not None and self.mode.allows(found.twist) else None
+        summit = polisher.summit(twist, atoms)
+        return summit if summit is not None and self.mode.allows(summit.twist) else None
 
     def _inside(self, functional: np.ndarray, climb: Climb, end: End) -> np.ndarray:
         """Return a motion inside the set, closer to the extreme than the last."""
@@ -269,8 +269,8 @@ class Extremes:
         """
         pencil = self._pencil(functional)
         size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
-        found = beyond(self.single, pencil, value + _BEYOND * size, twist)
-        return None if found is None else self._on(pencil, found)
+        answer = beyond(self.single, pencil, value + _BEYOND * size, twist)
+        return None if answer is None else self._on(pencil, answer)
 
     def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
         """Return the motion of a program at the speed at which the finger drives it."""
@@ -286,17 +286,17 @@ class Extremes:
         step = 0.1 * max(abs(reached), float(np.abs(twist).max()))
         least = 1e-9 * step
         while step > (least if best is not None else 1e4 * least):
-            found = beyond(self.single, pencil, reached + step, twist, closer, EXACT, best is None)
-            if found is None:
+            answer = beyond(self.single, pencil, reached + step, twist, closer, EXACT, best is None)
+            if answer is None:
                 step, closer = step / 4, max(closer / 2, 1e-6)
                 continue
-            line = self._on(pencil, found)
+            line = self._on(pencil, answer)
             reached, twist, step = float(functional @ line), line, 1.5 * step
-            points, masses = joined(np.array(found.points).T, np.array(found.masses))
-            made = self._motions(points[None], masses[None])[0]
-            if np.isfinite(made).all() and self.mode.allows(made):
-                best = Summit(made, points, masses)
-            for atoms in (self.atoms(found), self.atoms(found).loaded(1e-4)):
+            points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
+            motion = self._motions(points[None], masses[None])[0]
+            if np.isfinite(motion).all() and self.mode.allows(motion):
+                best = Summit(motion, points, masses)
+            for atoms in (self.atoms(answer), self.atoms(answer).loaded(1e-4)):
                 summit = polisher.summit(line, atoms)
                 if (
                     summit is not None and self.mode.allows(summit.twist)
@@ -351,9 +351,9 @@ class Extremes:
         beyond = np.isfinite(values) & (values > least)
         for k in np.flatnonzero(beyond)[np.argsort(-values[beyond])]:
             if mode.allows(twists[k]):
-                found = self.balanced(twists[k], functional)
-                if found is not None:
-                    return found
+                summit = self.balanced(twists[k], functional)
+                if summit is not None:
+                    return summit
         return None
 
     def balanced(self, twist: np.ndarray, functional: np.ndarray) -> Summit | None:
@@ -366,12 +366,12 @@ class Extremes:
         )
         answers = []
         for aim in (across, -across):
-            found = self.single.least(twist, aim, along)
-            if found.value < _ROOM:
-                found = self.single.least(twist, aim, along, found.columns, EXACT)
-            if found.value > 1e-12 or not found.balanced:
+            answer = self.single.least(twist, aim, along)
+            if answer.value < _ROOM:
+                answer = self.single.least(twist, aim, along, answer.columns, EXACT)
+            if answer.value > 1e-12 or not answer.balanced:
                 return None
-            answers.append(found)
+            answers.append(answer)
         on, back = answers
         share = back.value / min(on.value + back.value, -1e-300)
         points = np.hstack([on.points, back.points]).T

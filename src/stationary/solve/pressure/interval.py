@@ -29,13 +29,13 @@ def greatest(
     if through is not None:
         return through
     functional = functional / (np.abs(functional).max() or 1.0)
-    found: list[tuple[float, Mode, Summit]] = []
+    tops: list[tuple[float, Mode, Summit]] = []
     for hunt in hunts or [Extremes(scene.rest, mode) for mode in scene.modes]:
         summit = hunt.greatest(functional)
         if summit is not None:
             summit = replace(summit, functional=functional)
-            found.append((float(functional @ summit.twist), hunt.mode, summit))
-    if not found and any(m.free.shape[1] == 2 for m in scene.modes):
+            tops.append((float(functional @ summit.twist), hunt.mode, summit))
+    if not tops and any(m.free.shape[1] == 2 for m in scene.modes):
         # A finger that advances always moves a part: only the search can have failed.
         raise DidNotConverge(
             say(
@@ -46,7 +46,7 @@ def greatest(
             ),
             status="not found",
         )
-    if not found:
+    if not tops:
         raise NoMotion(
             say(
                 "no pressure lets the part move.",
@@ -55,7 +55,7 @@ def greatest(
             ),
             kind="jammed",
         )
-    _, mode, summit = max(found, key=lambda x: x[0])
+    _, mode, summit = max(tops, key=lambda x: x[0])
     return mode, summit
 
 

@@ -87,25 +87,25 @@ class Pencil:
 
     def line(self, value: float) -> Line:
         """Return the motions with a value that the finger drives forward."""
-        found = self._lines.get(value)
-        if found is None:
-            found = self._lines[value] = self._made(value)
-        return found
+        line = self._lines.get(value)
+        if line is None:
+            line = self._lines[value] = self._made(value)
+        return line
 
     def _made(self, value: float) -> Line:
         across = self.functional - value * self.rate
         last = self._ways[1]
         first = np.cross(last, across / np.linalg.norm(across))
         first = first * np.sign(first @ self.rate)
-        made = Line(value, first, last, -np.pi / 2, np.pi / 2)
+        line = Line(value, first, last, -np.pi / 2, np.pi / 2)
         force = self.mode.force
         assert force is not None
         # The finger does not pull.
         if abs(force @ last) <= 1e-14 * np.linalg.norm(force):
-            return made
-        end = float(made.where(force[None])[0])
+            return line
+        end = float(line.where(force[None])[0])
         forward = force @ last > 0
-        return replace(made, low=end) if forward else replace(made, high=end)
+        return replace(line, low=end) if forward else replace(line, high=end)
 
     def allowed(self, line: Line) -> tuple[float, float]:
         """Return the angles between which the finger slips to the side of its mode."""
@@ -122,41 +122,41 @@ class Pencil:
         """Return the angles at which the centre of rotation crosses the border, in order."""
         rest = self.programs.rest
         if rest.radius:
-            found = _through_disc(line, rest.radius, np.array(rest.middle))
+            angles = _through_disc(line, rest.radius, np.array(rest.middle))
         elif rest.feet:
             return np.zeros(0)
         else:
             a, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
             normal = np.stack([-way[:, 1], way[:, 0]], axis=1)
             rows = np.stack([normal[:, 1], -normal[:, 0], -(normal * a).sum(axis=1)], axis=1)
-            found = line.where(rows)
-            q = centres(line.at(found))
+            angles = line.where(rows)
+            q = centres(line.at(angles))
             with np.errstate(invalid="ignore"):
                 share = ((q - a) * way).sum(axis=1) / (way**2).sum(axis=1)
-                found = found[(share > -1e-9) & (share < 1 + 1e-9)]
-        return np.sort(found[(found > line.low) & (found < line.high)])
+                angles = angles[(share > -1e-9) & (share < 1 + 1e-9)]
+        return np.sort(angles[(angles > line.low) & (angles < line.high)])
 
     def knots(self, line: Line) -> np.ndarray:
         """Return the angles that divide a line into pieces inside the support and outside."""
-        found = self._knots.get(line.value)
-        if found is None:
-            found = np.concatenate([[line.low], self.cuts(line), [line.high]])
-            self._knots[line.value] = found
-        return found
+        angles = self._knots.get(line.value)
+        if angles is None:
+            angles = np.concatenate([[line.low], self.cuts(line), [line.high]])
+            self._knots[line.value] = angles
+        return angles
 
     def looks(self, line: Line) -> list[float]:
         """Return angles on every piece of a line; next to feet, where directions change at once."""
         knots = self.knots(line)
-        found: list[float] = []
+        angles: list[float] = []
         for a, b in zip(knots[:-1], knots[1:]):
-            found += (a + (b - a) * _PIECE).tolist()
+            angles += (a + (b - a) * _PIECE).tolist()
         # How far the line passes by each foot, or by the centre, where almost all load rests if the
         # push passes close by it.
         rest = self.programs.rest
         places = rest.corners if rest.feet else np.zeros((1, 2))
         v = fields(np.stack([line.first, line.last]), places)
         near, wide = _slowest(v[0], v[1])
-        return found + (near[:, None] + wide[:, None] * _BESIDE).ravel().tolist()
+        return angles + (near[:, None] + wide[:, None] * _BESIDE).ravel().tolist()
 
     def ask(self, twists: np.ndarray, exact: bool = False, near=None, rounds=12) -> Answers:
         """Solve the programs of motions along a line."""
@@ -167,13 +167,13 @@ class Pencil:
 
     def way(self, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the same at a single motion."""
-        force, made = self.mode.force, self._ways
+        force, ways = self.mode.force, self._ways
         assert force is not None
         works = self._works
         if not any(works):
-            return made
+            return ways
         drive = float(force @ twist)
-        across, along = (w - (k / drive) * twist if k else w for w, k in zip(made, works))
+        across, along = (w - (k / drive) * twist if k else w for w, k in zip(ways, works))
         return across, along
 
     @cached_property
@@ -249,14 +249,14 @@ def beyond(
     for angle in angles[open_].tolist():
         motion = cos(angle) * line.first + sin(angle) * line.last
         aim, row = pencil.way(motion)
-        found = single.least(motion, aim, row, basis, rounds, positive=True)
-        basis = found.columns
-        if not found.balanced or found.value >= (0.0 if best is None else best.value):
+        answer = single.least(motion, aim, row, basis, rounds, positive=True)
+        basis = answer.columns
+        if not answer.balanced or answer.value >= (0.0 if best is None else best.value):
             continue
         # What goes beyond may slip to the other side; it does not where another comes back.
         if sides and single.least(motion, -aim, row, None, rounds, positive=True).value > 0:
             continue
-        best = found
+        best = answer
     return best
 
 

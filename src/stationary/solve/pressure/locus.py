@@ -18,7 +18,7 @@ def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
     The set of motions is looked at from one inside, in `count` directions; motions of the plane and
     centres of rotation correspond line by line, so that the polygon is that of the centres.
     """
-    found: list[np.ndarray] = []
+    centres: list[np.ndarray] = []
     single = len(scene.modes) == 1
     for mode in scene.modes:
         hunt = Extremes(scene.rest, mode)
@@ -30,14 +30,14 @@ def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
             angles = np.arange(rays) * (2 * np.pi / rays)
             border = Border(hunt.programs, mode, hunt.start)
             twists = [t for t in border.motions(angles) if mode.allows(t)]
-        found += [q for q in map(centre_of, twists) if q is not None]
+        centres += [q for q in map(centre_of, twists) if q is not None]
     for _, summit in known:
         q = centre_of(summit.twist)
-        if q is not None and len(found) > 2 and single:
+        if q is not None and len(centres) > 2 and single:
             # The extremes are exact: they take their place among their neighbours.
-            near = int(np.argmin([np.hypot(*(p - q)) for p in found]))
-            found.insert(near + 1, q)
-    border = np.array(found)
+            near = int(np.argmin([np.hypot(*(p - q)) for p in centres]))
+            centres.insert(near + 1, q)
+    border = np.array(centres)
     if not single and len(border) > 2:
         border = border[ConvexHull(border).vertices]
     return border

@@ -73,11 +73,11 @@ class Atoms:
 
     def loaded(self, least: float) -> Atoms:
         """Return those that bear more than a share of the weight."""
-        made = self
+        atoms = self
         for k in reversed(range(len(self.kinds))):
             if self.masses[k] < least:
-                made = made.without(k)
-        return made
+                atoms = atoms.without(k)
+        return atoms
 
     def without(self, k: int) -> Atoms:
         """Return the others."""
@@ -130,8 +130,8 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
     every = ca.vertcat(unknown, y)
     residual = ca.vertcat(ca.gradient(lagrange, unknown), total)
     given = [z, m, place, y, base, moves, free, force, aim, A, D, grip]
-    made = ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
-    return Numeric(made, frozenset({1}), dense=True)
+    conditions = ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
+    return Numeric(conditions, frozenset({1}), dense=True)
 
 
 class Polisher:
@@ -161,10 +161,10 @@ class Polisher:
             base, moves = self._plane(twist, line)
             if base is None:
                 return None
-            found = self._newton(base, moves, atoms, y, twist)
-            if found is None:
+            reached = self._newton(base, moves, atoms, y, twist)
+            if reached is None:
                 return None
-            z, atoms, y, change = found
+            z, atoms, y, change = reached
             twist = base + moves @ z
             if change is not None:
                 kind, k = change
@@ -229,10 +229,10 @@ class Polisher:
                 kinds = tuple("edge" if i == k else x for i, x in enumerate(atoms.kinds))
                 edges, places = atoms.edges.copy(), atoms.along.copy()
                 edges[k], places[k] = edge, along
-                made = replace(atoms, kinds=kinds, edges=edges, along=places)
+                moved = replace(atoms, kinds=kinds, edges=edges, along=places)
                 for i in reversed(np.flatnonzero(idle).tolist()):
-                    made = made.without(i)
-                return made
+                    moved = moved.without(i)
+                return moved
         return None
 
     def firm(self, summit: Summit, loss: float) -> Summit:
@@ -250,15 +250,15 @@ class Polisher:
         slack, best = loss, summit
         for _ in range(3):
             self.grip = 1.0 - slack
-            found = self._newton(base, moves, atoms, y, summit.twist)
+            reached = self._newton(base, moves, atoms, y, summit.twist)
             self.grip = 1.0
-            if found is None or found[3] is not None:
+            if reached is None or reached[3] is not None:
                 slack /= 10
                 continue
-            twist = base + moves @ found[0]
+            twist = base + moves @ reached[0]
             lost = abs(float(self.functional @ twist) - value) / max(abs(value), 1e-300)
             if lost <= 1.5 * loss:
-                best = replace(summit, named=(self._places(twist, found[1]), found[1].masses))
+                best = replace(summit, named=(self._places(twist, reached[1]), reached[1].masses))
                 if lost >= 0.2 * loss or slack >= 1e-3:
                     break
             slack = min(slack * loss / max(lost, 1e-300), 1e-3)
@@ -275,10 +275,12 @@ class Polisher:
             return None
         k = int(edge[bend.argmin()])
         number, share, mass = int(atoms.edges[k]), float(atoms.along[k]), float(atoms.masses[k])
-        made = atoms.without(k).joined("fixed", number, 0.0, 0.0).joined("fixed", number, 1.0, 0.0)
-        masses = made.masses.copy()
+        parted = (
+            atoms.without(k).joined("fixed", number, 0.0, 0.0).joined("fixed", number, 1.0, 0.0)
+        )
+        masses = parted.masses.copy()
         masses[-2:] = (1 - share) * mass, share * mass
-        return replace(made, masses=masses)
+        return replace(parted, masses=masses)
 
     def _plane(self, twist: np.ndarray, line: int):
         """Return the motions of the mode, or those about points of one edge."""

@@ -41,7 +41,7 @@ def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
     Where the pressure of an end does not keep a rough finger in its mode, the end is an outer one:
     no pressure of that mode goes further.
     """
-    rest, found = scene.rest, []
+    rest, every = scene.rest, []
     for mode in scene.modes:
         shown, factor = mode, 1.0
         if mode.guard is not None and mode.force is not None:
@@ -56,19 +56,19 @@ def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
                 continue
         start = spread_motion(rest, replace(shown, cone=(), guard=None))
         ends = least_power(rest, shown), greatest_power(rest, shown, start)
-        found.append((mode, shown, factor, ends))
-    made = []
+        every.append((mode, shown, factor, ends))
+    chosen = []
     for side, sign in ((0, 1.0), (1, -1.0)):
-        order = sorted(found, key=lambda k, i=side, s=sign: s * k[2] * power_of(k[3][i]))
+        order = sorted(every, key=lambda k, i=side, s=sign: s * k[2] * power_of(k[3][i]))
         for mode, shown, factor, ends in order:
             summit = ends[side]
             keeps = mode is shown and not mode.cone or _kept(mode, summit)
-            if not keeps and len(found) > 1 and not _occurs(scene, mode):
+            if not keeps and len(every) > 1 and not _occurs(scene, mode):
                 continue
             summit = summit if keeps else replace(summit, kind="outer")
-            made.append((factor * power_of(summit), shown, summit))
+            chosen.append((factor * power_of(summit), shown, summit))
             break
-    return made
+    return chosen
 
 
 def _kept(mode: Mode, summit: Summit) -> bool:
@@ -113,12 +113,12 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
         top = float(np.hypot(v[:, 0], v[:, 1]).max())
         first = np.concatenate([[top, 0.0, 0.0], z])
         aim = np.eye(len(first))[0]
-        found = minimize(
+        optimum = minimize(
             lambda u: u[0], first, jac=lambda u: aim, method="SLSQP",
             constraints={"type": "ineq", "fun": room, "jac": slope},
             options={"maxiter": 200, "ftol": 1e-15},
         )  # fmt: skip
-        affine, z, left = found.x[:3], found.x[3:], room(found.x)
+        affine, z, left = optimum.x[:3], optimum.x[3:], room(optimum.x)
         if not rest.radius or turn == 7:
             break
         # The circle between its samples: where the affine function is closest to the speed.

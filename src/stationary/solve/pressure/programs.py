@@ -88,8 +88,8 @@ class Programs:
         """Columns of a pressure that has its resultant at the centre."""
         rows = np.vstack([np.ones(self.count), self.frame @ self.points.T])
         right = np.eye(len(rows))[0]
-        found = solved(rows, right, np.zeros(self.count))
-        held = [int(k) for k in found.basis if k < self.count]
+        vertex = solved(rows, right, np.zeros(self.count))
+        held = [int(k) for k in vertex.basis if k < self.count]
         # A centre on the border needs fewer: others that bear nothing complete the basis.
         while len(held) < len(rows):
             span = np.linalg.qr(rows[:, held])[0]
@@ -173,26 +173,26 @@ class Programs:
         Newton's method along the border takes the atoms of an answer, and the lowest column, there;
         the force on what rests turns against the witness.
         """
-        found = self.least(twists, aims, rows, grip=grip)
+        answers = self.least(twists, aims, rows, grip=grip)
         q = centres(twists)
         if self.rest.feet and not self.rest.contain(q).any():
-            return found
-        count = found.basis.shape[1]
+            return answers
+        count = answers.basis.shape[1]
         width = grown = 0
         for turn in range(rounds):
             # Pairs of columns that are closer and closer stand for one that is stationary.
             apart = 0.1 / 12.0**turn
-            witness = aims - found.dual[:, None] * rows
+            witness = aims - answers.dual[:, None] * rows
             push = fields(witness, np.where(np.isfinite(q), q, 0.0)[:, None])
             angle = np.arctan2(-push[..., 1], -push[..., 0]) + apart * _ASIDE
             push = np.stack([np.cos(angle), np.sin(angle)], axis=2)
-            held = np.where(found.still[..., None], found.ways / grip, push[:, :1])
+            held = np.where(answers.still[..., None], answers.ways / grip, push[:, :1])
             grips = np.concatenate([held, push], axis=1)
-            edges = np.where(found.still, 0, found.edges)
-            along = np.where(found.still, 0.0, found.along)
+            edges = np.where(answers.still, 0, answers.edges)
+            along = np.where(answers.still, 0.0, answers.along)
             if not self.rest.feet:
                 lower = self.descended(
-                    twists, witness, found.affine, *self._beside(found, twists, witness)
+                    twists, witness, answers.affine, *self._beside(answers, twists, witness)
                 )
                 aside = apart * np.repeat(_ASIDE[:3:2], count)
                 wide = np.tile(lower[0][:, :count], 2)
@@ -202,28 +202,28 @@ class Programs:
             # Columns of the last basis keep their places, or find them among the new ones.
             slot, was = np.arange(count), self.count + width
             now = self.count + edges.shape[1]
-            basis = found.basis
+            basis = answers.basis
             place = np.where(basis < self.count, basis, self.count + slot)
             place = np.where(basis >= was, now + basis - was, place)
-            place = np.where(found.still, now + 8 + slot, place)
+            place = np.where(answers.still, now + 8 + slot, place)
             slack = basis >= was + 8 + grown
             place = np.where(slack, basis - (was + grown) + now + grips.shape[1], place)
             width, grown = edges.shape[1], grips.shape[1]
-            before = found.value
-            found = self.least(twists, aims, rows, place, (edges, along), grips, grip)
-            if np.all(before - found.value <= 1e-14 * (WEIGHT + np.abs(before))):
+            before = answers.value
+            answers = self.least(twists, aims, rows, place, (edges, along), grips, grip)
+            if np.all(before - answers.value <= 1e-14 * (WEIGHT + np.abs(before))):
                 break
-        return found
+        return answers
 
-    def _beside(self, found: Answers, twists: np.ndarray, witness: np.ndarray):
+    def _beside(self, answers: Answers, twists: np.ndarray, witness: np.ndarray):
         """Return places to go down from: the atoms, at corners on both edges, and low columns."""
         rest = self.rest
         u = fields(twists, self.points)
         u /= np.maximum(np.sqrt((u**2).sum(axis=2)), 1e-300)[..., None]
-        f = (fields(witness, self.points) * u).sum(axis=2) - found.affine[:, 1:] @ self.points.T
+        f = (fields(witness, self.points) * u).sum(axis=2) - answers.affine[:, 1:] @ self.points.T
         low = np.argpartition(f, min(3, self.count - 1), axis=1)[:, :3]
-        edges = np.hstack([np.where(found.still, 0, found.edges), self.edges[low]])
-        along = np.hstack([np.where(found.still, 0.5, found.along), self.along[low]])
+        edges = np.hstack([np.where(answers.still, 0, answers.edges), self.edges[low]])
+        along = np.hstack([np.where(answers.still, 0.5, answers.along), self.along[low]])
         if rest.pieces > 1:
             corner = along == 0.0
             edges = np.hstack([edges, np.where(corner, (edges - 1) % rest.pieces, edges)])
@@ -292,9 +292,9 @@ class Programs:
             if not len(left):
                 break
             row = inverse[left, out] / way[ones, out][:, None]
-            made = inverse[left] - way[:, :, None] * row[:, None, :]
-            made[ones, out] = row
-            inverse[left] = made
+            updated = inverse[left] - way[:, :, None] * row[:, None, :]
+            updated[ones, out] = row
+            inverse[left] = updated
             moved = np.maximum(amounts[left] - step[:, None] * way, 0.0)
             moved[ones, out] = step
             amounts[left] = moved
@@ -330,6 +330,6 @@ def _inverses(square: np.ndarray, otherwise: np.ndarray | None = None) -> np.nda
     singular = np.abs(np.linalg.det(square)) <= 1e-13 * np.linalg.norm(square, axis=1).prod(axis=1)
     if not singular.any():
         return np.linalg.inv(square)
-    made = np.linalg.inv(np.where(singular[:, None, None], np.eye(square.shape[1]), square))
-    made[singular] = -1.0 if otherwise is None else otherwise[singular]
-    return made
+    inverses = np.linalg.inv(np.where(singular[:, None, None], np.eye(square.shape[1]), square))
+    inverses[singular] = -1.0 if otherwise is None else otherwise[singular]
+    return inverses

@@ -31,7 +31,7 @@ _MIXED = np.linspace(0, np.pi / 2, 9)
 
 
 def proven(
-    scene: Scene, made: PressureBounds, functional: np.ndarray, rest: float, share: float
+    scene: Scene, bounds: PressureBounds, functional: np.ndarray, rest: float, share: float
 ) -> PressureBounds:
     """Return bounds with what is proven of them."""
     if isinstance(share, bool) or not (isinstance(share, (int, float)) and 0 < share < 1):
@@ -40,25 +40,25 @@ def proven(
             f"Found prove={share!r}.",
             "Give a small number, as in prove=1e-6.",
         )
-    duals = made.proof.low, made.proof.high
+    duals = bounds.proof.low, bounds.proof.high
     if all(d is not None and d.scope == "every pressure" for d in duals) and len(scene.modes) == 1:
         words = "one dual at each end holds for every pressure"
-        return replace(made, outer=(made.low, made.high), status=Status("proven", words))
+        return replace(bounds, outer=(bounds.low, bounds.high), status=Status("proven", words))
     support = _around(scene.rest)
-    size = max(abs(made.low - rest), abs(made.high - rest))
+    size = max(abs(bounds.low - rest), abs(bounds.high - rest))
     outer, covers = [], []
-    for sign, end in ((-1.0, made.low), (1.0, made.high)):
-        room, found = float(share) * size, []
+    for sign, end in ((-1.0, bounds.low), (1.0, bounds.high)):
+        room, covers_ = float(share) * size, []
         while room < 2 * size:
-            found = _beyond(support, scene.modes, sign * functional, sign * (end - rest) + room)
-            if all(c.proven for c in found):
+            covers_ = _beyond(support, scene.modes, sign * functional, sign * (end - rest) + room)
+            if all(c.proven for c in covers_):
                 break
             room *= 10
-        good = bool(found) and all(c.proven for c in found)
+        good = bool(covers_) and all(c.proven for c in covers_)
         outer.append(end + sign * room if good else sign * np.inf)
-        covers += found
-    kept = replace(made.proof, covers=tuple(covers))
-    wide = max(made.low - outer[0], outer[1] - made.high) / size
+        covers += covers_
+    kept = replace(bounds.proof, covers=tuple(covers))
+    wide = max(bounds.low - outer[0], outer[1] - bounds.high) / size
     if wide <= share * (1 + 1e-6):
         count = sum(len(c.angles) for c in covers)
         words = f"duals at {count} motions leave no pressure that goes beyond by {wide:.0e}"
@@ -67,8 +67,8 @@ def proven(
         words = f"proven is the wider interval {outer[0]:.8g} … {outer[1]:.8g} only"
         if scene.rest.radius:
             words += ", that of a polygon around the disc"
-        status = Status(str(made.status), words)
-    return replace(made, outer=(float(outer[0]), float(outer[1])), proof=kept, status=status)
+        status = Status(str(bounds.status), words)
+    return replace(bounds, outer=(float(outer[0]), float(outer[1])), proof=kept, status=status)
 
 
 def _around(rest: Rest) -> Rest:
@@ -82,16 +82,16 @@ def _around(rest: Rest) -> Rest:
 
 def _beyond(rest: Rest, modes: list[Mode], functional: np.ndarray, value: float) -> list[Cover]:
     """Return what leaves no pressure at the motions with a value, mode by mode."""
-    found = []
+    covers = []
     for mode in modes:
         if mode.free.shape[1] == 2:
             cover = covered(Pencil(Programs(rest), mode, functional), value)
         else:
             cover = _stuck(rest, mode, functional, value)
-        found.append(cover)
+        covers.append(cover)
         if not cover.proven:
             break
-    return found
+    return covers
 
 
 def _stuck(rest: Rest, mode: Mode, functional: np.ndarray, value: float) -> Cover:
@@ -111,11 +111,11 @@ def _stuck(rest: Rest, mode: Mode, functional: np.ndarray, value: float) -> Cove
         tried += [(-np.cos(a) * first - np.sin(a) * last, way) for a in _MIXED]
     best = -np.inf
     for aim, row in tried:
-        found = single.least(twist, aim, row, rounds=EXACT)
-        affine = np.array([0.0, *found.affine[1:]])
+        answer = single.least(twist, aim, row, rounds=EXACT)
+        affine = np.array([0.0, *answer.affine[1:]])
         # With no λ0 the mean of f is the imbalance alone.
-        low = lowest_over(rest, twist, found.witness, -affine)
+        low = lowest_over(rest, twist, answer.witness, -affine)
         best = max(best, low)
         if low > 0:
-            return Cover(value, True, np.zeros(1), affine[None], found.witness[None], low)
+            return Cover(value, True, np.zeros(1), affine[None], answer.witness[None], low)
     return Cover(value, False, *none, best)

@@ -268,15 +268,15 @@ class Scene:
         stuck = _held("sticks", both, rate)
         dual = np.linalg.pinv(both)
         cone = (mu * dual[:, 0] - dual[:, 1], mu * dual[:, 0] + dual[:, 1])
-        found = [replace(stuck, force=None, cone=cone)]
+        modes = [replace(stuck, force=None, cone=cone)]
         for sign, name in ((1.0, "slides forward"), (-1.0, "slides back")):
             plain = _held(name, G, -g)
             guard = sign * (S[0] + s[0] / -g[0] * G[0])
-            found.append(
+            modes.append(
                 replace(plain, force=G[0] - sign * mu * S[0], guard=guard,
                         gives=float(sign * mu * s[0] - g[0]))
             )  # fmt: skip
-        return found
+        return modes
 
     def functional(self, of: sp.Expr) -> tuple[np.ndarray, float]:
         """Return a linear expression of velocities as a covector of scaled twists, and the rest."""

@@ -67,12 +67,12 @@ def _adds_up(A: np.ndarray, b: np.ndarray, vertex: Vertex) -> bool:
 
 def _judged(A: np.ndarray, b: np.ndarray, cost: np.ndarray) -> Vertex:
     """Let HiGHS decide what pivots of our own have spoiled."""
-    found = linprog(cost, A_eq=A, b_eq=b, method="highs-ds")
-    if found.status != 0:
+    verdict = linprog(cost, A_eq=A, b_eq=b, method="highs-ds")
+    if verdict.status != 0:
         basis = np.arange(A.shape[1], A.shape[1] + len(b))
         return Vertex(np.inf, basis, np.abs(b), np.zeros(len(b)))
-    held = np.flatnonzero(found.x > 0)
-    return Vertex(float(found.fun), held, found.x[held], found.eqlin.marginals)
+    held = np.flatnonzero(verdict.x > 0)
+    return Vertex(float(verdict.fun), held, verdict.x[held], verdict.eqlin.marginals)
 
 
 def _from_scratch(A: np.ndarray, b: np.ndarray, cost: np.ndarray) -> Vertex:
@@ -113,8 +113,10 @@ def _pivoted(A, b, cost, basis, inverse, amounts, columns):
         room = np.full(len(b), np.inf)
         falls = way > 1e-11
         room[falls] = amounts[falls] / way[falls]
-        made = (basis >= columns) & (np.abs(way) > 1e-9 * np.abs(way).max()) & (amounts <= 1e-10)
-        room[made] = 0.0
+        artificial = (
+            (basis >= columns) & (np.abs(way) > 1e-9 * np.abs(way).max()) & (amounts <= 1e-10)
+        )
+        room[artificial] = 0.0
         leaves = int(room.argmin())
         if room[leaves] == np.inf:
             break

@@ -167,17 +167,17 @@ class Single:
                     break
             if turn == rounds - 1:
                 break
-            made = self._more(aim - dual[-1] * row, dual[1:-1] @ self.frame,
+            last = self._more(aim - dual[-1] * row, dual[1:-1] @ self.frame,
                               basis if rounds > ROUGH else [], twist, q, end)  # fmt: skip
-            if made == end:
+            if last == end:
                 break
-            (x, y), (u, v) = self.places[:, end:made], M[:2, end:made]
-            M[2, end:made] = x * v - y * u
-            A[1:-1, end:made] = self.frame @ self.places[:, end:made]
-            A[-1, end:made], cost[end:made] = both @ M[:, end:made]
+            (x, y), (u, v) = self.places[:, end:last], M[:2, end:last]
+            M[2, end:last] = x * v - y * u
+            A[1:-1, end:last] = self.frame @ self.places[:, end:last]
+            A[-1, end:last], cost[end:last] = both @ M[:, end:last]
             # Where atoms hold each other in place, columns lower the value only two at a time.
-            gain = float((cost[end:made] - dual @ A[:, end:made]).min())
-            end = made
+            gain = float((cost[end:last] - dual @ A[:, end:last]).min())
+            end = last
             if gain > -1e-14 * (WEIGHT + float(np.abs(dual).max())):
                 break
         if end > grid:
@@ -185,15 +185,15 @@ class Single:
             value = float(cost[basis] @ amounts)
         masses = [m if k > 1 else 0.0 for m, k in zip(amounts.tolist(), basis)]
         affine = np.array([dual[0], *(dual[1:-1] @ self.frame)])
-        found = Answer(
+        answer = Answer(
             value, float(dual[-1]), affine, masses, basis, self.places[:, basis].tolist(),
             M[:2, basis].tolist(), self.edges[basis].tolist(), self.along[basis].tolist(),
             twist, aim - dual[-1] * row, self.cap,
         )  # fmt: skip
         if end > grid:
             # The next program has columns of the grid only.
-            found.columns = [k if k < grid else -1 for k in basis]
-        return found
+            answer.columns = [k if k < grid else -1 for k in basis]
+        return answer
 
     def _near(self, twist: np.ndarray, both: np.ndarray, end: int) -> int:
         """Add columns where the border passes by the centre of rotation.
@@ -205,15 +205,15 @@ class Single:
         edges, along = edges[:_BESIDE], along[:_BESIDE]
         if not len(edges):
             return end
-        made = slice(end, end + len(edges))
+        columns = slice(end, end + len(edges))
         x, y = self.rest.at(edges, along)[0].T
         u, v = twist[0] - twist[2] * y, twist[1] + twist[2] * x
         speed = np.hypot(u, v) + 1e-300
-        self.places[:, made] = x, y
-        self.M[:, made] = u / speed, v / speed, (x * v - y * u) / speed
-        self.edges[made], self.along[made] = edges, along
-        self.A[1:-1, made] = self.frame @ self.places[:, made]
-        self.A[-1, made], self.cost[made] = both @ self.M[:, made]
+        self.places[:, columns] = x, y
+        self.M[:, columns] = u / speed, v / speed, (x * v - y * u) / speed
+        self.edges[columns], self.along[columns] = edges, along
+        self.A[1:-1, columns] = self.frame @ self.places[:, columns]
+        self.A[-1, columns], self.cost[columns] = both @ self.M[:, columns]
         return end + len(edges)
 
     def _begun(self, basis: list[int] | None, end: int):

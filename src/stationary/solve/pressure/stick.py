@@ -47,12 +47,12 @@ def last_of(
             return single.least(start + sign * place * way, sign * way, nothing, rounds=rounds)
 
         if sign * turned not in known:
-            known[sign * turned] = _root(ask, lambda found: found.slope(sign * way))
+            known[sign * turned] = _root(ask, lambda answer_: answer_.slope(sign * way))
         return known[sign * turned]
 
-    high, found = end(1.0)
+    high, answer_ = end(1.0)
     if not mode.cone:
-        return _summit(start + high * way, found, "line")
+        return _summit(start + high * way, answer_, "line")
 
     def short(place: float, rounds: int = ROUGH) -> tuple[float, Answer]:
         """Return by how much the force misses the cone: at most zero where it is inside."""
@@ -76,8 +76,8 @@ def last_of(
     # At the end of the line one pressure is left: where nothing rests it says all by itself, and
     # elsewhere one just before it may do.
     last = high
-    summit = _summit(start + high * way, found, "line")
-    if not any(m and edge < 0 for m, edge in zip(found.masses, found.edges)):
+    summit = _summit(start + high * way, answer_, "line")
+    if not any(m and edge < 0 for m, edge in zip(answer_.masses, answer_.edges)):
         if in_balance(mode, summit)[1] <= _BALANCED:
             return summit
     value, answer = short(inner(high), EXACT)
@@ -96,19 +96,19 @@ def last_of(
             inside = place
         last = _between(lambda p: short(p, EXACT)[0], inside, before)
         value, answer = short(inner(last), EXACT)
-        kind, found = "cone", short(last, EXACT)[1]
+        kind, answer_ = "cone", short(last, EXACT)[1]
     if value > 1e-9:
         return None
-    return replace(_summit(start + last * way, found, kind), named=_atoms(answer))
+    return replace(_summit(start + last * way, answer_, kind), named=_atoms(answer))
 
 
-def _summit(twist: np.ndarray, found: Answer, kind: str) -> Summit:
-    points, masses = _atoms(found)
-    return Summit(twist, points, masses, -found.affine, found.witness, kind)
+def _summit(twist: np.ndarray, answer: Answer, kind: str) -> Summit:
+    points, masses = _atoms(answer)
+    return Summit(twist, points, masses, -answer.affine, answer.witness, kind)
 
 
-def _atoms(found: Answer) -> tuple[np.ndarray, np.ndarray]:
-    return joined(np.array(found.points).T, np.array(found.masses))
+def _atoms(answer: Answer) -> tuple[np.ndarray, np.ndarray]:
+    return joined(np.array(answer.points).T, np.array(answer.masses))
 
 
 def _root(ask: Callable[[float, int], Answer], slope: Callable[[Answer], float]):
@@ -118,15 +118,15 @@ def _root(ask: Callable[[float, int], Answer], slope: Callable[[Answer], float])
     for rounds, close in ((ROUGH, 1e-2), (EXACT, 1e-13)):
         low, high = 0.0, np.inf
         for _ in range(80):
-            found = ask(place, rounds)
-            if found.value <= 0:
-                low, best = place, found
+            answer = ask(place, rounds)
+            if answer.value <= 0:
+                low, best = place, answer
             else:
                 high = place
-            steep = slope(found)
-            new = place - found.value / steep if steep > 0 else np.nan
+            steep = slope(answer)
+            new = place - answer.value / steep if steep > 0 else np.nan
             if abs(new - place) <= close * abs(place):
-                best = found
+                best = answer
                 break
             if np.isfinite(high) and high - low <= 1e-2 * close * high:
                 place = low

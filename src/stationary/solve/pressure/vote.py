@@ -32,11 +32,11 @@ ROUGH_VOTE = (
 
 def votes_of(modes: list[Mode]) -> dict[str, float]:
     """Return the side on which each ray passes the centre: the lever, in sizes of the part."""
-    found: dict[str, float] = {}
+    levers: dict[str, float] = {}
     for mode in modes:
         if mode.force is not None:
             x, y, turn = mode.force
-            found["push" if mode.name == "holds" else f"edge, {mode.name}"] = float(
+            levers["push" if mode.name == "holds" else f"edge, {mode.name}"] = float(
                 turn / np.hypot(x, y)
             )
         elif mode.free.shape[1] == 1:
@@ -46,8 +46,8 @@ def votes_of(modes: list[Mode]) -> dict[str, float]:
                 continue
             point = np.array([-turn[1], turn[0]]) / turn[2]
             v = mode.base[:2] + mode.base[2] * np.array([-point[1], point[0]])
-            found["velocity"] = float((point[0] * v[1] - point[1] * v[0]) / np.hypot(*v))
-    return found
+            levers["velocity"] = float((point[0] * v[1] - point[1] * v[0]) / np.hypot(*v))
+    return levers
 
 
 def verdict(votes: dict[str, float]) -> str:
