@@ -135,14 +135,17 @@ def _(motion: Touched) -> list[Finding]:
     # Steps of one length follow no equation between changes.
     if len(motion.given):
         return steps(motion).findings
-    found, travel = [*equation(motion, _MOTION), *energy(motion, _MOTION)], np.ptp(motion.q, axis=0)
+    claims, travel = (
+        [*equation(motion, _MOTION), *energy(motion, _MOTION)],
+        np.ptp(motion.q, axis=0),
+    )
     first, span = None, float(motion.t[-1] - motion.t[0])
     for k, t in enumerate(motion.t):
         at = motion.q[k], motion.v[k], motion.u[k], motion.params, np.asarray(motion.lam)[k]
         state = State(motion.kernel.graph, float(t), *at, span=span, travel=travel, first=first)
         first = first or state
-        found += [*constraints(state, _SLIDING), *contacts(state, _SLIDING)]
-    return found
+        claims += [*constraints(state, _SLIDING), *contacts(state, _SLIDING)]
+    return claims
 
 
 @findings.register
@@ -156,7 +159,7 @@ def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = (
         t, table = t[np.argsort(t)], table[np.argsort(t)]
     y, forces = table[:, : slide.y.shape[1]], table[:, slide.y.shape[1] + 3 :]
     u, travel = slide.inputs_at(t, y), np.ptp(y[:, :n], axis=0)
-    found: list[Finding] = []
+    claims: list[Finding] = []
     moves = "increments" not in slide.method
     rtol, span = _SLIDING if moves else _INCREMENTS, float(t[-1] - t[0])
     states = [
@@ -173,15 +176,15 @@ def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = (
     for state in (first, *(replace(x, first=first) for x in states[1:])):
         # A start from which nothing moves tells of no forces.
         if slide.success or len(slide.t) > 1:
-            found += [*_slides(state, rtol), *constraints(state, rtol)]
+            claims += [*_slides(state, rtol), *constraints(state, rtol)]
     if moves and len(slide.t) > 1:
-        found += way(slide, rtol, state.scales)
-    return found if ended is None else found + reason(ended, state)
+        claims += way(slide, rtol, state.scales)
+    return claims if ended is None else claims + reason(ended, state)
 
 
 @findings.register
 def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
-    found: list[Finding] = []
+    claims: list[Finding] = []
     for end in (limit.low, limit.high):
         if not np.isfinite(end.factor):
             continue
@@ -195,8 +198,8 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
         further = end.factor or 1.0
         (_, _, more), others = at(end.factor + further)
         once = (replace(state, u=more, params=others).forces(q) - state.forces(q)) / further
-        found += collapse(end, state, once, _SLIDING)
-    return found
+        claims += collapse(end, state, once, _SLIDING)
+    return claims
 
 
 @findings.register
@@ -227,7 +230,7 @@ def _(lin: StateSpace) -> list[Finding]:
 def _(
     branch: Branch, *, t: float, u: Callable[[np.ndarray], np.ndarray], reach: np.ndarray
 ) -> list[Finding]:
-    graph, found = graph_of(branch.layout.system), []
+    graph, claims = graph_of(branch.layout.system), []
     names = [p.name for p in branch.layout.system.parameters]
     travel, first = np.ptp(branch.q, axis=0), None
     # The middle of a branch first: its sizes are those of the question.
@@ -238,8 +241,8 @@ def _(
         state = State(graph, t, q, np.zeros_like(q), u(q), params, lam, travel=travel, first=first)
         first = first or state
         # Where a branch is flat, forces a tenth of the diagram away tell what is rounding.
-        found += [*balance(state, _REST, q + 0.1 * reach), *constraints(state, _REST)]
-    return found
+        claims += [*balance(state, _REST, q + 0.1 * reach), *constraints(state, _REST)]
+    return claims
 
 
 def _slides(state: State, rtol: float = _SLIDING) -> list[Finding]:

@@ -24,19 +24,22 @@ def collapse(end: LimitEnd, state: State, load: np.ndarray, rtol: float) -> list
     size = np.where(power == 0, size, 0.0)
     # Next to no load is balanced as sharply as the load itself, or as friction could hold it.
     could = np.asarray(abs(B).T @ np.where(state.terms[1][state.terms[2]] < 0, size, 0.0))
-    found = [*balance(state, rtol, besides=_SHARE * (could + np.abs(load))), *contacts(state, rtol)]
-    found += friction(state, rtol)
+    claims = [
+        *balance(state, rtol, besides=_SHARE * (could + np.abs(load))),
+        *contacts(state, rtol),
+    ]
+    claims += friction(state, rtol)
     v = np.asarray(end.mode)
     _, _, both = state.holds
     held = both[: state.rows] @ v
     fastest = np.asarray(abs(both[: state.rows]).sum(axis=1)).ravel() * np.abs(v).max(initial=0.0)
-    found += measured("the mode obeys", np.abs(held), rtol * fastest + 1e-300, state.row_name)
+    claims += measured("the mode obeys", np.abs(held), rtol * fastest + 1e-300, state.row_name)
     _, pressed, _ = state.terms
     if np.any(pressed >= 0) or not np.any(v):
         # Friction that follows pressure: the mode does not prove a bound by itself.
-        return found
+        return claims
     taken = float(size[state.terms[0]] @ state.lengths(B @ v))
     given = float(state.forces(state.q) @ v)
     scale = taken + float((np.abs(state.forces(state.q)) + np.abs(load)) @ np.abs(v))
     off = Finding("the mode takes what the loads give", "", abs(given - taken), rtol * scale)
-    return [*found, off]
+    return [*claims, off]

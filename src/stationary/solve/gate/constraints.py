@@ -22,8 +22,8 @@ def constraints(state: State, rtol: float) -> list[Finding]:
     holonomic = np.concatenate(
         [np.full(r.places.size, r.holonomic) for r in state.graph.layout.rows]
     )
-    found = np.where(holonomic, np.abs(values[: state.rows]), 0.0)
-    return measured("constraint holds:", found, allowed, state.row_name)
+    off = np.where(holonomic, np.abs(values[: state.rows]), 0.0)
+    return measured("constraint holds:", off, allowed, state.row_name)
 
 
 def rates(state: State, rtol: float) -> list[Finding]:

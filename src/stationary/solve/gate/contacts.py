@@ -37,9 +37,9 @@ def contacts(state: State, rtol: float) -> list[Finding]:
 
     # Last digits of coordinates and what pushes are the least that is allowed: lengths are dearer.
     digits = _ROUNDINGS * largest_terms(G, np.spacing(np.abs(state.q))) + 1e-300
-    found = told(digits, strongest)
-    if all(finding.holds for finding in found):
-        return found
+    claims = told(digits, strongest)
+    if all(finding.holds for finding in claims):
+        return claims
     scales = state.scales
     small = rtol * scales.rows(G) + _ROUNDINGS * scales.rows_rounding(G) + 1e-300
     return told(small, max(strongest, _weakest(state)))

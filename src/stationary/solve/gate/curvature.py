@@ -53,23 +53,23 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     signs = np.linalg.eigvalsh(Z.T @ H @ Z) if Z.shape[1] else np.zeros(0)
     positive, negative, zero = rest.inertia
     largest = float(np.abs(scale[:, None] * (np.abs(K) + np.abs(bent)) * scale).max(initial=0.0))
-    found = [Finding("every free direction has a sign", "in inertia",
+    claims = [Finding("every free direction has a sign", "in inertia",
                      float(abs(positive + negative + zero - len(signs))), 0.5)]  # fmt: skip
-    if not found[0].holds or not np.all(np.isfinite(signs)):
-        return found
+    if not claims[0].holds or not np.all(np.isfinite(signs)):
+        return claims
     allowed = _FLAT * largest
     # The eigenvalues that are told to be positive come last, the negative ones first.
     falls = -float(np.min(signs[negative + zero :], initial=0.0))
     rises = float(np.max(signs[:negative], initial=0.0))
-    found.append(Finding("stiffness is positive in", f"{positive} directions", falls, allowed))
-    found.append(Finding("stiffness is negative in", f"{negative} directions", rises, allowed))
+    claims.append(Finding("stiffness is positive in", f"{positive} directions", falls, allowed))
+    claims.append(Finding("stiffness is negative in", f"{negative} directions", rises, allowed))
     told = np.sort(np.real(rest.eigenvalues))
     if len(told):
         beyond = np.sum(told < 0) - negative - zero, np.sum(told > 0) - positive - zero
-        found.append(
+        claims.append(
             Finding("eigenvalues have the signs", "that are told", float(max(beyond)), 0.5)
         )
-    return found
+    return claims
 
 
 def energy(rest: Equilibrium, state: State) -> list[Finding]:

@@ -33,10 +33,10 @@ def friction(state: State, rtol: float) -> list[Finding]:
         return next(rows).name
 
     dry = power == 0
-    found = measured("friction stays within its limit:",
+    claims = measured("friction stays within its limit:",
                      np.where(dry, np.maximum(forces - size, 0.0), 0.0), allowed, name)  # fmt: skip
     if not state.moves:
-        return found
+        return claims
     # A slip that is small beside the rates it is the difference of has no direction of its own.
     terms = abs(B) @ np.abs(state.v) + np.abs(rates)
     slop = state.lengths(terms)
@@ -63,7 +63,7 @@ def friction(state: State, rtol: float) -> list[Finding]:
         # What turns round rests for an instant, beside how fast it is at others.
         usual = abs(B) @ (state.scales.length / state.span)
         told = opposed(np.maximum(slop, rtol * state.lengths(usual)))
-    return found + told
+    return claims + told
 
 
 def _steep(speeds: np.ndarray, terms: np.ndarray, powers: np.ndarray) -> np.ndarray:

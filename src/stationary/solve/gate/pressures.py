@@ -25,15 +25,15 @@ def attained(
 
     `value` is what is bounded as a row on (ẋ, ẏ, φ̇) and the rest of it; None for the power.
     """
-    found: list[Finding] = []
+    claims: list[Finding] = []
     duals = bounds.proof.low, bounds.proof.high
     told = bounds.low, bounds.high
     ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
     for name, pressure, v, claimed, dual in ends:
-        found += _rests(scene, pressure, name, rtol)
-        found += _moves(scene, v, name, rtol)
+        claims += _rests(scene, pressure, name, rtol)
+        claims += _moves(scene, v, name, rtol)
         balanced, power = _balances(scene, pressure, v, name, rtol)
-        found += balanced
+        claims += balanced
         if value is None:
             is_, size = power, scene.support.weight * scene.speed
         else:
@@ -42,11 +42,11 @@ def attained(
             # Each velocity is as sharp as the fastest that pushes can be seen in it.
             size = float(np.abs(row) @ (np.abs(v) + scene.speed * np.abs(scene.rates).max(axis=1)))
         where = f"at the {name} end"
-        found.append(
+        claims.append(
             Finding("what is bounded has its value", where, abs(is_ - claimed), rtol * size)
         )
-        found += _proves(scene, pressure, v, dual, name, rtol)
-    return found
+        claims += _proves(scene, pressure, v, dual, name, rtol)
+    return claims
 
 
 def _proves(

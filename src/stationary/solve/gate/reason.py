@@ -54,15 +54,15 @@ def reason(told: Reason, last: State) -> list[Finding]:
     state = replace(last, t=told.t, q=told.q, u=told.u, v=zero)
     reach = last.scales.length if last.travel is None else last.scales.length + last.travel
     far = np.abs(told.q - last.q) / np.maximum(reach, 1e-300)
-    found = [Finding("it ends", "where it is", float(far.max(initial=0.0)), 1.0)]
+    claims = [Finding("it ends", "where it is", float(far.max(initial=0.0)), 1.0)]
     if told.rows is not None and told.gaps is not None:
         if told.locks is None:
-            found += jammed(state, told.rows, told.gaps)
+            claims += jammed(state, told.rows, told.gaps)
         else:
-            found += locked(state, np.concatenate([told.rows, told.gaps]), told.locks)
+            claims += locked(state, np.concatenate([told.rows, told.gaps]), told.locks)
     if told.ray is not None:
-        found += accelerates(state, told.ray, told.rubs, told.stiffness)
-    return found
+        claims += accelerates(state, told.ray, told.rubs, told.stiffness)
+    return claims
 
 
 def jammed(state: State, rows: np.ndarray, gaps: np.ndarray) -> list[Finding]:
@@ -125,12 +125,12 @@ def accelerates(
     starts = state.terms[0]
     taken = float((size[starts] * slips)[free[starts]].sum()) + rubs
     most = max(abs(given), taken)
-    found = [
+    claims = [
         Finding("what holds lets it go", "that way", float(opens.max(initial=0.0)),
                 1e-3 * float(terms.max(initial=0.0)) + 1e-300),
     ]  # fmt: skip
     if stiffness is None:
-        found.append(
+        claims.append(
             Finding("loads give more than friction takes", "along it", taken, given + _OFF * most)
         )
-    return found
+    return claims

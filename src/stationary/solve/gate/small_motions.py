@@ -51,11 +51,11 @@ def modes_hold(modes: Modes, u: np.ndarray, lam: np.ndarray, rtol: float) -> lis
         size.append(rtol * max(steepest * np.linalg.norm(phi), 1e-300))
     names = [f"mode {k}" for k in range(len(modes.squares))].__getitem__
     scaled = np.abs(np.real(np.sum(modes.vectors.conj() * (M @ modes.vectors.T).T, axis=1)) - 1)
-    found = measured("forces of a shape balance:", np.array(left), np.array(allowed), names)
-    found += measured("a shape is of unit inertia:", scaled, np.full(len(scaled), rtol), names)
+    claims = measured("forces of a shape balance:", np.array(left), np.array(allowed), names)
+    claims += measured("a shape is of unit inertia:", scaled, np.full(len(scaled), rtol), names)
     if balance.rows:
-        found += measured("a shape obeys the constraints:", np.array(off), np.array(size), names)
-    return found
+        claims += measured("a shape obeys the constraints:", np.array(off), np.array(size), names)
+    return claims
 
 
 def _beside(A, forces: np.ndarray) -> np.ndarray:

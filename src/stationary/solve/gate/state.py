@@ -128,8 +128,8 @@ class State:
         rng = np.random.default_rng(0)
         ulps = self.scales.rounding
         shaken = [self.q + ulps * rng.choice([-1.0, 1.0], len(ulps)) for _ in range(_SHAKES)]
-        found = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
-        return np.max(found, axis=0) + np.finfo(float).eps * self.pulls
+        changes = [np.abs(self._left(q) - self.unbalanced) for q in shaken]
+        return np.max(changes, axis=0) + np.finfo(float).eps * self.pulls
 
     @cached_property
     def computed(self) -> np.ndarray:
@@ -169,8 +169,8 @@ class State:
 
 def deflections(states: list[State]) -> np.ndarray:
     """Return how far coordinates would go if forces at work bent springs, as stiff as anywhere."""
-    found = [sparse.csr_matrix(state.springs).max(axis=1).toarray() for state in states]
-    stiff = np.max(found, axis=0).ravel()
+    stiffest = [sparse.csr_matrix(state.springs).max(axis=1).toarray() for state in states]
+    stiff = np.max(stiffest, axis=0).ravel()
     force = np.max([np.maximum(state.pulls, state.strongest) for state in states], axis=0)
     return np.divide(force, stiff, out=np.zeros(len(stiff)), where=stiff > 0)
 

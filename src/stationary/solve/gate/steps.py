@@ -87,10 +87,10 @@ class _Step:
 
     def findings(self) -> list[Finding]:
         """Measure each claim."""
-        found = [*self._sums(), *self._account()]
+        claims = [*self._sums(), *self._account()]
         if self.gaps:
-            found += self._contacts()
-        return [*found, *self._friction(self.z, self.taken.after),
+            claims += self._contacts()
+        return [*claims, *self._friction(self.z, self.taken.after),
                 *self._friction(self.closing, self.mean)]  # fmt: skip
 
     def _named(self, claim: str, off: Any, allowed: Any, name: Callable[[int], str]) -> Finding:
@@ -120,7 +120,7 @@ class _Step:
         digits = digits + _ROUNDINGS * np.finfo(float).eps * h * held
         gone = np.abs(one.to - one.q - h * self.mean)
         name = self._coordinate
-        found = [
+        claims = [
             self._named("momentum changes by impulses:", np.abs(off), _SUMS * terms, name),
             self._named("it goes where velocities lead:", gone, _SUMS * way + digits, name),
         ]
@@ -129,9 +129,9 @@ class _Step:
             left = np.abs(A @ self.mean + drive + self.off / h)
             parts = abs(A) @ np.abs(self.mean) + np.abs(drive) + np.abs(self.off) / h
             layout, kept = self.look.touch.graph.layout, self.look.fixed
-            found.append(self._named("velocities obey", left, self.missed * parts.max(),
+            claims.append(self._named("velocities obey", left, self.missed * parts.max(),
                                      lambda i: layout.row_name(kept[i])))  # fmt: skip
-        return found
+        return claims
 
     def _contacts(self) -> list[Finding]:
         one, h, some = self.taken, self.taken.h, slice(self.base, self.base + self.gaps)
@@ -222,13 +222,13 @@ class _Outputs:
 
     def findings(self) -> list[Finding]:
         """Measure that it tells where steps end, and that one begins where another ends."""
-        motion, found = self.motion, []
+        motion, claims = self.motion, []
         taken, n = motion.taken, motion.kernel.size
         for one, following in zip(taken, taken[1:]):
             if abs(following.t - one.end) < 1e-3 * one.h:
                 told = np.concatenate([following.q, following.v, [following.t]])
                 known = np.concatenate([one.to, one.after, [one.end]])
-                found.append(self._same("a step begins where one ends:", told, known, one.end))
+                claims.append(self._same("a step begins where one ends:", told, known, one.end))
         for one in taken:
             k = one.output
             if k >= 0:
@@ -236,8 +236,8 @@ class _Outputs:
                 forces[one.rows] = one.impulses / one.h
                 told = np.concatenate([motion.y[k, : 2 * n], motion.acting[k], motion.t[k : k + 1]])
                 known = np.concatenate([one.to, one.after, forces, [one.end]])
-                found.append(self._same("it tells where a step ends:", told, known, one.end))
-        return found
+                claims.append(self._same("it tells where a step ends:", told, known, one.end))
+        return claims
 
     def _same(self, claim: str, told: np.ndarray, known: np.ndarray, t: float) -> Finding:
         allowed = 4 * np.spacing(np.maximum(np.abs(told), np.abs(known)))

@@ -68,8 +68,8 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
     left, allowed = np.vstack(off), rtol * lengths + np.vstack(doubt) + rounding + 1e-300
     i, j = np.unravel_index(np.argmax(left / allowed), allowed.shape)
     where = f"'{slide.kernel.layout.name(int(j))}' up to t = {t[ends[i]]:.6g}"
-    found = float(left[i, j]), float(allowed[i, j])
-    return [Finding("it goes where velocities lead:", where, *found)]
+    sizes = float(left[i, j]), float(allowed[i, j])
+    return [Finding("it goes where velocities lead:", where, *sizes)]
 
 
 def _told(

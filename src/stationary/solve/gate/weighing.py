@@ -19,30 +19,30 @@ def weighs(fit: FittedPressure, pushes: Any, weight: float | None, rtol: float) 
     w, total = np.asarray(fit.weights), float(np.sum(fit.weights))
     names = [f"load {k}" for k in range(len(w))].__getitem__
     small = np.full(len(w), rtol * total)
-    found = measured("loads push:", np.maximum(-w, 0.0), small, names)
+    claims = measured("loads push:", np.maximum(-w, 0.0), small, names)
     if weight is not None:
-        found.append(Finding("loads sum up to", "the weight", abs(total - weight), rtol * weight))
+        claims.append(Finding("loads sum up to", "the weight", abs(total - weight), rtol * weight))
     low, high = np.asarray(fit.intervals).T
     beyond = np.maximum(np.maximum(low - w, w - high), 0.0)
-    found += measured("an interval contains its load:", beyond, small, names)
+    claims += measured("an interval contains its load:", beyond, small, names)
     off = float(np.abs(w @ fit.points / total - fit.centre).max())
-    found.append(Finding("the centre is that of", "the loads", off, rtol * pushes.size))
+    claims.append(Finding("the centre is that of", "the loads", off, rtol * pushes.size))
     kept = np.setdiff1d(np.arange(len(fit.residuals)), fit.left_out)
     mu = 0.0 if np.isnan(fit.finger) else float(fit.finger)
     if not len(kept) or np.isnan(fit.finger) and bool(np.any(pushes.fingers.side)):
         # Under loads that leave the friction of the finger open nothing says how it moves.
-        return found
+        return claims
     load = np.linalg.lstsq(pushes.shapes, w, rcond=None)[0]
     names = [f"push {k}" for k in kept].__getitem__
     if pushes.support.patch is None:
         left = _unbalanced(pushes, load, mu)
         allowed = np.full(len(left), rtol * total)
-        found += measured("friction and finger balance in", left, allowed, names)
+        claims += measured("friction and finger balance in", left, allowed, names)
     each, told = pushes.per_push(pushes.residuals(load, mu)[0]), np.asarray(fit.residuals)[kept]
     # Residuals are in standard errors, or in parts of each motion.
     unit = 1.0 if pushes.relative else np.maximum(pushes.long / pushes.sigma.max(axis=1), 1.0)
     allowed = rtol * (unit + np.maximum(each, told))
-    return found + measured("loads leave what is told of", np.abs(each - told), allowed, names)
+    return claims + measured("loads leave what is told of", np.abs(each - told), allowed, names)
 
 
 def _unbalanced(pushes: Any, load: np.ndarray, mu: float) -> np.ndarray:
