@@ -176,7 +176,7 @@ AREAS = [
 
 
 def smooth_trial(rng, outline, count):
-    """Which share of a random smooth pressure is in its intervals, and whether its centre is."""
+    """Which share of a random smooth pressure is in its intervals, and of its centre."""
     a = rng.normal(size=5)
 
     def pressure(x, y):
@@ -196,7 +196,7 @@ def smooth_trial(rng, outline, count):
     low, high = fit.intervals.T / (true / true.sum())
     centre = known.weights @ known.points / known.weights.sum()
     first, last = fit.centre_interval.T
-    return np.mean((low <= 1) & (high >= 1)), np.all((first <= centre) & (centre <= last))
+    return np.mean((low <= 1) & (high >= 1)), np.mean((first <= centre) & (centre <= last))
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_intervals_of_a_smooth_pressure_hold_what_it_smooths_away():
     rng = np.random.default_rng(0)
     trials = [smooth_trial(rng, AREAS[k % 3], 24) for k in range(6)]
     shares, centres = np.array(trials, dtype=float).T
-    assert shares.mean() > 0.9 and centres.mean() > 0.6
+    assert shares.mean() > 0.9 and centres.mean() > 0.75
 
 
 def test_contradictory_and_bad_pushes_are_refused_in_three_parts():

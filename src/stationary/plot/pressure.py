@@ -114,7 +114,7 @@ def loads(weighed: FittedPressure) -> Any:
                           "color": COLORS[1]})  # fmt: skip
             left.plot(*(point - way)[:, None], color=COLORS[1], ls="-", label="push next")
         left.plot(*weighed.centre, "+", color="0.2", ms=9, mew=1.5, label="centre of pressure")
-        left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=2)
+        left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
         left.set(aspect="equal", xlabel="x", ylabel="y")
         left.margins(0.15)
         name = words(weighed.system.name) or "the part"

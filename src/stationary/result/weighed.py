@@ -72,7 +72,7 @@ class FittedPressure(AbstractShown):
     residuals : ndarray
         One for each push; nan for those that were left out.
     next : Push
-        The push that would tell most about what is least known, with the motion expected of it.
+        The push after which the errors of all loads would be least, with the motion expected of it.
     status : Status
         "fitted", "undetermined" where some loads are not told, or "scatters" where the motions miss
         the fit by more than the stated noise.
@@ -83,7 +83,8 @@ class FittedPressure(AbstractShown):
     centre : ndarray, shape (2,)
         The centre of pressure, in the frame of the part.
     centre_interval : ndarray, shape (2, 2)
-        Its 95 % interval: a row for x, a row for y; infinite where the pushes do not tell it.
+        95 % intervals, of x and of y each on its own; infinite where the pushes do not tell it. A
+        stated centre has none.
 
     Examples
     --------

@@ -14,8 +14,9 @@ from stationary.solve.pressure.uncertain import Uncertain
 
 # Places along each line, from end to end, and how often those between the best are looked at.
 _PLACES, _ENDS, _FINER = 6, 0.04, 4
-# Directions that are looked at where pushes are not along the normals of edges (by this cosine).
-_WAYS, _SQUARE = 24, 0.98
+# Pushes that are not along the normals of edges (by this cosine) have directions of their own;
+# where these are many, so many are looked at all around.
+_SQUARE, _MANY, _WAYS = 0.98, 8, 24
 # The least share of a motion that is its error.
 _EXACT = 1e-4
 # Loads of feet that are as likely as those found, where these may be off by so large a share: a
@@ -92,32 +93,43 @@ def _body(part: System, search: Search) -> np.ndarray:
         corners = np.array(support.points)
         corners = corners if area(corners) > 0 else corners[::-1]
         return (corners - measured.origin) / measured.size
-    every = np.vstack([measured.x, measured.place])
-    if len(every) < 3 or np.linalg.matrix_rank(every - every.mean(axis=0), tol=1e-9) < 2:
-        return every
-    return every[ConvexHull(every).vertices]
+    return _hull(np.vstack([measured.x, measured.place]))
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    flat = len(points) < 3 or np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-9) < 2
+    return points if flat else points[ConvexHull(points).vertices]
 
 
 def _lines(search: Search, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return lines along which a finger may be put, from where to where, and its normal there.
 
-    The edges; where the others are not along their normals, whatever the part is wide, too.
+    Along the edges of an outline. Across all of a part on feet, whose edges are not known: along
+    those between its feet, and as others have pushed.
     """
-    first, last = corners, np.roll(corners, -1, axis=0)
+    measured = search.measured
+    area_ = measured.support.patch is not None
+    first = corners if area_ else _hull(measured.x)
+    last = np.roll(first, -1, axis=0)
     long = np.hypot(*(last - first).T)
-    first, last = first[long > 1e-6], last[long > 1e-6]
-    along = (last - first) / long[long > 1e-6][:, None]
+    first, last, long = (a[long > 1e-6] for a in (first, last, long))
+    along = (last - first) / long[:, None]
     normals = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    if (search.measured.normal @ normals.T).max(axis=1).min() < _SQUARE:
+    others = np.zeros((0, 2))
+    for way in measured.normal:
+        if (np.vstack([normals, others]) @ way).max(initial=-1.0) < _SQUARE:
+            others = np.vstack([others, way])
+    if len(others) > _MANY:
         angle = 2 * np.pi * np.arange(_WAYS) / _WAYS
-        way = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        across = np.stack([-way[:, 1], way[:, 0]], axis=1)
-        reach, behind = corners @ across.T, (corners @ way.T).min(axis=0)
-        ends = [behind[:, None] * way + bound[:, None] * across
-                for bound in (reach.min(axis=0), reach.max(axis=0))]  # fmt: skip
-        first, last = np.vstack([first, ends[0]]), np.vstack([last, ends[1]])
-        normals = np.vstack([normals, way])
-    return first, last, normals
+        others = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ways = others if area_ else np.vstack([normals, others])
+    across = np.stack([-ways[:, 1], ways[:, 0]], axis=1)
+    reach, behind = corners @ across.T, (corners @ ways.T).min(axis=0)
+    ends = [behind[:, None] * ways + bound[:, None] * across
+            for bound in (reach.min(axis=0), reach.max(axis=0))]  # fmt: skip
+    if not area_:
+        return ends[0], ends[1], ways
+    return np.vstack([first, ends[0]]), np.vstack([last, ends[1]]), np.vstack([normals, ways])
 
 
 def _touched(corners: np.ndarray, place: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -165,5 +177,5 @@ def _push(search: Search, fitted: Found, place: np.ndarray, normal: np.ndarray) 
     twist = moved.twist[0] / np.linalg.norm(moved.twist[0])
     turn = twist[2] / measured.size
     v = twist[:2] - turn * np.array([-measured.origin[1], measured.origin[0]])
-    return Push(point=tuple(place * measured.size + measured.origin), normal=tuple(normal),
+    return Push(point=tuple(place * measured.size + measured.origin), normal=tuple(normal + 0.0),
                 motion=(float(v[0]), float(v[1]), float(turn)))  # fmt: skip
