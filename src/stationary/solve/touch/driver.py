@@ -25,6 +25,7 @@ from stationary.solve.touch.begin import begun
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.facts import Facts, Looks
 from stationary.solve.touch.flight import flight_of
+from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import (
     FOUND,
     beginning,
@@ -63,7 +64,8 @@ _DOUBLED = 20
 # Looks ahead at what holds a mode together.
 _LOOKS = 5
 
-# Violations decay at least so many times over the span: what is held stays where it is.
+# Violations decay at least so many times over the span: what is held stays where it is. Ten times
+# more takes ten times as many steps, ten times less leaves energies to rounding that adds up.
 _DECAYS = 1000.0
 
 
@@ -424,7 +426,7 @@ class Driver:
         rows = [row for j in which for row in self._rows(facts, j)]
         rows = [*range(facts.fixed), *held.tolist(), *rows]
         W = facts.W[np.ix_(rows, rows)]
-        stops = np.linalg.lstsq(W, facts.rate[rows], rcond=1e-11)[0]
+        stops = np.linalg.lstsq(W, facts.rate[rows], rcond=RANK)[0]
         after[n : 2 * n] -= facts.answers[:, rows] @ stops
         was, left = self.facts(t, y).rate, self.facts(end, after).rate
         size = np.linalg.norm

@@ -13,7 +13,8 @@ from stationary.derive.touch import Touch
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.touching import Touching
 
-# Last digits that sums of a few terms may lose.
+# Last digits that sums of a few terms may lose; ten times more or less changes no more than how
+# many of the last, smallest bounces are seen.
 _DIGITS = 64 * np.finfo(float).eps
 
 

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-# Forces and accelerations below this part of what they are summed from are zero.
-_ROUNDING = 1e-10
+# Forces and accelerations below this part of what they are summed from are zero: forces of many
+# contacts follow from each other, and lose digits on the way. Ten times more or less decides alike.
+ROUNDING = 1e-11
 
 # Singular values this many times smaller than the largest count as zero.
-_RANK = 1e-11
+RANK = 1e-11
 
 # What a row must have of its own, of the square of what it answers, to say something new: a root
 # of last digits, as squares have lost half of them.
@@ -29,7 +30,7 @@ FREE = 1e-9
 # So many combinations of modes are all tried; beyond it the last mode is mended step by step.
 MOST = 1024
 
-# The smallest tolerance that the solver of linear programs takes.
+# The smallest tolerance that the solver of linear programs takes: not a choice.
 _SHARP = 1e-10
 
 # Turns of a direction of slip that is not known before in which it must come half as near to its
@@ -155,13 +156,13 @@ class Law:
 
     def _room(self, *answers: Answer) -> np.ndarray:
         pushes = np.abs(self.W) @ np.max([np.abs(a.z) for a in answers], axis=0)
-        return _ROUNDING * (self.sizes + pushes) + self.floor
+        return ROUNDING * (self.sizes + pushes) + self.floor
 
     # -- one mode -------------------------------------------------------------------------------
 
     def tried(self, choices: tuple[Choice, ...]) -> Answer | None:
         """Return the forces and rates of a mode, if they agree with it."""
-        if not self._can_slide(choices, _ROUNDING * self.sizes + self.floor):
+        if not self._can_slide(choices, ROUNDING * self.sizes + self.floor):
             return None
         made = self._directed(choices)
         if made is None:
@@ -270,13 +271,13 @@ class Law:
             scale = np.sqrt(np.maximum(np.diag(self.W)[held], 1e-300))
             K, known = K / scale[:, None] / scale, known / scale
             u, s, vt = np.linalg.svd(K)
-            rank = int(np.sum(s > _RANK * s[0])) if len(s) else 0
+            rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
             x = vt[:rank].T @ ((u[:, :rank].T @ known) / s[:rank])
             redundant = rank < len(held)
             if redundant:
                 sizes = np.abs(known).max() + (self.sizes[held] / scale).max()
                 floor = (np.broadcast_to(self.floor, N)[held] / scale).max()
-                if np.abs(K @ x - known).max() > _ROUNDING * sizes + floor:
+                if np.abs(K @ x - known).max() > ROUNDING * sizes + floor:
                     return None, True
             if redundant and shared:
                 x = self._shared(choices, held, x, vt[rank:], scale)
@@ -396,7 +397,7 @@ class Law:
         if key not in self._known:
             W, d = self.W, np.array(key[2])
             across, own = W[np.ix_(held, rows)] @ d, float(d @ W[np.ix_(rows, rows)] @ d)
-            pull = np.linalg.lstsq(W[np.ix_(held, held)], across, rcond=_RANK)[0]
+            pull = np.linalg.lstsq(W[np.ix_(held, held)], across, rcond=RANK)[0]
             rate = float(d @ self.w0[list(rows)] - pull @ self.w0[list(held)])
             self._known[key] = bool(own - across @ pull > FREE * own), rate
         free, rate = self._known[key]
@@ -432,7 +433,7 @@ class Law:
         if self.fixed or len(self.units) < 2:
             return [list(range(len(self.units)))]
         scale = np.sqrt(np.maximum(np.diag(self.W), 1e-300))
-        tied = np.abs(self.W) > _ROUNDING * np.outer(scale, scale)
+        tied = np.abs(self.W) > ROUNDING * np.outer(scale, scale)
         of = np.zeros((len(self.units), len(self.w0)))
         for k, unit in enumerate(self.units):
             of[k, [*unit.slips, *(() if unit.gap is None else (unit.gap,))]] = 1.0

@@ -6,14 +6,8 @@ import numpy as np
 
 from stationary.solve.touch.crossings import Fresh
 from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.laws import ROUNDING
 from stationary.solve.touch.mode import Mode
-
-# Parts of what they are summed from below which forces are rounding.
-_FORCES = 1e-11
-
-# What rounding may take from accelerations, of what they are summed from: forces of many contacts
-# follow from each other.
-_LAST = 1e-11
 
 # Roundings within which the place where an acceleration vanishes is found.
 FOUND = 100.0
@@ -26,7 +20,7 @@ def first_of(leaves: np.ndarray, count: int) -> np.ndarray:
 
 def acceleration_rounding(facts: Facts, row: int, z: np.ndarray) -> float:
     """Return how much of the acceleration of a row is rounding."""
-    return _FORCES * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
+    return ROUNDING * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
 
 
 def strength(facts: Facts, mode: Mode, z: np.ndarray) -> float:
@@ -49,8 +43,8 @@ def rates_rounding(facts: Facts, z: np.ndarray, strong: float, decay: float) -> 
     """
     sums = strong * np.sqrt(np.diag(facts.inverse))
     moving = np.abs(facts.C) @ (np.abs(facts.v) + decay * sums) + np.abs(facts.drive)
-    power = np.abs(z) @ (_LAST * moving)
-    return np.concatenate([np.zeros(len(facts.q)), _LAST * sums, [power, power]])
+    power = np.abs(z) @ (ROUNDING * moving)
+    return np.concatenate([np.zeros(len(facts.q)), ROUNDING * sums, [power, power]])
 
 
 def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +53,7 @@ def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.nd
     strength = np.abs(z) + facts.sums / np.maximum(np.diag(facts.W), 1e-300)
     closed = mode.closed > 0
     rough = facts.value_rounding[facts.gaps]
-    noise = np.where(closed, _FORCES * strength[facts.gaps], rough).tolist()
+    noise = np.where(closed, ROUNDING * strength[facts.gaps], rough).tolist()
     values = np.where(closed, z[facts.gaps], facts.value[facts.gaps]).tolist()
     for j, rub in enumerate(touch.rubs):
         rows = [facts.fixed + touch.gaps + k for k in rub.entries]
@@ -70,7 +64,7 @@ def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.nd
             limit, strong = rest * z[g], strong + rest * strength[g]
         several = len(rows) > 1
         if mode.sticks[j]:
-            noise += [_FORCES * strong * (limit if several else 1.0)] * 2
+            noise += [ROUNDING * strong * (limit if several else 1.0)] * 2
             values += (
                 [limit**2 - force @ force, 1.0] if several else [limit - force[0], limit + force[0]]
             )

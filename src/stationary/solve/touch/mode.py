@@ -9,7 +9,7 @@ import numpy as np
 
 from stationary.derive.touch import Touch
 from stationary.solve.touch.facts import Facts
-from stationary.solve.touch.laws import FREE, Answer, Choice, Law, Unit
+from stationary.solve.touch.laws import FREE, RANK, Answer, Choice, Law, Unit
 
 # Refinements of velocities after an impact.
 _REFINED = 2
@@ -242,7 +242,7 @@ def brought_to_rest(
                 if rub.gap == i and np.linalg.norm(facts.rate[slips]) <= last:
                     rows += slips
         z = np.zeros(len(facts.rate))
-        z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=1e-11)[0]
+        z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=RANK)[0]
         return facts.v + facts.answers @ z, z, True
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from stationary.result.changes import Change
 from stationary.solve.ode import Stopped
 from stationary.solve.touch.facts import Facts
-from stationary.solve.touch.laws import Answer
+from stationary.solve.touch.laws import RANK, Answer
 from stationary.solve.touch.margins import standing
 from stationary.solve.touch.mode import (
     Barred,
@@ -148,7 +148,7 @@ class Instant:
         a = facts.C @ facts.free + facts.gamma
         if rows:
             W = facts.W[np.ix_(rows, rows)]
-            a = a - facts.W[:, rows] @ np.linalg.lstsq(W, a[rows], rcond=1e-11)[0]
+            a = a - facts.W[:, rows] @ np.linalg.lstsq(W, a[rows], rcond=RANK)[0]
         return np.maximum(-a[facts.gaps], 0.0)
 
     # -- impacts --------------------------------------------------------------------------------

@@ -285,7 +285,8 @@ _ZERO = 1e-9
 # of contacts and slips than one graph can have; so many in a span.
 _MOST_CLOSED, _MOST_ROWS, _STEPS = 40, 1000, 1000
 
-# What the balance of energy may miss, of the largest energy, for series and for other methods.
+# What the balance of energy may miss, of the largest energy, for series and for other methods: some
+# times what parts that are 1e9 times lighter than others leave of it.
 _BALANCE_OF_SERIES = 1e-10
 _BALANCE = 10.0
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from stationary.errors import StatementError
 from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.laws import RANK
 
 # A start is mended that is inside a body by less than these parts of what its coordinates make of
 # the gap, and of the way that they would make.
@@ -37,7 +38,7 @@ def outside(
     for _ in range(_STEPS):
         G, value = facts.C[rows], facts.value[rows]
         lengths = np.linalg.solve(facts.M, G.T)
-        step = -lengths @ np.linalg.lstsq(G @ lengths, value, rcond=1e-11)[0]
+        step = -lengths @ np.linalg.lstsq(G @ lengths, value, rcond=RANK)[0]
         y = np.concatenate([y[:n] + step, y[n:]])
         facts = look(y)
         if np.all(np.abs(facts.value[rows]) <= facts.value_rounding[rows]):

@@ -9,10 +9,8 @@ import numpy as np
 
 from stationary.lower.touching import Touching
 from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.mode import Mode
-
-# Singular values this many times smaller than the largest count as zero.
-_RANK = 1e-11
 
 
 def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float) -> bool:
@@ -30,7 +28,7 @@ def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float)
         return False
     size = np.sqrt(np.diag(facts.W)[rows])
     held = np.linalg.svd(facts.W[np.ix_(rows, rows)] / size / size[:, None], compute_uv=False)
-    return int(np.sum(held > _RANK * held[0])) == len(facts.v)
+    return int(np.sum(held > RANK * held[0])) == len(facts.v)
 
 
 @lru_cache(maxsize=64)
