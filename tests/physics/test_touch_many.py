@@ -162,6 +162,16 @@ def test_steps_whose_law_is_not_solved_or_missed_are_not_called_done(monkeypatch
     assert "missed by 1.0e-01" in off.status.message and off.status == "inaccurate"
 
 
+def test_what_steps_of_one_length_do_not_follow_is_said():
+    x = st.coordinates("x")
+    rope = st.Friction(1.0, on=x, static=2.0, name="rope")
+    block = st.System(kinetic=x.dot**2 / 2, friction=[rope])
+    ask = {"span": (0, 1), "start": {x.dot: 1.0}, "method": st.Moreau(step=0.1)}
+    assert "not by 'static', of 'rope'" in simulate(block, **ask).status.message
+    with pytest.raises(st.StatementError, match="steps of one length do not look for events"):
+        simulate(block, **ask, events=[st.Event(st.t - 0.5, action={x.dot: 1.0})])
+
+
 @pytest.mark.slow
 def test_a_ring_on_many_feet_slides_and_stops_like_one_block():
     x, y, z, a, b, c = st.coordinates("x y z a b c")

@@ -69,13 +69,16 @@ class _Step:
         self.free = v + h * divided(M, force)
         self.mean = self.free + divided(M, self.C.T @ self.closing)
         self.gap = look.near.all(t + h, taken.to, taken.after, u).value[: self.gaps]
-        self.strong = float(np.abs(self.z[self.base :]).max(initial=0.0))
         # What a contact is fast beside, and how far it goes.
         size = abs(self.C[self.base :])
         self.speeds = size @ (np.abs(v) + np.abs(taken.after) + np.abs(self.free)) + np.abs(
             rows.drive
         )
         self.fast = float(self.speeds.max(initial=0.0))
+        # Impulses are strong beside those that would stop what moves.
+        answers = size.multiply(size) @ (1 / M.diagonal())
+        stop = np.divide(self.speeds, answers, out=np.zeros(len(answers)), where=answers > 0)
+        self.strong = max(np.abs(self.z[self.base :]).max(initial=0.0), stop.max(initial=0.0))
         digits = np.spacing(np.abs(q)) + np.spacing(np.abs(taken.to))
         self.digits = _ROUNDINGS * (size[: self.gaps] @ digits)
         below = np.maximum(-rows.value[: self.gaps], 0.0)

@@ -56,6 +56,12 @@ def simulate_touch(
     grid, auto = np.linspace(first, last, points), isinstance(method, str) and method == "auto"
 
     def by_steps(made: Moreau, why: str = "") -> Touched:
+        if events:
+            raise StatementError(
+                "steps of one length do not look for events.",
+                f"Found events= and {why or 'method=st.Moreau()'}.",
+                "Leave the events out, or take method=st.Touch().",
+            )
         motion = _by_steps(system, driven, params, state, grid, made, repair)
         if why:
             motion = replace(motion, method=f"Moreau ({why}; step {made.step:g})")
@@ -155,6 +161,12 @@ def _by_steps(
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
     acted = np.unique(forces.indices)
+    larger = [repr(f.name) for f in system.friction if getattr(f, "static", None) is not None]
+    if larger and status == "done":
+        told = (
+            f"what sticks is held by the limit in motion, not by 'static', of {', '.join(larger)}"
+        )
+        status = Status("done", f"{status.message}; {told}")
     return _measured(Touched(
         system=system, t=t, y=states[:, : base.states], params=params, kernel=base, drives=driven,
         status=status, steps=stepper.steps, method="Moreau",
