@@ -270,7 +270,7 @@ class _Run:
         self._walk(flow, progress)
 
     def _increments(self, q: np.ndarray, progress: Progress) -> None:
-        strides = Strides(self.question, self.grid, self.step, self.rtol)
+        strides = Strides(self.question, self.grid, self.step, self.rtol, self.events)
         lost = given = 0.0
         if self.rows:
             n, fed = len(q), len(self._fed)

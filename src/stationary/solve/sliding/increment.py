@@ -56,12 +56,17 @@ def increment(
     q: np.ndarray,
     v: np.ndarray,
     near: Answer | None,
+    *,
+    same: bool = False,
 ) -> Increment:
-    """Find where the system is a time `h` later; `v` and `near` say what it did before."""
+    """Find where the system is a time `h` later; `v` and `near` say what it did before.
+
+    With `same` nothing but what slid and touched before is tried.
+    """
     start, forces = question.at(t, q), None
     if near is not None and len(near.mu) == len(start.gap):
         forces = (near.y, near.lam, near.mu)
-    step = _at_once(question, start, h, v, forces)
+    step = _at_once(question, start, h, v, forces, same)
     if step is None:
         raise Failed("too many steps")
     return step
@@ -136,6 +141,7 @@ def _at_once(
     h: float,
     v: np.ndarray,
     near: tuple[np.ndarray, ...] | None,
+    same: bool,
 ) -> Increment | None:
     """Find an increment by Newton's method alone, or None where that fails or cannot be verified.
 
@@ -149,8 +155,8 @@ def _at_once(
     touches[start.touching] = start.problem.force
     held = question.holonomic
     forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
-    end, part = end_of_increment(question, start, h, start.q + h * v, held, forces), h
-    while end is None and part > _LEAST_PART * h and not start.problem.dense:
+    end, part = end_of_increment(question, start, h, start.q + h * v, held, forces, same=same), h
+    while end is None and not same and part > _LEAST_PART * h and not start.problem.dense:
         part /= 8
         end = end_of_increment(question, start, part, start.q + part * v, held, forces)
     while end is not None and part < h:

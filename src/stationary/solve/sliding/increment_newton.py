@@ -81,10 +81,13 @@ def end_of_increment(
     x: np.ndarray,
     held: np.ndarray,
     forces: tuple[np.ndarray, ...],
+    *,
+    same: bool = False,
 ) -> Reached | None:
     """Find the end of an increment from a place and forces nearby, or None if that fails.
 
-    `held` are the rows that hold at the end of the increment; the others hold their rates.
+    `held` are the rows that hold at the end of the increment; the others hold their rates. With
+    `same` nothing but what slides and touches by the forces nearby is tried.
     """
     if np.any((start.problem.power > 0) & (start.problem.power < 1)):
         # Such drag has no slope at rest.
@@ -92,6 +95,8 @@ def end_of_increment(
     way = _Way(question, start, h, held)
     # A guess may be so far away that constraints seem to bend the wrong way.
     with np.errstate(all="ignore"):
+        if same:
+            return way.finished(x, forces, np.inf)
         end = way.follow(x, forces, tame=False) or way.follow(x, forces, tame=True)
         if end is None and start.problem.dense:
             end = _patiently(way, forces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from stationary.errors import StatementError
 from stationary.result.status import Status
 from stationary.solve.sliding.coulomb import limited
-from stationary.solve.sliding.endings import Ended, ending
+from stationary.solve.sliding.endings import Ended, ending, runaway
 from stationary.solve.sliding.increment import (
     Failed,
     Increment,
@@ -24,15 +25,15 @@ from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.principle import solved
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Place, Question
-from stationary.solve.sliding.stretch import Forces, State, Stretch, supplied
+from stationary.solve.sliding.stretch import Forces, State, Stretch, located, supplied
 from stationary.solve.sliding.telling import status_of
 
 # Change of a coordinate that halving an increment may make, relative to the lengths at work.
 _COARSE = 1e-4
-# So short an increment, of the whole span, is not cut any more.
+# So short an increment, of the whole span, is not cut any more; changes are located as closely.
 _SHORTEST = 1e-9
-# An increment over which something starts or stops to slide is cut down to this share of the span.
-_TOLD = 1e-4
+# How far a change is passed over, of the whole span.
+_HAIR = 1e-7
 # An increment that goes so far, relative to the lengths at work, may be a jump.
 _LEAP = 1e-2
 # What is extrapolated balances but for this share of the forces.
@@ -43,8 +44,10 @@ _AHEAD = (1e-6, 1e-4)
 _NEAR = 1e-3
 # A start this close to a rest, relative to the lengths at work, is one.
 _CLOSE = 1e-6
-# Up to so many coordinates changes are told, and so many of them looked at closely.
-_SMALL, _MANY = 60, 50
+# Up to so many coordinates changes are located.
+_SMALL = 60
+# So many changes are located; some of them tell how many there will be in all.
+_MANY, _SOME = 50, 6
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,12 @@ class _Stride:
 class Strides:
     """Increments over a grid of times, of a length that was asked for or as long as they may be.
 
-    Those of free length are short where something starts or stops to slide or to touch.
+    Those of free length stop where something starts or stops to slide or to touch, while that
+    happens a few times.
     """
 
     # Changes this close are one: what turns stops for a moment. No motion takes more steps.
-    apart, most_steps = 20 * _TOLD, 200_000
+    apart, most_steps = 10 * _HAIR, 200_000
 
     def __init__(
         self,
@@ -71,20 +75,24 @@ class Strides:
         grid: np.ndarray,
         step: float | None,
         rtol: float,
+        events: Sequence[float],
     ):
-        self.question, self.step = question, step
-        self.whole = float(grid[-1] - grid[0])
+        self.question, self.step, self.events = question, step, events
+        self.first, self.whole = float(grid[0]), float(grid[-1] - grid[0])
         self.coarse, self.pace = max(rtol, _COARSE), 1e-3 if step is None else 0.0
         self.h = step or self.whole / max(100, len(grid) - 1)
         self.steps = self.cuts = 0
-        self.shortest, self.changed = np.inf, 0.0
+        self.shortest, self.changed, self.moment = np.inf, 0.0, 10 * _SHORTEST * self.whole
         #: Where it is; and what it does, as far as that leads on.
         self.here: State
         self.guess: Answer | None = None
         self.v = np.zeros(0)
-        #: What sticks, slides and touches, where that is told; and how often it has changed.
+        #: Whether changes are located; what sticks, slides and touches, where that is known, and
+        #: what did before the latest change; when it changes next; whether it has just changed.
+        self.locates = step is None and question.system.size <= _SMALL
         self.mode: Mode | None = None
-        self.changes = 0
+        self.left: Mode | None = None
+        self.aim, self.fresh = np.inf, self.locates
 
     def begin(self, t: float, q: np.ndarray, lost: float, given: float) -> State:
         """Return the state at the start; it must be close to a rest."""
@@ -132,23 +140,27 @@ class Strides:
             except Failed as why:
                 self._cut(length, why)
                 continue
-            if stride is None:
-                continue
-            mode, told = self._mode(stride), self.mode is not None
-            if told and mode != self.mode and self._cuts_short(length):
-                continue
-            self.enter(self._after(here, stride))
-            end, turns = self.here, told and mode != self.mode
-            self.mode, self.changes = mode, self.changes + turns
-            return Stretch(here.t, end.t, lambda _: end, end.t if turns else None)
+            change = None
+            if stride is not None and self._turns(here, length, stride):
+                change, stride = self._arrived(here), None
+            if stride is not None:
+                self.enter(self._after(here, stride))
+                change = self._located()
+            if stride is not None or change is not None:
+                end = self.here
+                return Stretch(here.t, end.t, lambda _: end, change)
 
     def _cut(self, length: float, why: Failed) -> None:
         """Go on by a shorter increment where one was not found, or end."""
         here = self.here
         self.cuts += 1
-        if length < 4 * _SHORTEST * self.whole:
+        if self.fresh:
+            # Past the change by a longer step, where a hair is not enough.
+            self.fresh, self.h = False, max(self.h, self.whole / 1000)
+        elif length < 4 * _SHORTEST * self.whole:
             raise self._ended(why, here) from None
-        self.h = length / 4
+        else:
+            self.h = length / 4
         # What it did before may mislead: every other time it is forgotten.
         known = self.cuts % 2 and here.answer is not None
         self.guess, self.v = (here.answer, here.v) if known else (None, np.zeros_like(here.v))
@@ -157,8 +169,12 @@ class Strides:
 
     def _length(self, t: float, ahead: float) -> float:
         """Return the length of the next increment: equal parts of the way to the next stop."""
-        h, left = min(self.h, self.step or self.whole / 10), ahead - t
-        return left / max(1.0, np.ceil(left / h - 1e-9))
+        if self.fresh:
+            return min(_HAIR * self.whole, ahead - t)
+        h = min(self.h, self.step or self.whole / 10)
+        left = min(ahead, self.aim) - t
+        parts = max(1.0, np.ceil(left / h - 1e-9))
+        return left / parts
 
     def _stride(
         self, here: State, length: float, v: np.ndarray, guess: Answer | None
@@ -178,10 +194,11 @@ class Strides:
         if error > self.coarse:
             if length < _SHORTEST * self.whole:
                 raise Failed("too far")
-            self.h = length * max(0.2, 0.8 * self.coarse / error)
+            self.h, self.fresh = length * max(0.2, 0.8 * self.coarse / error), False
             return None
-        growth = min(2.0, 0.8 * np.sqrt(self.coarse / max(error, 1e-300)))
-        self.h = max(length * max(growth, 0.5), self.h if length < 0.5 * self.h else 0.0)
+        if not self.fresh:
+            growth = min(2.0, 0.8 * np.sqrt(self.coarse / max(error, 1e-300)))
+            self.h = max(length * max(growth, 0.5), self.h if length < 0.5 * self.h else 0.0)
         self.changed += largest(rest.q - whole.q)
         better = extrapolated(question, q, whole, half, rest)
         return _Stride(whole, (half, rest), better)
@@ -271,19 +288,76 @@ class Strides:
 
     # -- changes ----------------------------------------------------------------------------------
 
-    def _mode(self, stride: _Stride) -> Mode | None:
-        """Return what sticks, which way the rest slides along lines, and what touches, if told."""
-        if self.step is not None or self.question.system.size > _SMALL:
-            return None
-        end = stride.pieces[-1]
-        return Mode.of(end.answer, sticks=at_rest(self.question, end.place, end.answer))
-
-    def _cuts_short(self, length: float) -> bool:
-        """Take a shorter increment where something changes over one, unless that is known well."""
-        if length <= _TOLD * self.whole or self.changes >= _MANY:
+    def _turns(self, here: State, length: float, stride: _Stride) -> bool:
+        """Aim at the time where something starts or stops to slide or to touch, if it does."""
+        if self.mode is None or self.aim < np.inf:
             return False
-        self.h = length / 4
+        end = stride.pieces[-1]
+        same = all(self._mode(piece) == self.mode for piece in (*stride.pieces, stride.whole))
+        if same and not self._turned(end.t, end.q, (end.q - here.q) / length, end.answer):
+            return False
+        if self._too_many(here.t):
+            self.locates, self.mode = False, None
+            return False
+        low = located(
+            lambda h: 1.0 if not h or (h < length and self._keeps(here, h)) else -1.0,
+            0.0, length, _SHORTEST * self.whole,
+        )  # fmt: skip
+        self.aim = here.t + low
         return True
+
+    def _keeps(self, here: State, length: float) -> bool:
+        """Tell whether nothing changes over an increment, nor in a moment after it."""
+        question, t, q = self.question, here.t, here.q
+        try:
+            step = increment(question, t, length, q, here.v, here.answer, same=True)
+            if self._mode(step) != self.mode:
+                return False
+            v = (step.q - q) / length
+            step = increment(question, step.t, self.moment, step.q, v, step.answer, same=True)
+        except Failed:
+            return False
+        stable = runaway(question, step.t, step.q, step.answer) is None
+        return stable and self._mode(step) == self.mode
+
+    def _turned(self, t: float, q: np.ndarray, v: np.ndarray, answer: Answer) -> bool:
+        """Tell whether something that slides along a line has turned, as a moment after it shows.
+
+        Over an increment only where it leads counts, and not that it went farther meanwhile.
+        """
+        try:
+            step = increment(self.question, t, self.moment, q, v, answer, same=True)
+        except Failed:
+            return False
+        return self.mode is not None and self._mode(step).along != self.mode.along
+
+    def _too_many(self, t: float) -> bool:
+        """Tell whether changes are too many to be located, or crowd at one place."""
+        known, done = len(self.events), (t - self.first) / self.whole
+        crowd = known > 2 and t - self.events[-3] < 1000 * _HAIR * self.whole
+        return crowd or known >= _MANY or (known >= _SOME and known > 2 * _MANY * done)
+
+    def _arrived(self, here: State) -> float | None:
+        """Tell when it changes, if that is here."""
+        if here.t < self.aim - 2 * _SHORTEST * self.whole:
+            return None
+        self.left, self.mode, self.aim, self.fresh = self.mode, None, np.inf, True
+        return here.t
+
+    def _located(self) -> float | None:
+        """Tell when it changed, if a change is reached; note what is new behind one."""
+        fresh, self.fresh = self.fresh, False
+        change = self._arrived(self.here)
+        if change is None and self.mode is None and self.locates:
+            mode = self._mode(self.here)
+            # What starts too slowly to be seen in a hair is seen after a whole step.
+            self.mode = None if fresh and mode == self.left else mode
+        return change
+
+    def _mode(self, end: Increment | State) -> Mode:
+        """Return what sticks, which way the rest slides along lines, and what touches."""
+        assert end.answer is not None
+        return Mode.of(end.answer, sticks=at_rest(self.question, end.place, end.answer))
 
     # -- endings ----------------------------------------------------------------------------------
 
