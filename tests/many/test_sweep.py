@@ -153,6 +153,17 @@ def test_a_run_that_fails_is_not_a_number_and_says_why():
     ]
 
 
+def test_a_run_that_ended_otherwise_than_asked_says_so():
+    branches = {"n": lambda diagram: len(diagram.branches)}
+    for seconds, word in ((0, "time"), (600, "done")):
+        runs = st.sweep(
+            st.continuation, SPRING, over={k: [1.0, 2.0]}, parameter=F, span=(0, 1),
+            seconds=seconds, keep=branches,
+        )  # fmt: skip
+        assert runs.status.tolist() == [word] * 2 and (runs.done == (word == "done")).all()
+        assert (runs["n"] == 1).all()
+
+
 def test_attributes_functions_and_whole_results_are_kept():
     keep = {"energy": "energy", "twice": lambda rest: 2 * rest[x], "x": "x"}
     runs = st.sweep(st.statics, SPRING, over={F: [1.0, 2.0]}, keep=keep)

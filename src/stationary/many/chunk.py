@@ -58,8 +58,10 @@ class Interrupted(Exception):
     """Raised where a run was stopped from the keyboard."""
 
 
-#: Ends of runs that are as they were asked for.
-_GOOD = ("done", "event")
+# Words of answers that are as they were asked for, whatever the question.
+_ANSWERED = frozenset(
+    {"balanced", "moves", "sticks", "collapses", "unlimited", "span", "closed", "points", "away"}
+)
 
 
 def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
@@ -81,9 +83,7 @@ def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
             times = result.events[len(result.events) - len(events) :]
             noted = dict(zip(events, times))
         kept = reduce.kept(result, question.keeps, noted)
-        word = str(status) if isinstance(status, Status) and status in _GOOD else "done"
-        message = status.message if isinstance(status, Status) else DONE.message
-        return kept, Status(word, message)
+        return kept, _ending(result)
     except (Interrupted, KeyboardInterrupt):
         raise Interrupted from None
     except StationaryError as error:
@@ -91,6 +91,19 @@ def one(question: Question, run: int) -> tuple[dict[str, Any] | None, Status]:
         return None, Status(str(word), str(error))
     except Exception as error:  # Whatever a run does, the others go on.
         return None, Status("error", _unforeseen(question, run, error))
+
+
+def _ending(result: Any) -> Status:
+    """Return how an answer, or the first of its parts that is not as asked, says it ended."""
+    parts = getattr(result, "branches", [result])
+    said = [s for part in parts if isinstance(s := getattr(part, "status", None), Status)]
+    for status in said:
+        if status not in _ANSWERED and status not in ("done", "event"):
+            return Status(str(status), status.message)
+    if len(said) != 1:
+        return DONE
+    word = "event" if said[0] == "event" else "done"
+    return Status(word, said[0].message)
 
 
 def _unforeseen(question: Question, run: int, error: Exception) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from stationary.lower.kernel import numeric
+from stationary.model.likeness import added
 from stationary.result.motion import Motion
 
 #: Tolerances, and fixed steps, of the second run over those of the first.
@@ -57,7 +58,10 @@ def _rests(motion: Motion, second: Motion) -> bool:
 def digits_left(motion: Motion, second: Motion) -> float:
     """Return how many digits a motion has in common with a second one at the end.
 
-    Of what stays at rest these are none that could be counted: nan.
+    They are those of places over the way that coordinates go, and of velocities. Coordinates that
+    are added to each other go one way: a mass that the others have not reached yet moves by
+    rounding alone, and is as well known as they are. Of what stays at rest there are none
+    that could be counted: nan.
     """
     n, kernel, states = motion.kernel.size, motion.kernel, second.y
     if not second.success or motion.t[-1] - second.t[-1] > _LATE * (motion.t[-1] - motion.t[0]):
@@ -68,10 +72,12 @@ def digits_left(motion: Motion, second: Motion) -> float:
     arguments = (motion.t[0], motion.q[0], motion.v[0], u, motion.params)
     mass = np.abs(numeric(kernel.graph, "dynamics")(*arguments)[0].diagonal())
     weight = np.sqrt(np.where(mass > 0, mass, np.inf))
-    worst = 0.0
+    groups, worst = added(kernel.layout), 0.0
     for part, origin in ((slice(0, n), states[0, :n]), (slice(n, 2 * n), 0.0)):
         far = np.abs(states[:, part] - origin).max(axis=0)
         whole = np.linalg.norm(np.where(np.isfinite(weight), weight, 0.0) * far)
+        for group in groups:
+            far[group] = far[group].max()
         scale = np.maximum(far, _AT_REST * whole / weight)
         error = np.abs(states[-1, part] - motion.y[-1, part])
         moved = (error > 0) & (scale > 0)

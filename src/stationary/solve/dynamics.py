@@ -276,7 +276,7 @@ class _Run:
             params=self.params,
             kernel=self.kernel,
             drives=self.legs.drives,
-            status=status,
+            status=Status(str(status), status.message + self.legs.remark),
             steps=self.steps,
             crossed=self.crossed,
             method=" then ".join(self.used),

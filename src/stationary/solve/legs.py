@@ -66,6 +66,8 @@ class Legs:
         # A state that the next leg begins with, other than the last one's end.
         self.changed: np.ndarray | None = None
         self.done: list[Leg] = []
+        #: What a status has to say about the law besides.
+        self.remark = ""
         self._begun: np.ndarray | None = None
         self._extent: np.ndarray | None = None
         self._tolerances, self._prove = tolerances, prove
@@ -253,8 +255,14 @@ class Legs:
         if not np.all(np.isfinite(speeds)):
             return False
         kernel = rounded(self.kernel, t, y, ode.p, speeds, self._tolerances[0])
-        self.kernel = kernel or self.kernel
-        return kernel is not None
+        if kernel is None:
+            return False
+        self.kernel = kernel
+        self.remark = (
+            f"; from t = {t:.5g} on, where a speed comes to nothing, its root is rounded off, and "
+            "BDF goes on"
+        )
+        return True
 
     def between(self, t: float, until: float) -> Iterator[tuple[Leg, float, float]]:
         """Yield the legs between two times, each with where it begins and ends here."""
