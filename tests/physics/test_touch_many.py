@@ -162,14 +162,48 @@ def test_steps_whose_law_is_not_solved_or_missed_are_not_called_done(monkeypatch
     assert "missed by 1.0e-01" in off.status.message and off.status == "inaccurate"
 
 
-def test_what_steps_of_one_length_do_not_follow_is_said():
+def test_steps_of_one_length_look_for_no_events():
     x = st.coordinates("x")
-    rope = st.Friction(1.0, on=x, static=2.0, name="rope")
-    block = st.System(kinetic=x.dot**2 / 2, friction=[rope])
-    ask = {"span": (0, 1), "start": {x.dot: 1.0}, "method": st.Moreau(step=0.1)}
-    assert "not by 'static', of 'rope'" in simulate(block, **ask).status.message
+    block = st.System(kinetic=x.dot**2 / 2, friction=[st.Friction(1.0, on=x, name="rope")])
     with pytest.raises(st.StatementError, match="steps of one length do not look for events"):
-        simulate(block, **ask, events=[st.Event(st.t - 0.5, action={x.dot: 1.0})])
+        simulate(block, span=(0, 1), start={x.dot: 1.0}, method=st.Moreau(step=0.1),
+                 events=[st.Event(st.t - 0.5, action={x.dot: 1.0})])  # fmt: skip
+
+
+def test_the_period_on_a_belt_by_steps_of_one_length_has_order_one():
+    # Stick and slip with a larger limit at rest, in units of its own.
+    x, length, time, mass = st.coordinates("x"), 1e-7, 1e3, 1e4
+    force, speed = mass * length / time**2, 0.2 * length / time
+    belt = st.Friction(1.1 * force, on=x - speed * st.t, static=2 * force, name="belt")
+    system = st.System(
+        kinetic=mass * x.dot**2 / 2, potential=mass / time**2 * x**2 / 2, friction=[belt]
+    )
+    period = 2 * 0.9 / 0.2 + 2 * (np.pi - np.arctan(0.9 / 0.2))
+    errors = []
+    for count in (100, 400):
+        step = period / count
+        motion = simulate(system, span=(0, 2.2 * period * time), points=22 * count // 10 + 1,
+                          method=st.Moreau(step=step * time))  # fmt: skip
+        sticks = np.abs(motion[x.dot] - speed) < 1e-9 * speed
+        slips = motion.t[np.flatnonzero(sticks[:-1] & ~sticks[1:])] / time
+        assert motion.status == "done" and len(slips) == 2
+        errors.append(abs(slips[1] - slips[0] - period) / step)
+    # The same number of steps, however long they are; one step is the least that can be told.
+    assert max(errors) < 3.1
+
+
+@pytest.mark.parametrize("reach, plane", [(0.8, False), (0.8, True), (1.3, True)])
+def test_what_stops_by_steps_of_one_length_is_held_by_its_limit_at_rest(reach, plane):
+    # A spring takes back what it holds by more than the limit in motion, but not at rest.
+    x, y = st.coordinates("x y")
+    rough = st.Friction(0.5, on=(x, y) if plane else x, static=1.0, name="floor")
+    system = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, potential=(x**2 + y**2) / 2, friction=[rough]
+    )
+    speed = np.sqrt((reach + 0.5) ** 2 - 0.25)
+    last, step = reach if reach < 1 else -(reach - 1), 2e-2
+    motion = simulate(system, span=(0, 5), start={x.dot: speed}, method=st.Moreau(step=step))
+    assert motion.status == "done" and motion[x][-1] == pytest.approx(last, abs=2 * step)
 
 
 @pytest.mark.slow

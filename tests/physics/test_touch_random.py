@@ -14,12 +14,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as draw
 
 import stationary as st
 
 END = 3.0
+
+# Gaps below this are closed: series of impacts that are cut off leave 1e-12 or less of them, and
+# what is open and so near would strike within the time in which changes are not told apart.
+NEAR = 1e-11
 
 
 @lru_cache
@@ -174,7 +178,7 @@ def check_changes(walls, motion):
         q, v, a = (np.ravel(x) for x in (here.q / L, here.v * T / L, here.a * T**2 / L))
         C = walls.slopes(q)
         W, rates, gap = C @ Mi @ C.T, walls.rates(t, q, v), walls.gap(t, q)
-        near = [i for i in range(m) if gap[i] < 1e-13 and rates[i] < 1e-10]
+        near = [i for i in range(m) if gap[i] < NEAR and rates[i] < 1e-10]
         runs = [0 if abs(s) < 1e-9 else int(np.sign(s)) for s in rates[m:]]
         w0 = C @ Mi @ (-walls.k * q - walls.g) + walls.bends(t, v)
         found = walls.modes(W, w0, near, runs, 1e-8)
@@ -188,7 +192,7 @@ def check_changes(walls, motion):
         soon = 1e-8
         before = motion.at(motion.began[k : k + 1] - soon * T)
         u = np.ravel(before.v + soon * T * before.a) * T / L
-        close = [i for i in range(m) if gap[i] < 1e-13]
+        close = [i for i in range(m) if gap[i] < NEAR]
         check_impact(walls, t, q, u, close, lambda after, v=v: np.abs(after - v).max() < 1e-6)
     return checked
 
@@ -244,6 +248,7 @@ def test_every_change_is_the_one_that_all_modes_allow(seed):
 
 @pytest.mark.slow
 @given(draw.integers(0, 10**6), draw.integers(1, 4))
+@example(5211, 4)  # Two contacts come to rest in one series of impacts, and a third strikes.
 @settings(max_examples=300)
 def test_every_change_of_many_systems_is_the_one_that_all_modes_allow(seed, count):
     check(seed, count)

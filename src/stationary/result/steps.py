@@ -24,6 +24,8 @@ class Taken:
         but where something strikes.
     took : ndarray
         What was supplied, rubbed off and struck off in it.
+    rests : ndarray
+        Which rubs have been at rest when it began, or come to rest in it: their limit is `static`.
     output : int
         Which of the times that are told it ends at, or −1.
     """
@@ -38,6 +40,7 @@ class Taken:
     impulses: np.ndarray
     closing: np.ndarray
     took: np.ndarray
+    rests: np.ndarray
     output: int = -1
 
     @property

@@ -176,7 +176,8 @@ class _Step:
         push = np.maximum(z[self.base : self.base + self.gaps], 0.0)
         own = look.owner >= 0
         each = np.where(own, push[look.owner] if self.gaps else 0.0, self.taken.h)
-        limit = self.rows.size[look.first] * each if len(own) else np.zeros(0)
+        first, rows = look.first, self.rows
+        limit = np.where(self.taken.rests, rows.rest[first], rows.size[first]) * each
         return limit, np.repeat(np.arange(len(own)), look.width)
 
     def _friction(self, z: np.ndarray, v: np.ndarray) -> list[Finding]:

@@ -50,6 +50,9 @@ _DENSE = 1000
 # Last digits of places and rates that are rounding.
 _DIGITS = 64 * np.finfo(float).eps
 
+# A rate is zero below this part of what it is summed from: what has stuck until now leaves less.
+_STILL = 1e-9
+
 # Slots of inputs at run time.
 _SLOTS = 64
 
@@ -61,6 +64,7 @@ class Moreau:
     Velocities after a step and the impulses in it satisfy Newton's law of restitution and Coulomb's
     law at all contacts at once. Contacts without rebound close until they touch, those with it
     rebound in the step in which they would close; gaps do not become negative, bent ones either.
+    What is at rest where a step begins, or comes to rest in it, is held up to its static limit.
 
     Parameters
     ----------
@@ -117,7 +121,9 @@ class Stepper:
         self.first, self.width, self.owner = rubs_of(touch)
         self.shut = np.zeros(touch.gaps, dtype=bool)
         self.does = np.full(len(self.first), STICK)
+        self.rests = np.zeros(len(self.first), dtype=bool)
         self.along = np.zeros(int(self.width.sum()))
+        self._rub_of_slip = np.repeat(np.arange(len(self.first)), self.width)
         #: What was supplied, rubbed off and struck off until now.
         self.taken = np.zeros(3)
         self.steps = self.hard = self.convex = 0
@@ -134,13 +140,19 @@ class Stepper:
         return self.look(t, q, v, self.params, slots)
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Note which contacts are closed at the start and not closing: they do not strike."""
+        """Note which contacts are closed at the start and not closing, and which rubs are at rest.
+
+        Such contacts do not strike.
+        """
         *_, u = self.at(t, q, v)
         rows, gaps = self.near.all(t, q, v, u), self.touch.gaps
         slope = abs(rows.slope[:gaps])
         room = _DIGITS * (np.abs(rows.value[:gaps]) + slope @ np.abs(q))
         slow = _DIGITS * (slope @ np.abs(v) + np.abs(rows.drive[:gaps]))
         self.shut = (rows.value[:gaps] <= room) & (np.abs(rows.rate[:gaps]) <= slow)
+        fast = abs(rows.slope[gaps:]) @ np.abs(v) + np.abs(rows.drive[gaps:])
+        moves = np.abs(rows.rate[gaps:]) > _STILL * fast
+        self.rests = np.bincount(self._rub_of_slip, moves, len(self.rests)) == 0
 
     def step(self, t: float, h: float, q: np.ndarray, v: np.ndarray) -> Taken:
         """Return a step from a state."""
@@ -148,11 +160,15 @@ class Stepper:
         a = divided(M, force)
         free, fixed = v + h * a, A.tocsr()[self.fixed]
         held = ahead[self.fixed] + R[self.fixed] / h
+        rests = self.rests.copy()
         while True:
             rows = self.near.rows(t, h, q, v, a, u)
-            law = self._law(M, free, fixed, held, rows, h)
+            law = self._law(M, free, fixed, held, rows, h, rests)
             mean, z, guess = self._kept(law, rows, t, h, q, v, u)
-            if not self.near.missed(t, h, q, v, a, u, mean):
+            stops = self._stopping(rows, mean) & ~rests
+            if stops.any():
+                rests |= stops
+            elif not self.near.missed(t, h, q, v, a, u, mean):
                 break
         self.steps += 1
         after, impulses, guess = self._struck(law, rows, (mean, z, guess), t, h)
@@ -163,7 +179,21 @@ class Stepper:
         index = np.concatenate([np.arange(len(held)), len(held) + rows.places])
         self.acted = np.zeros_like(self.acted)
         self.acted[index] = impulses
-        return Taken(t, h, q, v, q + h * mean, after, index, impulses, z, took)
+        return Taken(t, h, q, v, q + h * mean, after, index, impulses, z, took, rests)
+
+    def _stopping(self, rows: Rows, mean: np.ndarray) -> np.ndarray:
+        """Tell which rubs with a larger limit at rest are no longer on their way: they stop."""
+        gaps, all_gaps = len(rows.back), self.touch.gaps
+        larger = rows.rest > rows.size
+        if not larger.any():
+            return np.zeros(len(self.rests), dtype=bool)
+        onward = rows.rate[gaps:] * (rows.slope[gaps:] @ mean + rows.drive[gaps:])
+        rub, count = self._rub_of_slip[rows.places[gaps:] - all_gaps], len(self.rests)
+        # A rate that is zero to its rounding has no sense.
+        fast = abs(rows.slope[gaps:]) @ np.abs(mean) + np.abs(rows.drive[gaps:])
+        slow = _STILL * fast * np.abs(rows.rate[gaps:])
+        stops = np.bincount(rub, onward, count) <= np.bincount(rub, slow, count)
+        return stops & (np.bincount(rub, larger, count) > 0)
 
     def _kept(
         self, law: Law, rows: Rows, t: float, h: float, q: np.ndarray, v: np.ndarray, u: np.ndarray
@@ -246,8 +276,9 @@ class Stepper:
         return np.where(strikes, np.minimum(closes, back), closes)
 
     def _law(
-        self, M: Any, free: np.ndarray, fixed: Any, held: np.ndarray, rows: Rows, h: float
-    ) -> Law:
+        self, M: Any, free: np.ndarray, fixed: Any, held: np.ndarray, rows: Rows, h: float,
+        rests: np.ndarray,
+    ) -> Law:  # fmt: skip
         """Return the law of what is near; of little its matrices are dense."""
         C = sparse.vstack([fixed, rows.slope]).tocsr() if self.fixed else rows.slope
         dense = C.shape[0] + C.shape[1] <= _DENSE
@@ -259,7 +290,8 @@ class Stepper:
         first = np.searchsorted(slips, self.first[units])
         owner = self.owner[units]
         place = np.where(owner >= 0, np.searchsorted(rows.places[:gaps], owner), -1)
-        rough = rows.size[first] * np.where(owner >= 0, 1.0, h) if len(units) else np.zeros(0)
+        limit = np.where(rests[units], rows.rest[first], rows.size[first])
+        rough = limit * np.where(owner >= 0, 1.0, h)
         base = len(held)
         self.units = units
         c = np.concatenate([held, rows.drive])
@@ -279,6 +311,7 @@ class Stepper:
         shut = np.zeros_like(self.shut)
         shut[rows.places[:gaps]] = guess.closed
         self.does[self.units] = guess.does
+        self.rests = self.does == STICK
         self.along[rows.places[gaps:] - all_gaps] = guess.along[len(self.fixed) + gaps :]
         self.last, self.shut, self.pushes = self.shut, shut, (rows.places[:gaps], pushes[:gaps])
 

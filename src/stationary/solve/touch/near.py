@@ -91,7 +91,7 @@ class _Looked:
         self.value = _Mapped(element, [gap])
         self.near = _Mapped(element, [
             both, element.rate(both), _nonzeros(slope), ca.jacobian(both, element.t),
-            element.slip_size[slips], element.restitution,
+            element.slip_size[slips], element.slip_rest[slips], element.restitution,
         ])  # fmt: skip
 
 
@@ -143,8 +143,9 @@ class Rows:
     rate: np.ndarray
     drive: np.ndarray
     slope: Any
-    #: Sizes of friction, of slips, and restitutions, of gaps.
+    #: Sizes of friction, of slips, and at rest; restitutions, of gaps.
     size: np.ndarray
+    rest: np.ndarray
     back: np.ndarray
 
 
@@ -200,26 +201,27 @@ class Near:
         sorted_places = every[order]
         gaps = int(np.sum(sorted_places < self.touch.gaps))
         value, rate, drive = (np.zeros(len(every)) for _ in range(3))
-        size, back = np.zeros(len(every) - gaps), np.zeros(gaps)
+        (size, rest), back = np.zeros((2, len(every) - gaps)), np.zeros(gaps)
         i, j, x = [], [], []
-        for one, rows, (values, rates, slopes, drives, sizes, backs) in parts:
+        for one, rows, (values, rates, slopes, drives, sizes, rests, backs) in parts:
             where = np.searchsorted(sorted_places, one.places[:, rows])
             value[where], rate[where], drive[where] = values, rates, drives
             if one.gaps:
                 back[where[: one.gaps]] = backs
             if len(where) > one.gaps:
-                size[where[one.gaps :] - gaps] = sizes
+                slips = where[one.gaps :] - gaps
+                size[slips], rest[slips] = sizes, rests
             r, c = (np.array(k, dtype=int) for k in one.entries)
             i.append(where[r].ravel())
             j.append(one.element.index[c][:, rows].ravel())
             x.append(slopes.ravel())
         shape = (len(every), self.count)
         if not parts:
-            return Rows(every, value, rate, drive, sparse.csr_matrix(shape), size, back)
+            return Rows(every, value, rate, drive, sparse.csr_matrix(shape), size, rest, back)
         slope = sparse.coo_matrix(
             (np.concatenate(x), (np.concatenate(i), np.concatenate(j))), shape=shape
         ).tocsr()
-        return Rows(sorted_places, value, rate, drive, slope, size, back)
+        return Rows(sorted_places, value, rate, drive, slope, size, rest, back)
 
     # -- the lists ------------------------------------------------------------------------------
 

@@ -161,12 +161,6 @@ def _by_steps(
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
     acted = np.unique(forces.indices)
-    larger = [repr(f.name) for f in system.friction if getattr(f, "static", None) is not None]
-    if larger and status == "done":
-        told = (
-            f"what sticks is held by the limit in motion, not by 'static', of {', '.join(larger)}"
-        )
-        status = Status("done", f"{status.message}; {told}")
     return _measured(Touched(
         system=system, t=t, y=states[:, : base.states], params=params, kernel=base, drives=driven,
         status=status, steps=stepper.steps, method="Moreau",
@@ -194,6 +188,7 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
     q, v, more = end.y[:n], end.y[n : 2 * n], end.y[2 * n : 2 * n + 2]
     rest = np.append(end.t, grid[grid > end.t])
     stepper = Stepper(touch, motion.drives, motion.params, rows)
+    stepper.begin(end.t, q, v)
     stepper.shut = end.closed
     t, states, forces, status, taken = stepped(stepper, q, v, rest, method, False)
     states[:, 2 * n : 2 * n + 2] += more
