@@ -190,7 +190,7 @@ def _slopes(
     speed, still = np.hypot(v[:, 0], v[:, 1]), _still(twist, x)
     load = np.array([m @ ways[:, 0], m @ ways[:, 1],
                      m @ (x[:, 0] * ways[:, 1] - x[:, 1] * ways[:, 0])])  # fmt: skip
-    plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+    plane = mode.normal
     force = mode.force
     assert force is not None
     drive = float(force @ twist)

@@ -254,7 +254,7 @@ def moved(
             share *= 0.4
         s, t = s + share * ds, t + share * dt
     twist = np.array([u0 + s * a0 - t * f0 * f2 / long, v0 + s * a1 - t * f1 * f2 / long, t])
-    plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+    plane = mode.normal
     return twist * ((plane @ mode.base) / (plane @ twist))
 
 

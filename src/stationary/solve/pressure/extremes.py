@@ -10,7 +10,7 @@ import numpy as np
 from stationary.result.least_power import motions
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.envelope import field
-from stationary.solve.pressure.lines import Pencil, beyond
+from stationary.solve.pressure.lines import Pencil, beyond, possible
 from stationary.solve.pressure.pairs import last_pairs, pairs
 from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of, joined
 from stationary.solve.pressure.programs import Programs, cap_of, fields
@@ -143,7 +143,7 @@ class Extremes:
         wrench = np.stack([(loads * k).sum(axis=1) for k in (e[..., 0], e[..., 1], turn)], 1)
         off = np.abs(wrench @ free).max(axis=1) > 1e-9 * WEIGHT
         twists[off & (still < 0)] = np.nan
-        plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+        plane = mode.normal
         return twists * ((plane @ mode.base) / (twists @ plane))[:, None]
 
     def _only(self, functional: np.ndarray) -> Summit | None:
@@ -343,17 +343,19 @@ class Extremes:
         mode, rest = self.mode, self.rest
         x, y = rest.corners.T
         twists = np.stack([y, -x, np.ones(len(x))], axis=1)
-        plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+        plane = mode.normal
         with np.errstate(divide="ignore", invalid="ignore"):
             twists = twists * (plane @ mode.base / (twists @ plane))[:, None]
             values = twists @ functional
         least = low + 1e-9 * abs(low) if np.isfinite(low) else low
         beyond = np.isfinite(values) & (values > least)
+        beyond[beyond] = [mode.allows(twist) for twist in twists[beyond]]
+        if beyond.any():
+            beyond[beyond] = possible(self._pencil(functional), twists[beyond], _ROOM)
         for k in np.flatnonzero(beyond)[np.argsort(-values[beyond])]:
-            if mode.allows(twists[k]):
-                summit = self.balanced(twists[k], functional)
-                if summit is not None:
-                    return summit
+            summit = self.balanced(twists[k], functional)
+            if summit is not None:
+                return summit
         return None
 
     def balanced(self, twist: np.ndarray, functional: np.ndarray) -> Summit | None:

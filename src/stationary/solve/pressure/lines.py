@@ -30,9 +30,12 @@ _AROUND = np.concatenate([-_AROUND[::-1], _AROUND])
 _PIECE = np.array([1e-9, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1 - 1e-9])
 # The same around a foot, in angles at which it is twice as fast as at its slowest.
 _BESIDE = np.array([-3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0])
-# Directions of the force on what rests: a polygon around the circle of all.
-_AROUND_REST = np.arange(16) * (np.pi / 8)
-_AROUND_REST = np.stack([np.cos(_AROUND_REST), np.sin(_AROUND_REST)], axis=1) / np.cos(np.pi / 16)
+# Directions of the force on what rests, and how often one is added where it is greatest.
+_AROUND_REST = np.arange(8) * (np.pi / 4)
+_AROUND_REST = np.stack([np.cos(_AROUND_REST), np.sin(_AROUND_REST)], axis=1)
+_CUTS = 6
+# A column of friction across that is less than none.
+_SLACK = np.array([[0.0], [0.0], [0.0], [0.0], [1.0]])
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,7 @@ class Pencil:
     @cached_property
     def rate(self) -> np.ndarray:
         """The covector that is one on all motions of the mode."""
-        free = self.mode.free
-        plane = np.cross(free[:, 0], free[:, 1])
+        plane = self.mode.normal
         return plane / (plane @ self.mode.base)
 
     @cached_property
@@ -95,7 +97,8 @@ class Pencil:
     def _made(self, value: float) -> Line:
         across = self.functional - value * self.rate
         last = self._ways[1]
-        first = np.cross(last, across / np.linalg.norm(across))
+        (a, b, c), (p, q, r) = last.tolist(), (across / np.sqrt(across @ across)).tolist()
+        first = np.array([b * r - c * q, c * p - a * r, a * q - b * p])
         first = first * np.sign(first @ self.rate)
         line = Line(value, first, last, -np.pi / 2, np.pi / 2)
         force = self.mode.force
@@ -260,48 +263,67 @@ def beyond(
     return best
 
 
-def possible(pencil: Pencil, twists: np.ndarray) -> np.ndarray:
-    """Tell at which motions the columns of the grid may have a program that is not positive.
+def possible(pencil: Pencil, twists: np.ndarray, room: float = 0.0) -> np.ndarray:
+    """Tell at which motions the columns of the grid may have a program that is not above `room`.
 
     Loads that are not negative come as close as they can to total weight, centre and balance, with
-    friction across that does not rise. What they miss, if they do, is a dual by itself: it is
-    checked for every column. What rests gives a little more than it can.
+    friction across that does not rise. What they miss, if they do, is a dual y: where y is less on
+    every column than on the right side, no loads add up to it. So one dual is asked of all motions,
+    and only those that it leaves open ask for their own. On what rests y is greatest along itself.
     """
     rest = pencil.programs.rest
     X, Y = pencil.programs.points.T
     count, size = len(twists), len(X)
-    A = np.zeros((count, 5, 1 + size + len(_AROUND_REST)))
     U, V = twists[:, :1] - twists[:, 2:] * Y, twists[:, 1:2] + twists[:, 2:] * X
     speed = np.sqrt(U * U + V * V) + 1e-300
     U, V = U / speed, V / speed
-    A[:, 0, 1:], A[:, 1, 1 : 1 + size], A[:, 2, 1 : 1 + size] = 1.0, X, Y
+    turn = X * V - Y * U
+    A = np.empty((count, 5, size))
+    A[:, 0], A[:, 1], A[:, 2] = 1.0, X, Y
     q = centres(twists)
     inside = rest.contain(q)
     q[~inside] = 0.0
-    A[:, 1:3, 1 + size :] = q[:, :, None]
-    E = _AROUND_REST.T
-    every = (U, V, X * V - Y * U), (E[:1], E[1:], q[:, :1] * E[1] - q[:, 1:] * E[0])
-    for k, ways in enumerate(pencil.ways(twists)):
-        a, b, c = (w[:, None] for w in ways.T)
-        (u, v, turn), (eu, ev, swing) = every
-        A[:, 4 - k, 1 : 1 + size] = a * u + b * v + c * turn
-        A[:, 4 - k, 1 + size :] = a * eu + b * ev + c * swing
-    A[:, 4, 0] = 1.0
+    ways = pencil.ways(twists)
+    for k, way in enumerate(ways):
+        a, b, c = (w[:, None] for w in way.T)
+        A[:, 4 - k] = a * U + b * V + c * turn
+    # What a force at rest does across and along: (2, 2) for each motion.
+    across = np.stack([-q[:, 1], q[:, 0]], axis=1)
+    gives = np.stack([w[:, :2] + w[:, 2:] * across for w in ways[::-1]], axis=1)
     right = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    # Columns that bear nothing are others once more, so that one dual can be asked of all motions.
-    A[~inside, :, 1 + size :] = A[~inside, :, 1:2]
-    done, open_ = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    for k in range(count):
-        if done[k]:
-            continue
-        try:
-            loads, off = nnls(A[k], right)
-        except RuntimeError:
-            open_[k] = True
-            continue
-        left = right - A[k] @ loads
-        shown = (left @ A[k:]).max(axis=1) <= 1e-9 * off
-        open_[k] = off < 1e-11 * WEIGHT or not shown[0]
-        if not open_[k]:
-            done[k:] |= shown
+    left, open_ = np.arange(count), np.zeros(count, dtype=bool)
+    while len(left):
+        k = int(left[len(left) // 2])
+        columns = [_SLACK, A[k]]
+        if inside[k]:
+            columns.append(np.vstack([_held(q[k], len(_AROUND_REST)), (gives[k] @ _AROUND_REST.T)]))
+        shown = np.zeros(len(left), dtype=bool)
+        for _ in range(_CUTS):
+            given = np.hstack(columns)
+            try:
+                loads, off = nnls(given, right)
+            except RuntimeError:
+                break
+            if off < 1e-11 * WEIGHT:
+                break
+            y = right - given @ loads
+            y[4] = min(y[4], 0.0)
+            most = (y @ A[left]).max(axis=1)
+            push = y[3:] @ gives[left]
+            still = np.hypot(push[:, 0], push[:, 1]) + y[0] + q[left] @ y[1:3]
+            most = np.where(inside[left], np.maximum(most, still), most)
+            shown = y[0] - most > 1e-14 * off - room * y[4]
+            mine = len(left) // 2
+            if shown[mine] or not inside[k] or still[mine] < most[mine]:
+                break
+            way = push[mine] / np.hypot(push[mine, 0], push[mine, 1])
+            columns.append(np.append(_held(q[k], 1), gives[k] @ way)[:, None])
+        open_[k] = not shown[len(left) // 2]
+        shown[len(left) // 2] = True
+        left = left[~shown]
     return open_
+
+
+def _held(q: np.ndarray, count: int) -> np.ndarray:
+    """Return what columns of what rests at a point add to the load and its centre."""
+    return np.repeat([[1.0], [q[0]], [q[1]]], count, axis=1)

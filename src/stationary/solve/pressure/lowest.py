@@ -132,25 +132,25 @@ def _shape(c, A, B, G, C, E, D):
 
 
 def _between(low, high, terms) -> np.ndarray:
-    """Return lower bounds of convex pieces whose slope changes its sign: where tangents meet."""
+    """Return lower bounds of convex pieces whose slope changes its sign, by Newton's method.
+
+    The least value lies between the ends that are left, and f above its tangent at every place.
+    """
+    A, B, G, C, E, D = terms
+    square = D * D
+    first, second = (G * square - C) * square, 3 * E * square
+    third = G * square + 2 * C
     bound = np.full(len(low), -np.inf)
-    size = sum(np.abs(k) for k in terms[:3]) + 1e-300
-    for turn in range(60):
-        value, slope = _shape(np.stack([low, high]), *terms)
+    size = np.abs(A) + np.abs(B) + np.abs(G) + 1e-300
+    at = (low + high) / 2
+    for _ in range(60):
+        value, slope = _shape(at, *terms)
+        bound = np.maximum(bound, value - np.abs(slope) * (high - low))
+        if (value - bound <= 1e-12 * size).all():
+            break
+        low, high = np.where(slope < 0, at, low), np.where(slope < 0, high, at)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Where the tangents at both ends meet: below f, and next to its least value.
-            meet = (value[1] - value[0] + slope[0] * low - slope[1] * high) / (slope[0] - slope[1])
-        inside = (meet > low) & (meet < high)
-        under = np.where(inside, value[0] + slope[0] * (meet - low), value.min(axis=0))
-        flat = np.minimum(value[0], value[1]) + np.minimum(slope[0], 0.0) * (high - low)
-        bound = np.maximum(bound, np.where(inside, under, flat))
-        meet = np.where(inside, meet, (low + high) / 2)
-        if turn % 3 == 2:
-            meet = (low + high) / 2
-        there, middle = _shape(meet, *terms)
-        if np.all(there - bound <= 1e-12 * size):
-            break
-        low, high = np.where(middle < 0, meet, low), np.where(middle < 0, high, meet)
-        if np.all(high - low <= 1e-9 * (np.abs(low) + np.abs(high)) + 1e-18):
-            break
+            bend = (first - (second - third * at) * at) / (square + at * at) ** 2.5
+            new = at - slope / bend
+        at = np.where((new > low) & (new < high), new, (low + high) / 2)
     return bound

@@ -62,7 +62,7 @@ def resting(mode: Mode, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.nd
     (x0, x1), (f0, f1, f2) = x.T, force.tolist()
     share = m / (1 - m)
     a, b = -x1 * share, x0 * share  # q⊥, about which the part turns: v = ω (x − q)⊥
-    plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+    plane = mode.normal
     p0, p1, p2 = (plane / (plane @ mode.base)).tolist()
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = 1 / (a * p0 + b * p1 + p2)

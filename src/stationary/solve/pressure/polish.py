@@ -31,6 +31,9 @@ _CHANGES = 24
 _MOST = 6
 # Less than this, in weights, is no load, and in sizes of the part no distance.
 _IDLE = 1e-9
+# Matrices whose largest entry and that of the inverse have a product below this are far from
+# singular.
+_REGULAR = 1e9
 _KINDS = ("fixed", "edge", "still")
 
 
@@ -340,7 +343,7 @@ class Polisher:
         rest, mode = self.rest, self.mode
         count = moves.shape[1]
         function = _conditions(atoms.kinds, bool(rest.radius), count)
-        z = np.linalg.lstsq(moves, twist - base, rcond=None)[0]
+        z = moves.T @ (twist - base)  # moves are orthonormal
         aim, ways = self.functional @ moves, count
         A, D = self._geometry(atoms)
         force = mode.force if mode.force is not None else np.zeros(3)
@@ -376,7 +379,7 @@ class Polisher:
             J[:-5] /= size
             F[:-5] /= size
             J[:, -5:] *= size
-            step = np.linalg.lstsq(J, -F, rcond=1e-13)[0]
+            step = _solved(J, -F)
             step[-5:] *= size
             dz, dm = step[:ways], step[ways : ways + count]
             ds = np.zeros(count)
@@ -421,6 +424,17 @@ class Polisher:
             else:
                 points[k] = self.rest.at(atoms.edges[[k]], atoms.along[[k]])[0][0]
         return points
+
+
+def _solved(J: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve a system; where it is as good as singular, the shortest that comes closest."""
+    try:
+        inverse = np.linalg.inv(J)
+    except np.linalg.LinAlgError:
+        inverse = None
+    if inverse is None or not np.abs(J).max() * np.abs(inverse).max() < _REGULAR:
+        return np.linalg.lstsq(J, right, rcond=1e-13)[0]
+    return inverse @ right
 
 
 def lowest_on(rest: Rest, twist, witness, affine):

@@ -48,7 +48,7 @@ def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
             # Sliding: motions along the force of the finger, and what it gives for each of them.
             unit = mode.force / (mode.force @ mode.force)
             free = np.linalg.svd(mode.force[None])[2][1:].T
-            plane = np.cross(mode.free[:, 0], mode.free[:, 1])
+            plane = mode.normal
             drives = plane, float(plane @ mode.base)
             shown = Mode(mode.name, unit, free, mode.force, drives=drives)
             factor = mode.gives

@@ -49,8 +49,8 @@ def _holds(system: System) -> tuple[Any, Any, Any]:
     layout = sliding.graph.layout
     return (
         layout,
-        Numeric(sliding.holds, frozenset({2, 5})),
-        Numeric(sliding.slips, frozenset({2})) if sliding.rates else None,
+        Numeric(sliding.holds, frozenset({2, 5}), dense=True),
+        Numeric(sliding.slips, frozenset({2}), dense=True) if sliding.rates else None,
     )
 
 
@@ -184,7 +184,6 @@ class Scene:
         _, holds, slips = _holds(self.system)
         given = (self.t, self.q, np.zeros(0), self.params)
         R, drive, A, gap, moved, G = holds(*given)
-        A, G = np.atleast_2d(np.asarray(_full(A))), np.atleast_2d(np.asarray(_full(G)))
         A, G = A.reshape(-1, 3), G.reshape(-1, 3)
         near = np.abs(np.ravel(gap)) <= _TOUCHES * self.size
         if len(near) and not near.any():
@@ -205,7 +204,7 @@ class Scene:
         if slips is not None:
             layout = _holds(self.system)[0]
             _, drift, B, size, _ = slips(*given)
-            B, names = np.asarray(_full(B)).reshape(-1, 3), [r.name for r in layout.gaps]
+            B, names = B.reshape(-1, 3), [r.name for r in layout.gaps]
             for entry in layout.slips:
                 k = names.index(entry.name)
                 row = entry.first
@@ -322,7 +321,3 @@ def _held(name: str, rows: np.ndarray, rate: np.ndarray) -> Mode:
         k = int(np.abs(rate).argmax())
         force = rows[k] * np.sign(rate[k])
     return Mode(name, base, free, force)
-
-
-def _full(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)

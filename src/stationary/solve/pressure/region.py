@@ -7,6 +7,7 @@ that sticks). A motion belongs to a pressure if friction balances it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -46,6 +47,12 @@ class Mode:
     guard: np.ndarray | None = None
     gives: float = 1.0
     drives: tuple[np.ndarray, float] | None = None
+
+    @cached_property
+    def normal(self) -> np.ndarray:
+        """The covector that vanishes on all differences of motions, where they are a plane."""
+        (a, p), (b, q), (c, r) = self.free.tolist()
+        return np.array([b * r - c * q, c * p - a * r, a * q - b * p])
 
     def balance(self, way: np.ndarray, twist: np.ndarray) -> np.ndarray:
         """Return the virtual motion along `way` on which the force of the finger does no work."""

@@ -116,7 +116,25 @@ class Rest:
 
     def contains(self, q: np.ndarray) -> bool:
         """Tell whether a point can carry load: inside, on the rod, or at a foot."""
-        return bool(self.contain(q[None])[0])
+        x, y = float(q[0]), float(q[1])
+        if self.radius or self.feet or len(self.corners) == 2 or not abs(x) + abs(y) < np.inf:
+            return bool(self.contain(q[None])[0])
+        inside = False
+        for a, b, u, v, square in self._edges:
+            across = u * (y - b) - v * (x - a)
+            share = u * (x - a) + v * (y - b)
+            if across * across <= 1e-24 * square and 0 <= share <= square:
+                return True
+            if (b > y) != (b + v > y) and (across > 0) == (v > 0):
+                inside = not inside
+        return inside
+
+    @cached_property
+    def _edges(self) -> list[list[float]]:
+        """Where edges start, how they go on, and the squares of their lengths."""
+        return np.hstack(
+            [self.corners, self._ways, (self._ways**2).sum(axis=1, keepdims=True)]
+        ).tolist()
 
     def contain(self, q: np.ndarray) -> np.ndarray:
         """Tell of points (B, 2) which can carry load."""
