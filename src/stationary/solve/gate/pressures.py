@@ -28,6 +28,7 @@ def attained(
     claims: list[Finding] = []
     duals = bounds.proof.low, bounds.proof.high
     told = bounds.low, bounds.high
+    looked = _bearing(scene, _looked_at(scene)) if any(map(_claims, duals)) else np.zeros((0, 2))
     ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
     for name, pressure, v, claimed, dual in ends:
         claims += _rests(scene, pressure, name, rtol)
@@ -45,37 +46,38 @@ def attained(
         claims.append(
             Finding("what is bounded has its value", where, abs(is_ - claimed), rtol * size)
         )
-        claims += _proves(scene, pressure, v, dual, name, rtol)
+        if dual is not None and _claims(dual):
+            claims += _proves(scene, pressure, v, dual, looked, name, rtol)
     return claims
 
 
+def _claims(dual: Dual | None) -> bool:
+    return dual is not None and bool(dual.scope) and bool(np.isfinite(dual.lowest))
+
+
 def _proves(
-    scene: Scene, pressure: Pressure, v: np.ndarray, dual: Dual | None, name: str, rtol: float
-) -> list[Finding]:
+    scene: Scene, pressure: Pressure, v: np.ndarray, dual: Dual, looked: np.ndarray, name: str,
+    rtol: float,
+) -> list[Finding]:  # fmt: skip
     """Measure that f is nowhere negative on the support, as far as looks tell, and zero at loads.
 
     How low it is between them is bounded where it is made; that tells nothing of other numbers.
     """
-    if dual is None or not dual.scope or not np.isfinite(dual.lowest):
-        return []
     twist = np.linalg.solve(scene.rates, v)
     size = max(float(np.abs(dual.affine).max()), float(np.abs(dual.witness).max()))
     fastest = float(np.linalg.norm(_rates(scene, pressure.points) @ v, axis=1).max())
 
-    def f(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        x = (points @ scene.turned.T - scene.arm) / scene.size
-        across = x[:, ::-1] * [-1, 1]
-        moved, witness = (w[:2] + w[2] * across for w in (twist, dual.witness))
-        speed = np.linalg.norm(moved, axis=1)
-        clear = speed > rtol * max(fastest, scene.speed)
-        ways = moved / np.where(clear, speed, 1.0)[:, None]
-        return dual.affine[0] + x @ dual.affine[1:] + (witness * ways).sum(axis=1), clear
-
-    values, clear = f(_bearing(scene, _looked_at(scene)))
-    low = float(-np.min(values[clear], initial=0.0))
-    values, clear = f(np.atleast_2d(pressure.points))
-    load = np.asarray(pressure.weights) / scene.support.weight
-    off = float(load[clear] @ np.abs(values[clear]))
+    points, load = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
+    x = (np.concatenate([points, looked]) @ scene.turned.T - scene.arm) / scene.size
+    across = x[:, ::-1] * [-1, 1]
+    moved, witness = (w[:2] + w[2] * across for w in (twist, dual.witness))
+    speed = np.hypot(moved[:, 0], moved[:, 1])
+    clear = speed > rtol * max(fastest, scene.speed)
+    ways = moved / np.where(clear, speed, 1.0)[:, None]
+    values = dual.affine[0] + x @ dual.affine[1:] + (witness * ways).sum(axis=1)
+    values[~clear] = 0.0  # nobody knows which way they go
+    low = float(-np.min(values[len(points) :], initial=0.0))
+    off = float(load @ np.abs(values[: len(points)])) / scene.support.weight
     where = f"at the {name} end"
     return [
         Finding("the dual is nowhere negative", where, low, rtol * size),
@@ -129,7 +131,7 @@ def _rests(scene: Scene, pressure: Pressure, name: str, rtol: float) -> list[Fin
     support, where = scene.support, f"at the {name} end"
     centre = np.asarray(support.centre)
     off = np.abs(weights @ points / support.weight - centre).max()
-    beyond = max(_outside(scene, x) for x in points)
+    beyond = _outside(scene, points).max()
     return [
         Finding("loads push", where, float(max(-weights.min(), 0.0)), rtol * support.weight),
         Finding("loads are the weight", where, abs(float(weights.sum()) - support.weight),
@@ -139,23 +141,25 @@ def _rests(scene: Scene, pressure: Pressure, name: str, rtol: float) -> list[Fin
     ]  # fmt: skip
 
 
-def _outside(scene: Scene, point: np.ndarray) -> float:
-    """Return how far a point is from where the part may rest."""
+def _outside(scene: Scene, points: np.ndarray) -> np.ndarray:
+    """Return how far points are from where the part may rest."""
     support, corners = scene.support, np.asarray(scene.support.points, dtype=float).reshape(-1, 2)
     if support.kind == "disc":
-        return max(float(np.hypot(*point)) - support.radius, 0.0)
+        return np.maximum(np.hypot(points[:, 0], points[:, 1]) - support.radius, 0.0)
+    arm = points[:, None] - corners
     if support.kind == "points":
-        return float(np.hypot(*(corners - point).T).min())
-    ends = np.roll(corners, -1, axis=0)
+        return np.hypot(arm[..., 0], arm[..., 1]).min(axis=1)
+    ends = np.concatenate([corners[1:], corners[:1]])
     way = ends - corners
-    share = np.clip(((point - corners) * way).sum(axis=1) / (way**2).sum(axis=1), 0.0, 1.0)
-    near = float(np.hypot(*(corners + share[:, None] * way - point).T).min())
+    share = np.clip((arm * way).sum(axis=2) / (way**2).sum(axis=1), 0.0, 1.0)
+    off = arm - share[..., None] * way
+    near = np.hypot(off[..., 0], off[..., 1]).min(axis=1)
     # Edges that a ray to the right crosses tell whether it is inside.
-    (x, y), (x1, y1), (x2, y2) = point, corners.T, ends.T
+    (x, y), (x1, y1), (x2, y2) = points.T[..., None], corners.T, ends.T
     crossed = (y1 > y) != (y2 > y)
     with np.errstate(divide="ignore", invalid="ignore"):
         right = x < x1 + (y - y1) / (y2 - y1) * (x2 - x1)
-    return 0.0 if np.count_nonzero(crossed & right) % 2 else near
+    return np.where(np.count_nonzero(crossed & right, axis=1) % 2, 0.0, near)
 
 
 def _moves(scene: Scene, v: np.ndarray, name: str, rtol: float) -> list[Finding]:
@@ -211,7 +215,9 @@ def _balances(
         return float(np.abs(whole @ forces - pull).max()), float(above.max(initial=0.0)), forces
 
     # Forces of feet at rest are as large as they have to be; that costs a little of the balance.
-    left, above, forces = min((tried(least) for least in (0.0, _LEAST)), key=lambda x: max(x[:2]))
+    left, above, forces = tried(0.0)
+    if held.size and max(left, above) > rtol:
+        left, above, forces = min((left, above, forces), tried(_LEAST), key=lambda x: max(x[:2]))
     where = f"at the {name} end"
     rubbed = forces[: len(lengths)] / np.where(lengths > 0, lengths, 1.0) @ np.array(rubs)
     return [

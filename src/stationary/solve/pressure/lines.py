@@ -34,8 +34,6 @@ _BESIDE = np.array([-3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0])
 _AROUND_REST = np.arange(8) * (np.pi / 4)
 _AROUND_REST = np.stack([np.cos(_AROUND_REST), np.sin(_AROUND_REST)], axis=1)
 _CUTS = 6
-# A column of friction across that is less than none.
-_SLACK = np.array([[0.0], [0.0], [0.0], [0.0], [1.0]])
 
 
 @dataclass(frozen=True)
@@ -278,52 +276,53 @@ def possible(pencil: Pencil, twists: np.ndarray, room: float = 0.0) -> np.ndarra
     speed = np.sqrt(U * U + V * V) + 1e-300
     U, V = U / speed, V / speed
     turn = X * V - Y * U
-    A = np.empty((count, 5, size))
-    A[:, 0], A[:, 1], A[:, 2] = 1.0, X, Y
+    A = np.empty((5, count, size))
+    A[0], A[1], A[2] = 1.0, X, Y
     q = centres(twists)
     inside = rest.contain(q)
     q[~inside] = 0.0
     ways = pencil.ways(twists)
     for k, way in enumerate(ways):
         a, b, c = (w[:, None] for w in way.T)
-        A[:, 4 - k] = a * U + b * V + c * turn
+        A[4 - k] = a * U + b * V + c * turn
+    every = A.reshape(5, -1)
     # What a force at rest does across and along: (2, 2) for each motion.
     across = np.stack([-q[:, 1], q[:, 0]], axis=1)
-    gives = np.stack([w[:, :2] + w[:, 2:] * across for w in ways[::-1]], axis=1)
+    along, aside = (w[:, :2] + w[:, 2:] * across for w in ways[::-1])
     right = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    left, open_ = np.arange(count), np.zeros(count, dtype=bool)
-    while len(left):
-        k = int(left[len(left) // 2])
-        columns = [_SLACK, A[k]]
+    # Friction across that is less than none, columns of the border, and what rests.
+    first, last = 1 + size, 1 + size + len(_AROUND_REST)
+    given = np.zeros((5, last + _CUTS))
+    given[4, 0], given[0, first:] = 1.0, 1.0
+    left, open_ = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
+    while left.any():
+        among = np.flatnonzero(left)
+        k = int(among[len(among) // 2])
+        given[:, 1:first] = A[:, k]
+        end = first
         if inside[k]:
-            columns.append(np.vstack([_held(q[k], len(_AROUND_REST)), (gives[k] @ _AROUND_REST.T)]))
-        shown = np.zeros(len(left), dtype=bool)
+            end, given[1:3, first:] = last, q[k][:, None]
+            given[3:, first:last] = np.stack([along[k], aside[k]]) @ _AROUND_REST.T
+        left[k], open_[k] = False, True
         for _ in range(_CUTS):
-            given = np.hstack(columns)
             try:
-                loads, off = nnls(given, right)
+                loads, off = nnls(given[:, :end], right)
             except RuntimeError:
                 break
             if off < 1e-11 * WEIGHT:
                 break
-            y = right - given @ loads
+            y = right - given[:, :end] @ loads
             y[4] = min(y[4], 0.0)
-            most = (y @ A[left]).max(axis=1)
-            push = y[3:] @ gives[left]
-            still = np.hypot(push[:, 0], push[:, 1]) + y[0] + q[left] @ y[1:3]
-            most = np.where(inside[left], np.maximum(most, still), most)
-            shown = y[0] - most > 1e-14 * off - room * y[4]
-            mine = len(left) // 2
-            if shown[mine] or not inside[k] or still[mine] < most[mine]:
+            most = (y @ every).reshape(count, size).max(axis=1)
+            push = y[3] * along + y[4] * aside
+            still = np.sqrt(push[:, 0] ** 2 + push[:, 1] ** 2) + (q @ y[1:3] + y[0])
+            still[~inside] = -np.inf
+            shown = np.maximum(most, still) < y[0] - 1e-14 * off + room * y[4]
+            left &= ~shown
+            open_[k] = not shown[k]
+            if shown[k] or still[k] < most[k]:
                 break
-            way = push[mine] / np.hypot(push[mine, 0], push[mine, 1])
-            columns.append(np.append(_held(q[k], 1), gives[k] @ way)[:, None])
-        open_[k] = not shown[len(left) // 2]
-        shown[len(left) // 2] = True
-        left = left[~shown]
+            way = push[k] / np.hypot(push[k, 0], push[k, 1])
+            given[3, end], given[4, end] = along[k] @ way, aside[k] @ way
+            end += 1
     return open_
-
-
-def _held(q: np.ndarray, count: int) -> np.ndarray:
-    """Return what columns of what rests at a point add to the load and its centre."""
-    return np.repeat([[1.0], [q[0]], [q[1]]], count, axis=1)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import nnls
 
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.simplex import solved
 from stationary.solve.pressure.support import WEIGHT, Rest
 
 # How much imbalance costs: more than a multiplier is worth at any motion that matters, for a push
@@ -87,9 +87,7 @@ class Programs:
     def first(self) -> np.ndarray:
         """Columns of a pressure that has its resultant at the centre."""
         rows = np.vstack([np.ones(self.count), self.frame @ self.points.T])
-        right = np.eye(len(rows))[0]
-        vertex = solved(rows, right, np.zeros(self.count))
-        held = [int(k) for k in vertex.basis if k < self.count]
+        held = np.flatnonzero(nnls(rows, np.eye(len(rows))[0])[0]).tolist()
         # A centre on the border needs fewer: others that bear nothing complete the basis.
         while len(held) < len(rows):
             span = np.linalg.qr(rows[:, held])[0]
