@@ -341,3 +341,21 @@ def test_rows_of_an_array_add_and_scale_as_vectors():
     assert (r[:2] - r[1:]).shape == (2, 2)
     # Arrays still compare as a whole: they are keys.
     assert r[0] == r[0] and r[0] != r[1] and {r[0]: 1}[r[0]] == 1
+
+
+def test_tables_of_many_rows_move_as_their_sum_and_are_not_written_out():
+    # Springs of stiffness w to places w, all on one mass: ẍ = Σw² − x Σw.
+    x, w = st.coordinates("x"), np.random.default_rng(5).uniform(0.5, 1.5, 20_000) / 20_000
+    many = st.System(
+        kinetic=x.dot**2 / 2,
+        potential=st.each(lambda k: k * (x - 20_000 * k) ** 2 / 2, w),
+        loads=[st.Load(-0.1 * x.dot, on=x)],
+    )
+    stiff, middle = w.sum(), 20_000 * (w**2).sum() / w.sum()
+    motion = st.simulate(many, span=(0, 3), start={x: 2.0}, points=31)
+    swing, t = np.sqrt(stiff - 0.05**2), motion.t
+    decayed = np.exp(-0.05 * t) * (np.cos(swing * t) + 0.05 / swing * np.sin(swing * t))
+    np.testing.assert_allclose(motion[x], middle + (2 - middle) * decayed, rtol=1e-9)
+    assert st.statics(many)[x] == pytest.approx(middle, rel=1e-12)
+    with pytest.raises(st.StationaryError, match="rows written out, expected at most 20000"):
+        st.check(many)

@@ -59,12 +59,19 @@ def readable(system: System) -> System:
             "Found no coordinate in its energies and terms.",
             "State them with st.coordinates.",
         )
-    for label, e in system.expressions():
-        if (size := graphs.written_out(e)) > graphs.LARGE:
+    sizes = [(label, _written_out(e)) for label, e in system.expressions()]
+    sizes += [
+        (f"{kind} '{term.name or number}'", term.table.rows * sum(map(_written_out, parts)))
+        for kind in TERMS
+        for number, term in enumerate(getattr(system, kind), 1)
+        if term.table is not None and (parts := tuple(term.expressions()))
+    ]
+    for label, size in sizes:
+        if size > graphs.LARGE:
             refuse(
                 f"the statement is too large to be read: its {label} is.",
-                f"Found {size:.3g} terms and factors with definitions put in, expected at most "
-                f"{graphs.LARGE}.",
+                f"Found {size:.3g} terms and factors with definitions put in and rows written out, "
+                f"expected at most {graphs.LARGE}.",
                 "Ask for numbers, as by simulate or statics; they need no such form.",
             )
     repeats = any(contents(getattr(system, kind)).sums for kind in ENERGIES) or any(
@@ -79,6 +86,14 @@ def readable(system: System) -> System:
     arrays = any(isinstance(c, Array) for c in system.coordinates)
     shares = any(isinstance(n, Shared) for _, e in system.expressions() for n in nodes(e))
     return written_out(system) if repeats or arrays or shares else system
+
+
+def _written_out(e: sp.Expr) -> int:
+    """Return how many parts an expression has with its repetitions written out."""
+    repeated = (
+        s.table.rows * sum(map(graphs.written_out, s.expressions)) for s in contents(e).sums
+    )
+    return graphs.written_out(e) + sum(repeated)
 
 
 def linear_and_constant(
