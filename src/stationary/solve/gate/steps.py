@@ -29,12 +29,16 @@ _ROUNDINGS = 64.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What is measured of steps: largest penetration, excess over cones, and force times gap."""
+    """What is measured of steps: largest penetration, excess over cones, and force times gap.
+
+    `fallen` are the energies that forces give to what is free for a step: the first, and any.
+    """
 
     findings: list[Finding]
     penetration: float = 0.0
     cone: float = 0.0
     complementarity: float = 0.0
+    fallen: tuple[float, float] = (0.0, 0.0)
 
 
 def steps(motion: Touched) -> Seen:
@@ -48,7 +52,8 @@ def steps(motion: Touched) -> Seen:
                 worst[finding.claim] = finding
     names = ("penetration", "cone", "complementarity")
     largest = {name: max((getattr(x, name) for x in every), default=0.0) for name in names}
-    return Seen(list(worst.values()), **largest)
+    falls = [one.fallen for one in every] or [0.0]
+    return Seen(list(worst.values()), **largest, fallen=(falls[0], max(falls)))
 
 
 class _Step:
@@ -67,6 +72,7 @@ class _Step:
         self.z, self.closing = np.zeros((2, len(self.drive)))
         self.z[taken.rows], self.closing[taken.rows] = taken.impulses, taken.closing
         self.free = v + h * divided(M, force)
+        self.fallen = float(h * force @ (self.free - v)) / 2
         self.mean = self.free + divided(M, self.C.T @ self.closing)
         self.gap = look.near.all(t + h, taken.to, taken.after, u).value[: self.gaps]
         # What a contact is fast beside, and how far it goes.

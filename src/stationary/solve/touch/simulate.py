@@ -178,8 +178,31 @@ def _measured(motion: Touched, seen: np.ndarray | None = None) -> Touched:
     numbers = [measured.penetration, measured.cone, measured.complementarity]
     false = worst(measured.findings) if motion.success else None
     status = motion.status if false is None else refuted(false)
+    if status == "done":
+        status = _resolved(motion, measured.fallen)
     seen = np.maximum(numbers, np.zeros(3) if seen is None else seen)
     return replace(motion, seen=seen, status=status)
+
+
+def _resolved(motion: Touched, fallen: tuple[float, float]) -> Status:
+    """Return the status of a motion by steps: those that are too long do not balance energy.
+
+    `fallen` is the energy of what falls freely for a step, in the first and in any: so much is not
+    known of what begins or ends within a step.
+    """
+    error = np.abs(motion.balance)
+    sizes = (motion.kinetic, np.ptp(motion.potential), motion.work, motion.lost)
+    scale = max(float(np.abs(x).max()) for x in sizes)
+    known = scale + fallen[0] / _STEPPED + fallen[1] * _FELL
+    known += _ROUNDING * float(np.abs(motion.potential).max())
+    part, k = float(error.max()) / max(known, 1e-300), int(np.argmax(error))
+    if not part > _STEPPED:
+        return motion.status
+    return Status(
+        "inaccurate",
+        f"the energy balance is missed by {part:.0%} of the largest energy near "
+        f"t = {motion.t[k]:.6g}: steps are too long for what moves fastest",
+    )
 
 
 def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) -> Touched:
@@ -296,6 +319,10 @@ _MOST_CLOSED, _MOST_ROWS, _STEPS = 40, 1000, 1000
 # times what parts that are 1e9 times lighter than others leave of it.
 _BALANCE_OF_SERIES = 1e-10
 _BALANCE = 10.0
+
+# The same for steps of one length, of order one; and what part of the energy of a fall for a step
+# gaps may be off that are closed.
+_STEPPED, _FELL = 0.1, 1e-3
 
 # The same of forces times places, whose last digits are those of the energy.
 _ROUNDING = 1e-12
