@@ -162,6 +162,21 @@ def test_steps_whose_law_is_not_solved_or_missed_are_not_called_done(monkeypatch
     assert "missed by 1.0e-01" in off.status.message and off.status == "inaccurate"
 
 
+@pytest.mark.parametrize("stiff, status", [(1e4, "inaccurate"), (1e2, "done")])
+def test_steps_that_are_too_long_for_springs_are_not_called_done(stiff, status):
+    # 2 ω is the fastest of a long row, and steps of length h follow what is slower than 2/h.
+    x = st.coordinates("x", shape=(12, 1))
+    row = st.System(
+        kinetic=st.each(lambda v: v[0] ** 2 / 2, x.dot),
+        potential=st.each(lambda a, b: stiff * (b[0] - a[0]) ** 2 / 2, x[:-1], x[1:]),
+        friction=[st.each(lambda r: st.Friction(0.05, on=r[0], name="rub"), x)],
+    )
+    motion = simulate(row, span=(0, 0.5), start={x.dot: np.eye(12)[:, :1]}, points=11,
+                      method=st.Moreau(step=1e-2), throw=False)  # fmt: skip
+    assert motion.status == status
+    assert (np.abs(motion.balance).max() > 0.25) == (status == "inaccurate")
+
+
 def test_steps_of_one_length_look_for_no_events():
     x = st.coordinates("x")
     block = st.System(kinetic=x.dot**2 / 2, friction=[st.Friction(1.0, on=x, name="rope")])

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from stationary.solve.touch.sieve import sieved
+
 # Forces and accelerations below this part of what they are summed from are zero: forces of many
 # contacts follow from each other, and lose digits on the way. Ten times more or less decides alike.
 ROUNDING = 1e-11
@@ -104,7 +106,7 @@ class Law:
     def answers(self) -> list[Answer]:
         """Return all consistent modes, those of equal rates once."""
         found: list[Answer] = []
-        for choices in product(*(u.choices for u in self.units)):
+        for choices in sieved(self, list(product(*(u.choices for u in self.units)))):
             answer = self.tried(choices)
             if answer is not None:
                 found.append(answer)
