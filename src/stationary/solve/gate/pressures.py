@@ -65,7 +65,7 @@ def _proves(
     """
     twist = np.linalg.solve(scene.rates, v)
     size = max(float(np.abs(dual.affine).max()), float(np.abs(dual.witness).max()))
-    fastest = float(np.linalg.norm(_rates(scene, pressure.points) @ v, axis=1).max())
+    fastest = float(np.hypot(*(_rates(scene, pressure.points) @ v).T).max())
 
     points, load = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
     x = (np.concatenate([points, looked]) @ scene.turned.T - scene.arm) / scene.size
@@ -106,13 +106,14 @@ def _bearing(scene: Scene, points: np.ndarray) -> np.ndarray:
     # A line through the centre that leaves the whole support on one side is such a border.
     arms = np.asarray(scene.support.points, dtype=float) - np.asarray(scene.support.centre)
     near = _ON * scene.size
-    for arm in arms[np.hypot(*arms.T) > near]:
-        normal = np.array([-arm[1], arm[0]]) / np.hypot(*arm)
-        sides = arms @ normal
-        behind = np.any((np.abs(sides) <= near) & (arms @ arm <= 0))
-        if behind and (sides.min() >= -near or sides.max() <= near):
-            off = np.abs((points - np.asarray(scene.support.centre)) @ normal)
-            points = points[off <= near]
+    long = np.hypot(arms[:, 0], arms[:, 1])
+    far, long = arms[long > near], long[long > near]
+    normals = far[:, ::-1] * (-1.0, 1.0) / long[:, None]
+    sides = arms @ normals.T
+    behind = np.any((np.abs(sides) <= near) & (arms @ far.T <= 0), axis=0)
+    for normal in normals[behind & ((sides.min(axis=0) >= -near) | (sides.max(axis=0) <= near))]:
+        off = np.abs((points - np.asarray(scene.support.centre)) @ normal)
+        points = points[off <= near]
     return points
 
 
@@ -184,7 +185,7 @@ def _balances(
     scaled = scene.rates
     rows = _rates(scene, pressure.points) @ scaled
     slip = rows @ np.linalg.solve(scaled, v)
-    speed, load = np.linalg.norm(slip, axis=1), np.asarray(pressure.weights) / scene.support.weight
+    speed, load = np.hypot(*slip.T), np.asarray(pressure.weights) / scene.support.weight
     # Of a foot slower than velocities are told nobody knows the way it goes.
     still = speed <= rtol * max(float(speed.max()), scene.speed)
     moving = load[~still] / speed[~still]

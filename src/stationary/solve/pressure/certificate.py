@@ -93,7 +93,7 @@ def in_balance(mode: Mode, summit: Summit) -> tuple[np.ndarray, float]:
     twist, x, m = summit.twist, summit.points, summit.masses
     v = field(twist, x)
     still = _still(twist, x)
-    ways = v / np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-300)
+    ways = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
     ways[still] = 0.0
     left = max(abs(float(m.sum()) - 1), float(np.abs(m @ x).max()))
     rows = [mode.balance(w, twist) for w in mode.free.T]
@@ -167,7 +167,7 @@ def _moved(rest: Rest, mode: Mode, summit: Summit, ways: np.ndarray, aim: np.nda
     q = centre_of(twist)
     if q is None or rest.radius or rest.feet or not np.any(_still(twist, summit.points)):
         return float(np.abs(off).max())
-    a, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
+    a, way, _ = rest.lines
     long = np.hypot(way[:, 0], way[:, 1])
     normal = np.stack([way[:, 1], -way[:, 0]], axis=1) / long[:, None]
     area = float((a[:, 0] * (a + way)[:, 1] - a[:, 1] * (a + way)[:, 0]).sum())

@@ -9,13 +9,17 @@ from stationary.solve.pressure.support import Rest
 
 def field(twist: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return the velocities of points under a rigid motion (vx, vy, ω) of the origin."""
-    x, y = points[..., 0], points[..., 1]
-    return np.stack([twist[0] - twist[2] * y, twist[1] + twist[2] * x], axis=-1)
+    u, v, turn = twist.tolist()
+    velocities = np.empty(points.shape)
+    velocities[..., 0], velocities[..., 1] = u - turn * points[..., 1], v + turn * points[..., 0]
+    return velocities
 
 
 def across(way: np.ndarray) -> np.ndarray:
     """Return vectors turned by a right angle."""
-    return np.stack([-way[..., 1], way[..., 0]], axis=-1)
+    turned = np.empty(way.shape)
+    turned[..., 0], turned[..., 1] = -way[..., 1], way[..., 0]
+    return turned
 
 
 def centre_of(twist: np.ndarray) -> np.ndarray | None:

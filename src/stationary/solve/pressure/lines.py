@@ -127,9 +127,7 @@ class Pencil:
         elif rest.feet:
             return np.zeros(0)
         else:
-            a, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
-            normal = np.stack([-way[:, 1], way[:, 0]], axis=1)
-            rows = np.stack([normal[:, 1], -normal[:, 0], -(normal * a).sum(axis=1)], axis=1)
+            a, way, rows = rest.lines
             angles = line.where(rows)
             q = centres(line.at(angles))
             with np.errstate(invalid="ignore"):
@@ -283,11 +281,11 @@ def possible(pencil: Pencil, twists: np.ndarray, room: float = 0.0) -> np.ndarra
     q[~inside] = 0.0
     ways = pencil.ways(twists)
     for k, way in enumerate(ways):
-        a, b, c = (w[:, None] for w in way.T)
+        a, b, c = way.T[..., None]
         A[4 - k] = a * U + b * V + c * turn
     every = A.reshape(5, -1)
     # What a force at rest does across and along: (2, 2) for each motion.
-    across = np.stack([-q[:, 1], q[:, 0]], axis=1)
+    across = q[:, ::-1] * (-1.0, 1.0)
     along, aside = (w[:, :2] + w[:, 2:] * across for w in ways[::-1])
     right = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     # Friction across that is less than none, columns of the border, and what rests.

@@ -67,7 +67,7 @@ def _at(points, twists, witness, affine) -> np.ndarray:
 
 
 def _on_edges(rest: Rest, twists, witness, affine) -> np.ndarray:
-    start, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
+    start, way, _ = rest.lines
     long = np.hypot(*way.T)
     tx, ty = way.T / long
     x, y = start.T
@@ -140,13 +140,18 @@ def _between(low, high, terms) -> np.ndarray:
     square = D * D
     first, second = (G * square - C) * square, 3 * E * square
     third = G * square + 2 * C
-    bound = np.full(len(low), -np.inf)
     size = np.abs(A) + np.abs(B) + np.abs(G) + 1e-300
+    # The least value may be at an end, up to rounding.
+    value, slope = _shape(np.array([low, high]), *terms)
+    under = value - np.abs(slope) * (high - low)
+    bound, least = under.max(axis=0), value.min(axis=0)
+    if (least - bound <= 1e-12 * size).all():
+        return bound
     at = (low + high) / 2
     for _ in range(60):
         value, slope = _shape(at, *terms)
         bound = np.maximum(bound, value - np.abs(slope) * (high - low))
-        if (value - bound <= 1e-12 * size).all():
+        if (np.minimum(value, least) - bound <= 1e-12 * size).all():
             break
         low, high = np.where(slope < 0, at, low), np.where(slope < 0, high, at)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from dataclasses import field as field_
 from functools import lru_cache
+from math import isfinite
 
 import casadi as ca
 import numpy as np
@@ -311,7 +312,7 @@ class Polisher:
             return -1 if -1e-12 <= share <= 1 + 1e-12 else line
         if rest.contains(q):
             return -1
-        a, way, _ = rest.at(np.arange(rest.pieces), np.zeros(rest.pieces))
+        a, way, _ = rest.lines
         share = np.clip(((q - a) * way).sum(axis=1) / (way**2).sum(axis=1), 0, 1)
         far = q - a - share[:, None] * way
         return int(np.hypot(far[:, 0], far[:, 1]).argmin())
@@ -358,10 +359,11 @@ class Polisher:
         loose = np.array([k != "fixed" for k in atoms.kinds])
         count, known = len(m), bool(np.any(y))
         still = np.array([k == "still" for k in atoms.kinds])
+        most = np.where(still, 0.5, 0.25 if not rest.radius else 0.1)
         worst = missed = np.inf
         for turn in range(_STEPS):
             F, J = function(z, m, place, y, *given)
-            if not np.all(np.isfinite(F)) or not np.all(np.isfinite(J)):
+            if not (isfinite(F.sum()) and isfinite(J.sum())):
                 return None
             if not known:
                 # Multipliers that fit the rest best.
@@ -384,11 +386,10 @@ class Polisher:
             dz, dm = step[:ways], step[ways : ways + count]
             ds = np.zeros(count)
             ds[loose] = step[ways + count : -5]
-            most = np.where(still, 0.5, 0.25 if not rest.radius else 0.1)
-            share = min(1.0, float(np.min(most / np.maximum(np.abs(ds), 1e-300), initial=1.0)))
-            share = min(share, 0.3 / max(np.abs(dm).max(initial=0.0), 1e-300))
-            room = 0.3 * np.abs(base + moves @ z).max()
-            share = min(share, room / max(np.abs(moves @ dz).max(), 1e-300))
+            room = 0.3 * float(np.abs(base + moves @ z).max())
+            far = float(np.abs(moves @ dz).max()) / max(room, 1e-300)
+            share = 1 / max(1.0, far, float((np.abs(ds) / most).max()),
+                            float(np.abs(dm).max()) / 0.3)  # fmt: skip
             z, m, place, y = (
                 z + share * dz,
                 m + share * dm,

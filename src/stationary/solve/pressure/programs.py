@@ -80,7 +80,7 @@ class Programs:
     @cached_property
     def frame(self) -> np.ndarray:
         """Directions in which the support extends: two, or one for a rod."""
-        _, sizes, V = np.linalg.svd(self.points)
+        _, sizes, V = np.linalg.svd(self.points, full_matrices=False)
         return V[: int(np.count_nonzero(sizes > 1e-9 * sizes.max()))]
 
     @cached_property

@@ -92,6 +92,13 @@ class Rest:
     def _ways(self) -> np.ndarray:
         return np.roll(self.corners, -1, axis=0) - self.corners
 
+    @cached_property
+    def lines(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the edges of the border start, how they go on, and covectors of motions about them."""
+        a, way, _ = self.at(np.arange(self.pieces), np.zeros(self.pieces))
+        rows = np.stack([way[:, 0], way[:, 1], way[:, 1] * a[:, 0] - way[:, 0] * a[:, 1]], axis=1)
+        return a, way, rows
+
     def at(self, edge: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return points of the border, and their first and second derivatives along it."""
         if self.radius:
@@ -120,12 +127,13 @@ class Rest:
         if self.radius or self.feet or len(self.corners) == 2 or not abs(x) + abs(y) < np.inf:
             return bool(self.contain(q[None])[0])
         inside = False
-        for a, b, u, v, square in self._edges:
+        heights = self.corners[:, 1].tolist()
+        for (a, b, u, v, square), end in zip(self._edges, heights[1:] + heights[:1]):
             across = u * (y - b) - v * (x - a)
             share = u * (x - a) + v * (y - b)
             if across * across <= 1e-24 * square and 0 <= share <= square:
                 return True
-            if (b > y) != (b + v > y) and (across > 0) == (v > 0):
+            if (b > y) != (end > y) and (across > 0) == (v > 0):
                 inside = not inside
         return inside
 
@@ -144,17 +152,18 @@ class Rest:
                 return np.hypot(*(q - self.middle).T) <= self.radius * (1 + near)
             if self.feet:
                 return np.any(np.abs(self.corners - q[:, None]).max(axis=2) <= near, axis=1)
-            a, way = self.corners, self._ways
-            arm = q[:, None] - a
-            across = way[:, 0] * arm[..., 1] - way[:, 1] * arm[..., 0]
-            square = (way**2).sum(axis=1)
-            share = (arm * way).sum(axis=2)
-            on = (np.abs(across) <= near * np.sqrt(square)) & (share >= 0) & (share <= square)
-            if len(a) == 2:
-                return on.any(axis=1)
-            over = (a[:, 1] > q[:, 1:]) != (np.roll(a[:, 1], -1) > q[:, 1:])
-            crossed = np.count_nonzero(over & ((across > 0) == (way[:, 1] > 0)), axis=1)
-        return on.any(axis=1) | (crossed % 2 == 1)
+            # Edges in rows, points in columns: long rows are quick.
+            a, b, u, v, square = np.array(self._edges).T[..., None]
+            x, y = q[:, 0], q[:, 1]
+            p, r = x - a, y - b
+            across, share = u * r - v * p, u * p + v * r
+            on = (across * across <= near * near * square) & (share >= 0) & (share <= square)
+            if len(self.corners) == 2:
+                return on.any(axis=0)
+            above = b > y
+            over = above != np.concatenate([above[1:], above[:1]])
+            crossed = np.logical_xor.reduce(over & ((across > 0) == (v > 0)), axis=0)
+        return on.any(axis=0) | crossed
 
     def beside(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return places on edges that pass close by a point, and how far apart they are.
