@@ -94,7 +94,7 @@ class Rest:
 
     @cached_property
     def lines(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where the edges of the border start, how they go on, and covectors of motions about them."""
+        """Where edges start, how they go on, and covectors that vanish on motions about them."""
         a, way, _ = self.at(np.arange(self.pieces), np.zeros(self.pieces))
         rows = np.stack([way[:, 0], way[:, 1], way[:, 1] * a[:, 0] - way[:, 0] * a[:, 1]], axis=1)
         return a, way, rows
