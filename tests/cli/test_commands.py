@@ -370,6 +370,13 @@ points = 3
     drawn = _picture(stated, stated.ask("simulate"), parser().parse_args(
         ["simulate", "m.toml", "--view", "phase"]), [])  # fmt: skip
     assert drawn.axes[0].get_xlabel().endswith("(m)") and "(m/s)" in drawn.axes[0].get_ylabel()
+    # Of two units the legend tells, of one the axes do.
+    over_time = parser().parse_args(["simulate", "m.toml"])
+    alike = st.load(text.replace('theta = "deg"', 'theta = "mm"'))
+    for model, words in ((stated, {"coordinates", "velocities"}),
+                         (alike, {"coordinates (m)", "velocities (m/s)"})):  # fmt: skip
+        drawn = _picture(model, model.ask("simulate"), over_time, [])
+        assert words <= {axes.get_ylabel() for axes in drawn.axes} | {drawn.get_supylabel()}
 
 
 def test_usage_errors_have_the_code_of_a_shell(capsys):

@@ -413,9 +413,13 @@ def _picture(model: st.Model, motion: st.Motion, options: Any, expressions: list
     drawn = motion.plot(*expressions) if options.view == "plot" else motion.show(options.view)
     import sympy as sp
 
-    marked = {}
-    for c in model.system.scalars()[:100]:
-        for symbol in (c, c.dot):
+    marked, every = {}, model.system.scalars()[:100]
+    for what, symbols in (("coordinates", every), ("velocities", [c.dot for c in every])):
+        units = {model.unit(symbol.name) for symbol in symbols}
+        if "" not in units:
+            # Of several units the legend tells which is whose.
+            marked[f"{what} (SI)"] = f"{what} ({units.pop()})" if len(units) == 1 else what
+        for symbol in symbols:
             unit = model.unit(symbol.name)
             if unit:
                 marked[f"${sp.latex(symbol)}$"] = f"${sp.latex(symbol)}$ ({unit})"
