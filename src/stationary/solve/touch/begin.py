@@ -44,8 +44,8 @@ def _known(kernel: Touching, rubs: tuple[int, ...]) -> tuple[Numeric, list[int]]
     rates = kernel.rates[[touch.gaps + k for k in entries], :]
     f = kernel.rhs(t, y, given)
     outputs = [f, ca.jacobian(f, y), ca.jacobian(f, d), rates, ca.jacobian(rates, y)]
-    made = ca.Function("begin", [t, y, p, d], [ca.densify(x) for x in outputs], {"cse": True})
-    return Numeric(made, frozenset({1, 2, 4}), dense=True), places
+    function = ca.Function("begin", [t, y, p, d], [ca.densify(x) for x in outputs], {"cse": True})
+    return Numeric(function, frozenset({1, 2, 4}), dense=True), places
 
 
 @lru_cache(maxsize=1)
@@ -68,9 +68,9 @@ def begun(
     for _ in range(_HALVINGS):
         if t + h <= t:
             return None
-        found = _collocated(kernel, rubs, t, y, p, h)
-        if found is not None:
-            return _piece(t, h, y, found)
+        rates = _collocated(kernel, rubs, t, y, p, h)
+        if rates is not None:
+            return _piece(t, h, y, rates)
         h /= 2
     return None
 
@@ -83,9 +83,9 @@ def _piece(t: float, h: float, y: np.ndarray, rates: np.ndarray) -> Piece:
 
     def evaluate(times: np.ndarray) -> np.ndarray:
         part = 2 * (times - t) / h - 1
-        made = y + h * chebyshev.chebval(part, series).T
-        made[times >= t + h] = last
-        return made
+        states = y + h * chebyshev.chebval(part, series).T
+        states[times >= t + h] = last
+        return states
 
     return Piece(np.array([t, t + h]), evaluate, last, 1, exact=True)
 

@@ -158,22 +158,22 @@ def _solved(law: Any, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     cone = program.package.SecondOrderConeT
     every = sparse.hstack([sparse.diags(scale) @ C[rows], slack])
     program.add(-every, known, *(cone(int(k) + 1) for k in width))
-    found = _trusted(program)
-    z, made = found.z, np.zeros(len(law.c) + 1)
-    made[: law.fixed] = z[: law.fixed]
+    solution = _trusted(program)
+    z, impulses = solution.z, np.zeros(len(law.c) + 1)
+    impulses[: law.fixed] = z[: law.fixed]
     first = law.fixed + len(smooth)
-    made[smooth] = z[law.fixed : first]
-    made[rows] = scale * z[first : first + len(rows)]
-    return found.x[:n], made[:-1]
+    impulses[smooth] = z[law.fixed : first]
+    impulses[rows] = scale * z[first : first + len(rows)]
+    return solution.x[:n], impulses[:-1]
 
 
 def _trusted(program: Cones) -> Solution:
     """Return the solution of a program, or say that there is none that can be used."""
-    found = program.solve(_CLOSE)
-    if not found.solved:
+    solution = program.solve(_CLOSE)
+    if not solution.solved:
         # What is flat along some directions is solved when it is a little less so.
         program.P = program.P + _FLAT * sparse.identity(program.unknowns, format="csc")
-        found = program.solve(_CLOSE)
-    if not found.solved:
-        raise Unsolved(found.told)
-    return found
+        solution = program.solve(_CLOSE)
+    if not solution.solved:
+        raise Unsolved(solution.told)
+    return solution

@@ -57,8 +57,8 @@ class Margins:
                 self._mapped.clear()
             every = self._function.map("margins", "serial", count, [2], [])
             self._mapped[count] = Numeric(every)
-        made = self._mapped[count](times, states.ravel(), p)[0]
-        return made.reshape(count, self.count).T
+        values = self._mapped[count](times, states.ravel(), p)[0]
+        return values.reshape(count, self.count).T
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ def first_end(
             new = fresh if low == begins else {}
             middle = (low + high) / 2
             close = depth < _MOST_HALVINGS and low < middle < high
-            found, unresolved = _looked(margins, piece, p, low, high, values, noise, new, close)
+            left, unresolved = _looked(margins, piece, p, low, high, values, noise, new, close)
             if unresolved:
                 stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
                 continue
-            if found is not None:
-                return found
+            if left is not None:
+                return left
         fresh = {} if a == begins else fresh
     return None
 

@@ -27,7 +27,7 @@ from stationary.solve.touch.facts import Facts, Looks
 from stationary.solve.touch.flight import flight_of
 from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import (
-    FOUND,
+    ROUNDINGS,
     beginning,
     first_of,
     rates_rounding,
@@ -205,9 +205,9 @@ class Driver:
         def states(times: np.ndarray) -> np.ndarray:
             which = np.maximum(np.searchsorted(begins, times, "right") - 1, 0)
             parts = [pieces[k].evaluate(times[which == k]) for k in np.unique(which)]
-            made = np.concatenate(parts)
-            made[times == begins[0]] = self.starts[0]
-            return made
+            joined = np.concatenate(parts)
+            joined[times == begins[0]] = self.starts[0]
+            return joined
 
         return states
 
@@ -325,10 +325,10 @@ class Driver:
         """Return a piece up to its first change, the state after it, whether it ends, and all."""
         p = self.legs.values(float(piece.t[0]))
         whole = piece.t[-1] > piece.t[0]
-        found = first_end(self.margins, piece, p, self.noise, self.fresh) if whole else None
+        left = first_end(self.margins, piece, p, self.noise, self.fresh) if whole else None
         border, self.border = self.border, None
-        if found is not None:
-            t, causes = found
+        if left is not None:
+            t, causes = left
             border = None
             if t < piece.t[-1]:
                 t = max(t, float(piece.t[0]))
@@ -338,7 +338,7 @@ class Driver:
         y, t = piece.end, float(piece.t[-1])
         self.reached = t, y
         if event is not None:
-            together = found is not None and event.t >= t - 4 * np.spacing(abs(t))
+            together = left is not None and event.t >= t - 4 * np.spacing(abs(t))
             before = piece.evaluate(np.array([event.t]))[0]
             y = self._acted(event.t, before, event.y)
             self.reached = event.t, before
@@ -347,11 +347,11 @@ class Driver:
             if event.terminal:
                 return piece, y, True, True
             jumped = not np.array_equal(before, y)
-            y = self._settled(t, y, found[1] if together and found else [], jumped=jumped)
-        elif found is not None:
+            y = self._settled(t, y, left[1] if together and left else [], jumped=jumped)
+        elif left is not None:
             stop = self._stops(t, y)
             if stop is None:
-                y = self._settled(t, y, found[1])
+                y = self._settled(t, y, left[1])
             else:
                 piece, y = self._stopped(piece, t, *stop)
                 t = float(piece.t[-1])
@@ -443,8 +443,8 @@ class Driver:
             states[times == end] = after
             return states
 
-        made = replace(piece, t=np.append(piece.t, end), evaluate=evaluate, end=after)
-        return made, self._settled(end, after, [], frozenset(stopped.union(which)))
+        longer = replace(piece, t=np.append(piece.t, end), evaluate=evaluate, end=after)
+        return longer, self._settled(end, after, [], frozenset(stopped.union(which)))
 
     def _next_stop(self, t: float) -> float:
         stops = self.legs.stops
@@ -505,7 +505,7 @@ class Driver:
         """Refuse an action that has put something inside a body."""
         facts = self.facts(t, y)
         gaps, room = facts.value[facts.gaps], facts.value_rounding[facts.gaps]
-        for i in np.flatnonzero(gaps < -FOUND * room)[:1]:
+        for i in np.flatnonzero(gaps < -ROUNDINGS * room)[:1]:
             raise StatementError(
                 f"the action of an event at t = {t:.6g} leads inside a body: contact "
                 f"'{facts.touch.names[i]}' is closed too far.",

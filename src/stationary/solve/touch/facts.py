@@ -43,14 +43,14 @@ class Looks:
         n, m = self.kernel.size, len(self.kernel.graph.system.parameters)
         q, v = y[:n], y[n : 2 * n]
         u = self._inputs(t, y, p)[0] if self.kernel.signature else np.zeros(0)
-        M, *found = self._function(t, q, v, u, p[:m], 1.0)
+        M, *parts = self._function(t, q, v, u, p[:m], 1.0)
         # Inertia that is the same again has the same inverse.
         known, inverse = self._inverse
         if not np.array_equal(M, known):
             inverse = np.linalg.inv(M)
             inverse = (inverse + inverse.T) / 2
             self._inverse = M, inverse
-        return Facts(self.touch, len(self.kernel.rows), t, q, v, inverse, M, *found)
+        return Facts(self.touch, len(self.kernel.rows), t, q, v, inverse, M, *parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,12 +27,12 @@ class Flight:
 
         def evaluate(times: np.ndarray) -> np.ndarray:
             since = (times - t)[:, None]
-            made = since * rows[-1]
+            states = since * rows[-1]
             for row in rows[-2::-1]:
-                made += row
-                made *= since
-            made += y
-            return made
+                states += row
+                states *= since
+            states += y
+            return states
 
         last = evaluate(np.array([end]))[0]
         return Piece(np.array([t, end]), evaluate, last, 1, exact=True)
@@ -58,5 +58,5 @@ def flight_of(kernel: Touching) -> Flight | None:
         if len(terms) > _POWERS:
             return None
         terms.append(ca.simplify(ca.jtimes(terms[-1], y, rate)) / (len(terms) + 1))
-    made = ca.densify(ca.horzcat(*(terms[:-1] or terms)))
-    return Flight(ca.Function("flight", [y, p], [made], {"cse": True}))
+    powers = ca.densify(ca.horzcat(*(terms[:-1] or terms)))
+    return Flight(ca.Function("flight", [y, p], [powers], {"cse": True}))

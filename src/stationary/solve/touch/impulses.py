@@ -52,7 +52,7 @@ _TURNED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class StepAnswer:
     """Velocities, impulses of all rows, and what they show.
 
     `exact` says whether a set was found, `left` by how much of velocities they miss the law, and
@@ -67,7 +67,7 @@ class Found:
     convex: bool = False
 
 
-def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Found:
+def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> StepAnswer:
     """Return what satisfies a law; `last` are the impulses of the law before, near which it may be.
 
     Of a law that is said to be `hard` the set is not searched for by guesses.
@@ -77,21 +77,23 @@ def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Foun
         tries = _GUESSES if len(law.c) <= _FEW else _TRIES
         met = _searched(law, guess, weights, unit, tries)
         if met is not None:
-            return Found(*met, True, missed(law, *met[:2], weights))
+            return StepAnswer(*met, True, missed(law, *met[:2], weights))
     v = law.free + divided(law.M, law.C.T @ last)
     # Where no friction follows the force of a contact the law is one convex program.
     met = _followed(law, last, weights) if law.coupled else None
     return _judged(law, guess, v, weights, unit) if met is None else met
 
 
-def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> Found | None:
+def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> StepAnswer | None:
     """Return what Newton's steps find from impulses."""
     v = law.free + divided(law.M, law.C.T @ z)
     met = followed(law, v, z, weights, _AGREE * speed_of(law, v))
-    return None if met is None else Found(*met, False, missed(law, *met[:2], weights))
+    return None if met is None else StepAnswer(*met, False, missed(law, *met[:2], weights))
 
 
-def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np.ndarray) -> Found:
+def _judged(
+    law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np.ndarray
+) -> StepAnswer:
     """Return what cone programs find, to begin with from speeds of slip that v has."""
     programs, z, left = Programs(law, guess.closed), np.zeros(len(law.c)), np.inf
     best, patience = np.inf, _PATIENCE
@@ -100,7 +102,7 @@ def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np
         left = missed(law, v, z, weights)
         met = _searched(law, _read(law, v, z, weights), weights, unit, _POLISH)
         if met is not None:
-            return Found(*met, True, missed(law, *met[:2], weights))
+            return StepAnswer(*met, True, missed(law, *met[:2], weights))
         if not law.coupled or left <= _AGREE:
             break
         close = _followed(law, z, weights)
@@ -116,7 +118,7 @@ def _judged(law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np
     return _told(law, v, z, weights)
 
 
-def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Found:
+def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> StepAnswer:
     """Return what programs say, without the traces of impulses where contacts are open.
 
     Velocities follow from impulses: no momentum is lost where a program is not quite solved.
@@ -127,7 +129,7 @@ def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Found:
     apart = (law.owner >= 0) & (~shown.closed[law.owner] if len(law.normal) else False)
     z[rows[apart[unit]]] = 0.0
     v = law.free + divided(law.M, law.C.T @ z)
-    return Found(v, z, shown, False, missed(law, v, z, weights))
+    return StepAnswer(v, z, shown, False, missed(law, v, z, weights))
 
 
 def _searched(

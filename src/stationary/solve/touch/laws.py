@@ -105,17 +105,17 @@ class Law:
 
     def answers(self) -> list[Answer]:
         """Return all consistent modes, those of equal rates once."""
-        found: list[Answer] = []
+        agreeing: list[Answer] = []
         for choices in sieved(self, list(product(*(u.choices for u in self.units)))):
             answer = self.tried(choices)
             if answer is not None:
-                found.append(answer)
-        return self._distinct(self._at_rest(found))
+                agreeing.append(answer)
+        return self._distinct(self._at_rest(agreeing))
 
-    def _at_rest(self, found: list[Answer]) -> list[Answer]:
+    def _at_rest(self, agreeing: list[Answer]) -> list[Answer]:
         """Leave out what breaks away although it could stay: rest holds up to its own limit."""
         kept = []
-        for a in found:
+        for a in agreeing:
             for k, (unit, choice) in enumerate(zip(self.units, a.choices)):
                 if choice.kind != "slide" or unit.runs or unit.rest <= unit.moving:
                     continue
@@ -124,19 +124,19 @@ class Law:
                 if any(
                     b.choices[k].kind == "stick"
                     and all(x == y for i, (x, y) in enumerate(zip(a.choices, b.choices)) if i != k)
-                    for b in found
+                    for b in agreeing
                 ):
                     break
             else:
                 kept.append(a)
         return kept
 
-    def _distinct(self, found: list[Answer]) -> list[Answer]:
+    def _distinct(self, agreeing: list[Answer]) -> list[Answer]:
         """Return one of those that move alike; what sticks or stays closed before what does not."""
         order = {"stick": 0, "closed": 0, "slide": 1, "open": 2}
-        found = sorted(found, key=lambda a: sum(order[c.kind] for c in a.choices))
+        agreeing = sorted(agreeing, key=lambda a: sum(order[c.kind] for c in a.choices))
         kept: list[Answer] = []
-        for a in found:
+        for a in agreeing:
             if not any(self._alike(a, b) for b in kept):
                 kept.append(a)
         return kept
@@ -166,10 +166,10 @@ class Law:
         """Return the forces and rates of a mode, if they agree with it."""
         if not self._can_slide(choices, ROUNDING * self.sizes + self.floor):
             return None
-        made = self._directed(choices)
-        if made is None:
+        solved = self._directed(choices)
+        if solved is None:
             return None
-        choices, z, redundant = made
+        choices, z, redundant = solved
         w = self.w0 + self.W @ z
         answer = Answer(choices, z, w, redundant)
         return answer if self._agrees(answer) else None
@@ -187,10 +187,10 @@ class Law:
         def directed(
             ways: np.ndarray, shared: bool = False
         ) -> tuple[tuple[Choice, ...], np.ndarray | None, bool]:
-            made = list(choices)
+            mode = list(choices)
             for k, a, b in zip(open_, ends[:-1], ends[1:]):
-                made[k] = Choice("slide", tuple(ways[a:b].tolist()))
-            return tuple(made), *self._forces(tuple(made), shared)
+                mode[k] = Choice("slide", tuple(ways[a:b].tolist()))
+            return tuple(mode), *self._forces(tuple(mode), shared)
 
         def slips(z: np.ndarray) -> np.ndarray:
             return (self.w0 + self.W @ z)[np.concatenate(rows)]
@@ -199,13 +199,13 @@ class Law:
             parts = [ways[a:b] for a, b in zip(ends[:-1], ends[1:])]
             return np.concatenate([part / max(np.linalg.norm(part), 1e-300) for part in parts])
 
-        made, z, redundant = directed(np.zeros(ends[-1]))
+        mode, z, redundant = directed(np.zeros(ends[-1]))
         if z is None:
             return None
         ways, before = unit(slips(z)), slips(z)
         nearest, patience = np.inf, _TURNS
         while patience:
-            made, z, redundant = directed(ways)
+            mode, z, redundant = directed(ways)
             if z is None:
                 return None
             # Friction turns towards the slip by as much as it would answer to it.
@@ -220,7 +220,7 @@ class Law:
             if 2 * turned <= nearest:
                 nearest, patience = turned, _TURNS
         for _ in range(_NEWTON):
-            made, z, redundant = directed(ways)
+            mode, z, redundant = directed(ways)
             if z is None:
                 return None
             w = slips(z)
@@ -239,13 +239,13 @@ class Law:
             ways = unit(ways + step)
             if np.abs(step).max() <= _TURNED:
                 break
-        made, z, redundant = directed(ways)
+        mode, z, redundant = directed(ways)
         if z is not None and redundant:
             # Forces that are shared otherwise must not turn what slides.
             other = directed(ways, shared=True)[1]
             if other is not None and np.abs(unit(slips(other)) - ways).max() <= _NEARLY:
                 z = other
-        return None if z is None else (made, z, redundant)
+        return None if z is None else (mode, z, redundant)
 
     def _forces(
         self, choices: tuple[Choice, ...], shared: bool = True
@@ -324,13 +324,13 @@ class Law:
         bounds = [(None, None)] * count + [(None, 1.0)]
         known = np.array(known) / size
         sharp = {"primal_feasibility_tolerance": _SHARP, "dual_feasibility_tolerance": _SHARP}
-        found = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
-        if found.x is None:
+        optimum = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
+        if optimum.x is None:
             return x
         # The solver meets limits to its own tolerance: those that it meets are met to rounding.
-        left = known - A @ found.x
+        left = known - A @ optimum.x
         met = left <= 10 * _SHARP
-        best = found.x + np.linalg.lstsq(A[met], left[met], rcond=None)[0]
+        best = optimum.x + np.linalg.lstsq(A[met], left[met], rcond=None)[0]
         return x + size * (best[:count] @ loose)
 
     def _agrees(self, answer: Answer) -> bool:
@@ -506,25 +506,25 @@ def _relaxed(law: Law, first: tuple[Choice, ...]) -> list[Answer]:
 
 def _shown(law: Law, z: np.ndarray, w: np.ndarray) -> tuple[Choice, ...]:
     """Return the mode that relaxed forces are in."""
-    made = []
+    mode = []
     for unit in law.units:
         kinds = {c.kind for c in unit.choices}
         g = unit.gap
         if g is not None and (z[g] <= 1e-9 * np.abs(z).max(initial=1e-300) or kinds == {"open"}):
-            made.append(Choice("open"))
+            mode.append(Choice("open"))
             continue
         if not unit.slips:
-            made.append(Choice("closed"))
+            mode.append(Choice("closed"))
             continue
         rows = list(unit.slips)
         known = [c for c in unit.choices if c.kind == "slide" and c.along is not None]
         limit = unit.moving * (1.0 if g is None else z[g])
         if unit.runs:
-            made.append(known[0])
+            mode.append(known[0])
         elif np.linalg.norm(z[rows]) < (1 - 1e-6) * limit or "slide" not in kinds:
-            made.append(Choice("stick"))
+            mode.append(Choice("stick"))
         elif len(rows) == 1:
-            made.append(Choice("slide", (float(-np.sign(z[rows[0]])),)))
+            mode.append(Choice("slide", (float(-np.sign(z[rows[0]])),)))
         else:
-            made.append(replace(Choice("slide")))
-    return tuple(made)
+            mode.append(replace(Choice("slide")))
+    return tuple(mode)

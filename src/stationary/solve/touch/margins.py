@@ -10,7 +10,7 @@ from stationary.solve.touch.laws import ROUNDING
 from stationary.solve.touch.mode import Mode
 
 # Roundings within which the place where an acceleration vanishes is found.
-FOUND = 100.0
+ROUNDINGS = 100.0
 
 
 def first_of(leaves: np.ndarray, count: int) -> np.ndarray:
@@ -85,7 +85,7 @@ def beginning(facts: Facts, mode: Mode, i: int, z: np.ndarray, leaves: bool) -> 
         # It lifts where its acceleration is zero, as well as that was found.
         room = acceleration_rounding(facts, row, z)
         begins = float(facts.C[row] @ facts.free + facts.gamma[row] + facts.W[row] @ z)
-        return Fresh(2, float(facts.rate[row]), max(room, min(2 * abs(begins), FOUND * room)))
+        return Fresh(2, float(facts.rate[row]), max(room, min(2 * abs(begins), ROUNDINGS * room)))
     if i >= gaps:
         rub = facts.touch.rubs[(i - gaps) // 2]
         if not mode.sticks[(i - gaps) // 2]:

@@ -157,7 +157,7 @@ def next_mode(
 
 def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
     """Return which of the held rows say something new, each after those before it."""
-    made, kept = np.zeros(len(held)), list(range(facts.fixed))
+    new, kept = np.zeros(len(held)), list(range(facts.fixed))
     for k in np.flatnonzero(held):
         row = facts.fixed + int(k)
         left = facts.W[row, row]
@@ -166,8 +166,8 @@ def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
             left -= across @ np.linalg.lstsq(facts.W[np.ix_(kept, kept)], across, rcond=None)[0]
         if left > FREE * facts.W[row, row]:
             kept.append(row)
-            made[k] = 1.0
-    return made
+            new[k] = 1.0
+    return new
 
 
 def after_impact(
@@ -314,15 +314,15 @@ def _usual(unit: Unit) -> Choice:
 def _chosen(
     law: Law, first: tuple[Choice, ...], prefer: tuple[str, ...], t: float, impact: bool
 ) -> Answer:
-    found = law.all_or_one(first)
-    for word in prefer if len(found) > 1 else ():
-        liked = [a for a in found if any(c.kind == word for c in a.choices)]
+    answers = law.all_or_one(first)
+    for word in prefer if len(answers) > 1 else ():
+        liked = [a for a in answers if any(c.kind == word for c in a.choices)]
         most = max((sum(c.kind == word for c in a.choices) for a in liked), default=0)
-        found = [a for a in liked if sum(c.kind == word for c in a.choices) == most] or found
-    if len(found) == 1:
-        return found[0]
+        answers = [a for a in liked if sum(c.kind == word for c in a.choices) == most] or answers
+    if len(answers) == 1:
+        return answers[0]
     names = [u.name for u in law.units]
     modes = tuple(
-        ", ".join(f"{name} {choice}" for name, choice in zip(names, a.choices)) for a in found
+        ", ".join(f"{name} {choice}" for name, choice in zip(names, a.choices)) for a in answers
     )
-    raise Undecided("several" if found else "none", modes, t, impact)
+    raise Undecided("several" if answers else "none", modes, t, impact)

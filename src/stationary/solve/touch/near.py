@@ -41,8 +41,12 @@ class _Mapped:
 
     def __init__(self, element: Element, outputs: list[Any]):
         self.element, self.width = element, min(_TOGETHER, element.rows)
-        made = ca.Function("near", element.arguments, [ca.densify(x) for x in outputs])
-        mapped = made if self.width == 1 else made.map("near", "serial", self.width, [0, 3, 4], [])
+        function = ca.Function("near", element.arguments, [ca.densify(x) for x in outputs])
+        mapped = (
+            function
+            if self.width == 1
+            else function.map("near", "serial", self.width, [0, 3, 4], [])
+        )
         self.sizes = [x.numel() for x in outputs]
         self.function = Numeric(mapped)
 
@@ -56,8 +60,8 @@ class _Mapped:
             some = rows[first : first + width]
             filled = np.concatenate([some, np.full(width - len(some), some[-1])])
             z, w, d = q[e.index[:, filled]], v[e.index[:, filled]], e.data[:, filled]
-            found = self.function(t, z.ravel("F"), w.ravel("F"), u, p, d.ravel("F"))
-            parts.append([x.reshape(width, k)[: len(some)].T for x, k in zip(found, self.sizes)])
+            columns = self.function(t, z.ravel("F"), w.ravel("F"), u, p, d.ravel("F"))
+            parts.append([x.reshape(width, k)[: len(some)].T for x, k in zip(columns, self.sizes)])
         if not parts:
             return [np.zeros((k, 0)) for k in self.sizes]
         return [np.hstack(x) for x in zip(*parts)]
@@ -175,8 +179,8 @@ class Near:
         self._updated(t, h, q, v, a, u)
         parts = []
         for one, rows in zip(self.looked, self.lists):
-            found = one.near(rows, t, q, v, u, self.p)
-            parts.append((one, rows, found))
+            values = one.near(rows, t, q, v, u, self.p)
+            parts.append((one, rows, values))
         return self._joined(parts)
 
     def values(

@@ -22,7 +22,7 @@ _FIRM, _SOFT, _POINTS = 10, 15, 40
 _FIRST, _LESS, _MORE, _LEAST, _MOST = 1e-2, 0.1, 30.0, 1e-8, 10.0
 
 # A point is found where so much of what the one before missed is left.
-_FOUND = 1e-2
+_NEAR = 1e-2
 
 # The shortest part of a step that is tried, and how many steps before may have missed less.
 _SHORTEST, _MEMORY = 0.5**8, 5
@@ -51,8 +51,8 @@ def followed(
         left = np.abs(point.off).max()
         if left <= close:
             return _clean(law, point, weights, close)
-        new, missed = _newton(law, point, weights, give, max(close / 10, 0.1 * _FOUND * left))
-        if missed <= max(close / 10, _FOUND * left):
+        new, missed = _newton(law, point, weights, give, max(close / 10, 0.1 * _NEAR * left))
+        if missed <= max(close / 10, _NEAR * left):
             point = _seen(law, new.v, new.z, weights, 0.0, new.z)
             give = max(_LESS * give, _LEAST) if give else 0.0
         else:

@@ -103,10 +103,10 @@ class Instant:
         if before.redundant and ended and not struck:
             # Of forces that are not unique, others may still do.
             try:
-                made = next_mode(facts, before, where, still, any_, self.prefer, same=True)
-                values, noise = standing(facts, made[0], made[1].z)
+                following = next_mode(facts, before, where, still, any_, self.prefer, same=True)
+                values, noise = standing(facts, following[0], following[1].z)
                 if np.all(values[causes] > self.more * noise[causes]):
-                    return made
+                    return following
             except Undecided:
                 pass
         barred = Barred(lost, away, self._ways(facts, y, away), self.rough)
@@ -198,26 +198,26 @@ class Instant:
         """Return against which forces things begin to slide; others by what moves them then."""
         if not away:
             return {}
-        z, first, made = self.forces(y), facts.fixed + facts.touch.gaps, {}
+        z, first, ways = self.forces(y), facts.fixed + facts.touch.gaps, {}
         for j in away:
             k = facts.touch.rubs[j].entries[0]
             if facts.rest[k] > facts.moving[k]:
                 continue
             force = z[[first + k for k in facts.touch.rubs[j].entries]]
-            made[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
-        return made
+            ways[j] = tuple((-force / max(np.linalg.norm(force), 1e-300)).tolist())
+        return ways
 
     def _still(self, facts: Facts, causes: list[int], struck: bool, room: np.ndarray) -> np.ndarray:
         """Tell which rubs have no rate: they stuck, have come to rest, or were stopped."""
-        touch, made = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
+        touch, still = facts.touch, np.zeros(len(facts.touch.rubs), dtype=bool)
         rates = facts.rate[facts.slips]
         for j, rub in enumerate(touch.rubs):
             entries = list(rub.entries)
             small = np.linalg.norm(rates[entries]) <= np.linalg.norm(room[entries])
             stuck = self.before.sticks[j] > 0 and not struck and not self.jumped
             ended = touch.gaps + 2 * j in causes and not struck and len(entries) == 1
-            made[j] = small or stuck or ended or j in self.stopped
-        return made
+            still[j] = small or stuck or ended or j in self.stopped
+        return still
 
     def _tell(self, t: float, mode: Mode, facts: Facts) -> None:
         """Note what has changed from one mode to the next."""

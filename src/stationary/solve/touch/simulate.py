@@ -55,16 +55,16 @@ def simulate_touch(
     check_inertia(graph, params, first, state.q, state.v)
     grid, auto = np.linspace(first, last, points), isinstance(method, str) and method == "auto"
 
-    def by_steps(made: Moreau, why: str = "") -> Touched:
+    def by_steps(stepping: Moreau, why: str = "") -> Touched:
         if events:
             raise StatementError(
                 "steps of one length do not look for events.",
                 f"Found events= and {why or 'method=st.Moreau()'}.",
                 "Leave the events out, or take method=st.Touch().",
             )
-        motion = _by_steps(system, driven, params, state, grid, made, repair)
+        motion = _by_steps(system, driven, params, state, grid, stepping, repair)
         if why:
-            motion = replace(motion, method=f"Moreau ({why}; step {made.step:g})")
+            motion = replace(motion, method=f"Moreau ({why}; step {stepping.step:g})")
         if throw and not motion.success and motion.status != "interrupted":
             raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
         return motion
@@ -219,10 +219,10 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
     table, early = states[:, : 2 * n + 2], motion.t <= end.t
 
     def dense(times: np.ndarray) -> np.ndarray:
-        made = np.array([np.interp(times, t, column) for column in table.T]).T
+        between = np.array([np.interp(times, t, column) for column in table.T]).T
         if np.any(times < end.t):
-            made[times < end.t] = before(times[times < end.t])
-        return made
+            between[times < end.t] = before(times[times < end.t])
+        return between
 
     acted = np.arange(forces.shape[1])
     seen = [motion.residual[name] for name in ("penetration", "cone", "complementarity")]
@@ -345,10 +345,10 @@ def _judged(motion: Touched, rtol: float, largest: float) -> Touched:
 
 
 def _told(motion: Touched, last: float) -> str:
-    found = motion.status.message[0].upper() + motion.status.message[1:]
+    reason = motion.status.message[0].upper() + motion.status.message[1:]
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
-        f"{found}; the motion until then is error.solution.",
+        f"{reason}; the motion until then is error.solution.",
         "Choose with method=st.Touch(prefer=…): 'open', 'stick' or 'slide'."
         if motion.status == "several"
         else "Rigid bodies with so much friction jam here: take less friction, or let something "
