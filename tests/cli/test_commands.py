@@ -379,6 +379,14 @@ points = 3
         assert words <= {axes.get_ylabel() for axes in drawn.axes} | {drawn.get_supylabel()}
 
 
+def test_what_is_held_all_over_rests_without_eigenvalues(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = 'coordinates = ["x"]\n[energies]\npotential = "x^2/2"\n[constraints]\npin = "x - 1"\n'
+    (tmp_path / "pinned.toml").write_text(text, encoding="utf-8")
+    assert main(["statics", "pinned.toml"]) == 0
+    assert "none: all is held" in capsys.readouterr().out
+
+
 def test_usage_errors_have_the_code_of_a_shell(capsys):
     assert main([]) == 2
     for wrong in (["simulat"], ["simulate"], ["simulate", "m.toml", "--method", "Euler"]):

@@ -181,7 +181,8 @@ class Equilibrium(AbstractShown):
             f"  status       {self.status}: {self.status.message}",
             f"  energy       {energy}",
             f"  stability    {self.stability.message}",
-            "  eigenvalues  " + ", ".join(eigenvalues(self.eigenvalues)[:6]),
+            "  eigenvalues  "
+            + (", ".join(eigenvalues(self.eigenvalues)[:6]) or "none: all is held"),
         ]
         if self.lam.size:
             lines.append(f"  forces       {self.lam.text()}")
