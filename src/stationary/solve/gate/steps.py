@@ -122,6 +122,9 @@ class _Step:
         # What strong impulses do to a coordinate is rounded with them.
         steepest = abs(self.C).max(axis=0).toarray().ravel() if self.C.shape[0] else 0.0
         terms = terms + 1e-6 * np.abs(self.z).max(initial=0.0) * steepest
+        # Solving for velocities is rounded by what inertia could couple, in units of its roots.
+        roots = np.sqrt(self.M.diagonal())
+        rounding = np.finfo(float).eps * roots * (roots @ (np.abs(one.after) + np.abs(one.v)))
         way = h * (np.abs(one.v) + np.abs(one.after) + np.abs(self.mean))
         # Impulses that hold each other leave the rounding of their sum.
         held = (abs(self.C).T @ np.abs(self.closing) + h * np.abs(self.force)) / self.M.diagonal()
@@ -130,9 +133,10 @@ class _Step:
         gone = np.abs(one.to - one.q - h * self.mean)
         name = self._coordinate
         claims = [
-            self._named("momentum changes by impulses:", np.abs(off), _SUMS * terms, name),
+            self._named("momentum changes by impulses:", np.abs(off),
+                        _SUMS * terms + _ROUNDINGS * rounding, name),
             self._named("it goes where velocities lead:", gone, _SUMS * way + digits, name),
-        ]
+        ]  # fmt: skip
         if self.base:
             A, drive = self.C[: self.base], self.drive[: self.base]
             left = np.abs(A @ self.mean + drive + self.off / h)
