@@ -327,10 +327,15 @@ class Law:
         optimum = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
         if optimum.x is None:
             return x
-        # The solver meets limits to its own tolerance: those that it meets are met to rounding.
-        left = known - A @ optimum.x
-        met = left <= 10 * _SHARP
-        best = optimum.x + np.linalg.lstsq(A[met], left[met], rcond=None)[0]
+        # The solver meets limits to its own tolerance: those that decide are met to rounding, and so
+        # are those that are missed then. One that is near without deciding need not be met.
+        best, met = optimum.x, optimum.ineqlin.marginals < 0
+        for _ in range(len(rows)):
+            best = best + np.linalg.lstsq(A[met], (known - A @ best)[met], rcond=None)[0]
+            missed = (A @ best - known > np.finfo(float).eps) & ~met
+            if not missed.any():
+                break
+            met = met | missed
         return x + size * (best[:count] @ loose)
 
     def _agrees(self, answer: Answer) -> bool:
