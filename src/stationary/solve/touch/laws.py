@@ -327,8 +327,8 @@ class Law:
         optimum = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
         if optimum.x is None:
             return x
-        # The solver meets limits to its own tolerance: those that decide are met to rounding, and so
-        # are those that are missed then. One that is near without deciding need not be met.
+        # The solver meets limits to its own tolerance: those that decide are met to rounding, and
+        # so are those that are missed then. One that is near without deciding need not be met.
         best, met = optimum.x, optimum.ineqlin.marginals < 0
         for _ in range(len(rows)):
             best = best + np.linalg.lstsq(A[met], (known - A @ best)[met], rcond=None)[0]
