@@ -249,30 +249,28 @@ def test_every_change_is_the_one_that_all_modes_allow(seed):
 @pytest.mark.slow
 @given(draw.integers(0, 10**6), draw.integers(1, 4))
 @example(5211, 4)  # Two contacts come to rest in one series of impacts, and a third strikes.
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_every_change_of_many_systems_is_the_one_that_all_modes_allow(seed, count):
     check(seed, count)
 
 
-@pytest.mark.parametrize(
-    "seeds", [range(5), pytest.param(range(1000, 1200), marks=pytest.mark.slow)]
-)
-def test_steps_of_one_length_approach_the_events_with_order_one(seeds):
-    orders, end = [], END if len(seeds) < 6 else END / 2
-    for seed in seeds:
-        walls = Walls(seed, 2, 1 if len(seeds) < 6 else 1 + seed % 4)
+@pytest.mark.slow
+def test_steps_of_one_length_approach_the_events_with_order_one():
+    orders, end = [], END / 2
+    for seed in range(1000, 1200):
+        walls = Walls(seed, 2, 1 + seed % 4)
         events = moved(walls, end)
         if events.status != "done":
             continue
         errors = []
-        for count in (80, 320) if len(seeds) < 6 else (40, 160):
+        for count in (20, 80):
             step = end * walls.time / count
             motion = moved(walls, end, method=st.Moreau(step=step), points=11)
             errors.append(np.abs(motion.q - events.at(motion.t).q).mean() / walls.length)
             assert motion.residual["penetration"] < 1e-5 * step * walls.length / walls.time
         orders.append(np.log(errors[0] / errors[1]) / np.log(4))
     # Impacts that nearly coincide spoil single systems at single steps.
-    assert abs(np.median(orders) - 1) < (0.3 if len(seeds) < 6 else 0.05)
+    assert abs(np.median(orders) - 1) < 0.05
     assert np.mean(np.abs(np.array(orders) - 1) < 0.5) > 0.6
 
 
@@ -280,7 +278,7 @@ def test_steps_of_one_length_approach_the_events_with_order_one(seeds):
 def test_an_impact_is_one_law_wherever_it_falls_in_a_step(count):
     # Straight flights that meet all walls at once: velocities after it are those of the impact.
     end, steps, seen = 1.0, 20, 0
-    for seed in range(40):
+    for seed in range(24):
         walls = Walls(seed, 2, count)
         walls.k, walls.g, walls.A, walls.r, walls.d = 0.0, np.zeros(2), *np.zeros((3, count))
         walls.mu = np.maximum(walls.mu, 0.1)
@@ -298,7 +296,7 @@ def test_an_impact_is_one_law_wherever_it_falls_in_a_step(count):
             known = walls.start + Mi @ C.T @ impacts[0][0]
             assert after == pytest.approx(known, abs=1e-7), (seed, phase)
             seen += 1
-    assert seen > 20
+    assert seen > 12
 
 
 def digest():
