@@ -105,16 +105,20 @@ def ours(angles, keep=None, **given):
     return st.sweep(st.simulate, PENDULUM, over=over, span=(0, 10), keep=keep, **given)
 
 
-def rates(t, s, xp=np):
-    """Return the rates of a double pendulum, simplified by hand, by NumPy or what is like it."""
-    a, b, u, v = s
+def turned(a, b, u, v, xp):
+    """Return the accelerations of a double pendulum, simplified by hand, in anyone's numbers."""
     d = a - b
-    den = 2 - xp.cos(d) ** 2
+    den = 2.0 - xp.cos(d) ** 2
     du = (-(u**2) * xp.sin(d) * xp.cos(d) + G * xp.sin(b) * xp.cos(d)
-          - v**2 * xp.sin(d) - 2 * G * xp.sin(a)) / den  # fmt: skip
-    dv = (v**2 * xp.sin(d) * xp.cos(d) + 2 * (G * xp.sin(a) * xp.cos(d)
+          - v**2 * xp.sin(d) - 2.0 * G * xp.sin(a)) / den  # fmt: skip
+    dv = (v**2 * xp.sin(d) * xp.cos(d) + 2.0 * (G * xp.sin(a) * xp.cos(d)
           + u**2 * xp.sin(d) - G * xp.sin(b))) / den  # fmt: skip
-    return xp.array([u, v, du, dv])
+    return du, dv
+
+
+def rates(t, s, xp=np):
+    """Return the rates of a double pendulum, by NumPy or what is like it."""
+    return xp.array([s[2], s[3], *turned(*s, xp)])
 
 
 def by_scipy(start):
@@ -131,12 +135,7 @@ def heyoka_equations(how):
         vb = (va[0] + v * hy.cos(b), va[1] + v * hy.sin(b))
         T = (va[0] ** 2 + va[1] ** 2 + vb[0] ** 2 + vb[1] ** 2) / 2.0
         return hy.lagrangian(T + G * (2.0 * hy.cos(a) + hy.cos(b)), [a, b], [u, v])
-    d = a - b
-    den = 2.0 - hy.cos(d) ** 2
-    du = (-(u**2) * hy.sin(d) * hy.cos(d) + G * hy.sin(b) * hy.cos(d)
-          - v**2 * hy.sin(d) - 2.0 * G * hy.sin(a)) / den  # fmt: skip
-    dv = (v**2 * hy.sin(d) * hy.cos(d) + 2.0 * (G * hy.sin(a) * hy.cos(d)
-          + u**2 * hy.sin(d) - G * hy.sin(b))) / den  # fmt: skip
+    du, dv = turned(a, b, u, v, hy)
     return [(a, u), (b, v), (u, du), (v, dv)]
 
 
