@@ -298,15 +298,12 @@ def test_nothing_is_judged_against_one_unit():
 
 #: Words that hold anything, and therefore say nothing.
 EMPTY = re.compile("_?(found|made)", re.IGNORECASE)
-#: Rooms in which names do not yet say what they hold.
-UNNAMED = {"solve.pressure"}
 
 
 def test_names_say_what_they_hold():
     wrong = [
         f"{module}:{getattr(node, 'lineno', '')} {getattr(node, kind)}"
         for module, path in modules(PACKAGE).items()
-        if ".".join(module.split(".")[1:3]) not in UNNAMED
         for node in nodes(path.read_text("utf-8"))
         for kind in ("id", "arg", "attr", "name")
         if EMPTY.fullmatch(str(getattr(node, kind, "")))

@@ -22,7 +22,7 @@ from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.mistaken import likely
 from stationary.solve.pressure.next_push import next_push
 from stationary.solve.pressure.offset import aside, offset
-from stationary.solve.pressure.search import Found, Search
+from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.smooth import shapes
 from stationary.solve.pressure.uncertain import uncertain
 from stationary.solve.sliding.limits import limit_surface
@@ -130,13 +130,13 @@ def fit_pressure(
     return passed(fit, "fit_pressure", **known)
 
 
-def _far_off(search: Search, fitted: Found) -> str:
+def _far_off(search: Search, fitted: Fitted) -> str:
     """Return how else pushes may be meant that miss the fit by several times their errors."""
     known = uncertain(search, fitted)
     return likely(search) if known.beyond and known.rms > _SCATTERS else ""
 
 
-def _at_centre(search: Search, fitted: Found, centre: tuple[float, float]) -> Found:
+def _at_centre(search: Search, fitted: Fitted, centre: tuple[float, float]) -> Fitted:
     """Return the fit with its resultant at the stated centre; refuse one that pushes contradict."""
     measured, held = search.measured, replace(search, centre=centre)
     known = uncertain(search, fitted)
@@ -159,7 +159,7 @@ def _at_centre(search: Search, fitted: Found, centre: tuple[float, float]) -> Fo
     return held.fitted(fitted)
 
 
-def _mistakes(search: Search, fitted: Found) -> tuple[list[int], Found]:
+def _mistakes(search: Search, fitted: Fitted) -> tuple[list[int], Fitted]:
     """Return the pushes that are far from what most of the others say, and a fit to those.
 
     A mistake pulls a fit by least squares, and others seem to be mistakes: what is far counts by
@@ -168,7 +168,7 @@ def _mistakes(search: Search, fitted: Found) -> tuple[list[int], Found]:
     """
     every = search.measured
 
-    def each(fit: Found) -> np.ndarray:
+    def each(fit: Fitted) -> np.ndarray:
         return every.per_push(every.residuals(fit.load, fit.mu)[0])
 
     near = every.usual(each(fitted))
@@ -225,7 +225,7 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
     return [k for k in range(count) if k not in out], out
 
 
-def _require_agreement(search: Search, fitted: Found, names: list[int]) -> str:
+def _require_agreement(search: Search, fitted: Fitted, names: list[int]) -> str:
     """Refuse pushes that no loads explain, not even roughly; say how else they may be meant."""
     motion, force = search.measured.missed(fitted.r)
     worst = np.maximum(motion, force)
@@ -247,7 +247,7 @@ def _require_agreement(search: Search, fitted: Found, names: list[int]) -> str:
 
 
 def _told(
-    part: System, search: Search, fitted: Found, kept: list[int], out: dict[int, str], doubt: str
+    part: System, search: Search, fitted: Fitted, kept: list[int], out: dict[int, str], doubt: str
 ) -> FittedPressure:
     measured, weight, forced = search.measured, search.weight, search.forced
     load, mu, r = fitted.load, fitted.mu, fitted.r

@@ -89,10 +89,10 @@ class Pencil:
         """Return the motions with a value that the finger drives forward."""
         line = self._lines.get(value)
         if line is None:
-            line = self._lines[value] = self._made(value)
+            line = self._lines[value] = self._cut(value)
         return line
 
-    def _made(self, value: float) -> Line:
+    def _cut(self, value: float) -> Line:
         across = self.functional - value * self.rate
         last = self._ways[1]
         (a, b, c), (p, q, r) = last.tolist(), (across / np.sqrt(across @ across)).tolist()

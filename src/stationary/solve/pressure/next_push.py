@@ -9,7 +9,7 @@ from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.solve.pressure.expected import Fingers, expected
-from stationary.solve.pressure.search import Found, Search
+from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.uncertain import Uncertain
 
 # Places along each line, from end to end, and how often those between the best are looked at.
@@ -26,7 +26,7 @@ _DRAWN, _VAGUE = 4, 0.1
 _AROUND = 24
 
 
-def next_push(part: System, search: Search, fitted: Found, known: Uncertain) -> Push | None:
+def next_push(part: System, search: Search, fitted: Fitted, known: Uncertain) -> Push | None:
     """Return the push after which the squares of the errors of all loads sum up to least.
 
     Its finger is smooth, goes as far as the others and is read as well. What no push has told so
@@ -67,7 +67,7 @@ def next_push(part: System, search: Search, fitted: Found, known: Uncertain) -> 
     return _push(search, fitted, _touched(corners, place, normal), normal)
 
 
-def _likely(search: Search, fitted: Found, spread: np.ndarray) -> list[np.ndarray]:
+def _likely(search: Search, fitted: Fitted, spread: np.ndarray) -> list[np.ndarray]:
     """Return the loads, and others of feet that are as likely: what is best for all of them."""
     load, stated, count = fitted.load, search.stated, len(fitted.load)
     vague = np.linalg.norm(spread[:count], axis=1).max() > _VAGUE * load.mean()
@@ -147,7 +147,7 @@ def _touched(corners: np.ndarray, place: np.ndarray, normal: np.ndarray) -> np.n
 
 
 def _slopes(
-    search: Search, fitted: Found, load: np.ndarray, places: np.ndarray, normals: np.ndarray
+    search: Search, fitted: Fitted, load: np.ndarray, places: np.ndarray, normals: np.ndarray
 ) -> np.ndarray:
     """Return how pushes change with the unknowns: motions up to their speeds, and forces."""
     measured, count = search.measured, len(fitted.load)
@@ -170,7 +170,7 @@ def _slopes(
     return np.pad(rows, ((0, 0), (0, 0), (0, fitted.J.shape[1] - count)))
 
 
-def _push(search: Search, fitted: Found, place: np.ndarray, normal: np.ndarray) -> Push:
+def _push(search: Search, fitted: Fitted, place: np.ndarray, normal: np.ndarray) -> Push:
     """Return a push of unit length, with the motion that is expected of it."""
     measured = search.measured
     moved = expected(measured.support, Fingers.smooth(place[None], normal[None]), fitted.load, 0.0)

@@ -17,7 +17,7 @@ from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.model.touching import contact
-from stationary.solve.pressure.search import Found, Search
+from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.uncertain import uncertain
 
 _CHANCE = 1e-5
@@ -35,7 +35,7 @@ _ON, _FAR = 0.02, 0.15
 _TURNED = np.radians(3.0)
 
 
-def offset(search: Search, fitted: Found) -> str:
+def offset(search: Search, fitted: Fitted) -> str:
     """Return in words which frames seem to be off; "" if none does clearly."""
     known = uncertain(search, fitted)
     measured, count = search.measured, len(fitted.load)
@@ -65,7 +65,7 @@ def offset(search: Search, fitted: Found) -> str:
     return words
 
 
-def _slope(search: Search, fitted: Found, reading: dict[str, Any]) -> np.ndarray:
+def _slope(search: Search, fitted: Fitted, reading: dict[str, Any]) -> np.ndarray:
     """Return how what is left changes with the way in which pushes are read."""
     sides = []
     for way in (_STEP, -_STEP):

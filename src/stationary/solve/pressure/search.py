@@ -24,7 +24,7 @@ _TRIES, _CLOSE = 12, 0.1
 
 
 @dataclass(frozen=True)
-class Found:
+class Fitted:
     """Loads and the friction of the finger; what is left of the pushes, and its slope."""
 
     load: np.ndarray
@@ -67,7 +67,7 @@ class Search:
         """Return the changes of the unknowns that are free, one per column."""
         return self.stated.ways(columns)
 
-    def fitted(self, first: Found | None = None) -> Found:
+    def fitted(self, first: Fitted | None = None) -> Fitted:
         """Minimize what is left of the motions, from even loads and from loads in balance.
 
         Where a motion is one about a foot it does not change with the loads, and a search may end
@@ -90,7 +90,7 @@ class Search:
         best = min(ends, key=lambda f: f.left)
         return best if measured.relative else self._beside(best)
 
-    def _smoothed(self, starts: list[tuple[np.ndarray, float]]) -> Found:
+    def _smoothed(self, starts: list[tuple[np.ndarray, float]]) -> Fitted:
         """Minimize what is left, as smooth as the motions say."""
         measured = self.measured
         measured.stiffness = measured.expected_stiffness
@@ -104,7 +104,7 @@ class Search:
             best = self.descended(_inner(best.load), best.mu, 1e-3)
         return self.descended(best.load, best.mu)
 
-    def smoothness(self, fit: Found) -> tuple[Smoothness, np.ndarray]:
+    def smoothness(self, fit: Fitted) -> tuple[Smoothness, np.ndarray]:
         """Return how smooth a pressure is, from what is left, and the ways of its unknowns."""
         measured, count = self.measured, len(fit.load)
         bent, slope = measured.bent(fit.load)
@@ -125,7 +125,7 @@ class Search:
         even = np.full(count, 1 / count)
         return [(self.weight * _inner(share), mu) for share in (measured.balanced(mu), even)]
 
-    def _beside(self, best: Found) -> Found:
+    def _beside(self, best: Fitted) -> Fitted:
         """Look aside for less: a search stops where a foot rests."""
         for _ in range(_ROUNDS):
             loads, left = self.around(best)
@@ -137,7 +137,7 @@ class Search:
             best = lower
         return best
 
-    def around(self, best: Found) -> tuple[np.ndarray, np.ndarray]:
+    def around(self, best: Fitted) -> tuple[np.ndarray, np.ndarray]:
         """Return loads around and what is left under them.
 
         Some standard errors aside in every direction, and what two feet exchange, up to all of it.
@@ -162,13 +162,13 @@ class Search:
         loads = np.array([load, *(np.maximum(p, 0.0) for p in places if np.all(p >= -rounding))])
         return loads, self.measured.squares(loads, best.mu)
 
-    def _at(self, load: np.ndarray, mu: float) -> Found:
+    def _at(self, load: np.ndarray, mu: float) -> Fitted:
         r, J = self.measured.residuals(load, mu, self.far)
-        return Found(load, mu, J, r)
+        return Fitted(load, mu, J, r)
 
     def descended(
         self, load: np.ndarray, mu: float, fine: float = 1e-12, held: int | None = None
-    ) -> Found:
+    ) -> Fitted:
         """Minimize by Gauss and Newton's method, damped; one entry may be held."""
         count, stated = len(load), self.stated
         load = stated.kept(load, held)
@@ -211,7 +211,7 @@ class Search:
                     break
         return here
 
-    def reach(self, best: Found, covariance: np.ndarray, k: int, way: float, rise: float,
+    def reach(self, best: Fitted, covariance: np.ndarray, k: int, way: float, rise: float,
               around: tuple[np.ndarray, np.ndarray]) -> float:  # fmt: skip
         """Return how far load k goes one way until what is left has grown by `rise`.
 

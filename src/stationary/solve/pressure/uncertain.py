@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
-from stationary.solve.pressure.search import Found, Search
+from stationary.solve.pressure.search import Fitted, Search
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Uncertain:
     off: np.ndarray
 
 
-def uncertain(search: Search, fitted: Found) -> Uncertain:
+def uncertain(search: Search, fitted: Fitted) -> Uncertain:
     """Return how well the unknowns of a fit are known."""
     measured, load, J, r = search.measured, fitted.load, fitted.J, fitted.r
     count, stated = len(load), not measured.relative
