@@ -294,3 +294,33 @@ def test_a_ring_of_springs_floats_wherever_its_origin_is(count, shift, unit):
     assert floats.stable and floats.inertia == (count, 0, count) and len(floats.free) == count
     lengths = np.linalg.norm(np.roll(floats[r], -1, axis=0) - floats[r], axis=1)
     assert lengths == pytest.approx(rest, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_a_long_row_of_springs_sags_by_many_times_what_one_of_them_does(unit):
+    # The k-th of n weights hangs w (n k − k (k − 1)/2) below; the stiffness least is a sine's.
+    n = 8000
+    x, k = st.coordinates("x", shape=(n,)), np.arange(1, n + 1)
+    springs = st.each(lambda a, b: (b - a) ** 2 / (2 * unit**2), x[:-1], x[1:])
+    weights = st.each(lambda a: -0.1 * a / unit, x)
+    rest = st.statics(st.System(potential=springs + x[0] ** 2 / (2 * unit**2) + weights))
+    assert rest.stable and rest.inertia == (n, 0, 0)
+    np.testing.assert_allclose(rest.q, 0.1 * unit * (n * k - k * (k - 1) / 2), rtol=1e-12)
+    least = (2 * np.sin(np.pi / (4 * n + 2)) / unit) ** 2
+    assert rest.eigenvalues[0] == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_eigenvalues_of_a_row_that_crowd_have_their_least_and_their_signs(sign, unit):
+    # Pendulums side by side, hung or stood up, and coupled: all stiffnesses near the least.
+    n = 4000
+    a = st.coordinates("a", shape=(n,))
+    each = st.each(lambda b: -sign * unit * st.cos(b), a)
+    row = st.System(
+        potential=each + st.each(lambda b, c: 0.01 * unit * (c - b) ** 2 / 2, a[:-1], a[1:])
+    )
+    rest = st.statics(row, kind="any")
+    assert rest.inertia == ((n, 0, 0) if sign > 0 else (0, n, 0))
+    assert rest.eigenvalues[0] == pytest.approx(sign * unit, rel=1e-8)
+    assert bool(rest.stable) == (sign > 0)

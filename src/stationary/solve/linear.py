@@ -48,6 +48,10 @@ _FEW, _MANY = 6, 60
 # An eigenpair is one if it leaves this much over, relative to the stiffness of its coordinates.
 _PAIR = 1e-9
 
+# Inverse iterations begin anew this often. Where eigenvalues crowd, the least is enclosed by so many
+# halvings before they are tried again, so many times.
+_RESTARTS, _HALVINGS, _LOOKS_CLOSER = 10, 10, 4
+
 # Most unknowns for which a failure of the sparse eigenvalues is made good by dense ones.
 _DENSE_EIGENVALUES_UP_TO = 3000
 
@@ -466,7 +470,10 @@ class Saddle:
         if count < 1 or not self._sparse.finite:
             return np.empty(0), np.empty((self.n, 0))
         if self.n - self.m > 4 * count:
-            values, vectors = self._inverse_iteration(count, self._below())
+            shift = self._below()
+            values, vectors = self._inverse_iteration(count, shift)
+            if not len(values) and self.n > _DENSE_EIGENVALUES_UP_TO:
+                values, vectors = self._crowded(shift)
             # Where directions are free all of them are wanted, and the first that is not.
             free = len(values) == count and values[-1] <= self.rounding(vectors)[-1]
             if free and count < _MANY:
@@ -485,6 +492,28 @@ class Saddle:
             shift *= 10
         return shift
 
+    def _crowded(self, shift: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest eigenvalue of many that are close together, if it is found.
+
+        Counts of signs show on which side of it a shift lies, until it is nearer to the shift than
+        to the others. What is not found then is not known: signs are counted without it.
+        """
+        above, size = -shift, float(self.stiffness.max(initial=0.0))
+        step = shift
+        while above <= size and not self.shifted(-above).negative:
+            shift, above, step = -above, above + step, 4 * step
+        for _ in range(_LOOKS_CLOSER):
+            for _ in range(_HALVINGS):
+                middle = (above - shift) / 2
+                if self.shifted(-middle).negative:
+                    above = middle
+                else:
+                    shift = -middle
+            values, vectors = self._inverse_iteration(1, shift)
+            if len(values):
+                return values, vectors
+        return np.empty(0), np.empty((self.n, 0))
+
     def _inverse_iteration(self, count: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the eigenvalues closest above −shift that prove to be some."""
         saddle, nothing = self.shifted(shift), np.zeros(self.m)
@@ -496,7 +525,9 @@ class Saddle:
             return np.empty(0), np.empty((self.n, 0))
         basis = min(self.n - self.m, max(2 * count + 8, 24))
         try:
-            _, vectors = eigsh(inverse, k=count, which="LM", v0=start, ncv=basis, tol=1e-11)
+            _, vectors = eigsh(
+                inverse, k=count, which="LM", v0=start, ncv=basis, tol=1e-11, maxiter=_RESTARTS
+            )
         except (ArpackError, RuntimeError, np.linalg.LinAlgError):
             return np.empty(0), np.empty((self.n, 0))
         # Rayleigh and Ritz on what was found: the values do not come from the inverse.

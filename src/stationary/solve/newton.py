@@ -285,12 +285,12 @@ class Balancing:
     @np.errstate(over="ignore", invalid="ignore")
     def run(self, place: Place) -> tuple[Place, Ending]:
         """Return where it ends, and how."""
-        best, lowest, waited, start = place, np.inf, 0, place.q
+        best, lowest, waited, start, reach = place, np.inf, 0, place.q, 0.0
         for _ in range(_MOST_STEPS):
             self.tick()
             if not place.finite or not np.all(np.isfinite(place.H.data)):
                 return best, Ending.NOT_FINITE
-            if self._size(place.q - start) > _FAR:
+            if self._size(place.q - start) > _FAR * max(1.0, reach):
                 return place, Ending.UNBOUNDED
             left = self.accepted(place)
             slow = _SLOW * lowest < left < _STUCK * lowest
@@ -301,6 +301,8 @@ class Balancing:
             d, change = linear.step(place.left, place.c)
             if not np.all(np.isfinite(d)):
                 return best, Ending.BALANCED if lowest <= 1.0 else Ending.STALLED
+            # A long row of springs gives way by many times what each of them does.
+            reach = reach or self._size(d)
             if (
                 np.all(np.abs(d) <= np.spacing(np.abs(place.q)))
                 or slow
