@@ -48,8 +48,8 @@ _FEW, _MANY = 6, 60
 # An eigenpair is one if it leaves this much over, relative to the stiffness of its coordinates.
 _PAIR = 1e-9
 
-# Inverse iterations begin anew this often. Where eigenvalues crowd, the least is enclosed by so many
-# halvings before they are tried again, so many times.
+# Inverse iterations begin anew this often. Where eigenvalues crowd, the least is enclosed by so
+# many halvings before they are tried again, and that is done so many times.
 _RESTARTS, _HALVINGS, _LOOKS_CLOSER = 10, 10, 4
 
 # Most unknowns for which a failure of the sparse eigenvalues is made good by dense ones.
