@@ -69,11 +69,24 @@ class Numeric:
 
     def entries(self, *arguments: Any) -> np.ndarray:
         """Return the entries of the first output that are not always zero, without their places."""
+        return self.all_entries(*arguments)[0]
+
+    def all_entries(self, *arguments: Any) -> list[np.ndarray]:
+        """Return the entries of all outputs that are not always zero, without their places."""
         with self._lock:
             for array, value in zip(self._inputs, arguments):
                 array[:] = value
             self._evaluate()
-            return self._outputs[0].copy()
+            return [x.copy() for x in self._outputs]
+
+    def length(self, k: int) -> int:
+        """Return how many rows an output has."""
+        return self._shapes[k].shape[0]
+
+    def places(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return in which rows and columns the entries of an output are."""
+        shape = self._shapes[k]
+        return shape.rows, np.repeat(np.arange(len(shape.starts) - 1), np.diff(shape.starts))
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 
 from stationary.lower.touching import touch_of
 from stationary.result.steps import Taken
 from stationary.result.touched import Touched
 from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.gate.stack import Stack
 from stationary.solve.touch.moreau import Stepper
 from stationary.solve.touch.near import dry_slips
-from stationary.solve.touch.step_law import divided
 
 # What an impulse, a velocity or an account may be off, of the terms that it is the sum of.
 _SUMS = 1e-8
@@ -25,6 +24,10 @@ _LAWS = 1e-6
 _WAYS = 1e-5
 # So many last digits of a place are rounding.
 _ROUNDINGS = 64.0
+
+# Rows and coordinates that are measured together; and up to so many rows all are looked at in every
+# step, of more only those that steps name, and all gaps in so many of the steps.
+_TOGETHER, _ALL, _SURVEYS = 100_000, 2000, 32
 
 
 @dataclass(frozen=True)
@@ -44,188 +47,243 @@ class Seen:
 def steps(motion: Touched) -> Seen:
     """Measure every step that a motion tells, from the statement alone."""
     look = Stepper(touch_of(motion.system), motion.drives, motion.params, motion.kernel.rows)
-    every = [_Step(look, one, max(_LAWS, 2 * motion.missed)) for one in motion.taken]
+    missed, every = max(_LAWS, 2 * motion.missed), len(look.acted) <= _ALL
+    blocks = [_Steps(Stack(look, some, every), missed) for some in _blocks(look, motion.taken)]
+    surveys: list[_Survey] = []
+    if not every and look.touch.gaps and motion.taken:
+        some = np.linspace(0, len(motion.taken) - 1, min(_SURVEYS, len(motion.taken)))
+        surveys = [_Survey(look, motion.taken[k], missed) for k in np.unique(some.astype(int))]
     worst: dict[str, Finding] = {}
-    for one in [*every, _Outputs(motion)]:
+    for one in [*blocks, *surveys, _Outputs(motion)]:
         for finding in one.findings():
             if finding.claim not in worst or finding.excess > worst[finding.claim].excess:
                 worst[finding.claim] = finding
     names = ("penetration", "cone", "complementarity")
-    largest = {name: max((getattr(x, name) for x in every), default=0.0) for name in names}
-    falls = [one.fallen for one in every] or [0.0]
-    return Seen(list(worst.values()), **largest, fallen=(falls[0], max(falls)))
+    largest = {name: max((getattr(x, name) for x in blocks), default=0.0) for name in names}
+    depths = [largest["penetration"], *(one.penetration for one in surveys)]
+    falls = np.concatenate([np.zeros(0 if blocks else 1), *(one.fallen for one in blocks)])
+    return Seen(list(worst.values()), **(largest | {"penetration": max(depths)}),
+                fallen=(float(falls[0]), float(falls.max())))  # fmt: skip
 
 
-class _Step:
-    """One step beside what the statement says where it begins and where it ends."""
+def _blocks(look: Stepper, taken: Sequence[Taken]) -> Iterator[Sequence[Taken]]:
+    """Yield steps that are measured together."""
+    first, size = 0, 0
+    for k, one in enumerate(taken):
+        # All rows of what is small, or those that the step names.
+        size += 2 * look.near.count + min(len(look.acted), max(len(one.rows), _ALL))
+        if size > _TOGETHER:
+            yield taken[first : k + 1]
+            first, size = k + 1, 0
+    if first < len(taken):
+        yield taken[first:]
 
-    def __init__(self, look: Stepper, taken: Taken, missed: float):
-        self.taken, self.missed, self.look = taken, missed, look
-        t, h, q, v = taken.t, taken.h, taken.q, taken.v
-        M, force, R, A, ahead, power, u = look.at(t, q, v)
-        self.M, self.force, self.power = M, force, float(power[0])
-        self.rows = rows = look.near.all(t, q, v, u)
-        self.base, self.gaps = len(look.fixed), look.touch.gaps
-        self.C = sparse.vstack([A.tocsr()[look.fixed], rows.slope]).tocsr()
-        self.drive = np.concatenate([ahead[look.fixed], rows.drive])
-        self.off = R[look.fixed]
-        self.z, self.closing = np.zeros((2, len(self.drive)))
-        self.z[taken.rows], self.closing[taken.rows] = taken.impulses, taken.closing
-        self.free = v + h * divided(M, force)
-        self.fallen = float(h * force @ (self.free - v)) / 2
-        self.mean = self.free + divided(M, self.C.T @ self.closing)
-        self.gap = look.near.all(t + h, taken.to, taken.after, u).value[: self.gaps]
+
+class _Steps:
+    """Steps beside what the statement says where they begin and where they end."""
+
+    def __init__(self, stack: Stack, missed: float):
+        self.stack, self.missed = stack, missed
+        s, t = stack, stack.touching
+        h = s.of_coordinates(s.h)
+        self.z = s.impulses
+        self.free = s.v + h * s.divided(s.force)
+        gained = h * s.force * (self.free - s.v) / 2
+        self.fallen = s.sums(gained, s.of_coordinates(np.arange(s.count)))
+        self.mean = self.free + s.divided(s.slope.T @ s.closing)
         # What a contact is fast beside, and how far it goes.
-        size = abs(self.C[self.base :])
-        self.speeds = size @ (np.abs(v) + np.abs(taken.after) + np.abs(self.free)) + np.abs(
-            rows.drive
-        )
-        self.fast = float(self.speeds.max(initial=0.0))
+        size = abs(s.slope)
+        speeds = size @ (np.abs(s.v) + np.abs(s.after) + np.abs(self.free)) + np.abs(s.drive)
+        self.speeds = np.where(s.place >= s.base, speeds, 0.0)
+        self.fast = s.most(self.speeds, s.step)
         # Impulses are strong beside those that would stop what moves.
-        answers = size.multiply(size) @ (1 / M.diagonal())
+        answers = size.multiply(size) @ (1 / s.M.diagonal())
         stop = np.divide(self.speeds, answers, out=np.zeros(len(answers)), where=answers > 0)
-        self.strong = max(np.abs(self.z[self.base :]).max(initial=0.0), stop.max(initial=0.0))
-        digits = np.spacing(np.abs(q)) + np.spacing(np.abs(taken.to))
-        self.digits = _ROUNDINGS * (size[: self.gaps] @ digits)
-        below = np.maximum(-rows.value[: self.gaps], 0.0)
-        self.penetration = float(np.max(-self.gap, initial=0.0))
-        self.allowed = max(_WAYS, self.missed) * h * self.fast + self.digits + below
-        pushes = self.z[self.base : self.base + self.gaps] / h
-        self.complementarity = float(np.max(np.abs(pushes * self.gap), initial=0.0))
-        self.cone = float(np.max(self._lengths(self.z) - self._limits(self.z)[0], initial=0.0)) / h
+        self.strong = s.most(np.maximum(np.abs(self.z), stop)[t], s.step[t])
+        digits = np.spacing(np.abs(s.q)) + np.spacing(np.abs(s.to))
+        below = np.maximum(-s.value, 0.0)
+        ways = max(_WAYS, missed) * s.h * self.fast
+        self.allowed = (ways[s.step] + _ROUNDINGS * (size @ digits) + below)[s.contacts]
+        gap, step = s.end[s.contacts], s.step[s.contacts]
+        self.penetration = float(np.max(-gap, initial=0.0))
+        pushes = self.z[s.contacts] / s.h[step]
+        self.complementarity = float(np.max(np.abs(pushes * gap), initial=0.0))
+        over = (self._lengths(self.z) - self._limits(self.z)) / s.h[s.rubs[1]]
+        self.cone = float(np.max(over, initial=0.0))
 
     def findings(self) -> list[Finding]:
         """Measure each claim."""
         claims = [*self._sums(), *self._account()]
-        if self.gaps:
+        if len(self.stack.contacts):
             claims += self._contacts()
-        return [*claims, *self._friction(self.z, self.taken.after),
-                *self._friction(self.closing, self.mean)]  # fmt: skip
+        return [*claims, *self._friction(self.z, self.stack.after),
+                *self._friction(self.stack.closing, self.mean)]  # fmt: skip
 
-    def _named(self, claim: str, off: Any, allowed: Any, name: Callable[[int], str]) -> Finding:
+    def _named(
+        self, claim: str, off: Any, allowed: Any, step: np.ndarray, name: Callable[[int], str]
+    ) -> Finding:
         allowed = np.broadcast_to(allowed, np.shape(off)) + 1e-300
-        worst = measured(claim, np.asarray(off), allowed, name)[0]
-        where = f"{worst.where} in the step from t = {self.taken.t:.6g}"
+        at: list[int] = []
+
+        def told(i: int) -> str:
+            at.append(i)
+            return name(i)
+
+        worst = measured(claim, np.asarray(off), allowed, told)[0]
+        when = self.stack.taken[int(step[at[0]])].t
+        where = f"{worst.where} in the step from t = {when:.6g}"
         return Finding(worst.claim, where, worst.measured, worst.allowed)
 
     def _coordinate(self, i: int) -> str:
-        return self.look.touch.graph.layout.name(i)
+        return self.stack.look.touch.graph.layout.name(i % self.stack.size_of_one)
 
     def _contact(self, i: int) -> str:
-        return self.look.touch.graph.layout.gap_name(i)
+        s = self.stack
+        return s.look.touch.graph.layout.gap_name(int(s.place[s.contacts[i]]) - s.base)
 
     def _sums(self) -> list[Finding]:
-        one, h = self.taken, self.taken.h
-        off = self.M @ (one.after - one.v) - h * self.force - self.C.T @ self.z
-        terms = abs(self.M) @ (np.abs(one.after) + np.abs(one.v)) + h * np.abs(self.force)
-        terms = terms + abs(self.C).T @ np.abs(self.z)
+        s, z, closing = self.stack, self.z, self.stack.closing
+        h, step = s.of_coordinates(s.h), s.of_coordinates(np.arange(s.count))
+        size = abs(s.slope)
+        off = s.M @ (s.after - s.v) - h * s.force - s.slope.T @ z
+        moves, pulls = np.abs(s.after) + np.abs(s.v), h * np.abs(s.force)
+        terms = abs(s.M) @ moves + pulls + size.T @ np.abs(z)
         # What strong impulses do to a coordinate is rounded with them.
-        steepest = abs(self.C).max(axis=0).toarray().ravel() if self.C.shape[0] else 0.0
-        terms = terms + 1e-6 * np.abs(self.z).max(initial=0.0) * steepest
+        steepest = size.max(axis=0).toarray().ravel() if size.shape[0] else 0.0
+        terms = terms + 1e-6 * s.of_coordinates(s.most(np.abs(z), s.step)) * steepest
         # Solving for velocities is rounded by what inertia could couple, in units of its roots.
-        roots = np.sqrt(self.M.diagonal())
-        rounding = np.finfo(float).eps * roots * (roots @ (np.abs(one.after) + np.abs(one.v)))
-        way = h * (np.abs(one.v) + np.abs(one.after) + np.abs(self.mean))
+        roots = np.sqrt(s.M.diagonal())
+        rounding = np.finfo(float).eps * roots * s.of_coordinates(s.sums(roots * moves, step))
+        way = h * (moves + np.abs(self.mean))
         # Impulses that hold each other leave the rounding of their sum.
-        held = (abs(self.C).T @ np.abs(self.closing) + h * np.abs(self.force)) / self.M.diagonal()
-        digits = 4 * np.spacing(np.maximum(np.abs(one.q), np.abs(one.to)))
+        held = (size.T @ np.abs(closing) + pulls) / s.M.diagonal()
+        digits = 4 * np.spacing(np.maximum(np.abs(s.q), np.abs(s.to)))
         digits = digits + _ROUNDINGS * np.finfo(float).eps * h * held
-        gone = np.abs(one.to - one.q - h * self.mean)
-        name = self._coordinate
+        gone = np.abs(s.to - s.q - h * self.mean)
         claims = [
             self._named("momentum changes by impulses:", np.abs(off),
-                        _SUMS * terms + _ROUNDINGS * rounding, name),
-            self._named("it goes where velocities lead:", gone, _SUMS * way + digits, name),
+                        _SUMS * terms + _ROUNDINGS * rounding, step, self._coordinate),
+            self._named("it goes where velocities lead:", gone, _SUMS * way + digits, step,
+                        self._coordinate),
         ]  # fmt: skip
-        if self.base:
-            A, drive = self.C[: self.base], self.drive[: self.base]
-            left = np.abs(A @ self.mean + drive + self.off / h)
-            parts = abs(A) @ np.abs(self.mean) + np.abs(drive) + np.abs(self.off) / h
-            layout, kept = self.look.touch.graph.layout, self.look.fixed
-            claims.append(self._named("velocities obey", left, self.missed * parts.max(),
-                                     lambda i: layout.row_name(kept[i])))  # fmt: skip
+        if len(s.fixed):
+            A, drive, at = s.slope[s.fixed], s.drive[s.fixed], s.step[s.fixed]
+            back = s.value[s.fixed] / s.h[at]
+            left = np.abs(A @ self.mean + drive + back)
+            parts = s.most(abs(A) @ np.abs(self.mean) + np.abs(drive) + np.abs(back), at)
+            layout, kept = s.look.touch.graph.layout, s.look.fixed
+            claims.append(self._named(
+                "velocities obey", left, self.missed * parts[at], at,
+                lambda i: layout.row_name(kept[int(s.place[s.fixed[i]])]),
+            ))  # fmt: skip
         return claims
 
     def _contacts(self) -> list[Finding]:
-        one, h, some = self.taken, self.taken.h, slice(self.base, self.base + self.gaps)
-        rows, G, drive = self.rows, self.C[some], self.drive[some]
-        push, closing = self.z[some], self.closing[some]
-        weak = self.missed * self.strong
-        before = np.minimum(rows.rate[: self.gaps], 0.0)
-        after, mean = G @ one.after + drive, G @ self.mean + drive
-        gap, slow = rows.value[: self.gaps], self.missed * self.fast
+        s, some = self.stack, self.stack.contacts
+        step, G, drive = s.step[some], s.slope[some], s.drive[some]
+        h, push, closing = s.h[step], self.z[some], s.closing[some]
+        weak, slow = (self.missed * self.strong)[step], (self.missed * self.fast)[step]
+        before = np.minimum(s.rate[some], 0.0)
+        after, mean = G @ s.after + drive, G @ self.mean + drive
+        gap, end = s.value[some], s.end[some]
         comes = gap + h * (G @ self.free + drive) <= 0
-        back = np.where(comes, -rows.back * before, 0.0)
+        back = np.where(comes, -s.back[some] * before, 0.0)
         # A gap that bends is closed where it is, or where it would be if it did not bend.
-        open_ = np.minimum(self.gap, gap + h * mean) > self.allowed
+        open_ = np.minimum(end, gap + h * mean) > self.allowed
         strikes = (push != closing) & (push > weak)
+
+        def told(claim: str, off: np.ndarray, allowed: np.ndarray) -> Finding:
+            return self._named(claim, off, allowed, step, self._contact)
+
         return [
-            self._named("contact stays outside:", np.maximum(-self.gap, 0.0), self.allowed,
-                        self._contact),
-            self._named("contact only pushes:", np.maximum(-np.minimum(push, closing), 0.0), weak,
-                        self._contact),
-            self._named("an open contact is free of impulses, or rebounds:",
-                        np.where(open_ & (closing > weak), np.abs(mean - back), 0.0), slow,
-                        self._contact),
-            self._named("an impact leaves as it should:",
-                        np.where(strikes, np.abs(after - back), 0.0), slow, self._contact),
-            self._named("what strikes rebounds:",
-                        np.where((push > weak) & (back > 0), np.maximum(back - after, 0.0), 0.0),
-                        slow, self._contact),
+            told("contact stays outside:", np.maximum(-end, 0.0), self.allowed),
+            told("contact only pushes:", np.maximum(-np.minimum(push, closing), 0.0), weak),
+            told("an open contact is free of impulses, or rebounds:",
+                 np.where(open_ & (closing > weak), np.abs(mean - back), 0.0), slow),
+            told("an impact leaves as it should:",
+                 np.where(strikes, np.abs(after - back), 0.0), slow),
+            told("what strikes rebounds:",
+                 np.where((push > weak) & (back > 0), np.maximum(back - after, 0.0), 0.0), slow),
         ]  # fmt: skip
+
+    def _slips(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of slips, one rub after the other, and the rub of each."""
+        _, _, first, width, _ = self.stack.rubs
+        rub = np.repeat(np.arange(len(width)), width)
+        before = np.cumsum(width) - width
+        return first[rub] + np.arange(len(rub)) - before[rub], rub
 
     def _lengths(self, vectors: np.ndarray) -> np.ndarray:
         """Return the length of the vector of each rub."""
-        width = self.look.width
-        return np.sqrt(np.bincount(np.repeat(np.arange(len(width)), width),
-                                   vectors[self.base + self.gaps :] ** 2, len(width)))  # fmt: skip
+        rows, rub = self._slips()
+        return np.sqrt(np.bincount(rub, vectors[rows] ** 2, len(self.stack.rubs[0])))
 
-    def _limits(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest impulse of each rub, and the rub of each slip."""
-        look = self.look
-        push = np.maximum(z[self.base : self.base + self.gaps], 0.0)
-        own = look.owner >= 0
-        each = np.where(own, push[look.owner] if self.gaps else 0.0, self.taken.h)
-        first, rows = look.first, self.rows
-        limit = np.where(self.taken.rests, rows.rest[first], rows.size[first]) * each
-        return limit, np.repeat(np.arange(len(own)), look.width)
+    def _limits(self, z: np.ndarray) -> np.ndarray:
+        """Return the largest impulse of each rub."""
+        s = self.stack
+        rub, step, first, _, owner = s.rubs
+        each = np.where(owner >= 0, np.maximum(np.append(z, 0.0)[owner], 0.0), s.h[step])
+        rests = np.array([one.rests for one in s.taken])[step, rub]
+        return np.where(rests, s.rest[first], s.size[first]) * each
 
     def _friction(self, z: np.ndarray, v: np.ndarray) -> list[Finding]:
-        look, first = self.look, self.base + self.gaps
-        if not len(look.first):
+        s = self.stack
+        rubs, step, *_ = s.rubs
+        if not len(rubs):
             return []
-        limit, rub = self._limits(z)
-        slip = np.zeros_like(z)
-        slip[first:] = self.C[first:] @ v + self.drive[first:]
-        speed, allowed = self._lengths(slip), self.missed * max(self.strong, float(limit.max()))
-        slow = self.missed * self.fast
+        limit, (rows, rub) = self._limits(z), self._slips()
+        slip = np.zeros(len(z))
+        slip[rows] = (s.slope @ v + s.drive)[rows]
+        speed = self._lengths(slip)
+        allowed = self.missed * np.maximum(self.strong, s.most(limit, step))[step]
+        slow = (self.missed * self.fast)[step]
         share = np.minimum(2 * slow / np.maximum(speed, 1e-300), 1.0)
         against = z.copy()
-        against[first:] += (limit / np.maximum(speed, 1e-300))[rub] * slip[first:]
-        slides = speed > slow
-        off = np.where(slides, self._lengths(against), 0.0)
+        against[rows] += (limit / np.maximum(speed, 1e-300))[rub] * slip[rows]
+        off = np.where(speed > slow, self._lengths(against), 0.0)
+        look = s.look
         names = [rows.name for rows, _ in dry_slips(look.touch) for _ in range(rows.places.size)]
 
         def name(k: int) -> str:
-            return names[int(look.first[k])]
+            return names[int(look.first[rubs[k]])]
 
         return [
             self._named("friction stays within its limit:",
-                        np.maximum(self._lengths(z) - limit, 0.0), allowed, name),
-            self._named("friction opposes the slip:", off, allowed + 2 * limit * share, name),
+                        np.maximum(self._lengths(z) - limit, 0.0), allowed, step, name),
+            self._named("friction opposes the slip:", off, allowed + 2 * limit * share, step, name),
         ]  # fmt: skip
 
     def _account(self) -> list[Finding]:
         """Measure what was supplied, rubbed off and struck off."""
-        one, base, gaps = self.taken, self.base, self.gaps
-        middle = (one.v + one.after) / 2
-        rates, z = self.C[base:] @ middle + self.drive[base:], self.z[base:]
-        each = z * rates
-        supplied = one.h * self.power - float(z @ self.drive[base:])
-        told = np.array([supplied, -each[gaps:].sum(), -each[:gaps].sum()])
-        terms = np.abs(z) @ self.speeds + abs(one.h * self.power)
-        return [self._named("energy is accounted for:", np.abs(told - one.took), _SUMS * terms,
-                            ("work", "heat", "struck_off").__getitem__)]  # fmt: skip
+        s, some = self.stack, self.stack.touching
+        step, z, drive = s.step[some], self.z[some], s.drive[some]
+        each = z * ((s.slope @ ((s.v + s.after) / 2))[some] + drive)
+        contact = s.place[some] < s.base + s.gaps
+        given = s.h * s.power
+        told = np.array([given - s.sums(z * drive, step), -s.sums(each * ~contact, step),
+                         -s.sums(each * contact, step)])  # fmt: skip
+        took = np.array([one.took for one in s.taken]).T
+        terms = s.sums(np.abs(z) * self.speeds[some], step) + np.abs(given)
+        return [self._named("energy is accounted for:", np.abs(told - took).ravel(),
+                            np.tile(_SUMS * terms, 3), np.tile(np.arange(s.count), 3),
+                            lambda i: ("work", "heat", "struck_off")[i // s.count])]  # fmt: skip
+
+
+class _Survey:
+    """All gaps where a step ends, of contacts that are too many to look at in every step."""
+
+    def __init__(self, look: Stepper, taken: Taken, missed: float):
+        self.look, self.taken = look, taken
+        u = look.at(taken.t, taken.q, taken.v)[-1]
+        self.gap = look.near.all_values(taken.end, taken.to, taken.after, u)
+        self.penetration = float(np.max(-self.gap, initial=0.0))
+        self.missed = missed
+
+    def findings(self) -> list[Finding]:
+        """Measure that contacts stay outside that are not named either."""
+        if self.penetration <= 0:
+            return []
+        return _Steps(Stack(self.look, [self.taken], True), self.missed)._contacts()[:1]
 
 
 class _Outputs:

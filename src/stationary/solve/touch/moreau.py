@@ -41,8 +41,8 @@ _MISSED = 0.05
 # More than this is told.
 _TOLD = 1e-6
 
-# So many steps are kept as they were taken, and of many contacts.
-_LOOKS, _DEAR = 1000, 8
+# So many steps are kept as they were taken, or as many as have so many numbers together.
+_LOOKS, _NUMBERS = 1000, 8e6
 
 # Up to so many rows and coordinates matrices are dense.
 _DENSE = 1000
@@ -134,10 +134,17 @@ class Stepper:
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray) -> list[Any]:
         """Return M, force, rows of constraints, power and inputs at a state."""
+        return self.look(t, q, v, self.params, self._slots(t))
+
+    def entries(self, t: float, q: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+        """Return the entries of the same that are not always zero."""
+        return self.look.all_entries(t, q, v, self.params, self._slots(t))
+
+    def _slots(self, t: float) -> np.ndarray:
         slots = np.zeros(_SLOTS)
         known = self.driven.slots(t)
         slots[: len(known)] = known
-        return self.look(t, q, v, self.params, slots)
+        return slots
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Note which contacts are closed at the start and not closing, and which rubs are at rest.
@@ -334,15 +341,15 @@ def _accounted(
     return np.array([h * power - float(pushes @ rows.drive), took[gaps:].sum(), took[:gaps].sum()])
 
 
-def _looked_at(count: int, wanted: set[int], many: bool) -> set[int]:
-    """Return which steps are kept as they were taken; of many contacts looks are dear."""
+def _looked_at(count: int, wanted: set[int], size: int) -> set[int]:
+    """Return which steps are kept as they were taken, of so many coordinates."""
     outputs = np.array(sorted(wanted))
-    if many:
-        return set(outputs[np.linspace(0, len(outputs) - 1, _DEAR).astype(int)].tolist())
-    if count <= _LOOKS:
+    # A state, and about three rows of each coordinate that have two impulses.
+    looks = int(np.clip(_NUMBERS / (12 * max(size, 1)), 8, _LOOKS))
+    if count <= looks:
         return set(range(count))
-    every = np.linspace(0, count - 1, _LOOKS).astype(int)
-    some = outputs[np.linspace(0, len(outputs) - 1, min(_LOOKS, len(outputs))).astype(int)]
+    every = np.linspace(0, count - 1, looks).astype(int)
+    some = outputs[np.linspace(0, len(outputs) - 1, min(looks, len(outputs))).astype(int)]
     return set(every.tolist()) | set(some.tolist())
 
 
@@ -360,7 +367,7 @@ def _ends(grid: np.ndarray, step: float) -> tuple[np.ndarray, set[int]]:
 
 
 def stepped(
-    stepper: Stepper, q: np.ndarray, v: np.ndarray, grid: np.ndarray, method: Moreau, many: bool
+    stepper: Stepper, q: np.ndarray, v: np.ndarray, grid: np.ndarray, method: Moreau
 ) -> tuple[np.ndarray, np.ndarray, Any, Status, tuple[Taken, ...]]:
     """Return output times, states there, forces, how it ended, and steps as they were taken.
 
@@ -371,7 +378,7 @@ def stepped(
     width, kept = len(stepper.acted), []
     forces = [sparse.csr_matrix((1, width))]
     times = [float(grid[0])]
-    looked = _looked_at(len(ends), wanted, many)
+    looked = _looked_at(len(ends), wanted, len(q))
     progress = Progress(stepper.touch.graph.system.name or "simulate")
     status = Status("done", "reached the end of the span")
     now = times[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -21,8 +21,11 @@ from stationary.derive.touch import Touch
 from stationary.lower.engines.casadi import Numeric
 from stationary.model.terms import Contact, Drag
 
-# Rows that are evaluated together.
-_TOGETHER = 1024
+# Rows that are evaluated together, at one state and at many.
+_TOGETHER, _STATES = 1024, 256
+
+# Times, coordinates, velocities and inputs, one row for each state.
+States = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 # For so many steps gaps shall stay far away, of all gaps and of those of a first list; so much more
 # may slopes and rates become meanwhile, and by these parts of what the fastest go and of what
@@ -48,7 +51,11 @@ class _Mapped:
             else function.map("near", "serial", self.width, [0, 3, 4], [])
         )
         self.sizes = [x.numel() for x in outputs]
-        self.function = Numeric(mapped)
+        self.function, self._one = Numeric(mapped), function
+
+    @cached_property
+    def _at_states(self) -> Numeric:
+        return Numeric(self._one.map("states", "serial", _STATES, [4], []))
 
     def __call__(
         self, rows: np.ndarray, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray, p: np.ndarray
@@ -62,6 +69,27 @@ class _Mapped:
             z, w, d = q[e.index[:, filled]], v[e.index[:, filled]], e.data[:, filled]
             columns = self.function(t, z.ravel("F"), w.ravel("F"), u, p, d.ravel("F"))
             parts.append([x.reshape(width, k)[: len(some)].T for x, k in zip(columns, self.sizes)])
+        return self._columns(parts)
+
+    def at_states(
+        self, rows: np.ndarray, which: np.ndarray, states: States, p: np.ndarray
+    ) -> list[np.ndarray]:
+        """Return the outputs, one column for each of the rows, at this of many states."""
+        e, parts = self.element, []
+        t, q, v, u = states
+        for first in range(0, len(rows), _STATES):
+            some, at = rows[first : first + _STATES], which[first : first + _STATES]
+            fill = (0, _STATES - len(some))
+            r, k = np.pad(some, fill, "edge"), np.pad(at, fill, "edge")
+            index, columns = e.index[:, r].T, k[:, None]
+            values = self._at_states(
+                t[k], q[columns, index].ravel(), v[columns, index].ravel(), u[k].ravel(), p,
+                e.data[:, r].ravel("F"),
+            )  # fmt: skip
+            parts.append([x.reshape(_STATES, k)[: len(some)].T for x, k in zip(values, self.sizes)])
+        return self._columns(parts)
+
+    def _columns(self, parts: list[list[np.ndarray]]) -> list[np.ndarray]:
         if not parts:
             return [np.zeros((k, 0)) for k in self.sizes]
         return [np.hstack(x) for x in zip(*parts)]
@@ -171,6 +199,15 @@ class Near:
         return self._joined(
             [(one, rows, one.near(rows, t, q, v, u, self.p)) for one, rows in every]
         )
+
+    def all_values(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return all gaps."""
+        gaps = np.zeros(self.touch.gaps)
+        for one in self.looked:
+            rows = np.arange(one.element.rows)
+            if one.gaps:
+                gaps[one.places[: one.gaps]] = one.value(rows, t, q, v, u, self.p)[0]
+        return gaps
 
     def rows(
         self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray

@@ -156,8 +156,7 @@ def _by_steps(
         _check_many(stepper, first, q, state.v, grid[-1] - grid[0] if repair else 0.0)
     base = kernel_of(system, driven.signature, state.rows)
     stepper.begin(first, q, state.v)
-    many = _many(touch.graph)
-    t, states, forces, status, taken = stepped(stepper, q, state.v, grid, method, many)
+    t, states, forces, status, taken = stepped(stepper, q, state.v, grid, method)
     n = len(state.q)
     struck = np.column_stack([t, np.diff(states[:, -1], prepend=0.0)])
     acted = np.unique(forces.indices)
@@ -213,7 +212,7 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
     stepper = Stepper(touch, motion.drives, motion.params, rows)
     stepper.begin(end.t, q, v)
     stepper.shut = end.closed
-    t, states, forces, status, taken = stepped(stepper, q, v, rest, method, False)
+    t, states, forces, status, taken = stepped(stepper, q, v, rest, method)
     states[:, 2 * n : 2 * n + 2] += more
     before = motion.dense or motion._between
     table, early = states[:, : 2 * n + 2], motion.t <= end.t
