@@ -44,8 +44,8 @@ _TOLD = 1e-6
 # So many steps are kept as they were taken, or as many as have so many numbers together.
 _LOOKS, _NUMBERS = 1000, 8e6
 
-# Up to so many rows and coordinates matrices are dense.
-_DENSE = 1000
+# Up to so many rows and coordinates matrices are dense: of those that are near, and of all.
+_DENSE, _SMALL = 1000, 100
 
 # Last digits of places and rates that are rounding.
 _DIGITS = 64 * np.finfo(float).eps
@@ -95,8 +95,8 @@ class Moreau:
 
 
 @lru_cache(maxsize=16)
-def _look(touch: TouchGraph, signature: Any) -> Numeric:
-    """Return M, force, rows of constraints, power and inputs as one function; sparse."""
+def _look(touch: TouchGraph, signature: Any, dense: bool) -> Numeric:
+    """Return M, force, rows of constraints, power and inputs as one function."""
     graph = touch.graph
     kind: Any = ca.SX if graph.scalar else ca.MX
     sizes = [x.numel() for x in touch.arguments]
@@ -107,7 +107,8 @@ def _look(touch: TouchGraph, signature: Any) -> Numeric:
     M, force = graph.inertial(*inner)
     R, _, A, _, ahead = graph.constraints(*inner)
     outputs = [M, force, R, A, ahead, graph.energies(*inner)[3], kind(u)]
-    return Numeric(ca.Function("moreau", [t, q, v, p, slots], outputs), frozenset({0, 3}))
+    function = ca.Function("moreau", [t, q, v, p, slots], outputs)
+    return Numeric(function, frozenset({0, 3}), dense=dense)
 
 
 class Stepper:
@@ -115,14 +116,17 @@ class Stepper:
 
     def __init__(self, touch: TouchGraph, driven: Any, params: np.ndarray, rows: tuple[int, ...]):
         self.touch, self.driven, self.params, self.fixed = touch, driven, params, list(rows)
-        self.look = _look(touch, driven.signature)
-        self.near = Near(touch, params)
-        self.changes: list[Change] = []
         self.first, self.width, self.owner = rubs_of(touch)
+        slips = int(self.width.sum())
+        #: Whether little enough touches for all matrices to be dense.
+        self.small = touch.graph.system.size + len(rows) + touch.gaps + slips <= _SMALL
+        self.look = _look(touch, driven.signature, self.small)
+        self.near = Near(touch, params, self.small)
+        self.changes: list[Change] = []
         self.shut = np.zeros(touch.gaps, dtype=bool)
         self.does = np.full(len(self.first), STICK)
         self.rests = np.zeros(len(self.first), dtype=bool)
-        self.along = np.zeros(int(self.width.sum()))
+        self.along = np.zeros(slips)
         self._rub_of_slip = np.repeat(np.arange(len(self.first)), self.width)
         #: What was supplied, rubbed off and struck off until now.
         self.taken = np.zeros(3)
@@ -165,7 +169,7 @@ class Stepper:
         """Return a step from a state."""
         M, force, R, A, ahead, power, u = self.at(t, q, v)
         a = divided(M, force)
-        free, fixed = v + h * a, A.tocsr()[self.fixed]
+        free, fixed = v + h * a, (A if self.small else A.tocsr())[self.fixed]
         held = ahead[self.fixed] + R[self.fixed] / h
         rests = self.rests.copy()
         while True:
@@ -287,9 +291,12 @@ class Stepper:
         rests: np.ndarray,
     ) -> Law:  # fmt: skip
         """Return the law of what is near; of little its matrices are dense."""
-        C = sparse.vstack([fixed, rows.slope]).tocsr() if self.fixed else rows.slope
-        dense = C.shape[0] + C.shape[1] <= _DENSE
-        M, C = (M.toarray(), C.toarray()) if dense else (M.tocsc(), C)
+        if self.small:
+            C = np.vstack([fixed, rows.slope])
+        else:
+            C = sparse.vstack([fixed, rows.slope]).tocsr() if self.fixed else rows.slope
+            dense = C.shape[0] + C.shape[1] <= _DENSE
+            M, C = (M.toarray(), C.toarray()) if dense else (M.tocsc(), C)
         gaps = len(rows.back)
         all_gaps = self.touch.gaps
         slips = rows.places[gaps:] - all_gaps

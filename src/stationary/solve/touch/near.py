@@ -181,11 +181,21 @@ class Rows:
     back: np.ndarray
 
 
+def _matrix(
+    entries: np.ndarray, i: np.ndarray, j: np.ndarray, shape: tuple[int, int], dense: bool
+) -> Any:
+    """Return a matrix from its entries, those of one place summed."""
+    if not dense:
+        return sparse.coo_matrix((entries, (i, j)), shape=shape).tocsr()
+    places = i * shape[1] + j
+    return np.bincount(places, entries, shape[0] * shape[1]).reshape(shape)
+
+
 class Near:
     """Keeps track of what is near during a run of steps."""
 
-    def __init__(self, touch: Touch, p: np.ndarray):
-        self.touch, self.p = touch, p
+    def __init__(self, touch: Touch, p: np.ndarray, dense: bool = False):
+        self.touch, self.p, self.dense = touch, p, dense
         self.looked = _looked(touch)
         self.lists: list[np.ndarray] = []
         self.count = touch.graph.system.size
@@ -257,11 +267,8 @@ class Near:
             j.append(one.element.index[c][:, rows].ravel())
             x.append(slopes.ravel())
         shape = (len(every), self.count)
-        if not parts:
-            return Rows(every, value, rate, drive, sparse.csr_matrix(shape), size, rest, back)
-        slope = sparse.coo_matrix(
-            (np.concatenate(x), (np.concatenate(i), np.concatenate(j))), shape=shape
-        ).tocsr()
+        entries = (np.concatenate(k) if parts else np.zeros(0, int) for k in (x, i, j))
+        slope = _matrix(*entries, shape, self.dense)
         return Rows(sorted_places, value, rate, drive, slope, size, rest, back)
 
     # -- the lists ------------------------------------------------------------------------------
