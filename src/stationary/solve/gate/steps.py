@@ -270,17 +270,18 @@ class _Steps:
 
 
 class _Survey:
-    """All gaps where a step ends, of contacts that are too many to look at in every step."""
+    """Gaps that a step does not name where it ends: too many to look at them in every step."""
 
     def __init__(self, look: Stepper, taken: Taken, missed: float):
-        self.look, self.taken = look, taken
+        self.look, self.taken, self.missed = look, taken, missed
         u = look.at(taken.t, taken.q, taken.v)[-1]
-        self.gap = look.near.all_values(taken.end, taken.to, taken.after, u)
-        self.penetration = float(np.max(-self.gap, initial=0.0))
-        self.missed = missed
+        gap = look.near.all_values(taken.end, taken.to, taken.after, u)
+        named = taken.rows - len(look.fixed)
+        gap[named[(named >= 0) & (named < len(gap))]] = np.inf
+        self.penetration = float(np.max(-gap, initial=0.0))
 
     def findings(self) -> list[Finding]:
-        """Measure that contacts stay outside that are not named either."""
+        """Measure that contacts stay outside that the step does not name."""
         if self.penetration <= 0:
             return []
         return _Steps(Stack(self.look, [self.taken], True), self.missed)._contacts()[:1]

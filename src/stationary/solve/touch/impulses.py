@@ -36,7 +36,7 @@ from stationary.solve.touch.step_law import (
 # program 45 ms.
 _FEW, _GUESSES, _TRIES, _PATIENCE = 200, 150, 12, 8
 
-# Guesses after a cone program, which shows the set unless forces are not unique.
+# Guesses after a cone program, which shows the set unless forces are not unique: then one.
 _POLISH = 4
 
 # Rounds in which speeds of slip and impulses of contacts find each other, and by what of velocities
@@ -81,7 +81,7 @@ def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Step
     v = law.free + divided(law.M, law.C.T @ last)
     # Where no friction follows the force of a contact the law is one convex program.
     met = _followed(law, last, weights) if law.coupled else None
-    return _judged(law, guess, v, weights, unit) if met is None else met
+    return _judged(law, guess, v, weights, unit, 1 if hard else _POLISH) if met is None else met
 
 
 def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> StepAnswer | None:
@@ -92,7 +92,7 @@ def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> StepAnswer | None
 
 
 def _judged(
-    law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np.ndarray
+    law: Law, guess: Guess, v: np.ndarray, weights: np.ndarray, unit: np.ndarray, polish: int
 ) -> StepAnswer:
     """Return what cone programs find, to begin with from speeds of slip that v has."""
     programs, z, left = Programs(law, guess.closed), np.zeros(len(law.c)), np.inf
@@ -100,7 +100,7 @@ def _judged(
     for _ in range(_ROUNDS):
         v, z = programs.after(v)
         left = missed(law, v, z, weights)
-        met = _searched(law, _read(law, v, z, weights), weights, unit, _POLISH)
+        met = _searched(law, _read(law, v, z, weights), weights, unit, polish)
         if met is not None:
             return StepAnswer(*met, True, missed(law, *met[:2], weights))
         if not law.coupled or left <= _AGREE:

@@ -22,7 +22,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.model.terms import Contact, Drag
 
 # Rows that are evaluated together, at one state and at many.
-_TOGETHER, _STATES = 1024, 256
+_TOGETHER, _STATES = 1024, 512
 
 # Times, coordinates, velocities and inputs, one row for each state.
 States = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -30,7 +30,7 @@ States = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 # For so many steps gaps shall stay far away, of all gaps and of those of a first list; so much more
 # may slopes and rates become meanwhile, and by these parts of what the fastest go and of what
 # forces pull may ways be left.
-_AHEAD = (64, 8)
+_AHEAD = (24, 6)
 _STEEPER = 2.0
 _ASIDE = 0.25
 _PULLED = 0.1
@@ -78,15 +78,16 @@ class _Mapped:
         e, parts = self.element, []
         t, q, v, u = states
         for first in range(0, len(rows), _STATES):
-            some, at = rows[first : first + _STATES], which[first : first + _STATES]
-            fill = (0, _STATES - len(some))
-            r, k = np.pad(some, fill, "edge"), np.pad(at, fill, "edge")
+            r, k = rows[first : first + _STATES], which[first : first + _STATES]
+            count = len(r)
+            if count < _STATES:
+                r, k = np.resize(r, _STATES), np.resize(k, _STATES)
             index, columns = e.index[:, r].T, k[:, None]
             values = self._at_states(
                 t[k], q[columns, index].ravel(), v[columns, index].ravel(), u[k].ravel(), p,
                 e.data[:, r].ravel("F"),
             )  # fmt: skip
-            parts.append([x.reshape(_STATES, k)[: len(some)].T for x, k in zip(values, self.sizes)])
+            parts.append([x.reshape(_STATES, k)[:count].T for x, k in zip(values, self.sizes)])
         return self._columns(parts)
 
     def _columns(self, parts: list[list[np.ndarray]]) -> list[np.ndarray]:
@@ -125,6 +126,24 @@ class _Looked:
             both, element.rate(both), _nonzeros(slope), ca.jacobian(both, element.t),
             element.slip_size[slips], element.slip_rest[slips], element.restitution,
         ])  # fmt: skip
+
+
+    def rows_of(self, coordinates: np.ndarray) -> np.ndarray:
+        """Tell in which rows one of these coordinates is."""
+        order, ends = self._by_coordinate
+        some = coordinates[coordinates < len(ends) - 1]
+        first, count = ends[some], ends[some + 1] - ends[some]
+        at = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+        there = np.zeros(self.element.rows, dtype=bool)
+        there[order[at]] = True
+        return there
+
+    @cached_property
+    def _by_coordinate(self) -> tuple[np.ndarray, np.ndarray]:
+        index = self.element.index
+        order = np.argsort(index, axis=None, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(np.bincount(index.ravel()))])
+        return order % index.shape[1], ends
 
 
 def dry_slips(touch: Touch) -> Iterator[tuple[Any, Any]]:
@@ -267,8 +286,8 @@ class Near:
             j.append(one.element.index[c][:, rows].ravel())
             x.append(slopes.ravel())
         shape = (len(every), self.count)
-        entries = (np.concatenate(k) if parts else np.zeros(0, int) for k in (x, i, j))
-        slope = _matrix(*entries, shape, self.dense)
+        entries, i, j = (np.concatenate(k) if parts else np.zeros(0, int) for k in (x, i, j))
+        slope = _matrix(entries, i, j, shape, self.dense)
         return Rows(sorted_places, value, rate, drive, slope, size, rest, back)
 
     # -- the lists ------------------------------------------------------------------------------
@@ -278,25 +297,25 @@ class Near:
     ) -> None:
         """Look again at gaps of coordinates that have left their ways, now and then at all."""
         state = t, q, v, u, self.p
-        every = [np.arange(one.element.rows) for one in self.looked]
-        known, new = every, [np.zeros(0, int) for _ in every]
+        known = [np.ones(one.element.rows, dtype=bool) for one in self.looked]
+        new = [~rows for rows in known]
         for level in self.levels:
             out = level.left(t, q)
             if t >= level.end or 4 * np.count_nonzero(out) > len(q):
                 level.begin(t, h, q, v, a)
-                level.lists = [np.zeros(len(rows), dtype=bool) for rows in every]
-                new, self.surveys = known, self.surveys + 1
+                level.lists = [np.zeros(len(rows), dtype=bool) for rows in known]
+                new, self.surveys = [rows.copy() for rows in known], self.surveys + 1
             elif out.any():
                 level.straighten(out, t, q, v, a)
-                new = [
-                    np.union1d(rows[out[one.element.index[:, rows]].any(axis=0)], more)
-                    for one, rows, more in zip(self.looked, known, new)
-                ]
-            new = [level.reached(*x, state) for x in zip(self.looked, new)]
-            for some, rows in zip(level.lists, new):
-                some[rows] = True
-            known = [np.flatnonzero(some) for some in level.lists]
-        self.lists = known
+                some = np.flatnonzero(out)
+                for one, rows, more in zip(self.looked, known, new):
+                    more |= rows & one.rows_of(some)
+            for one, rows, more in zip(self.looked, level.lists, new):
+                looked = np.flatnonzero(more)
+                more[looked] = level.reached(one, looked, state)
+                rows |= more
+            known = level.lists
+        self.lists = [np.flatnonzero(rows) for rows in known]
 
     def missed(
         self, t: float, h: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray,
@@ -358,10 +377,10 @@ class _Level:
         self.seen[:] = 0.0
 
     def reached(self, one: _Looked, rows: np.ndarray, state: tuple) -> np.ndarray:
-        """Return those of the rows whose gaps may close."""
+        """Tell of which of the rows gaps may close."""
         t, q, v, _, _ = state
         if not one.gaps or one.element.rows == 1:
-            return rows
+            return np.ones(len(rows), dtype=bool)
         gap, slopes, rates = one.far(rows, *state)
         soon = self.end - t
         reach = -_STEEPER * np.minimum(rates, 0.0) * soon
@@ -369,4 +388,4 @@ class _Level:
         aside = self.allowed + self.aside(t, q) + soon * np.abs(v - self.speed)
         for slope, r, c in zip(slopes, *one.far_entries):
             reach[r] += _STEEPER * np.abs(slope) * aside[one.element.index[c, rows]]
-        return rows[np.any(gap <= reach, axis=0)]
+        return np.any(gap <= reach, axis=0)

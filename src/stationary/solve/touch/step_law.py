@@ -161,9 +161,18 @@ def _holding(
         slips, owners, factors = (np.concatenate(x) for x in zip(*carried))
         D = D + sparse.coo_matrix((factors, (slips, owners)), shape=D.shape).tocsr()
     push = (law.C.T @ D[:, rows]).tocsc()
-    K = sparse.bmat([[law.M, -push], [C, sparse.diags(give)]], format="csc")
-    force = law.M @ law.free + law.C.T @ given
+    diagonal = law.M.diagonal()
     try:
+        if law.M.nnz == np.count_nonzero(diagonal):
+            # Rates that impulses make are as sparse as what touches what.
+            each = sparse.diags(1 / diagonal)
+            W = C @ each @ push + sparse.diags(give)
+            rates = C @ (law.free + each @ (law.C.T @ given)) + c[rows]
+            factors = splu(W.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1,
+                           options={"SymmetricMode": True})  # fmt: skip
+            return factors.solve(-rates)
+        K = sparse.bmat([[law.M, -push], [C, sparse.diags(give)]], format="csc")
+        force = law.M @ law.free + law.C.T @ given
         return splu(K).solve(np.concatenate([force, -c[rows]]))[len(law.free) :]
     except RuntimeError as error:
         raise np.linalg.LinAlgError(str(error)) from error
