@@ -127,7 +127,6 @@ class _Looked:
             element.slip_size[slips], element.slip_rest[slips], element.restitution,
         ])  # fmt: skip
 
-
     def rows_of(self, coordinates: np.ndarray) -> np.ndarray:
         """Tell in which rows one of these coordinates is."""
         order, ends = self._by_coordinate
