@@ -46,8 +46,9 @@ class Links(HTMLParser):
 
 # Those that take seconds, in numbers or in pictures.
 LONG = {
-    "beams_and_strings", "credit_card", "flagellum", "hanging_chain", "rope", "rope_pulled",
-    "two_finger_grasp", "ziegler_column",
+    "beams_and_strings", "cartesian_pendulum", "credit_card", "elastica", "extension_of_a_beam",
+    "flagellum", "hanging_chain", "model_files", "rope", "rope_pulled", "two_finger_grasp",
+    "two_link_arm", "ziegler_column",
 }  # fmt: skip
 
 

@@ -55,7 +55,7 @@ STATE = NUMBERS | SPEEDS | CONSTANTS | {F: 0.9, tau: -0.2}
 
 def number(e, *more) -> float:
     for values in (*more, STATE):
-        e = sp.S(e).subs(values)
+        e = sp.S(e).xreplace(values)
     return float(e)
 
 

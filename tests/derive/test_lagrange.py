@@ -57,7 +57,7 @@ def same(one, other) -> bool:
     for _ in range(3):
         state = {s: sp.Rational(draw.randrange(1, 1000), 700) for s in symbols}
         for a, b in pairs:
-            here, there = (sp.N(sp.S(e).subs(state), 40) for e in (a, b))
+            here, there = (sp.N(sp.S(e).xreplace(state), 40) for e in (a, b))
             if abs(here - there) > sp.Float("1e-25", 40) * (1 + abs(there)):
                 return False
     return True

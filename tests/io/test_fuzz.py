@@ -240,6 +240,7 @@ def test_a_chain_of_definitions_moves_and_is_not_written_out():
         st.save(model)
 
 
+@pytest.mark.slow
 def test_a_derivation_that_nobody_reads_is_not_written_down():
     q = st.coordinates("q1 q2 q3 q4")
     place, angle = sp.zeros(2, 1), sp.S.Zero

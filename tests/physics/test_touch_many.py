@@ -185,6 +185,7 @@ def test_steps_of_one_length_look_for_no_events():
                  events=[st.Event(st.t - 0.5, action={x.dot: 1.0})])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_period_on_a_belt_by_steps_of_one_length_has_order_one():
     # Stick and slip with a larger limit at rest, in units of its own.
     x, length, time, mass = st.coordinates("x"), 1e-7, 1e3, 1e4
@@ -266,6 +267,7 @@ def test_many_contacts_that_bounce_at_once_come_to_rest(kind, count):
     assert floor == pytest.approx(weight, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_contacts_that_are_many_at_the_start_are_handed_over_at_once():
     system, _ = fallen("plate", 45)
     motion = simulate(system, span=(0, 0.1), points=3)

@@ -51,7 +51,7 @@ SYSTEMS |= {path.stem: st.load(path) for path in FILES}
 
 
 # What takes seconds, most of them to derive.
-LONG = ("four-bar", "flagellum")
+LONG = ("four-bar", "flagellum", "box")
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
+
 import examples
 from stationary.cli import main
 from stationary.report.gallery import build, pictures
 
 
+@pytest.mark.slow
 def test_no_example_is_missing_from_the_page(tmp_path):
     row = examples.Row("<a> & b", 1.0, 2.0, "source", 1e-9)
     page = build(tmp_path, {name: [row] for name in examples.names()})

@@ -312,7 +312,7 @@ def test_a_motion_that_ends_in_a_singular_configuration_says_so_at_once(method):
 def test_a_truss_without_freedom_stands_still_and_reports_its_bar_forces():
     x, y = st.coordinates("x y")
     truss = pendulum() + st.rod((1, 0), (x, y), 1.0, name="second")
-    motion = st.simulate(truss, span=(0, 10), start={x: 0.5, y: -np.sqrt(3) / 2}, points=11)
+    motion = st.simulate(truss, span=(0, 1), start={x: 0.5, y: -np.sqrt(3) / 2}, points=11)
     np.testing.assert_allclose(motion.v, 0, atol=1e-14)
     np.testing.assert_allclose(motion.lam, -G / np.sqrt(3), rtol=1e-13)
 

@@ -478,8 +478,14 @@ def test_every_verb_is_among_them():
     assert set(VERBS) | {"pressure_bounds", "fit_pressure"} <= set(ASKED)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("verb", ASKED)
+#: Those whose wrong answers take seconds to be examined.
+LONG = {"simulate", "quasistatics", "pressure_bounds"}
+
+
+@pytest.mark.parametrize(("verb", "unit"), [
+    pytest.param(verb, unit, marks=pytest.mark.slow if verb in LONG and unit != 1 else ())
+    for verb in ASKED for unit in UNITS
+])  # fmt: skip
 def test_an_answer_is_believed_and_wrong_ones_are_not(verb, unit):
     for answer in ASKED[verb](unit):
         assert answer.believed()

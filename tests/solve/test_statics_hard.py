@@ -186,7 +186,7 @@ def test_contacts_hold_loads_that_have_no_stated_energy():
 # -- rows that say nothing new, in large systems ---------------------------------------------------
 
 
-@pytest.mark.parametrize("links", [30, 500])
+@pytest.mark.parametrize("links", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_rows_that_say_nothing_new_are_named_in_chains_of_any_length(links):
     r, plain = chain(links)
     h = next(p for p in plain.parameters if p.name == "h")
@@ -205,7 +205,7 @@ def test_rows_that_say_nothing_new_are_named_in_chains_of_any_length(links):
     assert rest.lam["again"] == pytest.approx(2 * tension / 5, rel=1e-9)
 
 
-@pytest.mark.parametrize("links", [30, 500])
+@pytest.mark.parametrize("links", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_rows_that_contradict_each_other_are_named_in_chains_of_any_length(links):
     r, plain = chain(links)
     h = next(p for p in plain.parameters if p.name == "h")

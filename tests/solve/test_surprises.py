@@ -170,10 +170,10 @@ def test_a_relaxation_oscillator_is_believed():
 def test_projection_serves_backward_differentiation_too(capfd):
     held = pendulum()
     motion = st.simulate(
-        held, span=(0, 3), start={"x": 1.0}, method=st.BDF(), stabilize=st.Projection()
+        held, span=(0, 1), start={"x": 1.0}, method=st.BDF(), stabilize=st.Projection()
     )
     expected = solve_ivp(
-        lambda t, z: [z[1], -G * np.sin(z[0])], (0, 3), [np.pi / 2, 0],
+        lambda t, z: [z[1], -G * np.sin(z[0])], (0, 1), [np.pi / 2, 0],
         method="DOP853", rtol=1e-12, atol=1e-12,
     ).y[0, -1]  # fmt: skip
     np.testing.assert_allclose(motion["x"][-1], np.sin(expected), rtol=0, atol=1e-6)

@@ -293,7 +293,10 @@ PERIODIC = {
 )
 def test_a_kink_in_a_coordinate_costs_no_accuracy(kind, method, atol):
     system, period = PERIODIC[kind]
-    motion = st.simulate(system, span=(0, 10 * period), start={x: 1.0}, points=11, method=method)
+    count = 3 if isinstance(method, st.BDF) else 10
+    motion = st.simulate(
+        system, span=(0, count * period), start={x: 1.0}, points=count + 1, method=method
+    )
     np.testing.assert_allclose(motion[x], 1, rtol=0, atol=atol)
     np.testing.assert_allclose(motion[x.dot], 0, rtol=0, atol=100 * atol)
 

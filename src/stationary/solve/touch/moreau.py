@@ -77,7 +77,7 @@ class Moreau:
     >>> ball = st.System(
     ...     kinetic=y.dot**2 / 2, potential=9.81 * y, contacts=[st.Contact(y, name="floor")]
     ... )
-    >>> motion = st.simulate(ball, span=(0, 1), start={y: 1.0}, method=st.Moreau(step=1e-3))
+    >>> motion = st.simulate(ball, span=(0, 1), start={y: 1.0}, method=st.Moreau(step=1e-2))
     >>> motion.method, bool(abs(motion[y][-1]) < 1e-9)
     ('Moreau', True)
     """
