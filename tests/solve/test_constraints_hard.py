@@ -162,6 +162,7 @@ def test_a_parallelogram_with_a_third_link_moves_as_without_it():
     np.testing.assert_allclose(both.sum(axis=0), one.sum(axis=0), rtol=0, atol=1e-10)
 
 
+@pytest.mark.taylor  # by other methods it takes minutes
 @pytest.mark.parametrize("seed", [None, pytest.param(1, marks=pytest.mark.slow)])
 def test_bricards_mechanism_moves_although_counting_says_that_it_cannot(seed):
     # Which row is dropped depends on the order of the statement; the motion does not.
