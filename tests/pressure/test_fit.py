@@ -242,7 +242,7 @@ MEANT = {
     "normals point out": lambda p: {"normal": -p["normal"]},
     "points are in another unit": lambda p: {"point": 1e3 * p["point"]},
     "motions are in another unit": lambda p: {"motion": p["motion"] * [1e3, 1e3, 1]},
-    "sensors may show that on the finger": lambda p: {"force": -1.0},
+    "the forces have the other sign": lambda p: {"force": -1.0},
 }
 
 
@@ -252,7 +252,7 @@ MEANT = {
         ("given in degrees", None),
         ("points are in another unit", None),
         ("normals point out", (NOISE[0], NOISE[2])),
-        ("sensors may show that on the finger", None),
+        ("the forces have the other sign", None),
         *(pytest.param(w, (NOISE[0], NOISE[2]), marks=pytest.mark.slow) for w in MEANT),
     ],
 )

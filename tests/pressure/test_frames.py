@@ -106,18 +106,63 @@ def test_forces_and_lengths_in_other_units_give_the_same_loads():
         v = p["motion"][:2] + p["motion"][2] * np.stack([-FEET[:, 1], FEET[:, 0]], axis=1)
         q = p["motion"][:2] + p["motion"][2] * np.array([-p["point"][1], p["point"][0]])
         p["force"] = float(10 * LOADS @ np.hypot(*v.T) / (q @ p["normal"])) + 0.1 * rng.normal()
-    plain = st.fit_pressure(st.slider(points=FEET, weight=1.0), pushes=pushes, noise=(*ERRORS, 0.1))
+    part = st.slider(points=FEET, weight=10.0)
+    plain = st.fit_pressure(part, pushes=pushes, noise=(*ERRORS, 0.1))
     for length, force in ((1e3, 102.0), (1e-12, 1e-6)):
         other = [{**p, "point": length * p["point"], "force": force * p["force"],
                   "motion": p["motion"] * [length, length, 1]} for p in pushes]  # fmt: skip
         fit = st.fit_pressure(
-            st.slider(points=length * FEET, weight=force), pushes=other,
+            st.slider(points=length * FEET, weight=10 * force), pushes=other,
             noise=(length * ERRORS[0], ERRORS[1], force * 0.1),
         )  # fmt: skip
         np.testing.assert_allclose(fit.weights / force, plain.weights, rtol=1e-9)
         np.testing.assert_allclose(fit.intervals / force, plain.intervals, rtol=1e-5, atol=1e-9)
         np.testing.assert_allclose(fit.centre_interval / length, plain.centre_interval, rtol=1e-7)
         assert (fit.status, fit.status.message) == (plain.status, plain.status.message)
+
+
+def felt(pushes, loads):
+    """Both components of the force of a smooth finger, from the power of friction."""
+    for p in pushes:
+        v = p["motion"][:2] + p["motion"][2] * np.stack([-FEET[:, 1], FEET[:, 0]], axis=1)
+        q = p["motion"][:2] + p["motion"][2] * np.array([-p["point"][1], p["point"][0]])
+        p["force"] = loads @ np.hypot(*v.T) / (q @ p["normal"]) * p["normal"]
+    return pushes
+
+
+@SLOW
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_sensors_that_are_off_are_told(unit):
+    rng = np.random.default_rng(2)
+    pushes = noisy(felt(measured(rng, FEET, LOADS, 16), unit * LOADS), rng)
+
+    def said(change, weight=1.0):
+        other = [{**p, "force": change(p["force"]) + unit * 0.01 * rng.normal(size=2)}
+                 for p in pushes]  # fmt: skip
+        part = st.slider(points=FEET, weight=weight * unit)
+        fit = st.fit_pressure(part, pushes=other, noise=(*ERRORS, 0.01 * unit), friction=0.0)
+        return fit.status.message
+
+    right = said(lambda f: f)
+    assert "agree" not in right and "forces" not in right
+    assert "by the forces the loads sum up to" in said(lambda f: 1.2 * f)
+    shown = re.search(r"if \((.*), (.*)\) is added to the forces", said(lambda f: f + 0.1 * unit))
+    assert shown is not None
+    np.testing.assert_allclose([float(x) / unit for x in shown.groups()], -0.1, atol=0.02)
+
+
+def test_a_stated_friction_that_pushes_contradict_is_told():
+    rng = np.random.default_rng(4)
+    pushes = noisy(measured(rng, FEET, LOADS, 16, mu=0.3), rng)
+    part = st.slider(points=FEET, weight=1.0)
+    told = "agree if the friction of the finger is 0.(29|3)"
+    with pytest.raises(st.StatementError, match=told) as error:
+        st.fit_pressure(part, pushes=pushes, noise=ERRORS, friction=0.0)
+    assert str(error.value).count("\n") == 2
+    near = st.fit_pressure(part, pushes=pushes, noise=ERRORS, friction=0.2)
+    assert re.search("better if the friction of the finger is 0.(29|3)", near.status.message)
+    right = st.fit_pressure(part, pushes=pushes, noise=ERRORS, friction=0.3)
+    assert "agree" not in right.status.message
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=SLOW) for s in (4, 6, 9))])

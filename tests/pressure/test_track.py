@@ -1,5 +1,7 @@
 """Recorded tracks of pushed parts: cut into pushes, and weighed."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -157,3 +159,44 @@ def test_rests_before_and_after_do_not_count(tracks):
         assert min(speeds) > 0.4 * max(speeds)
     ways = [np.sum([p.twist for p in pushes], axis=0) for pushes in (short, long)]
     np.testing.assert_allclose(ways[0][2], ways[1][2], atol=0.02)
+
+
+def marked(poses, at):
+    """Poses of another point of the part."""
+    return np.array([[*(p[:2] + turn(p[2]) @ at), p[2]] for p in poses])
+
+
+ASIDE = {
+    r"the tip is shifted by \(-0.002,": lambda p, t: (p, t + [0.002, 0]),
+    r"feet and outline are shifted by \(-0.003, ": lambda p, t: (marked(p, [0.003, 0]), t),
+    "feet and outline are turned by -3°": lambda p, t: (p + [0, 0, np.radians(3)], t),
+    "radius= of the finger is larger by 0.001": lambda p, t: (
+        p[8:], t[:-8] if len(t) == len(p) else t),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", [*[*ASIDE][:1], *(pytest.param(w, marks=pytest.mark.slow) for w in [*ASIDE][1:])]
+)
+def test_frames_and_clocks_that_are_off_show_beside_the_outline(tracks, words):
+    rng, part = np.random.default_rng(5), st.slider(points=FEET, weight=1.0)
+    right, wrong = [], []
+    for poses, tip in tracks:
+        poses = poses + rng.normal(size=poses.shape) * [1e-4, 1e-4, np.radians(0.1)]
+        right += st.Push.from_track(poses, tip, outline=OUTLINE)
+        wrong += st.Push.from_track(*ASIDE[words](poses, tip), outline=OUTLINE)
+    plain, off = (st.fit_pressure(part, pushes=p[::4], friction=0.0) for p in (right, wrong))
+    assert "off the outline" not in plain.status.message
+    assert re.search("and touches it if " + words, off.status.message), off.status.message
+    # What may be off along the outline is part of the intervals, too.
+    (low, high), wide = off.intervals.T, np.ptp(plain.intervals, axis=1)
+    assert np.all((low <= LOADS) & (LOADS <= high)) and np.sum(high - low) > 1.2 * np.sum(wide)
+
+
+def test_few_readings_make_longer_pushes_or_say_what_is_missing(tracks):
+    poses, tip = tracks[0]
+    slow = st.Push.from_track(poses[::10], tip[::10], outline=OUTLINE)
+    assert len(slow) >= 2 and all(p.twist[2] * slow[0].twist[2] > 0 for p in slow)
+    with pytest.raises(st.StatementError, match="Record more readings a second") as error:
+        st.Push.from_track(poses[::40], tip[::40], outline=OUTLINE)
+    assert str(error.value).count("\n") == 2

@@ -38,6 +38,10 @@ class Push:
     noise : tuple of two or three numbers, optional
         Standard errors of the displacement and of the angle (or of velocities and rates), and of
         the force, where they differ from push to push.
+    gap : number, optional
+        How far from the outline the finger was seen while it touched, outside positive. What is
+        off like that may be off along the outline, too, in all pushes alike: intervals of a fit
+        allow for it.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Push:
     finger: Any = None
     force: Any = None
     noise: Any = None
+    gap: Any = None
 
     def __post_init__(self):
         for word, size in (("point", 2), ("normal", 2), ("motion", 3), ("before", 3), ("after", 3),
@@ -78,6 +83,8 @@ class Push:
             object.__setattr__(self, "force", value)
         if self.noise is not None:
             object.__setattr__(self, "noise", tuple(np.ravel(self.noise).tolist()))
+        if self.gap is not None:
+            object.__setattr__(self, "gap", _numbers("gap", np.atleast_1d(self.gap), 1)[0])
 
     @staticmethod
     def from_track(
@@ -163,15 +170,25 @@ class Push:
         if self.motion is not None:
             return np.array(self.motion)
         way = np.array(self.after) - np.array(self.before)
-        # A short push turns by less than half a turn: angles may be read modulo a whole one.
-        way[2] = (way[2] + np.pi) % (2 * np.pi) - np.pi
-        half = way[2] / 2
-        middle = self.before[2] + half
+        turn, longer = self._turns
+        middle = self.before[2] + turn / 2
         c, s = np.cos(middle), np.sin(middle)
-        # A chord is shorter than its arc.
-        longer = half / np.sin(half) if half else 1.0
         return np.array([longer * (c * way[0] + s * way[1]), longer * (c * way[1] - s * way[0]),
-                         way[2]])  # fmt: skip
+                         turn])  # fmt: skip
+
+    @property
+    def finger_way(self) -> np.ndarray:
+        """The motion of the finger as `twist` has that of the part; nan where it is not known."""
+        if self.finger is None:
+            return np.full(2, np.nan)
+        return np.array(self.finger) * (1.0 if self.motion is not None else self._turns[1])
+
+    @property
+    def _turns(self) -> tuple[float, float]:
+        """The angle between two poses, and by what an arc is longer than its chord."""
+        # A short push turns by less than half a turn: angles may be read modulo a whole one.
+        turn = (self.after[2] - self.before[2] + np.pi) % (2 * np.pi) - np.pi
+        return turn, turn / 2 / np.sin(turn / 2) if turn else 1.0
 
 
 def _numbers(word: str, value: Any, size: int) -> tuple[float, ...]:

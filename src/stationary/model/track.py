@@ -20,6 +20,8 @@ _OFF = 0.005
 _JUMPS = 20.0
 # How far a part goes in one push: in its sizes, and in errors of a reading at least.
 _FAR, _SEEN = 0.08, 12.0
+# Where readings are far apart a push goes farther, up to so many sizes of the part.
+_FARTHEST = 0.3
 # What moves by this share of a step, and by so many errors of a reading, is seen to move.
 _BEGUN, _MOVED = 0.05, 6.0
 # The fewest readings that a push is fitted to.
@@ -61,14 +63,17 @@ def cut(
     error = _scatter(poses * [1, 1, size])
     jumps = moved > _JUMPS * max(usual, error) + 0.02 * size
     touching = np.abs(gap) <= _TOUCHES * size
-    step = max(_FAR * size, _SEEN * error) if far is None else float(far)
+    fast = moved[moved > _MOVED * error]
+    apart = _FEW * float(np.median(fast)) if len(fast) else 0.0
+    least = max(_FAR * size, _SEEN * error, min(apart, _FARTHEST * size))
+    step = least if far is None else float(far)
     way = poses * [1, 1, size]
     stretches = [s for s in _short(way, step, error)
                  if np.linalg.norm(way[s[-1]] - way[s[0]]) > 0.5 * step]  # fmt: skip
     moving = np.concatenate([*stretches, np.zeros(0, dtype=int)])
     if np.count_nonzero(touching[moving]) < 0.5 * len(moving):
         _refuse(corners, read[moving], tip[moving], gap[moving], radius, size)
-    fits, off, rests, lost = [], [], 0, int(np.count_nonzero(~touching))
+    fits, rests, lost = [], 0, int(np.count_nonzero(~touching))
     for rows in _runs(touching, edge, jumps, when):
         for part in _short(poses[rows] * [1, 1, size], step, error):
             chosen = rows[part]
@@ -76,20 +81,20 @@ def cut(
                 rests += len(chosen)
                 continue
             fit = _Smooth.through(when[chosen], poses[chosen], tip[chosen], place[chosen],
-                                  normal[chosen], None if force is None else force[chosen],
-                                  size)  # fmt: skip
+                                  normal[chosen], gap[chosen],
+                                  None if force is None else force[chosen], size)  # fmt: skip
             if np.linalg.norm((fit.ends[1] - fit.ends[0])[:3] * [1, 1, size]) < 0.5 * step:
                 rests += len(chosen)
             else:
                 fits.append(fit)
-                off.append(float(gap[chosen].mean()))
-    aside = float(np.abs(off).max(initial=0.0))
+    aside = max((abs(fit.gap) for fit in fits), default=0.0)
     where = ", ".join(str(int(kept[k + 1])) for k in np.flatnonzero(jumps)[:5])
     words = [
         f"{len(fits)} pushes of about {step:.3g} from {len(whole)} readings",
         f"{int(np.count_nonzero(~whole))} readings not finite" * (not whole.all()),
         f"{lost} without contact" * bool(lost),
         f"{rests} at rest or too short" * bool(rests),
+        f"{_FEW} readings, the fewest for a push, go {apart:.2g}" * (apart > step),
         f"{int(np.count_nonzero(jumps))} jumps of the pose, at reading {where}" * bool(where),
         f"the tip is up to {aside:.2g} off the outline" * (aside > _OFF * size),
     ]
@@ -98,7 +103,9 @@ def cut(
         raise StatementError(
             "no part of a track is a push.",
             f"Found {told}.",
-            "Check the frames of poses and tip, the unit of the outline, and that angles are "
+            f"Record more readings a second, or ask for longer pushes with far={apart:.2g}."
+            if apart > step
+            else "Check the frames of poses and tip, the unit of the outline, and that angles are "
             "in radians; or ask for shorter pushes with far=.",
         )
     together = _err_together(fits)
@@ -265,13 +272,14 @@ class _Smooth:
     grain: np.ndarray
     place: np.ndarray
     normal: np.ndarray
+    gap: float
     angle: float
     force: np.ndarray | None
     curved: float
     size: float
 
     @staticmethod
-    def through(when, poses, tip, place, normal, force, size: float) -> _Smooth:
+    def through(when, poses, tip, place, normal, gap, force, size: float) -> _Smooth:
         """Fit one to readings."""
         count = len(poses)
         u = 2 * (when - when[0]) / (when[-1] - when[0]) - 1
@@ -290,8 +298,8 @@ class _Smooth:
         way = normal.mean(axis=0)
         return _Smooth(
             count, ends, left[:, :3], grain / scale,
-            place.mean(axis=0), way / np.hypot(*way), float(fitted[0, 2]), force, changes**2 / 6,
-            size,
+            place.mean(axis=0), way / np.hypot(*way), float(gap.mean()), float(fitted[0, 2]),
+            force, changes**2 / 6, size,
         )  # fmt: skip
 
     def push(self, push: Any, together: float) -> Any:
@@ -315,7 +323,7 @@ class _Smooth:
         return push(
             point=tuple(self.place), normal=tuple(self.normal), before=tuple(self.ends[0, :3]),
             after=tuple(self.ends[1, :3]), finger=tuple(turn @ way[3:5]), force=felt,
-            noise=tuple(noise),
+            noise=tuple(noise), gap=self.gap,
         )  # fmt: skip
 
 

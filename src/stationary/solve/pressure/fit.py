@@ -18,6 +18,7 @@ from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
 from stationary.solve.gate import passed
 from stationary.solve.inertia import require_system
+from stationary.solve.pressure.apart import beside
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.mistaken import likely
 from stationary.solve.pressure.next_push import next_push
@@ -39,6 +40,8 @@ _MISSED, _DOUBTED = 0.5, 0.15
 _CHANCE, _EXACT = 1e-4, 1e-4
 # Motions that miss the fit by so many times their errors may be meant otherwise.
 _SCATTERS = 2.0
+# The share of the stated weight that forces may be off by without a word.
+_FORCE = 0.02
 # The share of pushes that may be left out, and how often those that miss the fit are looked for.
 _SHARE, _PASSES = 0.25, 6
 
@@ -105,8 +108,8 @@ def fit_pressure(
     points, each, weight, patch, bends = _unknown(part, params, len(taken))
     centre = _stated_centre(part)
 
-    def measured(names: list[int]) -> Measured:
-        return Measured(points, each, [taken[k] for k in names], noise, friction, patch, bends)
+    def measured(names: list[int], mu: float | None = friction) -> Measured:
+        return Measured(points, each, [taken[k] for k in names], noise, mu, patch, bends)
 
     usable, out = _usable(measured(list(range(len(taken)))), weight)
     search = Search(measured(usable), weight, forced)
@@ -118,13 +121,15 @@ def fit_pressure(
         search = Search(measured(names), weight, forced)
         fitted = search.fitted(fitted)
     out |= dict.fromkeys((usable[j] for j in odd), "misses the fit")
-    doubt = _require_agreement(search, fitted, names)
+    rough = _rougher(search, fitted, measured(names, None)) if friction is not None else ""
+    doubt = _require_agreement(search, fitted, names, rough)
     if centre is not None:
         fitted = _at_centre(search, fitted, centre)
         search = replace(search, centre=centre)
-    moved = "" if doubt else offset(search, fitted) or _far_off(search, fitted)
+    moved = "" if doubt else rough or offset(search, fitted) or _far_off(search, fitted)
     doubt += f"; they agree better if {moved}" * bool(moved)
-    doubt += aside(part, [taken[k] for k in names], names)
+    doubt += aside(part, [taken[k] for k in names], names) + beside(search.measured)
+    doubt += _heavier(search, fitted)
     fit = _told(part, search, fitted, names, out, doubt)
     known = {"pushes": search.measured, "weight": None if forced else weight}
     return passed(fit, "fit_pressure", **known)
@@ -134,6 +139,32 @@ def _far_off(search: Search, fitted: Fitted) -> str:
     """Return how else pushes may be meant that miss the fit by several times their errors."""
     known = uncertain(search, fitted)
     return likely(search) if known.beyond and known.rms > _SCATTERS else ""
+
+
+def _rougher(search: Search, fitted: Fitted, free: Measured) -> str:
+    """Return the friction of the finger with which pushes agree that contradict the stated one."""
+    known = uncertain(search, fitted)
+    told = free.wants_friction or np.any(free.sticks)
+    if not told or not known.beyond or known.rms < _SCATTERS:
+        return ""
+    other = replace(search, measured=free)
+    freed = other.fitted(fitted)
+    if uncertain(other, freed).rms > 0.5 * known.rms:
+        return ""
+    if not free.wants_friction:
+        return f"the finger sticks, with a friction of {free.sticks_from(freed.load):.2g} or more"
+    return f"the friction of the finger is {freed.mu:.2g}"
+
+
+def _heavier(search: Search, fitted: Fitted) -> str:
+    """Say that forces sum up to other loads than the part is stated with."""
+    known, total = uncertain(search, fitted), float(fitted.load.sum())
+    count, weight = len(fitted.load), search.weight
+    off = known.quantile * float(np.sqrt(max(known.covariance[:count, :count].sum(), 0.0)))
+    if not search.forced or abs(total - weight) < max(2 * off, _FORCE * weight):
+        return ""
+    return (f"; by the forces the loads sum up to {total:.3g} ± {off:.1g}, the part is stated with "
+            f"{weight:.3g}")  # fmt: skip
 
 
 def _at_centre(search: Search, fitted: Fitted, centre: tuple[float, float]) -> Fitted:
@@ -213,24 +244,30 @@ def _usable(measured: Measured, weight: float) -> tuple[list[int], dict[int, str
             "frame of its motion: both in the part's own frame.",
         )
     if len(pull) > _SHARE * count:
+        meant = likely(Search(measured, weight, forced=True))
         raise StatementError(
             f"the force of push {pull[0]} pulls.",
             f"Found {measured.given[pull[0], 0]:.3g} along the normal, and no more than zero in "
             f"{len(pull)} of {count} pushes.",
-            "Give the force of the finger on the part: sensors may show that on the finger, "
-            "which has the other sign.",
+            f"They agree if {meant}."
+            if meant
+            else "Give the force of the finger on the part, in the part's own frame: sensors may "
+            "show that on the finger, which has the other sign.",
         )
     out |= {k: "its force pulls" for k in pull}
     out |= {k: "goes away from its finger" for k in back}
     return [k for k in range(count) if k not in out], out
 
 
-def _require_agreement(search: Search, fitted: Fitted, names: list[int]) -> str:
-    """Refuse pushes that no loads explain, not even roughly; say how else they may be meant."""
+def _require_agreement(search: Search, fitted: Fitted, names: list[int], rough: str) -> str:
+    """Refuse pushes that no loads explain, not even roughly; say how else they may be meant.
+
+    `rough` is a friction of the finger with which they agree, if there is one.
+    """
     motion, force = search.measured.missed(fitted.r)
     worst = np.maximum(motion, force)
     bad = np.flatnonzero(worst > _MISSED)
-    meant = likely(search) if len(bad) or np.median(worst) > _DOUBTED else ""
+    meant = (rough or likely(search)) if len(bad) or np.median(worst) > _DOUBTED else ""
     if len(bad):
         named = ", ".join(str(names[int(k)]) for k in bad[np.argsort(-worst[bad])][:5])
         what = "motions" if motion.max() > _MISSED else "forces"
@@ -269,9 +306,10 @@ def _told(
     if len(load) == len(B) <= _EACH and not np.any(blind) and error.max() > 1e-6 * total:
         rise = (quantile * sigma) ** 2
         around = search.around(fitted)
-        ends = [[search.reach(fitted, covariance, k, way, rise, around) for k in range(count)]
+        own = covariance - known.astray @ known.astray.T
+        ends = [[search.reach(fitted, own, k, way, rise, around) for k in range(count)]
                 for way in (-1, 1)]  # fmt: skip
-        below, above = np.array(ends)
+        below, above = np.hypot(ends, quantile * np.linalg.norm(known.astray[:count], axis=1))
     about = np.abs(directions[:, :count] @ (B.T @ measured.points - centre) / total).sum(axis=0)
     off = quantile * spread + np.where(about > 1e-9 * measured.size, np.inf, 0.0)
     low = np.where(seen, np.maximum(weights - below, 0.0), 0.0)
@@ -289,7 +327,7 @@ def _told(
         finger, around = np.nan, (measured.sticks_from(load), np.inf)
     missed = f"the motions miss the fit by {rms:.3g} times the stated noise"
     if len(directions) or not np.any(seen):
-        untold = _untold(directions, count, measured.bends is not None)
+        untold = _untold(directions, count, total, measured.bends is not None)
         status = Status("undetermined", untold + f"; {missed}" * beyond)
     elif beyond:
         status = Status("scatters", f"{missed}; intervals are widened by that")
@@ -314,13 +352,18 @@ def _told(
     )  # fmt: skip
 
 
-def _untold(directions: np.ndarray, count: int, smooth: bool) -> str:
+def _untold(directions: np.ndarray, count: int, total: float, smooth: bool) -> str:
     """Say what no push tells."""
     if smooth:
         return "the pushes do not tell where the pressure is; push elsewhere, or farther"
+    size = np.abs(directions[:, :count]).max(axis=1, initial=0.0)
+    # Loads that change by a thousandth of themselves while the friction of the finger does at will.
+    loads = size > 1e-3 * total * np.abs(directions[:, count:]).max(axis=1, initial=0.0)
+    if not np.any(loads):
+        return "the friction of the finger no push tells"
     names = "; ".join(
-        ", ".join(f"{x:+.2f}" for x in d[:count] / np.abs(d[:count]).max(initial=1e-300))
-        for d in directions[:3]
+        ", ".join(f"{x:+.2f}" for x in d[:count] / s)
+        for d, s in list(zip(directions[loads], size[loads]))[:3]
     )  # fmt: skip
     return f"these changes of the loads no push tells: {names}"
 

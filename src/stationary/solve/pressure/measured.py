@@ -105,7 +105,7 @@ class Measured:
         """Tell which fingers stick, and to which side the others slide."""
         mu = 0.0 if friction is None else float(friction)
         contact, edge = carried(self.y, self.place), turned(self.normal)
-        moved = [(np.nan, np.nan) if p.finger is None else p.finger for p in self.pushes]
+        moved = [p.finger_way for p in self.pushes]
         slips = ((np.array(moved) / self.size / self.unit - contact) * edge).sum(axis=1)
         spread = self.sigma[:, 0] * np.sqrt(2) + self.sigma[:, 2]
         share = 1e-6 * self.long if self.relative else _SLIDES * spread
@@ -212,12 +212,13 @@ class Measured:
     def shifted(
         self, motions: tuple[float, float, float] = (0.0, 0.0, 0.0),
         fingers: tuple[float, float, float] = (0.0, 0.0, 0.0), normals: float = 0.0,
-        longer: float = 0.0,
+        longer: float = 0.0, forces: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> Measured:  # fmt: skip
         """Return the same pushes read otherwise: frames shifted (x, y) and turned, in sizes.
 
         The frame of the motions, and that of points and normals; normals turned alone; lengths of
-        motions changed by a share.
+        motions changed by a share; forces shifted on the table, by shares of their usual size (one
+        along the normal alone by the first), and turned.
         """
         other = copy(self)
         other.place = self.place @ _rotation(fingers[2]).T + fingers[:2]
@@ -228,7 +229,25 @@ class Measured:
         other.y = np.column_stack([velocity, self.y[:, 2]])
         other.fingers = replace(self.fingers, place=other.place, normal=other.normal,
                                 moves=carried(other.y, other.place))  # fmt: skip
+        if any(forces):
+            shown = self.given @ _rotation(forces[2])
+            frame = np.stack([self.normal, turned(self.normal)], axis=1)
+            by = self.usual_force * np.einsum("bij,bkj,k->bi", frame, self.tables, forces[:2])
+            shown = shown + by
+            alone = self.given[:, 0] + self.usual_force * forces[0]
+            other.given = np.where(self.felt[:, None], shown, np.stack([alone, 0 * alone], axis=1))
         return other
+
+    @property
+    def usual_force(self) -> float:
+        """A force of the usual size."""
+        return float(np.median(np.hypot(*self.given[self.pressed].T)))
+
+    @property
+    def tables(self) -> np.ndarray:
+        """The axes of the table in the part's frame, or its own where a push does not tell them."""
+        angles = [0.0 if p.before is None else p.before[2] + p.twist[2] / 2 for p in self.pushes]
+        return np.stack([_rotation(-a).T for a in angles])
 
     def padded(self, radius: float) -> Measured:
         """Return the same pushes of a part whose feet are pads: no motion sticks at one of them."""
@@ -335,8 +354,9 @@ class Measured:
     def first_scale(self, load: np.ndarray, mu: float) -> float:
         """Return by how much loads are to be multiplied to give the measured forces."""
         pressing = self.expected(load, mu).force[:, 0][self.pressed]
-        given = self.given[self.pressed, 0]
-        return max(float(np.median(given / np.maximum(pressing, 1e-300))), 1e-300)
+        ratio = self.given[self.pressed, 0] / np.maximum(pressing, 1e-300)
+        # Forces that mostly do not press are contradicted by any loads of their size.
+        return max(float(np.median(ratio)), 1e-3 * float(np.median(np.abs(ratio)))) or 1.0
 
     # -- what it says ----------------------------------------------------------------------------
 

@@ -26,7 +26,8 @@ def likely(search: Search) -> str:
     near = np.median(np.hypot(*given.place.T)) < _NEAR
     for name, pushes in (("", plain), *_others(plain, bool(near))):
         measured = given.of(pushes)
-        usable = [k for k in range(len(pushes)) if k not in {*measured.idle, *measured.backing}]
+        none = {*measured.idle, *measured.backing, *measured.pulling}
+        usable = [k for k in range(len(pushes)) if k not in none]
         if len(usable) < max(2, 0.6 * len(pushes)):
             continue
         other = replace(search, measured=given.of([pushes[k] for k in usable]))
@@ -66,11 +67,20 @@ def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
         elif factor < 1:
             by = every(lambda p, f=factor: {"point": tuple(f * x for x in p.point)})
             yield f"points {unit}", by
+    felt = any(p.force is not None and len(p.force) == 2 for p in pushes)
+    if any(p.force is not None for p in pushes):
+        for angle in (180, 90, -90)[: 3 if felt else 1]:
+            how = "have the other sign" if angle == 180 else f"are turned by {angle}°"
+            yield f"the forces {how}", every(lambda p, a=angle: _forced(p, np.radians(a)))
     if all(p.before is not None for p in pushes):
-        if any(p.force is not None and len(p.force) == 2 for p in pushes):
+        if felt:
             yield (
                 "forces are in the frame of the table: give them in the part's own",
                 every(lambda p: {"force": _own(p, p.force)}),
+            )
+            yield (
+                "forces on the table are in the frame of the part",
+                every(lambda p: _forced(p, p.before[2] + p.twist[2] / 2)),
             )
         if any(p.finger is not None for p in pushes):
             yield (
@@ -105,6 +115,13 @@ def _whole(push: Push, angle: float) -> dict:
     if push.force is not None and len(push.force) == 2:
         ways["force"] = _rotated(push.force, angle)
     return {**_motion(push, angle), **ways}
+
+
+def _forced(push: Push, angle: float) -> dict:
+    """Return the force turned; along the normal alone it has another sign."""
+    if push.force is None:
+        return {}
+    return {"force": _rotated(push.force, angle) if len(push.force) == 2 else -push.force[0]}
 
 
 def _scaled(push: Push, factor: float) -> dict:

@@ -1,4 +1,4 @@
-"""Readings that are off together: frames that are turned or shifted against each other.
+"""Readings that are off together: frames turned or shifted, a sensor that shows some force at none.
 
 A fit takes up part of what such an error does. What it leaves over has the shape of the error, and
 how much less would be left without it is told by the slope of what is left: a score test, at which
@@ -17,12 +17,11 @@ from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.model.touching import contact
+from stationary.solve.pressure.apart import slope
 from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.uncertain import uncertain
 
 _CHANCE = 1e-5
-# Readings are changed by this to see what is left then: in radians, sizes of the part, or shares.
-_STEP = 1e-5
 # What is shown of an error is so many times its own standard error.
 _CLEAR = 4.0
 # Beyond these shares of lengths, and these angles and sizes of the part, a slope says nothing.
@@ -44,8 +43,8 @@ def offset(search: Search, fitted: Fitted) -> str:
     own = fitted.J * scale @ search.ways(columns)
     across = np.linalg.qr(own)[0] if own.shape[1] else np.zeros((len(own), 0))
     best, words = _CHANCE, ""
-    for name, readings in _OTHERS.items():
-        D = np.stack([_slope(search, fitted, reading) for reading in readings], axis=1)
+    for name, readings in _readings(search).items():
+        D = np.stack([slope(search, fitted, reading) for reading in readings], axis=1)
         D, r = D - across @ (across.T @ D), fitted.r - across @ (across.T @ fitted.r)
         U, s, V = np.linalg.svd(D, full_matrices=False)
         clear = s > 1e-6 * max(s.max(initial=0.0), 1e-300)
@@ -60,19 +59,10 @@ def offset(search: Search, fitted: Fitted) -> str:
         if chance < best:
             off = -(V[clear].T / s[clear]) @ along
             error = np.sqrt(unit * ((V[clear].T / s[clear]) ** 2).sum(axis=1))
-            said = _said(name, off, error, measured.size, len(along) == len(off))
+            size = measured.usual_force if name == "forces" else measured.size
+            said = _said(name, off, error, size, len(along) == len(off))
             best, words = (chance, said) if said else (best, words)
     return words
-
-
-def _slope(search: Search, fitted: Fitted, reading: dict[str, Any]) -> np.ndarray:
-    """Return how what is left changes with the way in which pushes are read."""
-    sides = []
-    for way in (_STEP, -_STEP):
-        changed: dict[str, Any] = {word: tuple(way * np.array(by)) if np.ndim(by) else way * by
-                                   for word, by in reading.items()}  # fmt: skip
-        sides.append(search.measured.shifted(**changed).residuals(fitted.load, fitted.mu)[0])
-    return (sides[0] - sides[1]) / (2 * _STEP)
 
 
 # How readings may be off, and by what each of its numbers changes them.
@@ -86,17 +76,31 @@ _OTHERS = {
 }  # fmt: skip
 
 
+def _readings(search: Search) -> dict[str, list[dict[str, Any]]]:
+    """Return how these readings may be off: their forces, too, where they were measured."""
+    measured = search.measured
+    if not np.any(measured.pressed):
+        return _OTHERS
+    if not np.any(measured.felt):
+        return {**_OTHERS, "forces": [{"forces": (1, 0, 0)}]}
+    shifts = [{"forces": (1, 0, 0)}, {"forces": (0, 1, 0)}]
+    return {**_OTHERS, "forces": shifts, "ways of the forces": [{"forces": (0, 0, 1)}]}
+
+
 def _said(name: str, off: np.ndarray, error: np.ndarray, size: float, whole: bool) -> str:
     """Say what readings are to be changed by: only what is clearly there, and not too large."""
     clear = np.abs(off) > _CLEAR * error
     most = np.full(len(off), _MOST[0] if name == "lengths" else _MOST[1])
     if not clear.any() or not whole or np.any(np.abs(off) > most):
         return ""
+    if name == "forces":
+        by = ", ".join(f"{size * x:.2g}" for x in off)
+        return f"{f'({by})' if len(off) > 1 else by} is added to the forces"
     if name == "lengths":
         return f"the lengths of the motions are multiplied by {1 + off[0]:.3g}"
     turn = f"turned by {np.degrees(off[-1]):.2g}°"
-    if name == "normals":
-        return f"the normals are {turn}"
+    if name in ("normals", "ways of the forces"):
+        return f"the {name} are {turn}"
     x, y = size * off[:2]
     moved = bool(clear[:2].any())
     if name == "motions":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
+from stationary.solve.pressure.apart import unsure
 from stationary.solve.pressure.search import Fitted, Search
 
 
@@ -28,6 +29,8 @@ class Uncertain:
         What is left of a motion, and what counts as its error, in standard errors that were given.
     beyond : bool
         Whether the motions miss the fit by more than their errors.
+    astray : ndarray, shape (unknowns, ways)
+        Changes by places of contact that may be off in all pushes alike; part of the covariance.
     """
 
     spread: np.ndarray
@@ -38,6 +41,7 @@ class Uncertain:
     rms: float
     sigma: float
     beyond: bool
+    astray: np.ndarray
     covariance: np.ndarray
     quantile: float
     centre: np.ndarray
@@ -74,10 +78,12 @@ def uncertain(search: Search, fitted: Fitted) -> Uncertain:
     if measured.bends is not None:
         smooth, ways = search.smoothness(fitted)
         covariance = ways @ smooth.covariance(sigma**2) @ ways.T
+    astray = unsure(search, fitted, spread)
+    covariance = covariance + astray @ astray.T
     quantile = norm.ppf(0.975) if stated and not beyond else t.ppf(0.975, max(dof, 1))
     centre, off = _centre(search, load, covariance[:count, :count])
     return Uncertain(spread, blind, directions, told, dof, rms, sigma,
-                     beyond, covariance, float(quantile), centre, off)  # fmt: skip
+                     beyond, astray, covariance, float(quantile), centre, off)  # fmt: skip
 
 
 def _centre(

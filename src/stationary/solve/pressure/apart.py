@@ -1,0 +1,80 @@
+"""Fingers that are seen beside the outline they touch: what that leaves open, and how it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stationary.model.push import Push
+from stationary.solve.pressure.measured import Measured
+from stationary.solve.pressure.search import Fitted, Search
+
+# What is worth a word, in sizes of the part; what leaves less than this share of it explains it.
+_OFF, _EXPLAINED = 0.005, 0.3
+# Readings are changed by this to see what is left then: in radians, sizes of the part, or shares.
+_STEP = 1e-5
+# The frame of points and normals, shifted and turned.
+_FRAME = [{"fingers": (1, 0, 0)}, {"fingers": (0, 1, 0)}, {"fingers": (0, 0, 1)}]
+
+
+def slope(search: Search, fitted: Fitted, reading: dict[str, Any]) -> np.ndarray:
+    """Return how what is left changes with the way in which pushes are read."""
+    sides = []
+    for way in (_STEP, -_STEP):
+        changed: dict[str, Any] = {word: tuple(way * np.array(by)) if np.ndim(by) else way * by
+                                   for word, by in reading.items()}  # fmt: skip
+        sides.append(search.measured.shifted(**changed).residuals(fitted.load, fitted.mu)[0])
+    return (sides[0] - sides[1]) / (2 * _STEP)
+
+
+def unsure(search: Search, fitted: Fitted, spread: np.ndarray) -> np.ndarray:
+    """Return changes of the unknowns, one per column, if places err as much as gaps are wide.
+
+    A finger that is seen beside the outline may be as far off along it, in all pushes alike: their
+    number does not help. `spread` are independent changes of unit likelihood.
+    """
+    gaps = _gaps(search.measured)
+    off = float(np.sqrt(np.mean(gaps**2))) if len(gaps) else 0.0
+    if not off > 0:
+        return np.zeros((len(spread), 0))
+    D = np.stack([slope(search, fitted, reading) for reading in _FRAME], axis=1)
+    return off * spread @ (spread.T @ (fitted.J.T @ D))
+
+
+def _gaps(measured: Measured) -> np.ndarray:
+    """Return the gaps of fingers at the outline, in sizes of the part."""
+    return np.array([p.gap for p in measured.pushes if p.gap is not None]) / measured.size
+
+
+def beside(measured: Measured) -> str:
+    """Say by what fingers are off the outline, and how they would touch it; "" if they do."""
+    pushes: Sequence[Push] = [p for p in measured.pushes if p.gap is not None]
+    gaps = _gaps(measured)
+    if not len(gaps) or np.sqrt(np.mean(gaps**2)) < _OFF:
+        return ""
+    normal = np.array([p.normal for p in pushes])
+    normal = normal / np.hypot(*normal.T)[:, None]
+    x, y = np.array([p.point for p in pushes]).T / measured.size
+    turning = normal[:, 1] * x - normal[:, 0] * y
+    ways: dict[str, np.ndarray] = {
+        "radius= of the finger is larger by {}, or its clock is off": -np.ones((len(pushes), 1)),
+        "feet and outline are shifted by ({}, {})": normal,
+        "feet and outline are turned by {}°": turning[:, None],
+    }
+    if all(p.before is not None for p in pushes):
+        table = measured.of(list(pushes)).tables
+        ways["the tip is shifted by ({}, {}) on the table"] = -np.einsum(
+            "bkj,bj->bk", table, normal)  # fmt: skip
+    words = f"; the finger is {measured.size * np.abs(gaps).max():.2g} off the outline"
+    least = _EXPLAINED**2 * float(gaps @ gaps)
+    for name, A in ways.items():
+        off, _, rank, _ = np.linalg.lstsq(A, -gaps, rcond=1e-3)
+        left = float(np.sum((gaps + A @ off) ** 2))
+        if rank == A.shape[1] and left < least:
+            scale = 180 / np.pi if "°" in name else measured.size
+            least = left
+            said = name.format(*(f"{scale * a:.2g}" for a in off))
+            words = words.split(", and touches")[0] + f", and touches it if {said}"
+    return words
