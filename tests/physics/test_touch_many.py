@@ -274,3 +274,35 @@ def test_contacts_that_are_many_at_the_start_are_handed_over_at_once():
     assert motion.method.startswith("Moreau (45 contacts closed, too many for events")
     assert motion.lam[-1].sum() == pytest.approx(G, rel=1e-6)
     assert motion.residual["penetration"] < 1e-12
+
+
+def _hollows(length, time):
+    """Where one long step leaves what it is in: gaps that bend strongly, and slots with rebound."""
+    x, y = st.coordinates("x y")
+    gravity, fast = G * length / time**2, length / time
+    ring = length - st.sqrt(x**2 + y**2)
+    yield {"ring": ring}, 0.0, 0.0, {x: 0.5 * length, y.dot: 100 * fast}
+    for back in (0.0, 1.0):
+        groove = {"groove": y - 100 * x**2 / length}
+        yield groove, back, gravity, {y: 0.5 * length, x.dot: 2 * fast}
+    yield {"wave": y - 0.1 * length * st.sin(20 * x / length)}, 0.0, gravity, {
+        y: 0.2 * length, x.dot: 10 * fast}  # fmt: skip
+    slot = {"low": y, "high": 1e-3 * length - y}
+    yield slot, 0.5, gravity, {y: 5e-4 * length, y.dot: 3 * fast}
+
+
+def test_no_gap_becomes_negative_however_long_steps_are():
+    (x, y), length, time = st.coordinates("x y"), 1e-9, 1e3
+    for gaps, back, gravity, start in _hollows(length, time):
+        contacts = [st.Contact(gap, restitution=back, name=name) for name, gap in gaps.items()]
+        system = st.System(
+            kinetic=(x.dot**2 + y.dot**2) / 2, potential=gravity * y, contacts=contacts
+        )
+        motion = simulate(system, span=(0, 0.2 * time), start=start, points=21,
+                          method=st.Moreau(step=1e-2 * time))  # fmt: skip
+        speed = np.linalg.norm(motion.v, axis=1).max()
+        for gap in gaps.values():
+            steep = 1.0 + 200 * np.abs(motion[x]).max() / length
+            assert motion[gap].min() > -1e-5 * steep * speed * 1e-2 * time
+        # Rebounds of e ≤ 1 and smooth contacts give no energy.
+        assert motion.energy.max() < motion.energy[0] * (1 + 1e-9) + gravity * speed * 1e-2 * time

@@ -5,6 +5,7 @@ J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, CI
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -32,6 +33,10 @@ _PUSHED = 0.2
 # Corrections of a step for what gaps bend in it, and what may be left, of the longest way.
 _BENDS = 5
 _STRAIGHT = 1e-6
+
+# A step in which gaps bend by more than that is taken in parts, halved so often at most; and by how
+# many times more gaps may be negative then.
+_HALVES, _BELOW = 14, 5.0
 
 # After a law whose set was not found, so many are not searched for it.
 _HARD = 30
@@ -63,7 +68,8 @@ class Moreau:
 
     Velocities after a step and the impulses in it satisfy Newton's law of restitution and Coulomb's
     law at all contacts at once. Contacts without rebound close until they touch, those with it
-    rebound in the step in which they would close; gaps do not become negative, bent ones either.
+    rebound in the step in which they would close; gaps do not become negative, bent ones either: a
+    step is taken in parts where a gap bends strongly in it, or where a slot is crossed.
     What is at rest where a step begins, or comes to rest in it, is held up to its static limit.
 
     Parameters
@@ -131,6 +137,8 @@ class Stepper:
         #: What was supplied, rubbed off and struck off until now.
         self.taken = np.zeros(3)
         self.steps = self.hard = self.convex = 0
+        #: Whether gaps are negative after the last try.
+        self.below = False
         #: Impulses of the last step, of all rows; and the largest part by which the law of a step
         #: is missed, and when.
         self.acted = np.zeros(len(rows) + touch.gaps + len(self.along))
@@ -165,8 +173,41 @@ class Stepper:
         moves = np.abs(rows.rate[gaps:]) > _STILL * fast
         self.rests = np.bincount(self._rub_of_slip, moves, len(self.rests)) == 0
 
-    def step(self, t: float, h: float, q: np.ndarray, v: np.ndarray) -> Taken:
-        """Return a step from a state."""
+    def steps_to(self, end: float, t: float, q: np.ndarray, v: np.ndarray) -> Iterator[Taken]:
+        """Yield the steps from a state to a time: one, or parts where one does not keep its law."""
+        ends, whole = [end], False
+        while ends:
+            known = self.hard, self.convex, self.left
+            taken = self._tried(t, ends[-1] - t, q, v, whole)
+            if taken is not None:
+                yield taken
+                q, v, t = taken.to, taken.after, ends.pop()
+                continue
+            self.hard, self.convex, self.left = known
+            if len(ends) > _HALVES:
+                # What shorter steps do not keep is taken as it is, and told.
+                ends, whole = ends[:1], True
+            else:
+                ends.append((t + ends[-1]) / 2)
+
+    def _tried(
+        self, t: float, h: float, q: np.ndarray, v: np.ndarray, whole: bool
+    ) -> Taken | None:
+        """Return a step, if it keeps its law, or as it is."""
+        before, self.left = self.left, (0.0, 0.0)
+        try:
+            taken = self.step(t, h, q, v, whole)
+        except Unsolved:
+            if whole:
+                raise
+            return None
+        self.left = max(self.left, before)
+        return taken
+
+    def step(
+        self, t: float, h: float, q: np.ndarray, v: np.ndarray, whole: bool
+    ) -> Taken | None:
+        """Return a step from a state, unless it misses its law and shall not be taken as it is."""
         M, force, R, A, ahead, power, u = self.at(t, q, v)
         a = divided(M, force)
         free, fixed = v + h * a, (A if self.small else A.tocsr())[self.fixed]
@@ -181,8 +222,10 @@ class Stepper:
                 rests |= stops
             elif not self.near.missed(t, h, q, v, a, u, mean):
                 break
-        self.steps += 1
         after, impulses, guess = self._struck(law, rows, (mean, z, guess), t, h)
+        if not whole and (self.below or self.left[0] > _MISSED):
+            return None
+        self.steps += 1
         pushes = impulses[len(held) :]
         took = _accounted(h, v, after, rows, pushes, float(power[0]))
         self.taken += took
@@ -217,7 +260,7 @@ class Stepper:
         way = h * (abs(slope) @ np.maximum(np.abs(v), np.abs(free)))
         way, rounding = way.max(initial=0.0), 1e-15 * (abs(slope) @ np.abs(q))
         aim = np.where(gap > 0, 0.0, (1 - _PUSHED) * gap)
-        after, lowest = free, np.zeros(gaps)
+        after, lowest, self.below = free, np.zeros(gaps), False
         z = self.acted[np.concatenate([np.arange(fixed), fixed + rows.places])]
         for _ in range(_BENDS):
             law.c[fixed:] = rows.drive
@@ -230,8 +273,10 @@ class Stepper:
             # What was corrected by too much pushes what does not touch.
             above = guess.closed & (bent < 0) & (lowest > aim + room)
             if not (below | above).any():
+                self.below = False
                 break
             straight = gap + h * (slope @ after + drive)
+            self.below = bool(np.any(lowest < aim - _BELOW * room))
             bent = np.where(below | (bent < 0), np.minimum(lowest - straight, 0.0), bent)
         return after, z, guess
 
@@ -391,11 +436,14 @@ def stepped(
     now = times[0]
     try:
         for k, end in enumerate(ends.tolist()):
-            taken = stepper.step(now, end - now, q, v)
-            q, v, now = taken.to, taken.after, end
-            stepper.tell(now)
-            if k in looked:
-                kept.append(replace(taken, output=len(times) if k in wanted else -1))
+            for taken in stepper.steps_to(end, now, q, v):
+                q, v, now = taken.to, taken.after, taken.end
+                stepper.tell(now)
+                if k in looked:
+                    kept.append(taken)
+            now = end
+            if k in looked and k in wanted:
+                kept[-1] = replace(kept[-1], output=len(times))
             if k in wanted:
                 times.append(now)
                 states.append(np.concatenate([q, v, stepper.taken]))
