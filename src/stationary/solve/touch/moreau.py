@@ -436,18 +436,19 @@ def stepped(
     now = times[0]
     try:
         for k, end in enumerate(ends.tolist()):
-            for taken in stepper.steps_to(end, now, q, v):
-                q, v, now = taken.to, taken.after, taken.end
+            last = None
+            for last in stepper.steps_to(end, now, q, v):
+                q, v, now = last.to, last.after, last.end
                 stepper.tell(now)
                 if k in looked:
-                    kept.append(taken)
+                    kept.append(last)
             now = end
             if k in looked and k in wanted:
                 kept[-1] = replace(kept[-1], output=len(times))
-            if k in wanted:
+            if k in wanted and last is not None:
                 times.append(now)
                 states.append(np.concatenate([q, v, stepper.taken]))
-                one = (taken.impulses / taken.h, (np.zeros(len(taken.rows), int), taken.rows))
+                one = (last.impulses / last.h, (np.zeros(len(last.rows), int), last.rows))
                 forces.append(sparse.csr_matrix(one, shape=(1, width)))
             progress.show((k + 1) / len(ends))
     except KeyboardInterrupt:
