@@ -190,9 +190,7 @@ class Stepper:
             else:
                 ends.append((t + ends[-1]) / 2)
 
-    def _tried(
-        self, t: float, h: float, q: np.ndarray, v: np.ndarray, whole: bool
-    ) -> Taken | None:
+    def _tried(self, t: float, h: float, q: np.ndarray, v: np.ndarray, whole: bool) -> Taken | None:
         """Return a step, if it keeps its law, or as it is."""
         before, self.left = self.left, (0.0, 0.0)
         try:
@@ -204,9 +202,7 @@ class Stepper:
         self.left = max(self.left, before)
         return taken
 
-    def step(
-        self, t: float, h: float, q: np.ndarray, v: np.ndarray, whole: bool
-    ) -> Taken | None:
+    def step(self, t: float, h: float, q: np.ndarray, v: np.ndarray, whole: bool) -> Taken | None:
         """Return a step from a state, unless it misses its law and shall not be taken as it is."""
         M, force, R, A, ahead, power, u = self.at(t, q, v)
         a = divided(M, force)
