@@ -36,6 +36,7 @@ from stationary.solve.gate.curvature import energy as energy_at_rest
 from stationary.solve.gate.equation import energy, equation
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.friction import friction
+from stationary.solve.gate.plain import plainly_right
 from stationary.solve.gate.pressures import attained
 from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
@@ -162,24 +163,27 @@ def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = (
     claims: list[Finding] = []
     moves = "increments" not in slide.method
     rtol, span = _SLIDING if moves else _INCREMENTS, float(t[-1] - t[0])
-    states = [
-        State(
+
+    def state(k: int, first: State | None = None) -> State:
+        return State(
             slide.kernel.graph, float(t[k]), y[k, :n], y[k, n : 2 * n], np.asarray(u[k]),
-            slide.params, forces[k, count:], forces[k, :count], moves, span, travel,
-        )
-        for k in range(len(t))
-    ]  # fmt: skip
+            slide.params, forces[k, count:], forces[k, :count], moves, span, travel, first,
+        )  # fmt: skip
+
     # What never moves is measured by how far springs would let it.
-    some = [states[k] for k in {0, len(states) // 2, len(states) - 1}]
-    first = replace(states[0], travel=np.maximum(travel, deflections(some)))
-    state = first
-    for state in (first, *(replace(x, first=first) for x in states[1:])):
-        # A start from which nothing moves tells of no forces.
-        if slide.success or len(slide.t) > 1:
-            claims += [*_slides(state, rtol), *constraints(state, rtol)]
+    some = [state(k) for k in {0, len(t) // 2, len(t) - 1}]
+    first = replace(state(0), travel=np.maximum(travel, deflections(some)))
+    # A start from which nothing moves tells of no forces.
+    if slide.success or len(slide.t) > 1:
+        known = (slide.kernel.graph, t, y, u, slide.params, forces)
+        right = plainly_right(*known, moves, rtol)
+        for k in np.flatnonzero(~right):
+            here = state(k, first) if k else first
+            claims += [*_slides(here, rtol), *constraints(here, rtol)]
+    last = state(len(t) - 1, first) if len(t) > 1 else first
     if moves and len(slide.t) > 1:
-        claims += way(slide, rtol, state.scales)
-    return claims if ended is None else claims + reason(ended, state)
+        claims += way(slide, rtol, last.scales)
+    return claims if ended is None else claims + reason(ended, last)
 
 
 @findings.register

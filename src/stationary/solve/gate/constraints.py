@@ -8,7 +8,7 @@ from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.gate.state import State
 
 # So many last digits of the coordinates are rounding of a constraint.
-_ROUNDINGS = 256.0
+ROUNDINGS = 256.0
 
 
 def constraints(state: State, rtol: float) -> list[Finding]:
@@ -18,7 +18,7 @@ def constraints(state: State, rtol: float) -> list[Finding]:
     values, _, A = state.holds
     A = A[: state.rows]
     # A row that no length is known for is sharp to rounding only.
-    allowed = rtol * state.scales.rows(A) + _ROUNDINGS * state.scales.rows_rounding(A) + 1e-300
+    allowed = rtol * state.scales.rows(A) + ROUNDINGS * state.scales.rows_rounding(A) + 1e-300
     holonomic = np.concatenate(
         [np.full(r.places.size, r.holonomic) for r in state.graph.layout.rows]
     )
@@ -37,7 +37,7 @@ def rates(state: State, rtol: float) -> list[Finding]:
     if state.span > 0:
         # What rests may be faster by the last digits of how far it could have gone.
         moves = np.finfo(float).eps * state.scales.length + state.scales.rounding
-        none = _ROUNDINGS * (abs(A) @ moves) / state.span
+        none = ROUNDINGS * (abs(A) @ moves) / state.span
     # Rates of rows that nothing moves are compared with the fastest around.
     typical = terms.max(initial=0.0)
     allowed = rtol * np.maximum(terms, 1e-3 * typical) + none + 1e-300

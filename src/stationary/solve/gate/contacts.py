@@ -9,7 +9,7 @@ from stationary.solve.gate.state import State
 from stationary.solve.scales import largest_terms
 
 # A gap so many last digits wide is closed.
-_ROUNDINGS = 1024.0
+ROUNDINGS = 1024.0
 
 
 def contacts(state: State, rtol: float) -> list[Finding]:
@@ -36,12 +36,12 @@ def contacts(state: State, rtol: float) -> list[Finding]:
         ]
 
     # Last digits of coordinates and what pushes are the least that is allowed: lengths are dearer.
-    digits = _ROUNDINGS * largest_terms(G, np.spacing(np.abs(state.q))) + 1e-300
+    digits = ROUNDINGS * largest_terms(G, np.spacing(np.abs(state.q))) + 1e-300
     claims = told(digits, strongest)
     if all(finding.holds for finding in claims):
         return claims
     scales = state.scales
-    small = rtol * scales.rows(G) + _ROUNDINGS * scales.rows_rounding(G) + 1e-300
+    small = rtol * scales.rows(G) + ROUNDINGS * scales.rows_rounding(G) + 1e-300
     return told(small, max(strongest, _weakest(state)))
 
 

@@ -8,7 +8,7 @@ from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.gate.state import State
 
 # Beside the fastest slip one this many times slower is judged as if it were not slower.
-_STILL = 1e-6
+STILL = 1e-6
 
 
 def friction(state: State, rtol: float) -> list[Finding]:
@@ -40,7 +40,7 @@ def friction(state: State, rtol: float) -> list[Finding]:
     # A slip that is small beside the rates it is the difference of has no direction of its own.
     terms = abs(B) @ np.abs(state.v) + np.abs(rates)
     slop = state.lengths(terms)
-    slop = rtol * np.maximum(slop, _STILL * slop.max(initial=0.0))
+    slop = rtol * np.maximum(slop, STILL * slop.max(initial=0.0))
     law, steep = size, np.zeros(1)
     if not dry.all():
         powers = np.where(dry, 1.0, power)

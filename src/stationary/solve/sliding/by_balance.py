@@ -19,6 +19,7 @@ from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from stationary.result.status import Status
+from stationary.solve.sliding.along import Told
 from stationary.solve.sliding.balance_equations import equations_of, sizes_of
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.endings import Ended, runaway
@@ -205,7 +206,7 @@ class ByBalance(AbstractPhase):
         values = np.linalg.svd(self.measured(look)[0], compute_uv=False)
         if values[-1] > max(_DEPENDENT, 64 * self.digits) * values[0]:
             return True
-        state = self.told(look)
+        state = self.state_of(look)
         # Friction that follows pressure is not shared, nor where it is about to.
         rough = (self.question.rubs >= 0) & (state.place.problem.size > 0)
         follows = bool(np.any(self.numbers.works[self.question.rubs[rough]] > 0))
@@ -214,7 +215,7 @@ class ByBalance(AbstractPhase):
 
     def room(self, look: _Look) -> tuple[_Look, float]:
         """Return a look with forces shared so that all has most room left, and that room."""
-        answer = self.told(look).answer
+        answer = self.state_of(look).answer
         assert answer is not None
         best, room = roomiest(answer)
         z = look.z.copy()
@@ -269,7 +270,7 @@ class ByBalance(AbstractPhase):
         wrong = look.margins < 0
         if self.shares and look.least < 0:
             best, room = self.room(look)
-            answer = self.told(best).answer
+            answer = self.state_of(best).answer
             assert answer is not None
             full = answer.resists >= answer.problem.size * (1 - max(-2 * room, _FULL))
             terms = len(self.numbers.stuck)
@@ -321,9 +322,28 @@ class ByBalance(AbstractPhase):
             look = self.known[-1]
         if self.shares and look.least < 0:
             look = self.room(look)[0]
-        return self.told(look, *x[self.n :])
+        return self.state_of(look, *x[self.n :])
 
-    def told(self, look: _Look, lost: float = 0.0, given: float = 0.0) -> State:
+    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
+        """Return what is told of many states at once, where no forces are shared."""
+        if self.shares:
+            return None
+        looks: list[_Look | None] = []
+        for a, one in zip(t.tolist(), x):
+            try:
+                looks.append(self._seen(a, one))
+            except Passed:
+                looks.append(None)
+        some = self.known[-1]
+        fine = np.array([look is not None for look in looks])
+        z, rate = (np.array([getattr(look or some, k) for look in looks]) for k in ("z", "rate"))
+        at = self.question.many(t, z[:, : self.n])
+        if at is None:
+            return None
+        forces = z[:, self.n : sum(sizes_of(self.question.sliding)[:4])]
+        return Told.of(self.question, at, rate[:, : self.n], forces, x[:, self.n :], fine)
+
+    def state_of(self, look: _Look, lost: float = 0.0, given: float = 0.0) -> State:
         """Return a look as a state, with its answer."""
         question, numbers = self.question, self.numbers
         q, y, lam, mu, *_ = np.split(look.z, np.cumsum(sizes_of(question.sliding)))
@@ -476,7 +496,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
                     misfits = idle if idle.any() else phase.misfits(then)
                     trials.insert(0, self._turned(trial, fits, misfits))
                     continue
-                answer = phase.told(now).answer
+                answer = phase.state_of(now).answer
                 assert answer is not None
                 near = np.all(np.abs(now.z - look.z)[: self.n] <= 1e-7 * self.lengths)
                 stable = runaway(self.question, now.t, now.z[: self.n], answer) is None

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from stationary.result.status import Status
+from stationary.solve.sliding import along
+from stationary.solve.sliding.along import Told
 from stationary.solve.sliding.compiled import Held, InMode
 from stationary.solve.sliding.endings import Ended, conflict
 from stationary.solve.sliding.flow import AbstractFlow, AbstractPhase, Dense, Passed
@@ -244,6 +246,20 @@ class ByPower(AbstractPhase):
         except Passed:
             answer = self.last or self.near
         return State(t, place.q, answer.v, answer, place, *x[self.n :])
+
+    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
+        """Return what is told of many states at once, where their equations are compiled."""
+        if self.compiled is None or self.shares:
+            return None
+        question, n, working = self.question, self.n, self.touching[self.near.working]
+        at = along.onto(question, t, x[:, :n], working)
+        if at is None:
+            return None
+        quick = [self._quick(a, q) for a, q in zip(t.tolist(), at.q)]
+        width = n + len(self.near.y) + question.layout.multipliers + at.gap.shape[1]
+        fine = np.array([one is not None for one in quick])
+        z = np.array([np.zeros(width) if one is None else one.z[:width] for one in quick])
+        return Told.of(question, at, z[:, :n], z[:, n:], x[:, n:], fine)
 
     def remembered(self) -> Any:
         """Return what leads on from where it is."""

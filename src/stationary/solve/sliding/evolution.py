@@ -151,6 +151,10 @@ def quasistatics(
     return slide
 
 
+#: A row of what is kept, what is left over of the forces, and the duality gap.
+_Kept = tuple[np.ndarray, float, float]
+
+
 @dataclass
 class _Run:
     """One motion: what has been found of it so far."""
@@ -323,9 +327,18 @@ class _Run:
 
     def _keep_along(self, stretch: Stretch) -> None:
         reached = stretch.last + 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
-        while len(self.rows) < len(self.grid) and self.grid[len(self.rows)] <= reached:
-            t = float(self.grid[len(self.rows)])
-            self.keep(replace(stretch.at(min(t, stretch.last)), t=t))
+        first = len(self.rows)
+        asked = self.grid[first : int(np.searchsorted(self.grid, reached, side="right"))]
+        for t, kept in zip(asked, self._told(stretch, np.minimum(asked, stretch.last))):
+            self._keep(float(t), *kept)
+
+    def _told(self, stretch: Stretch, t: np.ndarray) -> list[_Kept]:
+        """Return what is kept of times of a stretch, in their order."""
+        told = stretch.told(t)
+        if told is None:
+            return [self._kept(stretch.at(x)) for x in t.tolist()]
+        every = zip(t.tolist(), told.fine, told.rows(bool(self._fed)), told.force, told.gap)
+        return [kept if fine else self._kept(stretch.at(x)) for x, fine, *kept in every]
 
     def _changed(self, t: float, apart: float) -> None:
         """Note a change; end where they are too many to be followed one by one."""
@@ -352,10 +365,24 @@ class _Run:
 
     def keep(self, state: State) -> None:
         """Keep what is known at one time."""
-        self.times.append(state.t)
-        self.rows.append(self._row(state))
-        if state.answer is not None:
-            self._witness(state.answer, state)
+        self._keep(state.t, *self._kept(state))
+
+    def _keep(self, t: float, row: np.ndarray, force: float, gap: float) -> None:
+        self.times.append(t)
+        self.rows.append(row)
+        for name, share in (("force", force), ("gap", gap)):
+            self.evidence[name] = max(self.evidence[name], float(share))
+
+    def _kept(self, state: State) -> _Kept:
+        """Return what is kept of a state, what is left over of its forces, and its duality gap."""
+        answer = state.answer
+        if answer is None:
+            return self._row(state), 0.0, 0.0
+        # The way of an increment may be none, to rounding: then there is no power to compare.
+        compares = "increments" not in self.ways or np.any(
+            answer.speeds > 100 * rests(state.place, Measure.of(self.question, state.place))
+        )
+        return self._row(state), answer.imbalance, answer.gap if compares else 0.0
 
     def _row(self, state: State) -> np.ndarray:
         """Return what is kept of a state: coordinates, velocities, energies, power and forces."""
@@ -367,15 +394,6 @@ class _Run:
             power = float(y @ place.problem.rates(state.v))
         energies = [state.lost, state.given, power]
         return np.concatenate([state.q, state.v, self._fed, energies, y, lam, mu])
-
-    def _witness(self, answer: Answer, state: State) -> None:
-        self.evidence["force"] = max(self.evidence["force"], answer.imbalance)
-        if "increments" in self.ways:
-            # The way of an increment may be none, to rounding: then there is no power to compare.
-            none = rests(state.place, Measure.of(self.question, state.place))
-            if not np.any(answer.speeds > 100 * none):
-                return
-        self.evidence["gap"] = max(self.evidence["gap"], answer.gap)
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""
@@ -404,7 +422,7 @@ class _Run:
         stretches, ends = self.stretches, [x.last for x in self.stretches]
 
         @cache
-        def told() -> tuple[np.ndarray, np.ndarray]:
+        def kept() -> tuple[np.ndarray, np.ndarray]:
             """Return all times and states at which increments end, besides those that are kept."""
             more = {x.last: x for x in stretches if not x.known and x.last not in times}
             rows = [self._row(x.at(x.last)) for x in more.values()]
@@ -412,12 +430,15 @@ class _Run:
             return np.sort(every), rows[np.argsort(every)]
 
         def between(at: np.ndarray) -> np.ndarray:
-            known, rows = told()
+            known, rows = kept()
             states = np.array([np.interp(at, known, column) for column in rows.T]).T
-            for k, t in enumerate(at):
-                i = int(np.searchsorted(ends, t))
-                if i < len(ends) and stretches[i].tells(float(t)) and t not in times:
-                    states[k] = self._row(stretches[i].at(float(t)))
+            which = np.searchsorted(ends, at)
+            which[np.isin(at, times)] = len(ends)
+            for i in np.unique(which[which < len(ends)]):
+                of = np.flatnonzero((which == i) & (stretches[i].first <= at))
+                if stretches[i].known and len(of):
+                    of = of[np.argsort(at[of])]
+                    states[of] = [row for row, *_ in self._told(stretches[i], at[of])]
             return states
 
         return between

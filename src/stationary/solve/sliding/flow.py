@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.integrate import DOP853
 
+from stationary.solve.sliding.along import Told
 from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.question import Question
@@ -76,6 +77,10 @@ class AbstractPhase(ABC):
     @abstractmethod
     def state(self, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
+
+    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
+        """Return what is told of many states at once, or None where they are told one by one."""
+        return None
 
     @abstractmethod
     def remembered(self) -> Any:
@@ -160,7 +165,13 @@ class AbstractFlow(ABC, Generic[P]):
             phase.recall(known)
             return phase.state(t, dense(t))
 
-        return Stretch(first, self.t, at, change, known=True)
+        def many(t: np.ndarray) -> Told | None:
+            if t[-1] > end:
+                return None
+            phase.recall(known)
+            return phase.told(t, np.array([dense(float(x)) for x in t]))
+
+        return Stretch(first, self.t, at, change, known=True, many=many)
 
     def _stretch(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
         """Take a step in the present mode, up to its end; tell whether it ends there.

@@ -24,7 +24,7 @@ DENSE_UP_TO = 60
 STILL = 1e-10
 
 # What rubs slower than this part of the motions that add up in it is known to fewer digits.
-_ROLLS = 1e-5
+ROLLS = 1e-5
 
 # Levers that differ by less than this leave the digits of forces alone.
 _EVEN = 1e3
@@ -481,7 +481,7 @@ class Answer:
         # Coordinates and constraints may have other units than what rubs. Where all of it rolls, it
         # is the rounding of motions that cancel.
         p = self.problem
-        rubs = max(largest(self.rates), _ROLLS * (float(p.arms @ np.abs(self.v)) + largest(p.c)))
+        rubs = max(largest(self.rates), ROLLS * (float(p.arms @ np.abs(self.v)) + largest(p.c)))
         return rubs or max(largest(self.v), largest(self.problem.b)) or 1.0
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -62,6 +62,14 @@ def evaluated(sliding: Sliding, name: str) -> Numeric | _Dense:
     return Numeric(function, matrices)
 
 
+def in_rows(
+    sliding: Sliding, name: str, arguments: Collection[tuple[Any, ...]]
+) -> list[np.ndarray] | None:
+    """Return a function's outputs along a first axis; None where its matrices are not full."""
+    function = evaluated(sliding, name)
+    return function.many(arguments) if isinstance(function, _Dense) else None
+
+
 @lru_cache(maxsize=64)
 def _all_of(sliding: Sliding) -> Callable[..., list[Any]]:
     """Return the outputs of slips, holds and pushes as one function of arrays."""
@@ -109,6 +117,19 @@ class _Dense:
             for part, shape in self._parts
         ]
 
+    def many(self, arguments: Collection[tuple[Any, ...]]) -> list[np.ndarray]:
+        """Return the outputs for many arguments, one after the other along a first axis."""
+        count = len(arguments)
+        values = np.tile(self._values, (count, 1))
+        for row, given in zip(values, arguments):
+            row[self._places] = self._numeric(*given)[0]
+        return [
+            values[:, part]
+            if shape is None
+            else values[:, part].reshape(count, *shape[::-1]).swapaxes(1, 2)
+            for part, shape in self._parts
+        ]
+
 
 def _range(places: np.ndarray) -> Any:
     """Return places as a slice where they are one, which is faster."""
@@ -153,6 +174,31 @@ class Place:
     #: The gradients of all gaps, and by how much these may be off by rounding.
     normals: Any
     digits: np.ndarray
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the graph says at many times and configurations, along a first axis.
+
+    What is not `fine`, as where forces grow with velocity, is to be looked at one by one.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    f: np.ndarray
+    B: np.ndarray
+    c: np.ndarray
+    size: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+    G: np.ndarray
+    g: np.ndarray
+    R: np.ndarray
+    gap: np.ndarray
+    levers: np.ndarray
+    #: What is rounded is at least as large.
+    length: np.ndarray | float
+    fine: np.ndarray
 
 
 class Question:
@@ -368,6 +414,22 @@ class Question:
             if len(closed) > len(close):
                 return self.at(t, q, viscous=viscous, touching=closed)
         return place
+
+    def many(self, t: np.ndarray, q: np.ndarray) -> Places | None:
+        """Evaluate everything at many times and configurations; None where that is not worth it."""
+        every = _all_of(self.sliding)
+        dry = self.system.dissipation.is_zero
+        if not isinstance(every, _Dense) or self._levers is None or not dry:
+            return None
+        given = [(a, x, self.inputs(a, x), self.params) for a, x in zip(t.tolist(), q)]
+        _, c, B, size, power, R, b, A, gap, g, G, f = every.many(given)
+        size, power = size[:, self.starts], power[:, self.starts]
+        sums = f.sum(axis=1) + c.sum(axis=1) + size.sum(axis=1) + b.sum(axis=1)
+        most = np.abs(np.hstack([f, size, c, b])).max(axis=1, initial=0.0)
+        dry = np.all(size >= 0, axis=1) & ~power.any(axis=1)
+        fine = np.isfinite(sums) & (most < _MOST) & (most > _LEAST) & dry
+        length = 0.0 if self._scales is None else self._scales.length
+        return Places(t, q, f, B, c, size, A, b, G, g, R, gap, self._levers, length, fine)
 
     def _require(
         self,

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.optimize import brentq
 
+from stationary.solve.sliding.along import Told
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated
 from stationary.solve.sliding.reduced import least_move
@@ -49,6 +50,8 @@ class Stretch:
     at: Callable[[float], State]
     change: float | None = None
     known: bool = False
+    #: What many of its times tell at once, where they do.
+    many: Callable[[np.ndarray], Told | None] | None = None
 
     def until(self, t: float) -> Stretch:
         """Return the part of it up to a time."""
@@ -57,6 +60,10 @@ class Stretch:
     def tells(self, t: float) -> bool:
         """Tell whether it knows the state at any time up to its end, and at this one."""
         return self.known and self.first <= t <= self.last
+
+    def told(self, t: np.ndarray) -> Told | None:
+        """Return what times of it tell at once, or None where they are told one by one."""
+        return self.many(t) if self.many is not None and len(t) > 1 else None
 
 
 class Stepper(Protocol):
