@@ -177,7 +177,7 @@ def _(slide: Slide, *, ended: Reason | None = None, between: Sequence[float] = (
     if slide.success or len(slide.t) > 1:
         known = (slide.kernel.graph, t, y, u, slide.params, forces)
         right = plainly_right(*known, moves, rtol)
-        for k in np.flatnonzero(~right):
+        for k in np.flatnonzero(~right).tolist():
             here = state(k, first) if k else first
             claims += [*_slides(here, rtol), *constraints(here, rtol)]
     last = state(len(t) - 1, first) if len(t) > 1 else first

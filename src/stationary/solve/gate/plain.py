@@ -27,7 +27,7 @@ def plainly_right(
     slips, holds = (in_rows(sliding, name, at) for name in ("slips", "holds"))
     if slips is None or holds is None:
         return np.zeros(len(t), dtype=bool)
-    (_, c, B, size, power), (R, b, A, gap, g, G) = slips, holds
+    (_, c, B, size, power), (R, b, A, gap, _, G) = slips, holds
     force = evaluated(sliding, "force")
     pushes = np.array([force(*given, speed)[0] for given, speed in zip(at, v)])
     friction, lam = forces[:, : c.shape[1]], forces[:, c.shape[1] :]

@@ -337,8 +337,9 @@ class _Run:
         told = stretch.told(t)
         if told is None:
             return [self._kept(stretch.at(x)) for x in t.tolist()]
-        every = zip(t.tolist(), told.fine, told.rows(bool(self._fed)), told.force, told.gap)
-        return [kept if fine else self._kept(stretch.at(x)) for x, fine, *kept in every]
+        kept = zip(told.rows(bool(self._fed)), told.force, told.gap)
+        every = zip(t.tolist(), told.fine, kept)
+        return [one if fine else self._kept(stretch.at(x)) for x, fine, one in every]
 
     def _changed(self, t: float, apart: float) -> None:
         """Note a change; end where they are too many to be followed one by one."""
