@@ -142,6 +142,8 @@ def test_the_motion_cone_of_an_ellipsoid_is_wider_than_that_of_friction(length):
     cone = ellipsoid(force, force * c).motion_cone((0, -b), (0, 1), mu)
     wide = mu * (1 + b**2 / c**2)
     np.testing.assert_allclose(sorted(cone[:, 0] / cone[:, 1]), [-wide, wide], rtol=1e-6)
+    # Velocities at which the force (∓μ, 1) works with a power of one, in every unit.
+    np.testing.assert_allclose(cone[:, 1] + mu * np.abs(cone[:, 0]), 1.0, rtol=1e-9)
 
 
 def test_stable_pushes_of_an_ellipsoid_are_those_of_lynch_and_mason():

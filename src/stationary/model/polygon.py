@@ -20,24 +20,33 @@ def corners_of(outline: Any) -> np.ndarray:
     return corners[np.any(corners != np.roll(corners, -1, axis=0), axis=1)]
 
 
+def _shown(outline: Any) -> str:
+    """Return the beginning of what was given, as plain numbers if it is made of them."""
+    try:
+        plain = [tuple(row) for row in np.asarray(outline, dtype=float).tolist()]
+    except (TypeError, ValueError):
+        plain = outline
+    return str(plain)[:60]
+
+
 def polygon(outline: Any) -> np.ndarray:
     """Take the corners of a simple polygon that bounds some area."""
     corners = corners_of(outline)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
         raise StatementError(
             "the outline of a slider is not a polygon.",
-            f"Found {str(outline)[:60]}.",
+            f"Found {_shown(outline)}.",
             "Give three or more corners (x, y).",
         )
     if _crosses(corners):
         raise StatementError(
             "the outline of a slider crosses itself.",
-            f"Found {str(outline)[:60]}.",
+            f"Found {_shown(outline)}.",
             "Give corners in order around it.",
         )
     if abs(area(corners)) <= 1e-14 * float(np.ptp(corners, axis=0).max()) ** 2:
         raise StatementError(
-            say("the outline of a slider has no area.", f"Found {str(outline)[:60]}.",
+            say("the outline of a slider has no area.", f"Found {_shown(outline)}.",
                 "Give corners in order around it.")
         )  # fmt: skip
     return corners

@@ -62,12 +62,17 @@ class FittedSurface:
         return self.value(wrench) <= 1
 
     def twist(self, wrench: Any) -> np.ndarray:
-        """Return the direction of the twist under a wrench: the normal of the surface."""
+        """Return the twist under a wrench, for a power of one: along the normal of the surface."""
         F = np.asarray(wrench, dtype=float)
         pulled = np.einsum("kij,...j->...ki", self.forms, F)
         if self.kind == "quartic":
-            pulled = pulled * np.einsum("...ki,...i->...k", pulled, F)[..., None]
-        return pulled.sum(axis=-2)
+            # As shares: squares of wrenches far from the surface would run out of range.
+            share = np.einsum("...ki,...i->...k", pulled, F)
+            most = share.max(axis=-1, keepdims=True)
+            pulled = pulled * (share / np.where(most > 0, most, 1.0))[..., None]
+        normal = pulled.sum(axis=-2)
+        power = (normal * F).sum(axis=-1, keepdims=True)
+        return normal / np.where(power > 0, power, 1.0)
 
     def wrench(self, twist: Any) -> np.ndarray:
         """Return the wrench on the surface under which a part slides with a twist, or with many."""
