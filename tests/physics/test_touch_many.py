@@ -133,9 +133,9 @@ def test_contacts_that_are_closed_at_the_start_do_not_strike():
     ask = {"span": (0, 0.1), "points": 3, "method": st.Moreau(step=1e-2)}
     assert len(simulate(block, **ask).changes) == 0
     falls = simulate(block, start={y.dot: -1.0}, **ask).changes
-    assert [c.kind for c in falls] == ["impact"]
+    assert [c.kind for c in falls] == ["impact", "touch"]
     # The step in which it is stopped has the weight of the block, too.
-    assert falls.impulse == pytest.approx([1 + G * 1e-2], rel=1e-8)
+    assert falls.impulse == pytest.approx([1 + G * 1e-2, 0], rel=1e-8)
 
 
 def test_steps_whose_law_is_not_solved_or_missed_are_not_called_done(monkeypatch):
@@ -200,8 +200,8 @@ def test_the_period_on_a_belt_by_steps_of_one_length_has_order_one():
         step = period / count
         motion = simulate(system, span=(0, 2.2 * period * time), points=22 * count // 10 + 1,
                           method=st.Moreau(step=step * time))  # fmt: skip
-        sticks = np.abs(motion[x.dot] - speed) < 1e-9 * speed
-        slips = motion.t[np.flatnonzero(sticks[:-1] & ~sticks[1:])] / time
+        assert motion.changes.kind.tolist() == ["stick", "slip", "stick", "slip", "stick"]
+        slips = motion.changes.of("slip").t / time
         assert motion.status == "done" and len(slips) == 2
         errors.append(abs(slips[1] - slips[0] - period) / step)
     # The same number of steps, however long they are; one step is the least that can be told.

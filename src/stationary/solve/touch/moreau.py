@@ -25,7 +25,7 @@ from stationary.solve.progress import Progress
 from stationary.solve.touch.cones import Unsolved, part
 from stationary.solve.touch.impulses import solved
 from stationary.solve.touch.near import Near, Rows, rubs_of
-from stationary.solve.touch.step_law import STICK, Guess, Law, divided
+from stationary.solve.touch.step_law import SLIDE, STICK, Guess, Law, divided
 
 # How much of a violation that a step begins with is taken back in it.
 _PUSHED = 0.2
@@ -137,6 +137,8 @@ class Stepper:
         #: What was supplied, rubbed off and struck off until now.
         self.taken = np.zeros(3)
         self.steps = self.hard = self.convex = 0
+        #: Which contacts have come to rest, and what rubs did in the last step, and along what.
+        self._touches, self._did, self._went = self.shut, self.does, self.along
         #: Whether gaps are negative after the last try.
         self.below = False
         #: Impulses of the last step, of all rows; and the largest part by which the law of a step
@@ -172,6 +174,11 @@ class Stepper:
         fast = abs(rows.slope[gaps:]) @ np.abs(v) + np.abs(rows.drive[gaps:])
         moves = np.abs(rows.rate[gaps:]) > _STILL * fast
         self.rests = np.bincount(self._rub_of_slip, moves, len(self.rests)) == 0
+        self._touches = self.shut.copy()
+
+    def close(self, closed: np.ndarray) -> None:
+        """Know which contacts are closed, where something else has found them."""
+        self.shut, self._touches = closed, closed.copy()
 
     def steps_to(self, end: float, t: float, q: np.ndarray, v: np.ndarray) -> Iterator[Taken]:
         """Yield the steps from a state to a time: one, or parts where one does not keep its law."""
@@ -376,8 +383,26 @@ class Stepper:
         for i in np.flatnonzero(self.shut & ~self.last).tolist():
             push = float(pushes[np.searchsorted(places, i)])
             self.changes.append(Change(t, "impact", name(i), push))
-        for i in np.flatnonzero(self.last & ~self.shut).tolist():
-            self.changes.append(Change(t, "lift", name(i)))
+        # What is closed for one step rebounds; what is longer has come to touch.
+        both = self.shut & self.last
+        for kind, which in (("touch", both & ~self._touches), ("lift", self._touches & ~self.shut)):
+            self.changes += [Change(t, kind, name(i)) for i in np.flatnonzero(which).tolist()]
+        self._touches = both | (self._touches & self.shut)
+        if len(self.does):
+            self._tell_of_rubs(t, both)
+
+    def _tell_of_rubs(self, t: float, both: np.ndarray) -> None:
+        """Note what sticks, slips or goes back where contacts stay closed."""
+        stays = np.where(self.owner >= 0, both[self.owner] if len(both) else False, True)
+        # What rubs do from the start on is no change.
+        stays &= self.steps > 1
+        other = stays & (self.does != self._did)
+        back = self.along[self.first] * self._went[self.first] < 0
+        back &= stays & ~other & (self.width == 1) & (self.does == SLIDE)
+        for j in np.flatnonzero(other | back).tolist():
+            kind = "reverse" if back[j] else "stick" if self.does[j] == STICK else "slip"
+            self.changes.append(Change(t, kind, self.touch.rubs[j].name))
+        self._did, self._went = self.does.copy(), self.along.copy()
 
 
 def _accounted(

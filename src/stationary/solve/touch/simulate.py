@@ -211,7 +211,7 @@ def _continued(motion: Touched, end: TooMany, method: Moreau, grid: np.ndarray) 
     rest = np.append(end.t, grid[grid > end.t])
     stepper = Stepper(touch, motion.drives, motion.params, rows)
     stepper.begin(end.t, q, v)
-    stepper.shut = end.closed
+    stepper.close(end.closed)
     t, states, forces, status, taken = stepped(stepper, q, v, rest, method)
     states[:, 2 * n : 2 * n + 2] += more
     before = motion.dense or motion._between
