@@ -239,13 +239,13 @@ def test_a_ring_on_many_feet_slides_and_stops_like_one_block():
     assert motion[y][-1] == pytest.approx(0.6 / (0.6 * G), rel=1e-9)
 
 
-def fallen(kind, count):
+def fallen(kind, count, height=0.2):
     """A plate that falls flat on its feet, or balls that fall on each other."""
     if kind == "plate":
         up, turn = st.coordinates("up turn")
         feet = np.linspace(-1, 1, count)
         contacts = [st.Contact(up + s * turn, restitution=0.5, name=f"{s}") for s in feet]
-        kinetic, start = up.dot**2 / 2 + turn.dot**2 / 6, {up: 0.2}
+        kinetic, start = up.dot**2 / 2 + turn.dot**2 / 6, {up: height}
         return st.System(kinetic=kinetic, potential=G * up, contacts=contacts), start
     y = st.coordinates(" ".join(f"y{i}" for i in range(count)))
     gaps = [y[0], *(b - a - 0.1 for a, b in zip(y[:-1], y[1:]))]
@@ -256,9 +256,13 @@ def fallen(kind, count):
     return balls, {q: 0.05 + 0.11 * i + 0.003 * np.sin(i) for i, q in enumerate(y)}
 
 
-@pytest.mark.parametrize(("kind", "count"), [("plate", 7), ("balls", 3), ("balls", 8)])
-def test_many_contacts_that_bounce_at_once_come_to_rest(kind, count):
-    system, start = fallen(kind, count)
+@pytest.mark.parametrize(("kind", "count", "height"), [
+    # Rounding tilts the plate at the end of its bounces, each of these in another way.
+    ("plate", 3, 0.3), ("plate", 3, 0.17), ("plate", 4, 0.17), ("plate", 7, 0.2), ("plate", 7, 0.3),
+    ("plate", 7, 0.17), ("plate", 9, 0.17), ("balls", 3, None), ("balls", 8, None),
+])  # fmt: skip
+def test_many_contacts_that_bounce_at_once_come_to_rest(kind, count, height):
+    system, start = fallen(kind, count, height)
     motion = simulate(system, span=(0, 1.5), start=start, points=4)
     assert np.abs(motion.v[-1]).max() < 1e-12 and np.abs(motion.balance).max() < 1e-12
     assert motion.residual["penetration"] < 1e-14

@@ -142,7 +142,9 @@ def _looked(
                     first = low, [i]
                 continue
             begin = float(x[away[0]])
-        root, clear = _root(course, begin, room, _NODES * np.finfo(float).eps * size)
+        # Values are rounded, and so are the times at which they are taken.
+        blur = _NODES * size * (np.finfo(float).eps + np.spacing(abs(high)) / (high - low))
+        root, clear = _root(course, begin, room, blur)
         if new is None and low == piece.t[0] and not clear:
             # It begins nearer to zero than the rounding of looks at a series: it is looked at
             # closer by, and has not ended if it goes away even then.
@@ -154,7 +156,9 @@ def _looked(
             continue
         slope = _value((_slopes() @ course).tolist(), root) / (high - low)
         slope *= (root * (high - low)) ** (new.power if new is not None else 0)
-        t = _located(margins, piece, p, i, low + root * (high - low), slope, high - low)
+        # What begins below zero, by rounding, ends where it is back.
+        zero = min(float(start[i]), 0.0) if new is not None and start is not None else 0.0
+        t = _located(margins, piece, p, i, zero, low + root * (high - low), slope, high - low)
         if first is None or t < first[0]:
             first = t, [i]
         elif t == first[0]:
@@ -173,7 +177,8 @@ def _root(c: np.ndarray, begin: float, room: float, blur: float) -> tuple[float 
     below = np.flatnonzero(values < -room)
     if len(below):
         k = int(below[0])
-        clear = values[k] < -blur and (k == 0 or values[k - 1] > blur)
+        # A series that begins below zero does not tell how long the margin was above it.
+        clear = k > 0 and values[k] < -blur and values[k - 1] > blur
         return _between(c, x, values, k, begin), bool(clear)
     # A dip between two looks would be narrow.
     inside = values[np.isfinite(values)]
@@ -226,8 +231,9 @@ def _grid() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _located(
-    margins: Margins, piece: Piece, p: np.ndarray, i: int, t: float, slope: float, wide: float
-) -> float:
+    margins: Margins, piece: Piece, p: np.ndarray, i: int, zero: float, t: float, slope: float,
+    wide: float,
+) -> float:  # fmt: skip
     """Correct a zero of a series by the margin itself, whose slope there the series tells.
 
     Differences of margins would be rounding where these are small beside what they are made of.
@@ -235,7 +241,7 @@ def _located(
     first, last, before = float(piece.t[0]), float(piece.t[-1]), _FAR * wide
     for _ in range(_CORRECTIONS if slope else 0):
         at = np.array([t])
-        step = -float(margins(at, piece.evaluate(at), p)[i, 0]) / slope
+        step = (zero - float(margins(at, piece.evaluate(at), p)[i, 0])) / slope
         # Corrections that do not become smaller are rounding.
         if not abs(step) <= before / 2:
             break
