@@ -65,7 +65,8 @@ from stationary.model.system import System
 from stationary.model.terms import Constraint, Contact, Drag, Friction, Load, Pfaffian
 from stationary.result.fields import FieldFunction
 from stationary.result.motion import Motion
-from stationary.solve.consistent import State, consistent
+from stationary.result.state import State
+from stationary.solve.consistent import consistent
 from stationary.solve.dynamics import simulate
 from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational

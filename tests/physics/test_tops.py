@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import stationary as st
-from stationary.solve.gate import findings
+from stationary.solve.gate.claims import findings
 
 R = st.rotation("R")
 A, C, M, G, L = 1.0, 0.6, 1.3, 9.81, 0.5

@@ -11,7 +11,8 @@ from stationary.lower.kernel import graph_of
 from stationary.many.question import VERBS
 from stationary.result.multipliers import Multipliers
 from stationary.result.touched import Touched
-from stationary.solve.gate import findings, judged, lanes
+from stationary.solve.gate import lanes
+from stationary.solve.gate.claims import findings, judged
 from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.state import State
 from stationary.solve.pressure.measured import Measured
@@ -268,6 +269,12 @@ def simulate(unit):
         span = (0, np.sqrt(unit))
         motion = st.simulate(system, span=span, start=start, points=21, method=method)
         yield Answer(motion, moved(motion, 7))
+    # A fixed step promises its order: wrong is what is off by ten times its error.
+    root = np.sqrt(unit)
+    for system, start in [hung(unit, 5.0) if unit == 1.0 else rolling(unit)]:
+        motion = st.simulate(system, span=(0, root), start=start, points=11,
+                             method=st.Variational(step=root / 200))  # fmt: skip
+        yield Answer(motion, moved(motion, 7, 1e-3), {"rtol": 1e-10})
     for make in (thrown, swept):
         system, start = make(unit)
         motion = st.simulate(system, span=(0, 3 * np.sqrt(unit)), start=start, points=31)
@@ -281,6 +288,46 @@ def simulate(unit):
             y[-1, 1] = -1e-5 * unit
             wrong.append(("floor", replace(motion, y=y)))
         yield Answer(motion, wrong)
+
+
+def consistent(unit):
+    # Two weights on rods, put askew and set off as the rods do not allow, and a wheel that rolls.
+    system, start = hung(unit, 5.0)
+    a, b, c, d = system.coordinates
+    rate = np.sqrt(unit)
+    start |= {a.dot: rate, b.dot: 0.3 * rate, c.dot: -rate, d.dot: 0.2 * rate}
+    x, y, phi = st.coordinates("x y phi")
+    skate = st.System(
+        kinetic=(x.dot**2 + y.dot**2 + 0.1 * unit**2 * phi.dot**2) / 2,
+        pfaffian=[x.dot * st.sin(phi) - y.dot * st.cos(phi)],
+    )
+    slides = {x: 5 * unit, phi: 0.4, x.dot: rate, y.dot: rate, phi.dot: rate / unit}
+    for machine, begin in ((system, start), (skate, slides)):
+        found = st.consistent(machine, begin)
+        layout = found.graph.layout
+        _, v = layout.state(begin, np.zeros(0))
+        wrong = [(("v", i), replace(found, v=shifted(found.v, i, 1e-7 * np.abs(found.v[i]))))
+                 for i in range(len(v))]  # fmt: skip
+        if machine is system:
+            wrong += [(("q", i), replace(found, q=shifted(found.q, i, 1e-7 * unit)))
+                      for i in range(len(v))]  # fmt: skip
+        yield Answer(found, wrong, {"t": 0.0, "params": np.zeros(0), "asked": v})
+
+
+def limit_surface(unit):
+    feet = np.array([(0.1, 0.0), (1.0, 0.1), (0.3, 0.9)]) * unit
+    mu = st.parameters(mu=0.5)
+    limit = st.limit_surface(st.slider(points=feet, weights=[0.2 * mu, 0.5 * mu, mu]), count=50)
+    wrong = []
+    for k in (3, 20, len(limit.twists) - 1):
+        for i, much in enumerate((1.0, 1.0, unit)):
+            wrenches = shifted(limit.wrenches, (k, i), 1e-7 * much)
+            wrong.append(((k, i), replace(limit, wrenches=wrenches)))
+        # The way it turns, not how fast, decides.
+        twists = limit.twists.copy()
+        twists[k] += 1e-6 * np.array([1.0, -2.0, 3 / unit])
+        wrong.append((("twist", k), replace(limit, twists=twists)))
+    yield Answer(limit, wrong, {"params": np.array([0.5])})
 
 
 def pushed(unit, shift):
@@ -471,6 +518,7 @@ def fit_pressure(unit):
 ASKED = {f.__name__: f for f in (
     statics, equilibria, continuation, linearize, modes, simulate, minimum_power, newton,
     minimum_dissipation, quasistatics, limit_load, discretize, pressure_bounds, fit_pressure,
+    consistent, limit_surface,
 )}  # fmt: skip
 
 
@@ -539,52 +587,3 @@ def test_increments_are_examined_between_the_times_that_are_told():
         wrong = 1e-2 * (np.arange(count) == column)
         false = replace(slide, dense=lambda t, wrong=wrong: states(t) + wrong)
         assert judged(false, between=ends).status == "refuted", column
-
-
-def test_a_slide_that_ends_early_ends_for_its_reason():
-    # Two links from a wall pulled beyond their reach; and a rod that runs away along a slope.
-    x, y, s = st.coordinates("x y s")
-    tie, hand = st.Constraint(st.norm((x, y)) - 1), st.Constraint(x - st.t, name="hand")
-    bar = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[tie, hand])
-    slide = st.quasistatics(bar, span=(0, 2), start={x: 0, y: 1}, throw=False)
-    assert slide.status == "jammed"
-    state = State(slide.kernel.graph, 1.0, np.array([1.0, 0.0]), np.zeros(2), np.zeros(0),
-                  np.zeros(0), np.zeros(2), span=2.0, travel=np.ones(2))  # fmt: skip
-    at = (1.0, np.array([1.0, 0.0]), np.zeros(0))
-    jams = Reason(*at, rows=np.array([1.0, -1.0]), gaps=np.zeros(0))
-    assert all(f.holds for f in reason(jams, state))
-    for weights in ([1.0, 1.0], [1.0, -0.5], [0.0, 1.0]):
-        assert any(not f.holds for f in reason(replace(jams, rows=np.array(weights)), state))
-    block = st.System(friction=[st.Friction(1.0, on=s)], loads=[st.Load(2.0 * st.t, on=s)])
-    slope = State(graph_of(block), 0.6, np.zeros(1), np.zeros(1), np.zeros(0), np.zeros(0),
-                  np.zeros(0), np.zeros(1), span=1.0, travel=np.ones(1))  # fmt: skip
-    runs = Reason(0.6, np.zeros(1), np.zeros(0), ray=np.ones(1))
-    assert all(f.holds for f in reason(runs, slope))
-    for wrong in (replace(runs, ray=-np.ones(1)), replace(runs, t=0.4)):
-        assert any(not f.holds for f in reason(wrong, slope))
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_friction_that_locks_is_believed_and_forces_that_do_not_are_not(unit):
-    # A bead under a rod at 45°: the floor's friction needs as much as what presses, and has twice.
-    x, y = st.coordinates("x y")
-
-    def bead(mu, way=1.0):
-        return st.System(
-            friction=[st.Friction(1.0, on=(x, y), name="rub")],
-            contacts=[st.Contact(y, friction=mu, slip=x, name="floor")],
-            constraints=[st.Constraint((x - y) / np.sqrt(2) - way * unit * st.t, name="rod")],
-        )
-
-    def told(system, push=1.0, **other):
-        size = np.sqrt(0.5)
-        at = State(graph_of(system), 0.0, np.zeros(2), np.zeros(2), np.zeros(0), np.zeros(0),
-                   np.zeros(2), np.zeros(3), span=1.0, travel=unit * np.ones(2))  # fmt: skip
-        locks = Reason(0.0, np.zeros(2), np.zeros(0), rows=np.ones(1), gaps=np.array([push * size]),
-                       locks=np.array([0.0, 0.0, size]))  # fmt: skip
-        return all(f.holds for f in reason(replace(locks, **other), at))
-
-    assert told(bead(2.0))
-    assert not told(bead(0.9)) and not told(bead(2.0, way=-1.0)) and not told(bead(2.0), push=1.01)
-    assert not told(bead(2.0), rows=-np.ones(1))
-    assert not told(bead(2.0), locks=np.array([0.1, 0.0, np.sqrt(0.5)]))

@@ -364,3 +364,24 @@ def test_a_step_that_is_no_time_is_refused():
             f"  Found step={step!r}.\n"
             "  Give a time, as in st.Variational(step=0.01)."
         )
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-4, 1e5, 1e9])
+@pytest.mark.parametrize("held", [False, True])
+def test_metres_beside_radians_are_the_same_in_every_unit(unit, held):
+    # A pendulum on a cart, in one angle, or in places with a rod between them.
+    def ends(unit):
+        x, a, b, c = st.coordinates("x a b c")
+        bob = (x + b, c) if held else (x + unit * st.sin(a), -unit * st.cos(a))
+        cart = st.particle(2.0, at=(x, 0)) + st.particle(1.0, at=bob, gravity=9.81)
+        start = {x: 3 * unit, x.dot: 0.1 * np.sqrt(unit)} | (
+            {b: 0.6 * unit, c: -0.8 * unit} if held else {a: 1.0}
+        )
+        cart = cart + st.rod((0.0, 0.0), (b, c), unit) if held else cart
+        span = (0, np.sqrt(unit))
+        method = st.Variational(step=span[1] / 50)
+        motion = st.simulate(cart, span=span, start=start, points=3, method=method)
+        scale = np.array([unit, unit, unit] if held else [unit, 1.0])
+        return np.concatenate([motion.q[-1] / scale, motion.v[-1] / scale * span[1]])
+
+    np.testing.assert_allclose(ends(unit), ends(1.0), rtol=0, atol=1e-11)

@@ -16,7 +16,7 @@ from stationary.result.diagram import Branch, Diagram, Special
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.curve import EquilibriumCurve
 from stationary.solve.follow import Follower
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.growth import frozen_at
 from stationary.solve.inertia import require_system
 from stationary.solve.statics import refuse_contacts, statics

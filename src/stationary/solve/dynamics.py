@@ -14,6 +14,7 @@ from stationary.lower.inputs import drives
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of, numeric
 from stationary.model.system import System
 from stationary.result.motion import Motion
+from stationary.result.state import State
 from stationary.result.status import Status
 from stationary.result.touched import Touched
 from stationary.solve.arguments import (
@@ -24,11 +25,12 @@ from stationary.solve.arguments import (
     tolerance,
     touches,
 )
-from stationary.solve.consistent import State, projected, repaired
+from stationary.solve.consistent import projected, repaired
 from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbed
 from stationary.solve.ends import Ends
 from stationary.solve.events import Ending, Event, Watch, as_events, with_own_parameters
-from stationary.solve.evidence import failure, with_evidence
+from stationary.solve.evidence import failure
+from stationary.solve.gate.run import proven
 from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
@@ -186,15 +188,15 @@ def simulate(
         grid = np.linspace(first, motion.t[-1], LOOKS)
         return digits_left(motion, run(start, grid, other, looser, False))
 
-    def proven(method: Any, prove: bool) -> Motion:
+    def judged(method: Any, prove: bool) -> Motion:
         grid = _grid(first, last, points)
-        return with_evidence(run(y, grid, method, (rtol, atol), prove), rtol)
+        return proven(run(y, grid, method, (rtol, atol), prove), rtol)
 
-    motion = proven(method, False)
+    motion = judged(method, False)
     if motion.status == "inaccurate" and not isinstance(method, Variational):
         # A step may have jumped over something; what another method sees is better than nothing.
         series = motion.method == "Taylor"
-        other = proven(method if series else "auto", True)
+        other = judged(method if series else "auto", True)
         motion = other if series or other.success else motion
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)

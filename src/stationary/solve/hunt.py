@@ -10,7 +10,7 @@ import numpy as np
 
 from stationary.model.kinematics import Kinematics
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve import gate
+from stationary.solve.gate import claims as gate
 from stationary.solve.intervals import NoEnclosure
 from stationary.solve.newton import Ending
 from stationary.solve.search import Search

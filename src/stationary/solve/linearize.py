@@ -22,7 +22,7 @@ from stationary.result.status import Status
 from stationary.solve.arguments import as_time, require_own
 from stationary.solve.at_rest import balance_of
 from stationary.solve.consistent import repaired
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.gate.slopes import require_slopes
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.operating_point import OperatingPoint

@@ -16,8 +16,8 @@ from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.stability import spectrum
 from stationary.solve.arguments import as_time, require_own
-from stationary.solve.gate import passed
 from stationary.solve.gate.balance import balance
+from stationary.solve.gate.claims import passed
 from stationary.solve.gate.constraints import constraints
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.gate.slopes import require_slopes

@@ -19,7 +19,8 @@ from numpy.polynomial import chebyshev
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError
 from stationary.lower.kernel import numeric
-from stationary.solve.consistent import State, projected, repaired
+from stationary.result.state import State
+from stationary.solve.consistent import projected, repaired
 from stationary.solve.inertia import sizes_of
 from stationary.solve.integrators import Runge, Taylor
 from stationary.solve.linear import tangent_basis

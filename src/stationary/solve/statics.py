@@ -14,7 +14,7 @@ from stationary.model.system import System
 from stationary.model.terms import Contact, Drag
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.arguments import as_time
-from stationary.solve.gate import judged
+from stationary.solve.gate.claims import judged
 from stationary.solve.inertia import require_system
 from stationary.solve.newton import Ending
 from stationary.solve.search import Search, search_of

@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy.sparse as sparse
 
 from stationary.derive.graph import Graph
 from stationary.errors import StatementError
@@ -123,19 +124,25 @@ def _advance(ode: Ode, steps: int, t: float, length: float, y: np.ndarray) -> np
 
 
 def _sizes(ode: Ode, t: float, y: np.ndarray, length: float) -> np.ndarray:
-    """Return how much of momentum the rounding of places makes; sizes of M, A and places."""
+    """Return roots of masses, rounding of momentum that places make, and sizes of A and places.
+
+    All in coordinates times the roots of their masses: radians beside nanometres count alike.
+    """
     graph, n = ode.kernel.graph, ode.kernel.size
     q, v = y[:n], y[n : 2 * n]
     u = numeric(ode.kernel, "inputs")(t, y, ode.p)[0]
     arguments = (t, q, v, u, ode.p[: ode.kernel.parameters])
-    mass = max(abs(numeric(graph, "dynamics")(*arguments)[0]).max(), 1e-300)
-    reach, pull = np.abs(q).max(initial=0.0), 1.0
-    rounding = length * float(np.max(abs(_stiffness(graph)(*arguments)) @ np.abs(q), initial=0.0))
+    masses = np.abs(numeric(graph, "dynamics")(*arguments)[0].diagonal())
+    roots = np.sqrt(np.where(masses > 0, masses, masses.max(initial=0.0) or 1.0))
+    reach, pull = np.max(roots * np.abs(q), initial=0.0), 1.0
+    bent = abs(_stiffness(graph)(*arguments)) @ np.abs(q)
+    rounding = length * float(np.max(bent / roots, initial=0.0))
     if ode.kernel.rows:
-        pull = max(abs(numeric(graph, "constraints")(*arguments)[2]).max(), 1e-300)
+        A = abs(numeric(graph, "constraints")(*arguments)[2]) @ sparse.diags(1 / roots)
+        pull = max(float(A.max()), 1e-300)
         # Constraints are rounded with the place, and pull on the momentum as they are.
-        rounding += mass * reach / length
-    return np.array([rounding, mass, pull, reach])
+        rounding += reach / length
+    return np.concatenate([roots, [rounding, pull, reach]])
 
 
 @lru_cache(maxsize=32)
@@ -169,8 +176,7 @@ def _step(kernel: AbstractKernel) -> ca.Function:
     guess = ca.vertcat(gone / h / speed, ca.MX.zeros(land.numel_in(0) - n))
     solve = ca.rootfinder("land", "newton", land, _OPTIONS)
     w, landing = solve(guess, arrived, momentum, x, c)
-    w = speed * w
-    new = [x[0] + h, arrived, w[:n]]
+    new = [x[0] + h, arrived, speed * w[:n]]
     if kernel.graph.fed:
         new.append(x[-1] + work + landing)
     return ca.Function("step", [x, c], [ca.vertcat(*new)])
@@ -194,9 +200,11 @@ class _Symbols:
         self.n = kernel.size
         self.x = self.kind.sym("x", 1 + kernel.states)
         # The vector p of the kernel, what `_sizes` returns, and the step.
-        self.c = self.kind.sym("c", kernel.rhs.numel_in(2) + 5)
+        self.own = kernel.rhs.numel_in(2)
+        self.c = self.kind.sym("c", self.own + self.n + 4)
         self.t, self.h = self.x[0], self.c[-1]
-        self.rounding, self.mass, self.pull, self.reach = (self.c[k] for k in range(-5, -1))
+        self.roots = self.c[self.own : self.own + self.n]
+        self.rounding, self.pull, self.reach = (self.c[k] for k in range(-4, -1))
         self.q, self.v = self.x[1 : self.n + 1], self.x[self.n + 1 : 2 * self.n + 1]
         holonomic = np.zeros(kernel.layout.multipliers, dtype=bool)
         for rows in kernel.layout.rows:
@@ -207,11 +215,11 @@ class _Symbols:
     def at(self, t: Any, q: Any, v: Any) -> tuple:
         """Return the arguments of the graph at an instant, inputs evaluated there."""
         state = ca.vertcat(q, v, self.kind.zeros(self.kernel.states - 2 * self.n))
-        p = self.c[:-5]
+        p = self.c[: self.own]
         return t, q, v, self.kernel.inputs(t, state, p), p[: self.kernel.parameters]
 
     def sizes(self) -> tuple[Any, Any, Any]:
-        """Return how far, how fast and how forcefully this step goes, and how much rows change.
+        """Return how far and how fast each coordinate goes, and the root of twice the energy.
 
         Unknowns and residuals are measured by what drives the step, its own momentum and forces on
         the straight way, so that a step from rest under a force that has just begun is one like all
@@ -220,9 +228,9 @@ class _Symbols:
         momentum, _ = self.kernel.graph.momenta(*self.at(self.t, self.q, self.v))
         ahead = self.at(self.t + self.h / 2, self.q + self.h * self.v / 2, self.v)
         passing, push = self.kernel.graph.momenta(*ahead)
-        size = self.rounding + _TINY + _largest(momentum) + _largest(passing)
-        size += self.h / 2 * _largest(push)
-        return self.h * size / self.mass, size / self.mass, size
+        size = self.rounding + _TINY + _largest(momentum / self.roots)
+        size += _largest(passing / self.roots) + self.h / 2 * _largest(push / self.roots)
+        return self.h * size / self.roots, size / self.roots, size
 
 
 def _largest(vector: Any) -> Any:
@@ -230,7 +238,7 @@ def _largest(vector: Any) -> Any:
 
 
 def _step_sizes(kernel: AbstractKernel) -> ca.Function:
-    """Return the sizes of a way, a velocity and a momentum."""
+    """Return the sizes of ways, of velocities and of a momentum."""
     s = _Symbols(kernel)
     return ca.Function("sizes", [s.x, s.c], list(s.sizes()))
 
@@ -243,7 +251,7 @@ def _leap(kernel: AbstractKernel) -> ca.Function:
     length, _, size = s.sizes()
     way, tension = length * z[: s.n], size / (s.h * s.pull)
     lam, mu = tension * z[s.n : s.n + len(s.held)], tension * z[s.n + len(s.held) :]
-    row = s.pull * (s.reach + length)
+    row = s.pull * (s.reach + s.h * size)
     start = s.at(s.t, s.q, s.v)
     middle = s.at(s.t + s.h / 2, s.q + way / 2, way / s.h)
     momentum, _ = graph.momenta(*start)
@@ -258,7 +266,7 @@ def _leap(kernel: AbstractKernel) -> ca.Function:
         end = graph.constraints(*s.at(s.t + s.h, s.q + way, s.v))
         residual = [end[0][s.held] / row] * bool(s.held)
         residual += [s.h * between[1][s.rolled] / row] * bool(s.rolled)
-    balance = (momentum + s.h / 2 * push - passing) / size
+    balance = (momentum + s.h / 2 * push - passing) / (size * s.roots)
     outputs = [ca.vertcat(balance, *residual), passing + s.h / 2 * push, s.h * power]
     return ca.Function("leap", [z, s.x, s.c], outputs)
 
@@ -268,7 +276,7 @@ def _land(kernel: AbstractKernel) -> ca.Function:
     s, graph = _Symbols(kernel), kernel.graph
     rows = s.held + s.rolled
     z = s.kind.sym("w", s.n + len(rows))
-    length, speed, size = s.sizes()
+    _, speed, size = s.sizes()
     w, lam = speed * z[: s.n], size / (s.h * s.pull) * z[s.n :]
     q1, before = s.kind.sym("q1", s.n), s.kind.sym("left", s.n)
     left = before
@@ -278,9 +286,10 @@ def _land(kernel: AbstractKernel) -> ca.Function:
     if rows:
         _, rate, A, _, drive = graph.constraints(*arrived)
         left = left + s.h * _pull(A, rows, lam)
-        residual = [s.h * rate[rows] / (s.pull * (s.reach + length))]
+        residual = [s.h * rate[rows] / (s.pull * (s.reach + s.h * size))]
         work = -s.h * _dot(lam, drive, rows)
-    outputs = [ca.vertcat((momentum - left) / (size + _largest(before)), *residual), work]
+    size = (size + _largest(before / s.roots)) * s.roots
+    outputs = [ca.vertcat((momentum - left) / size, *residual), work]
     return ca.Function("land", [z, q1, before, s.x, s.c], outputs)
 
 

@@ -12,7 +12,7 @@ from stationary.errors import StatementError
 from stationary.model.system import System
 from stationary.result.pressure import Dual, Pressure, PressureBounds, Proof
 from stationary.result.status import Status
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.pressure.certificate import certified
 from stationary.solve.pressure.interval import extremes
 from stationary.solve.pressure.locus import locus_of

@@ -16,7 +16,7 @@ from stationary.model.slider import slider
 from stationary.model.system import System
 from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.pressure.apart import beside
 from stationary.solve.pressure.measured import Measured

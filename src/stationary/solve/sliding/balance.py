@@ -21,7 +21,7 @@ from stationary.errors import DidNotConverge, StatementError, say
 from stationary.model.system import System
 from stationary.result.step import Step
 from stationary.solve.arguments import as_time
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.law import Law
 from stationary.solve.sliding.principle import as_place, require_place

@@ -17,7 +17,7 @@ from stationary.result.slide import Slide
 from stationary.result.status import Status
 from stationary.solve.arguments import count, times, tolerance
 from stationary.solve.consistent import repaired
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.gate.reason import Reason
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.by_balance import BalanceFlow

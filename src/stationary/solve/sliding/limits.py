@@ -19,7 +19,7 @@ from stationary.result.limits import LimitEnd, LimitLoad, LimitSurface, Velociti
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.solve.arguments import as_time
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import dense
 from stationary.solve.sliding.cones import Cones, End
@@ -454,4 +454,5 @@ def limit_surface(
     U, V = np.meshgrid(up, around, indexing="ij")
     flat = np.sqrt(1 - U**2)
     twists = np.stack([flat * np.cos(V), flat * np.sin(V), U / size], axis=-1).reshape(-1, 3)
-    return LimitSurface(part, twists, wrench(points, weights, twists), weights, points)
+    surface = LimitSurface(part, twists, wrench(points, weights, twists), weights, points)
+    return passed(surface, "limit_surface", params=Layout(part).values(params))

@@ -18,7 +18,7 @@ from stationary.model.terms import Drag
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.arguments import as_time
-from stationary.solve.gate import passed
+from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.coulomb import pressed
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question, evaluated

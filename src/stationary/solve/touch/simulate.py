@@ -19,7 +19,7 @@ from stationary.result.touched import Touched
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Watch, as_events
 from stationary.solve.evidence import failure
-from stationary.solve.gate import refuted
+from stationary.solve.gate.claims import refuted
 from stationary.solve.gate.finding import worst
 from stationary.solve.gate.steps import steps
 from stationary.solve.inertia import check_inertia

@@ -1,0 +1,35 @@
+"""A state that was moved onto its constraints satisfies them, and is the nearest that does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.result.state import State as Consistent
+from stationary.solve.gate.constraints import constraints, rates
+from stationary.solve.gate.finding import Finding, measured
+from stationary.solve.gate.state import State
+from stationary.solve.linear import dense, tangent_basis
+
+# Of larger systems the tangent is not worth its price.
+_LARGEST = 200
+
+
+def nearest(
+    moved: Consistent, state: State, M: np.ndarray, asked: np.ndarray, rtol: float
+) -> list[Finding]:
+    """Measure R and Ṙ, and what the change of the velocities has along what is free.
+
+    Of velocities, which are asked for at one place, the nearest differs from the others by M⁻¹Aᵀλ;
+    of places that is so for small changes alone.
+    """
+    claims = [*constraints(state, rtol), *rates(state, rtol)]
+    n, masses = len(moved.q), np.diag(M)
+    if n > _LARGEST or not len(state.holds[2]) or np.any(masses <= 0):
+        return claims
+    # In moves of one energy: units of coordinates say nothing.
+    size = 1 / np.sqrt(masses)
+    Z = size[:, None] * tangent_basis(dense(state.holds[2]) * size)
+    change, speeds = moved.v - asked, np.abs(moved.v) + np.abs(asked)
+    along, whole = np.abs(Z.T @ (M @ change)), np.abs(Z).T @ (np.abs(M) @ speeds)
+    allowed = rtol * np.maximum(whole, whole.max(initial=0.0)) + 1e-300
+    return [*claims, *measured("velocities are the nearest along", along, allowed, str)]
