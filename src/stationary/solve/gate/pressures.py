@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.optimize import nnls
 
@@ -28,7 +30,7 @@ def attained(
     claims: list[Finding] = []
     duals = bounds.proof.low, bounds.proof.high
     told = bounds.low, bounds.high
-    looked = _bearing(scene, _looked_at(scene)) if any(map(_claims, duals)) else np.zeros((0, 2))
+    looked = _looked_at(scene) if any(map(_claims, duals)) else np.zeros((0, 2))
     ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
     for name, pressure, v, claimed, dual in ends:
         claims += _rests(scene, pressure, name, rtol)
@@ -85,6 +87,7 @@ def _proves(
     ]
 
 
+@lru_cache(maxsize=8)
 def _looked_at(scene: Scene) -> np.ndarray:
     """Return points that can bear load, in the frame of the part: corners and some between them."""
     support = scene.support
@@ -94,15 +97,14 @@ def _looked_at(scene: Scene) -> np.ndarray:
     # A centre on the border of an outline leaves that edge alone.
     corners = scene.own(scene.rest.corners)
     if support.kind == "points":
-        return corners
+        return _bearing(scene, corners)
     between = np.linspace(0, 1, max(2, _LOOKS // len(corners)), endpoint=False)[:, None, None]
-    return (corners + between * (np.roll(corners, -1, axis=0) - corners)).reshape(-1, 2)
+    ways = np.roll(corners, -1, axis=0) - corners
+    return _bearing(scene, (corners + between * ways).reshape(-1, 2))
 
 
 def _bearing(scene: Scene, points: np.ndarray) -> np.ndarray:
     """Return those that can bear a load: all, or those of a border that the centre is on."""
-    if scene.support.kind == "disc":
-        return points
     # A line through the centre that leaves the whole support on one side is such a border.
     arms = np.asarray(scene.support.points, dtype=float) - np.asarray(scene.support.centre)
     near = _ON * scene.size

@@ -209,7 +209,7 @@ def told(
         motions=np.array([scene.rates @ mode.scaled(s.twist) * scene.speed for mode, s in ends_]),
         proof=Proof(duals[0], duals[1], votes, turns, _text(duals, votes, turns)),
         status=Status("attained", _words(duals)),
-        at=scene.q, outline=shown @ scene.turned.T + scene.q[:2],
+        at=scene.q.copy(), outline=shown @ scene.turned.T + scene.q[:2],
         centre=scene.arm + scene.q[:2],
     )  # fmt: skip
 

@@ -33,19 +33,12 @@ _ROOM = 0.05
 _LOSS = 5e-7
 
 
-class Extremes:
-    """The extremes of one mode: what they share is found once."""
+class Starts:
+    """Motions of one mode that pressures have, whatever is asked of them."""
 
     def __init__(self, rest: Rest, mode: Mode):
         self.rest, self.mode = rest, mode
         self.programs = Programs(rest, cap_of(mode))
-        self.plane = mode.free.shape[1] == 2
-        self.ends: dict[float, tuple[float, Answer]] = {}
-
-    @cached_property
-    def single(self) -> Single:
-        """The programs at one motion after another."""
-        return Single(self.rest, self.programs)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -53,7 +46,7 @@ class Extremes:
         return spread_motion(self.rest, self.mode)
 
     @cached_property
-    def starts(self) -> np.ndarray:
+    def every(self) -> np.ndarray:
         """Motions that pressures have: under one that is spread, and those of pairs."""
         rest, mode = self.rest, self.mode
         spread = even(rest, mode)
@@ -66,26 +59,48 @@ class Extremes:
         return pairs(self.rest, self.mode)
 
     @cached_property
+    def last_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Those of them that go furthest."""
+        return last_pairs(self.rest, self.mode)
+
+
+class Extremes:
+    """The extremes of one mode: what they share is found once."""
+
+    def __init__(self, rest: Rest, mode: Mode, starts: Starts | None = None):
+        self.rest, self.mode = rest, mode
+        self.known = starts or Starts(rest, mode)
+        self.programs = self.known.programs
+        self.plane = mode.free.shape[1] == 2
+        self.ends: dict[float, tuple[float, Answer]] = {}
+
+    @cached_property
+    def single(self) -> Single:
+        """The programs at one motion after another."""
+        return Single(self.rest, self.programs)
+
+    @property
+    def start(self) -> np.ndarray:
+        """A motion that some pressure has."""
+        return self.known.start
+
+    @cached_property
     def lever(self) -> float:
         """How far the push passes by the centre, in sizes of the part."""
         force = self.mode.force
         assert force is not None
         return abs(float(force[2])) / float(np.hypot(force[0], force[1]))
 
-    @cached_property
-    def last_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Those of them that go furthest."""
-        return last_pairs(self.rest, self.mode)
-
     def greatest(self, functional: np.ndarray) -> Summit | None:
         """Return the motion with the greatest ``functional @ twist``, if there is one."""
         if not self.plane:
             return last_of(self.single, self.mode, functional, self.start, self.ends)
-        if not len(self.starts):
+        starts = self.known.every
+        if not len(starts):
             return None
         if self.rest.feet and len(self.rest.corners) <= len(self.programs.frame) + 2:
             return self._only(functional)
-        inside = self.starts[int((self.starts @ functional).argmax())]
+        inside = starts[int((starts @ functional).argmax())]
         value, best, stuck = self._climbed(functional, inside)
         best = self._about_corner(functional, value) or best
         if best is None and stuck is None:
@@ -212,7 +227,7 @@ class Extremes:
         """
         if self.rest.feet:
             return None
-        for pressures in (self.last_pairs, self.pairs):
+        for pressures in (self.known.last_pairs, self.known.pairs):
             summit = self._from_pair(polisher, functional, inside, *pressures)
             if summit is not None or self.lever > _CLOSE_BY:
                 return summit

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from stationary.errors import DidNotConverge, NoMotion, say
-from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.extremes import Extremes, Starts
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.pressure.region import Mode, spread
@@ -17,8 +18,16 @@ def extremes(
     scene: Scene, functional: np.ndarray
 ) -> tuple[tuple[Mode, Summit], tuple[Mode, Summit]]:
     """Return the least and the greatest of a functional over all modes and pressures."""
-    hunts = [Extremes(scene.rest, mode) for mode in scene.modes]
+    # What is known of dual functions belongs to a question.
+    scene.rest.lows.clear()
+    hunts = [Extremes(scene.rest, k.mode, k) for k in _starts(scene)]
     return greatest(scene, -functional, hunts), greatest(scene, functional, hunts)
+
+
+@lru_cache(maxsize=8)
+def _starts(scene: Scene) -> list[Starts]:
+    """Return what questions about one configuration share."""
+    return [Starts(scene.rest, mode) for mode in scene.modes]
 
 
 def greatest(

@@ -22,6 +22,7 @@ from scipy.spatial import ConvexHull
 
 from stationary.result.least_power import motions
 from stationary.solve.pressure.certificate import in_balance
+from stationary.solve.pressure.climb import even
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.polish import Summit
@@ -54,7 +55,8 @@ def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
             factor = mode.gives
             if not factor > 0:
                 continue
-        start = spread_motion(rest, replace(shown, cone=(), guard=None))
+        plane = shown.force is not None and shown.free.shape[1] == 2
+        start = even(rest, shown) if plane else spread_motion(rest, replace(shown, cone=()))
         ends = least_power(rest, shown), greatest_power(rest, shown, start)
         every.append((mode, shown, factor, ends))
     chosen = []
@@ -98,19 +100,17 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     affine, left = np.zeros(3), np.zeros(len(points))
     for turn in range(8 if rest.radius else 1):
         A = np.hstack([np.ones((len(points), 1)), points])
+        P, Q, p, q = _velocities(mode, points)
 
-        def room(u: np.ndarray, A=A, points=points) -> np.ndarray:
-            v = field(mode.base + mode.free @ u[3:], points)
-            return A @ u[:3] - np.hypot(v[:, 0], v[:, 1])
+        def room(u: np.ndarray, A=A, P=P, Q=Q, p=p, q=q) -> np.ndarray:
+            return A @ u[:3] - np.hypot(P + p @ u[3:], Q + q @ u[3:])
 
-        def slope(u: np.ndarray, A=A, points=points) -> np.ndarray:
-            v = field(mode.base + mode.free @ u[3:], points)
-            e = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
-            turned = [(field(w, points) * e).sum(axis=1) for w in mode.free.T]
-            return np.hstack([A, -np.stack(turned, axis=1)]) if turned else A
+        def slope(u: np.ndarray, A=A, P=P, Q=Q, p=p, q=q) -> np.ndarray:
+            x, y = P + p @ u[3:], Q + q @ u[3:]
+            speed = np.maximum(np.hypot(x, y), 1e-300)
+            return np.hstack([A, -(x / speed)[:, None] * p - (y / speed)[:, None] * q])
 
-        v = field(mode.base + mode.free @ z, points)
-        top = float(np.hypot(v[:, 0], v[:, 1]).max())
+        top = float(np.hypot(P + p @ z, Q + q @ z).max())
         first = np.concatenate([[top, 0.0, 0.0], z])
         aim = np.eye(len(first))[0]
         optimum = minimize(
@@ -133,7 +133,51 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     rows += [(field(w, bearing) * e).sum(axis=1) for w in mode.free.T]
     masses, _ = nnls(np.array(rows), np.array([1.0] + [0.0] * (len(rows) - 1)))
     kept = masses > 1e-9
-    return Summit(twist, bearing[kept], masses[kept] / masses[kept].sum(), affine, -twist, "power")
+    bearing, masses = bearing[kept], masses[kept] / masses[kept].sum()
+    affine, z, masses = _saddle(points, mode, bearing, affine, z, masses)
+    twist = mode.base + mode.free @ z
+    return Summit(twist, bearing, masses, affine, -twist, "power")
+
+
+def _velocities(mode: Mode, points: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return P, Q, p, q of velocities P + p z, Q + q z of points under motions base + free z."""
+    P, Q = field(mode.base, points).T
+    x, y, (a, b, turn) = *points.T[..., None], mode.free[:, None]
+    return P, Q, a - turn * y, b + turn * x
+
+
+def _saddle(
+    every: np.ndarray, mode: Mode, points: np.ndarray, affine: np.ndarray, z: np.ndarray,
+    masses: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Take a pressure of greatest power on known points to rounding, by Newton's method.
+
+    Its conditions: total and centre, a motion of least power, and a speed that is affine in the
+    points. Where they lead to another pressure the given one stays.
+    """
+    (P, Q, p, q), A = _velocities(mode, points), np.hstack([np.ones((len(points), 1)), points])
+    size, given, low = len(z), (affine, z, masses), np.inf
+    speed = np.hypot(P + p @ z, Q + q @ z)
+    small = 1e-9 * float(speed.max())
+    for _ in range(6):
+        x, y = (P + p @ z) / speed, (Q + q @ z) / speed
+        along, across = x[:, None] * p + y[:, None] * q, x[:, None] * q - y[:, None] * p
+        left = np.concatenate([A.T @ masses, along.T @ masses, A @ affine - speed])
+        left[0] -= 1.0
+        low, before = float(np.abs(left).max()), low
+        if not speed.min() > small or not low < before:
+            break
+        J = np.zeros((len(left), len(left)))
+        J[:3, 3 + size :], J[3 + size :, :3] = A.T, A
+        J[3 : 3 + size, 3 : 3 + size] = across.T @ ((masses / speed)[:, None] * across)
+        J[3 : 3 + size, 3 + size :], J[3 + size :, 3 : 3 + size] = along.T, -along
+        step = np.linalg.lstsq(J, left, rcond=1e-12)[0]
+        affine, z, masses = affine - step[:3], z - step[3 : 3 + size], masses - step[3 + size :]
+        speed = np.hypot(P + p @ z, Q + q @ z)
+    P, Q, p, q = _velocities(mode, every)
+    room = affine[0] + every @ affine[1:] - np.hypot(P + p @ z, Q + q @ z)
+    good = masses.min() >= 0 and room.min() >= -small and low <= 1e-3 * small
+    return (affine, z, masses) if good else given
 
 
 def _only_power(points: np.ndarray, mode: Mode) -> Summit:
@@ -152,9 +196,9 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
     centre = np.zeros(2)
     if rest.contains(centre):
         points, masses = centre[None], np.ones(1)
-        z, _ = motions(points, masses, mode.base[None], mode.free[None])
-        twist = mode.base + mode.free @ z[0]
-        return Summit(twist, points, masses, kind="least")
+        # It moves as little as it can; among motions that do so equally, by the least.
+        z = -np.linalg.pinv(mode.free[:2]) @ mode.base[:2]
+        return Summit(mode.base + mode.free @ z, points, masses, kind="least")
     # The centre bears nothing: the best of extreme pressures, each with its own motion.
     grid = rest.columns
     rank = np.linalg.matrix_rank(grid, tol=1e-9) + 1

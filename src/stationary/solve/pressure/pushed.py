@@ -54,6 +54,13 @@ def _holds(system: System) -> tuple[Any, Any, Any]:
     )
 
 
+@lru_cache(maxsize=8)
+def _scene(system: System, q: bytes, t: float, params: bytes) -> Scene:
+    """Return a configuration of a part, the same for every question about it."""
+    given = np.frombuffer(q), t, np.frombuffer(params)
+    return Scene(system, support_of(system), *given)
+
+
 @lru_cache(maxsize=64)
 def _slopes(system: System, expression: sp.Expr) -> tuple[tuple[sp.Expr, ...], sp.Expr, bool]:
     """Return how an expression depends on each velocity, what is left, and whether it is linear."""
@@ -70,9 +77,9 @@ def _slopes(system: System, expression: sp.Expr) -> tuple[tuple[sp.Expr, ...], s
     return slopes, rest, not any(s.has(*velocities) for s in slopes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scene:
-    """A pushed part at one configuration."""
+    """A pushed part at one configuration; questions about the same share it."""
 
     system: System
     support: Support
@@ -105,7 +112,8 @@ class Scene:
                 "Drive it by expressions of time.",
             )
         q, _ = layout.state(at)
-        return Scene(part, support, np.asarray(q, float), float(t), layout.values(params))
+        given = np.asarray(layout.values(params), float)
+        return _scene(part, np.asarray(q, float).tobytes(), float(t), given.tobytes())
 
     # -- geometry --------------------------------------------------------------------------------
 
@@ -289,10 +297,11 @@ class Scene:
                 'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
             ) from None
         slopes, rest, linear = _slopes(self.system, expression)
-        values = dict(zip(self.system.coordinates, map(float, self.q)))
-        values |= dict(zip(self.system.parameters, map(float, self.params)))
-        numbers = [s.subs(values) if s.free_symbols else s for s in slopes]
-        rest = rest.subs(values) if rest.free_symbols else rest
+        numbers = slopes
+        if any(x.free_symbols for x in (*slopes, rest)):
+            values = dict(zip(self.system.coordinates, map(float, self.q)))
+            values |= dict(zip(self.system.parameters, map(float, self.params)))
+            *numbers, rest = (x.subs(values) for x in (*slopes, rest))
         if not linear or any(x.free_symbols for x in (*numbers, rest)):
             raise StatementError(
                 "what shall be bounded is not linear in the velocities.",
