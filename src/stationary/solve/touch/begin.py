@@ -21,9 +21,12 @@ from stationary.solve.ode import Piece
 _NODES = 16
 _RESOLVED = 1e-12
 
-# Newton steps, turns of a direction by which they have ended, and halvings of the stretch.
+# Newton steps, turns of a direction by which they have ended, what of them may be the rounding of
+# the first slips, what leads nowhere, and halvings of the stretch.
 _STEPS = 12
 _ENDED = 1e-12
+_ROUGH = 1e-10
+_LONG = 10.0
 _HALVINGS = 60
 
 
@@ -106,10 +109,10 @@ def _collocated(
         f = np.array([function(a, b, p, d)[0] for a, b, d in zip(times, Y, D)])
         Y = y + h * (upto @ f)
     slips = np.array([function(a, b, p, d)[3] for a, b, d in zip(times, Y, D)])
-    S = np.stack([(slips * D)[:, owner == j].sum(axis=1) for j in range(r)], axis=1)
-    if not np.all(S > 0):
-        return None
-    size, width = S.copy(), n + k + r
+    # A direction that must turn first has no speed along the one in which it begins.
+    S = np.stack([np.linalg.norm(slips[:, owner == j], axis=1) for j in range(r)], axis=1)
+    size, width = np.maximum(S, 1e-300), n + k + r
+    turned = np.inf
     for _ in range(_STEPS):
         J, left = np.zeros((_NODES, width, _NODES, width)), np.zeros((_NODES, width))
         f = np.zeros_like(Y)
@@ -131,10 +134,14 @@ def _collocated(
         except np.linalg.LinAlgError:
             return None
         Y, D, S = Y + step[:, :n], D + step[:, n : n + k], S + step[:, n + k :]
-        if not (np.all(np.isfinite(step)) and np.all(S > 0)):
+        before, turned = turned, float(np.abs(step[:, n : n + k]).max())
+        # What has length one is not found by steps that are many times longer.
+        if not (turned <= _LONG and np.all(np.isfinite(step))):
             return None
-        if np.abs(step[:, n : n + k]).max() <= _ENDED:
-            resolved = np.abs((coefficients @ D)[-2:]).max() <= _RESOLVED
-            return np.array([function(*a)[0] for a in zip(times, Y, [p] * _NODES, D)]) if (
-                resolved) else None  # fmt: skip
+        # Steps that do not become smaller any more are rounding.
+        if turned <= _ENDED or before / 2 <= turned <= _ROUGH:
+            tail = np.abs((coefficients @ D)[-2:]).max()
+            if not (np.all(S > 0) and tail <= _RESOLVED + turned):
+                return None
+            return np.array([function(*a)[0] for a in zip(times, Y, [p] * _NODES, D)])
     return None

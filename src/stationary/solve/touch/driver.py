@@ -34,7 +34,7 @@ from stationary.solve.touch.margins import (
     standing,
     strength,
 )
-from stationary.solve.touch.mode import Mode, Undecided
+from stationary.solve.touch.mode import Barred, Mode, Undecided, next_mode
 from stationary.solve.touch.settle import Instant
 from stationary.solve.touch.still import stands
 from stationary.solve.touch.words import remarked, undecided
@@ -383,7 +383,8 @@ class Driver:
     ) -> tuple[float, list[int]] | None:
         """Return how soon what slides along several rates stops, if at once, and which rubs do.
 
-        Its direction is singular there: steps come close and not over it.
+        Its direction is singular there: steps come close and not over it. What has just begun may
+        turn into its direction instead, unless the laws hold it once it is at rest.
         """
         if not self._several():
             return None
@@ -396,10 +397,11 @@ class Driver:
             rate = facts.rate[rows]
             speed = float(np.linalg.norm(rate))
             slows = -float(rate @ faster[rows]) / max(speed, 1e-300)
-            left = speed / slows if slows > 0 else np.inf
-            # What has just begun turns into its direction first.
-            if left < min((part or _STOPS) * span, 1e-3 * (t - self.slid)):
-                soon[j] = left
+            soon[j] = speed / slows if slows > 0 else np.inf
+        soon = {j: left for j, left in soon.items() if left < (part or _STOPS) * span}
+        if any(left >= 1e-3 * (t - self.slid) for left in soon.values()):
+            stays = self._holds(facts, list(soon))
+            soon = {j: x for j, x in soon.items() if x < 1e-3 * (t - self.slid) or stays[j]}
         if not soon:
             return None
         first = min(soon, key=lambda j: soon[j])
@@ -407,6 +409,15 @@ class Driver:
         near = self._rows(facts, first)
         which = [j for j in soon if np.any(facts.W[np.ix_(near, self._rows(facts, j))])]
         return max(soon[j] for j in which), which
+
+    def _holds(self, facts: Facts, rubs: list[int]) -> np.ndarray:
+        """Tell which rubs stick, were these at rest."""
+        still, near = self.mode.sticks > 0, np.flatnonzero(self.mode.closed)
+        still[rubs] = True
+        try:
+            return next_mode(facts, self.mode, near, still, Barred(), self.prefer)[0].sticks > 0
+        except Undecided:
+            return np.zeros(len(still), dtype=bool)
 
     def _rows(self, facts: Facts, j: int) -> list[int]:
         first = facts.fixed + facts.touch.gaps
