@@ -111,16 +111,18 @@ def _looked(
 ) -> tuple[tuple[float, list[int]] | None, bool]:  # fmt: skip
     """Return the first end inside a stretch of a step, and whether to look closer, if it can be."""
     x, T = _nodes()
-    values = values.copy()
+    values, short = values.copy(), np.zeros(len(values), dtype=bool)
     since = (high - low) * x
     start = margins(np.array([low]), piece.evaluate(np.array([low])), p)[:, 0] if fresh else None
     for i, new in fresh.items():
         if new.power and start is not None:
             left = values[i] - start[i] - (new.rate * since if new.power > 1 else 0.0)
+            # What is so short that nothing has left the rounding of where it begins tells nothing.
+            short[i] = np.abs(left).max() <= noise[i]
             values[i] = left / since**new.power
     c = values @ T.T
     rest = np.abs(c[:, 1:]).sum(axis=1)
-    doubtful = np.flatnonzero(c[:, 0] - rest <= 0)
+    doubtful = np.flatnonzero((c[:, 0] - rest <= 0) & ~short)
     if not len(doubtful):
         return None, False
     first: tuple[float, list[int]] | None = None

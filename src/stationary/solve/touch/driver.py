@@ -438,7 +438,11 @@ class Driver:
         rows = [*range(facts.fixed), *held.tolist(), *rows]
         W = facts.W[np.ix_(rows, rows)]
         stops = np.linalg.lstsq(W, facts.rate[rows], rcond=RANK)[0]
+        before = self._energy(end, after)
         after[n : 2 * n] -= facts.answers[:, rows] @ stops
+        # Friction turns with what it stops: the rest of what it takes is that of one impulse.
+        supplied = float(stops @ facts.drive[rows])
+        after[2 * n :] += supplied, supplied - self._energy(end, after) + before
         was, left = self.facts(t, y).rate, self.facts(end, after).rate
         size = np.linalg.norm
         stopped = {

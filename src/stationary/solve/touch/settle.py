@@ -91,7 +91,7 @@ class Instant:
         where = np.flatnonzero(resting)
         mode, answer = self._next(y, facts, where, still, causes, lost, away, struck)
         self.proven &= answer.proven
-        self._tell(self.t if until is None else until, mode, facts)
+        self._tell(until, mode, facts)
         return y, mode, answer, facts, near & ~resting
 
     def _next(
@@ -219,11 +219,12 @@ class Instant:
             still[j] = small or stuck or ended or j in self.stopped
         return still
 
-    def _tell(self, t: float, mode: Mode, facts: Facts) -> None:
-        """Note what has changed from one mode to the next."""
-        touch, before = facts.touch, self.before
+    def _tell(self, until: float | None, mode: Mode, facts: Facts) -> None:
+        """Note what has changed from one mode to the next; series of impacts end a little later."""
+        t, touch, before = self.t, facts.touch, self.before
         for i in np.flatnonzero(mode.closed != before.closed).tolist():
-            self.changes.append(Change(t, "touch" if mode.closed[i] else "lift", touch.names[i]))
+            kind, late = ("touch", until) if mode.closed[i] else ("lift", None)
+            self.changes.append(Change(t if late is None else late, kind, touch.names[i]))
         for j, rub in enumerate(touch.rubs):
             if rub.gap is not None and not (before.closed[rub.gap] and mode.closed[rub.gap]):
                 continue
