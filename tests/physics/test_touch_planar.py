@@ -84,7 +84,7 @@ class Planar:
                 assert np.abs(z[3 * c : 3 * c + 3]).max() < SMALL
                 continue
             assert push > -SMALL and away > -SMALL and min(abs(push), abs(away)) < SMALL
-            if np.linalg.norm(along) < SMALL:
+            if np.linalg.norm(along) < 1e-3 * SMALL:
                 along = w[3 * c + 1 : 3 * c + 3]
             speed, limit = np.linalg.norm(along), self.mu * max(push, 0)
             assert np.linalg.norm(rub) < limit + SMALL
@@ -107,13 +107,14 @@ def check_changes(seed, count):
     for k, t in enumerate(motion.began):
         if min(apart[k], apart[k + 1]) < 1e-5:
             continue
-        # What begins to slide has a direction a little later.
-        here = motion.at(np.array([t + 1e-7]))
-        q, v, a = (np.ravel(x) for x in (here.q, here.v, here.a))
-        C, rates, close = walls.slopes(q), walls.rates(q, v), walls.gaps(q) < 1e-11
-        bend = np.where(np.arange(n) % 3 == 0, walls.r * (v @ v), 0.0)
-        force = np.linalg.solve(C.T, walls.M @ a + walls.k * q + walls.g)
-        seen += walls.check(force, C @ a + bend, close & (rates[::3] < 1e-9), rates)
+        # Slips that begin smoothly are rounding for a while.
+        for later in (0.0, 1e-3)[: 1 + (apart[k + 1] > 2e-3)]:
+            here = motion.at(np.array([t + later]))
+            q, v, a = (np.ravel(x) for x in (here.q, here.v, here.a))
+            C, rates, close = walls.slopes(q), walls.rates(q, v), walls.gaps(q) < 1e-11
+            bend = np.where(np.arange(n) % 3 == 0, walls.r * (v @ v), 0.0)
+            force = np.linalg.solve(C.T, walls.M @ a + walls.k * q + walls.g)
+            seen += walls.check(force, C @ a + bend, close & (rates[::3] < 1e-9), rates)
         if k:
             soon = 1e-8
             before, here = (motion.at(np.array([x])) for x in (t - soon, t))
@@ -137,5 +138,4 @@ def check_changes(seed, count):
 def test_every_change_of_what_slips_in_a_plane_obeys_the_laws(count, seeds):
     seen = [what for seed in seeds for what in check_changes(seed, count)]
     assert {"slides", "sticks", "strikes"} <= set(seen)
-    # Some tell that no direction is found, or what is left of energy; all are checked.
-    assert seen.count("done") >= 0.8 * len(seeds)
+    assert seen.count("done") == len(seeds)

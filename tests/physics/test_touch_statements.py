@@ -90,3 +90,31 @@ def test_a_body_in_space_slides_on_a_floor_and_stops():
     assert motion.lam["floor"] == pytest.approx(2 * G, rel=1e-9)
     assert motion.residual["cone"] < 1e-9 and motion.residual["penetration"] < 1e-12
     assert motion[R][-1].magnitude() == pytest.approx(2 * np.pi - 6.0, rel=1e-8)
+
+
+@pytest.mark.parametrize("width", [1e-12, 1e-9, 1e-6, 1e-3])
+def test_a_ball_in_a_slot_of_any_width_strikes_when_it_must(width):
+    # Speeds fall by e at every wall, and the way between them is the slot.
+    x, e, v, end = st.coordinates("x"), 0.5, 0.3, 3.0
+    walls = [st.Contact(x, restitution=e, name="low"),
+             st.Contact(width - x, restitution=e, name="high")]  # fmt: skip
+    ball = st.System(kinetic=x.dot**2 / 2, contacts=walls)
+    motion = st.simulate(ball, span=(0, end), start={x: width / 2, x.dot: v}, points=11)
+    times = np.cumsum([width / (2 * v), *(width / (v * e ** np.arange(1, 60)))])
+    told = [c.t for c in motion.changes]
+    assert told == pytest.approx(times[times < end], rel=1e-9)
+    assert motion[x.dot][-1] == pytest.approx(v * (-e) ** len(told), rel=1e-9)
+
+
+@pytest.mark.parametrize("width, e", [(0.0, 0.5), (0.0, 0.99), (1e-12, 0.3), (1e-9, 0.9)])
+def test_a_heavy_ball_in_a_slot_comes_to_rest_at_its_end(width, e):
+    x, v = st.coordinates("x"), 0.3
+    walls = [st.Contact(x, restitution=e, name="low"),
+             st.Contact(width - x, restitution=e, name="high")]  # fmt: skip
+    ball = st.System(kinetic=x.dot**2 / 2, potential=x, contacts=walls)
+    motion = st.simulate(ball, span=(0, 3), start={x: width / 2, x.dot: v}, points=11)
+    assert isinstance(motion, st.Touched)
+    assert motion.status == "done" and motion[x.dot][-1] == 0
+    assert abs(motion[x][-1]) <= 1e-12 * width
+    assert motion.struck_off[-1] == pytest.approx(v**2 / 2 + width / 2, rel=1e-12)
+    assert motion.changes[-1].t < 0.01

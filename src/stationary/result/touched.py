@@ -82,6 +82,21 @@ class Touched(AbstractInertial):
         slots = [self.drives.slots(float(t)) for t in times]
         return np.array([[*self.params, *self.modes[k], *s, *last] for k, s in zip(which, slots)]).T
 
+    @property
+    def _now(self) -> np.ndarray:
+        """The vectors p at all times, as the motion goes on from there.
+
+        What begins to slide along several rates has none yet: it has the direction of its mode.
+        """
+        p, touch = self._values(self.t), touch_of(self.system)
+        fresh = np.isin(self.t, self.began)
+        sticks = len(self.params) + 1 + touch.gaps
+        anchors = sticks + len(touch.rubs) + len(touch.dry)
+        for j, rub in enumerate(touch.rubs):
+            if len(rub.entries) > 1:
+                p[anchors + rub.entries[0], fresh & (p[sticks + j] == 0)] = 1.0
+        return p
+
     @cached_property
     def _acting(self) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations, and the forces of constraints, contacts and friction."""
@@ -97,7 +112,7 @@ class Touched(AbstractInertial):
             count = len(self.kernel.rows) + touch.gaps + len(touch.dry)
             return np.full_like(self.q, np.nan), np.full((len(self.t), count), np.nan)
         states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
-        a, z = self.touching.forces(self.t[None, :], states.T, self._values(self.t))
+        a, z = self.touching.forces(self.t[None, :], states.T, self._now)
         return self._columns(a), self._columns(z)
 
     @property
@@ -161,7 +176,7 @@ class Touched(AbstractInertial):
         if len(self.given):
             return np.gradient(self.work - self.heat, self.t)
         states = np.hstack([self.y[:, : 2 * self.kernel.size], self.more])
-        rates = self._columns(self.touching.rhs(self.t[None, :], states.T, self._values(self.t)))
+        rates = self._columns(self.touching.rhs(self.t[None, :], states.T, self._now))
         return rates[:, -2] - rates[:, -1]
 
     @property

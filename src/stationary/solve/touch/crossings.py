@@ -21,8 +21,11 @@ from stationary.solve.ode import Piece
 _NODES = 24
 _RESOLVED = 1e-9
 
-# Halvings of a step whose margins are not resolved.
+# Halvings of a step whose margins are not resolved, and of one that begins with a rebound which
+# ends within so small a part of it that rounding of the series tells little of it.
 _MOST_HALVINGS = 30
+_MOST_REBOUNDS = 60
+_SOON = 1e-6
 
 # Margins that come closer to zero than this part of their change may pass it between looks.
 _DIP = 0.02
@@ -95,7 +98,10 @@ def first_end(
             new = fresh if low == begins else {}
             middle = (low + high) / 2
             close = depth < _MOST_HALVINGS and low < middle < high
-            left, unresolved = _looked(margins, piece, p, low, high, values, noise, new, close)
+            nearer = depth < _MOST_REBOUNDS and low < middle < high
+            left, unresolved = _looked(
+                margins, piece, p, low, high, values, noise, new, close, nearer
+            )
             if unresolved:
                 stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
                 continue
@@ -107,7 +113,7 @@ def first_end(
 
 def _looked(
     margins: Margins, piece: Piece, p: np.ndarray, low: float, high: float, values: np.ndarray,
-    noise: np.ndarray, fresh: dict[int, Fresh], close: bool,
+    noise: np.ndarray, fresh: dict[int, Fresh], close: bool, nearer: bool,
 ) -> tuple[tuple[float, list[int]] | None, bool]:  # fmt: skip
     """Return the first end inside a stretch of a step, and whether to look closer, if it can be."""
     x, T = _nodes()
@@ -156,6 +162,8 @@ def _looked(
                 continue
         if root is None:
             continue
+        if new is not None and new.power and root < _SOON and nearer:
+            return None, True
         slope = _value((_slopes() @ course).tolist(), root) / (high - low)
         slope *= (root * (high - low)) ** (new.power if new is not None else 0)
         # What begins below zero, by rounding, ends where it is back.

@@ -171,18 +171,20 @@ def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
 
 
 def after_impact(
-    facts: Facts, near: Iterable[int], prefer: tuple[str, ...], ended: frozenset[int] = frozenset()
-) -> tuple[np.ndarray, np.ndarray, bool]:
+    facts: Facts, near: Iterable[int], prefer: tuple[str, ...],
+    ended: frozenset[int] = frozenset(), rebounds: bool = True,
+) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
     """Return the velocities after an impact, the impulses of all rows, and whether no others do.
 
     Newton's law of restitution with Coulomb's law for the impulses, all contacts at once: of every
     contact that pushes the rate after is −e times that before; one that would part faster is free.
 
     Where a series of impacts at the contacts `ended` is over, what is left of it is one impact
-    without rebound after which they are closed.
+    without rebound after which they are closed. Nothing `rebounds` in the limit of impacts that
+    follow each other at once, where contacts catch what bounces between them.
     """
     near = sorted(near)
-    touch, e = facts.touch, 0 * facts.restitution if ended else facts.restitution
+    touch, e = facts.touch, facts.restitution * (rebounds and not ended)
     if len(near) == 1 and not facts.fixed and not touch.rubs and not ended:
         # One smooth contact that closes: nothing is to be chosen.
         row, z = near[0], np.zeros(len(facts.rate))

@@ -10,7 +10,7 @@ import numpy as np
 from stationary.result.changes import Change
 from stationary.solve.ode import Stopped
 from stationary.solve.touch.facts import Facts
-from stationary.solve.touch.laws import RANK, Answer
+from stationary.solve.touch.laws import FREE, RANK, Answer
 from stationary.solve.touch.margins import standing
 from stationary.solve.touch.mode import (
     Barred,
@@ -157,7 +157,7 @@ class Instant:
         self, y: np.ndarray, facts: Facts, near: np.ndarray, closing: np.ndarray
     ) -> tuple[np.ndarray, float | None, np.ndarray]:
         """Return the state after an impact, when a series of them ends here, and what is near."""
-        v, z, proven = after_impact(facts, np.flatnonzero(near), self.prefer)
+        v, z, proven = self._after(facts, np.flatnonzero(near))
         self.proven &= proven
         which = np.flatnonzero(closing)
         speed = -float(facts.rate[facts.fixed + which].min())
@@ -177,6 +177,21 @@ class Instant:
             if push[i] > 0:
                 self.changes.append(Change(self.t, "impact", names[i], float(push[i])))
         return after, until, near
+
+    def _after(self, facts: Facts, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return velocities after an impact; of what opposed walls bounce in no space, the limit."""
+        try:
+            return after_impact(facts, near, self.prefer)
+        except Undecided as end:
+            e, rows = facts.restitution[near], facts.fixed + near
+            size = np.sqrt(np.diag(facts.W)[rows])
+            opposed = facts.W[np.ix_(rows, rows)] < -(1 - FREE) * np.outer(size, size)
+            if end.kind != "none" or not (opposed.any() and e.max() > 0 and e.min() < 1):
+                raise
+            try:
+                return after_impact(facts, near, self.prefer, rebounds=False)
+            except Undecided:
+                raise end from None
 
     def _struck(
         self, y: np.ndarray, facts: Facts, v: np.ndarray, z: np.ndarray
