@@ -100,6 +100,7 @@ def test_a_ball_in_a_slot_of_any_width_strikes_when_it_must(width):
              st.Contact(width - x, restitution=e, name="high")]  # fmt: skip
     ball = st.System(kinetic=x.dot**2 / 2, contacts=walls)
     motion = st.simulate(ball, span=(0, end), start={x: width / 2, x.dot: v}, points=11)
+    assert isinstance(motion, st.Touched)
     times = np.cumsum([width / (2 * v), *(width / (v * e ** np.arange(1, 60)))])
     told = [c.t for c in motion.changes]
     assert told == pytest.approx(times[times < end], rel=1e-9)
