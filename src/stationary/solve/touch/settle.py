@@ -179,7 +179,7 @@ class Instant:
         return after, until, near
 
     def _after(self, facts: Facts, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return velocities after an impact; of what opposed walls bounce in no space, the limit."""
+        """Return velocities after an impact; in no space between opposed walls, their limit."""
         try:
             return after_impact(facts, near, self.prefer)
         except Undecided as end:
