@@ -34,7 +34,7 @@ from stationary.solve.touch.margins import (
     standing,
     strength,
 )
-from stationary.solve.touch.mode import Barred, Mode, Undecided, next_mode
+from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
 from stationary.solve.touch.settle import Instant
 from stationary.solve.touch.still import stands
 from stationary.solve.touch.words import remarked, undecided
@@ -400,7 +400,7 @@ class Driver:
             soon[j] = speed / slows if slows > 0 else np.inf
         soon = {j: left for j, left in soon.items() if left < (part or _STOPS) * span}
         if any(left >= 1e-3 * (t - self.slid) for left in soon.values()):
-            stays = self._holds(facts, list(soon))
+            stays = held_at_rest(facts, self.mode, list(soon), self.prefer)
             soon = {j: x for j, x in soon.items() if x < 1e-3 * (t - self.slid) or stays[j]}
         if not soon:
             return None
@@ -409,15 +409,6 @@ class Driver:
         near = self._rows(facts, first)
         which = [j for j in soon if np.any(facts.W[np.ix_(near, self._rows(facts, j))])]
         return max(soon[j] for j in which), which
-
-    def _holds(self, facts: Facts, rubs: list[int]) -> np.ndarray:
-        """Tell which rubs stick, were these at rest."""
-        still, near = self.mode.sticks > 0, np.flatnonzero(self.mode.closed)
-        still[rubs] = True
-        try:
-            return next_mode(facts, self.mode, near, still, Barred(), self.prefer)[0].sticks > 0
-        except Undecided:
-            return np.zeros(len(still), dtype=bool)
 
     def _rows(self, facts: Facts, j: int) -> list[int]:
         first = facts.fixed + facts.touch.gaps

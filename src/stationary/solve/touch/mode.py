@@ -155,6 +155,18 @@ def next_mode(
     return Mode(closed, sticks, along, anchor, held, share, answer.redundant), answer
 
 
+def held_at_rest(
+    facts: Facts, mode: Mode, rubs: list[int], prefer: tuple[str, ...]
+) -> np.ndarray:
+    """Tell which rubs would stick, were these at rest."""
+    still, near = mode.sticks > 0, np.flatnonzero(mode.closed)
+    still[rubs] = True
+    try:
+        return next_mode(facts, mode, near, still, Barred(), prefer)[0].sticks > 0
+    except Undecided:
+        return np.zeros(len(still), dtype=bool)
+
+
 def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
     """Return which of the held rows say something new, each after those before it."""
     new, kept = np.zeros(len(held)), list(range(facts.fixed))
