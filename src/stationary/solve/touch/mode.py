@@ -155,9 +155,7 @@ def next_mode(
     return Mode(closed, sticks, along, anchor, held, share, answer.redundant), answer
 
 
-def held_at_rest(
-    facts: Facts, mode: Mode, rubs: list[int], prefer: tuple[str, ...]
-) -> np.ndarray:
+def held_at_rest(facts: Facts, mode: Mode, rubs: list[int], prefer: tuple[str, ...]) -> np.ndarray:
     """Tell which rubs would stick, were these at rest."""
     still, near = mode.sticks > 0, np.flatnonzero(mode.closed)
     still[rubs] = True
