@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.path import Path
+from scipy.optimize import linprog
 
 import stationary as st
 from stationary.result.least_power import motions
@@ -249,3 +251,33 @@ def test_bad_spans_are_refused_in_three_parts():
         with pytest.raises(st.StatementError) as error:
             st.pressure_bounds(part, **given)
         assert str(error.value).count("\n") == 2
+
+
+def test_a_locus_has_no_notches_where_it_crosses_the_outline():
+    # A pressure with three properties is a linear program at every centre of rotation: its mean at
+    # the stated centre, friction along the normal of the finger, and through it.
+    outline = np.array([(-0.05, -0.03), (0.05, -0.03), (0.01, 0.06)])
+    finger = st.Pusher(point=(0.02, st.t - 0.03), edge=(outline[0], outline[1]))
+    part = st.slider(outline=outline, weight=2.0, centre=(0, 0), pusher=finger)
+    locus = np.array(st.pressure_bounds(part, of="centre", count=120).locus)
+    share = np.array([(i, j, 30 - i - j) for i in range(31) for j in range(31 - i)]) / 30
+    grid = share @ outline
+
+    def possible(q):
+        way = np.vstack([grid, q]) - q
+        far = np.hypot(*way.T)
+        e = np.stack([-way[:, 1], way[:, 0]], axis=1)[far > 0] / far[far > 0][:, None]
+        at = grid[far[:-1] > 0]
+        if Path(outline).contains_point(q):
+            # What rests at the centre of rotation takes any force within its limit.
+            any_ = np.linspace(0, 2 * np.pi, 33)[:-1]
+            at = np.vstack([at, np.repeat([q], 32, axis=0)])
+            e = np.vstack([e, np.stack([np.cos(any_), np.sin(any_)], axis=1)])
+        moment = (at[:, 0] - 0.02) * e[:, 1] - (at[:, 1] + 0.03) * e[:, 0]
+        rows = np.stack([np.ones(len(at)), *(at.T / 0.05), e[:, 0], moment / 0.05])
+        return linprog(-e[:, 1], A_eq=rows, b_eq=[1, 0, 0, 0, 0], method="highs").status == 0
+
+    asked = [(-0.02, 0.012), (-0.012, 0.012), (-0.024, 0.008), (-0.016, 0.016), (-0.045, -0.021),
+             (-0.042, -0.022), (-0.052, -0.02)]  # fmt: skip
+    inner = [q for q in asked if possible(q)]
+    assert len(inner) >= 6 and np.all(Path(locus).contains_points(inner))
