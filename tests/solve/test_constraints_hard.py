@@ -212,6 +212,7 @@ def test_constraints_that_part_after_the_start_are_refused_by_name():
 # -- coordinates without mass ---------------------------------------------------------------------
 
 
+@pytest.mark.taylor
 def test_a_massless_joint_of_two_rods_carries_its_load_as_a_truss():
     # The joint hangs on two rods and carries a bob on a third: the truss is at rest, the bob is a
     # pendulum, and the forces at the joint balance.
@@ -239,6 +240,7 @@ def test_a_massless_joint_of_two_rods_carries_its_load_as_a_truss():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.taylor
 @pytest.mark.parametrize("m", [1e-6, 1.0, 1e6])
 def test_a_massless_joint_does_not_mind_the_units_of_mass(m):
     x, y, z, w = st.coordinates("x y z w")
@@ -255,6 +257,7 @@ def test_a_massless_joint_does_not_mind_the_units_of_mass(m):
     assert motion.residual["energy"] < 1e-13 * m * G
 
 
+@pytest.mark.taylor  # by other methods it takes minutes
 def test_rods_to_a_massless_joint_between_two_free_masses_carry_nothing():
     x, y, a, b, c, d = st.coordinates("x y a b c d")
     system = (
