@@ -34,6 +34,8 @@ ROPE = st.System(
     potential=st.each(lambda p: 9.81 * p[1], r),
     constraints=st.each(lambda a, b: st.norm(b - a) - 1, r[:-1], r[1:], name="link"),
 )
+FLOOR = st.Contact(theta, friction=0.3, slip=x, name="floor")
+FALLEN = st.particle(1.0, at=(x, theta), gravity=9.81) + st.System(contacts=[FLOOR])
 PUSHED = st.System(loads=[st.Load(F, on=x)], friction=[st.Friction(3.0, on=x)])
 
 MAKE = {
@@ -48,6 +50,9 @@ MAKE = {
     ),
     "held": lambda: st.simulate(BOB, span=(0, 1), start={x: 1.0}, points=11),
     "bar": lambda: st.simulate(ROD, span=(0, 1), points=3),
+    "steps": lambda: st.simulate(
+        FALLEN, span=(0, 1), start={theta: 0.2, x.dot: 1.0}, method=st.Moreau(step=0.02), points=11
+    ),
     "rest": lambda: st.statics(BOB, start={x: 0.8, theta: -0.3}),
     "equilibria": lambda: st.equilibria(CART, within={x: (-1, 1), theta: (-3, 3.5)}),
     "linear": lambda: st.linearize(CART),

@@ -17,6 +17,7 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.step import Forces
 from stationary.result.steps import Taken
 from stationary.result.trajectory import AbstractInertial
+from stationary.result.views import STAYS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,8 +65,9 @@ class Touched(AbstractInertial):
     given: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     seen: np.ndarray = field(default_factory=lambda: np.zeros(3))
     #: Steps of one length as they were taken, all or some of them, and by what of velocities the
-    #: laws of contact and friction are missed in the worst of all.
-    taken: tuple[Taken, ...] = ()
+    #: laws of contact and friction are missed in the worst of all. Steps have been measured where
+    #: they were taken, and stay there.
+    taken: tuple[Taken, ...] = field(default=(), metadata=STAYS)
     missed: float = 0.0
 
     @property
