@@ -119,3 +119,20 @@ def test_a_heavy_ball_in_a_slot_comes_to_rest_at_its_end(width, e):
     assert abs(motion[x][-1]) <= 1e-12 * width
     assert motion.struck_off[-1] == pytest.approx(v**2 / 2 + width / 2, rel=1e-12)
     assert motion.changes[-1].t < 0.01
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 1e-9, 1e-12])
+def test_a_light_sheet_under_a_block_brakes_it_or_its_digits_are_said_to_be_missing(ratio):
+    # The block slides on a sheet that the floor holds: a = mu g.
+    a, b = st.coordinates("a b")
+    kinetic = (ratio * (x.dot**2 + a.dot**2) + y.dot**2 + b.dot**2) / 2
+    sheet = st.System(
+        kinetic=kinetic, potential=G * (y + ratio * x),
+        contacts=[st.Contact(x, friction=0.6, slip=a, name="floor"),
+                  st.Contact(y - x, friction=0.5, slip=b - a, name="top")],
+    )  # fmt: skip
+    motion = st.simulate(sheet, span=(0, 1), start={b.dot: 0.5}, points=5, throw=False)
+    if motion.status == "none":
+        assert "too few digits" in motion.status.message and ratio < 1e-10
+    else:
+        assert motion[b][-1] == pytest.approx(0.5**2 / G, rel=1e-9)

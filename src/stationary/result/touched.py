@@ -216,7 +216,7 @@ class Touched(AbstractInertial):
 
     @property
     def digits(self) -> float:
-        """Nothing tells: a second run would meet other changes."""
+        """Not a number: a second run would meet other changes, and what it tells would jump."""
         return np.nan
 
     # -- other times ----------------------------------------------------------------------------
@@ -306,4 +306,5 @@ class Touched(AbstractInertial):
             + f"\n  friction took   {self.heat[-1]:.6g}, impacts {self.struck_off[-1]:.6g}"
             + "\n  evidence        "
             + ", ".join(f"{name} {value:.1e}" for name, value in evidence.items())
+            + "\n  digits          not measured: where it touches, a motion may jump with its start"
         )

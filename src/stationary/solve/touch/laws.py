@@ -410,6 +410,23 @@ class Law:
         free, rate = self._known[key]
         return free, rate * along[0] if single else rate
 
+    @property
+    def blurred(self) -> float:
+        """What rows have of their own, of what they answer, if digits do not tell it from zero.
+
+        Parts that are many times lighter than others leave so little: between zero, as of rows that
+        follow from each other, and what counts as something new.
+        """
+        rows = list(range(self.fixed))
+        for unit in self.units:
+            rows += [*unit.slips, *(() if unit.gap is None else (unit.gap,))]
+        if not rows:
+            return 0.0
+        size = np.sqrt(np.maximum(np.diag(self.W)[rows], 1e-300))
+        own = np.linalg.eigvalsh(self.W[np.ix_(rows, rows)] / size / size[:, None])
+        little = own[(own > 4 * len(rows) * np.finfo(float).eps) & (own < FREE)]
+        return float(little.min(initial=np.inf)) if len(little) else 0.0
+
     @cached_property
     def _known(self) -> dict[Any, tuple[bool, float]]:
         return {}

@@ -21,8 +21,12 @@ _REST = ("stick", "closed")
 class Undecided(Exception):
     """Raised where no mode, or several, satisfy the laws."""
 
-    def __init__(self, kind: str, modes: tuple[str, ...], t: float, impact: bool):
+    def __init__(
+        self, kind: str, modes: tuple[str, ...], t: float, impact: bool, blurred: float = 0.0
+    ):
         self.kind, self.modes, self.t, self.impact = kind, modes, t, impact
+        #: How little of each other rows leave free, where that is too little to tell them apart.
+        self.blurred = blurred
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,4 +341,4 @@ def _chosen(
     modes = tuple(
         ", ".join(f"{name} {choice}" for name, choice in zip(names, a.choices)) for a in answers
     )
-    raise Undecided("several" if answers else "none", modes, t, impact)
+    raise Undecided("several" if answers else "none", modes, t, impact, law.blurred)

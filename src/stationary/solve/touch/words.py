@@ -13,7 +13,13 @@ def undecided(end: Undecided) -> str:
     """Say that no mode, or several, satisfy the laws."""
     what = "impact" if end.impact else "motion"
     if end.kind == "none":
-        return f"no {what} satisfies the laws of contact and friction at t = {end.t:.6g}"
+        said = f"no {what} satisfies the laws of contact and friction at t = {end.t:.6g}"
+        if end.blurred:
+            said += (
+                f", or none was found: parts {end.blurred:.0e} times as heavy as others leave too "
+                "few digits to tell"
+            )
+        return said
     return (
         f"several {what}s satisfy the laws of contact and friction at t = {end.t:.6g}: "
         + "; or ".join(end.modes)
