@@ -59,17 +59,18 @@ class ByPower(AbstractPhase):
         self.known: list[tuple[float, np.ndarray]] = []
         #: The latest answers of a search, with their times.
         self.searched: list[tuple[float, Answer]] = []
+        #: What was found at the latest times and places: ends of steps are asked about repeatedly.
+        self._seen: dict[tuple[float, bytes], Any] = {}
 
     # -- velocities -------------------------------------------------------------------------------
 
     def held(self, t: float, q: np.ndarray, place: Place | None = None) -> tuple[Answer, Place]:
         """Return the answer in this mode; the place if it is known."""
         quick = self._quick(t, q)
-        place = place or self._at(t, q)
         if quick is None:
-            return self._searched(place)
+            return self._searched(t, q, place)
         assert self.compiled is not None
-        self.last, place = self.compiled.answer(quick, place)
+        self.last, place = self.compiled.answer(quick, place or self._at(t, q))
         return self.last, place
 
     def _at(self, t: float, x: np.ndarray) -> Place:
@@ -79,14 +80,23 @@ class ByPower(AbstractPhase):
         """Return velocities and forces by compiled equations, if these do."""
         if self.compiled is None:
             return None
-        held = None
+        held = self._seen.get((t, q.tobytes()))
+        if held is not None:
+            return held
         for guess in self._guesses(t):
             held = self.compiled.at(t, q, guess)
             if held is not None and held.margin >= 0:
                 # Beyond its end a mode may have answers that do not belong to it.
                 self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
+                self._keep(t, q, held)
                 break
         return held
+
+    def _keep(self, t: float, q: np.ndarray, found: Any) -> None:
+        """Keep what was found, and forget what is old."""
+        self._seen[t, q.tobytes()] = found
+        if len(self._seen) > _KNOWN:
+            del self._seen[next(iter(self._seen))]
 
     def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
         """Guess the unknowns of the compiled equations by those at the nearest times."""
@@ -97,18 +107,27 @@ class ByPower(AbstractPhase):
                 yield last + (t - b) / (b - a) * (last - first)
         yield nearest[0][1] if nearest else None
 
-    def _searched(self, place: Place) -> tuple[Answer, Place]:
+    def _searched(
+        self, t: float, q: np.ndarray, place: Place | None = None
+    ) -> tuple[Answer, Place]:
         """Return the answer in this mode by a search, from one or another nearby."""
+        seen = self._seen.get((t, q.tobytes()))
+        if seen is not None:
+            self.last = seen[0]
+            return seen
+        place = place or self._at(t, q)
         starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
-        ahead = self._ahead(place.t)
+        ahead = self._ahead(t)
         if ahead is not None:
             starts.insert(0, ahead)
         # Where compiled equations fail there is little hope.
         for near in starts if self.compiled is None else starts[:1]:
             answer = in_mode(place.problem, near, lines=True)
             if answer is not None:
-                self.last, self.searched = answer, [*self.searched[1 - _KNOWN :], (place.t, answer)]
-                return answer, replace(place, problem=answer.problem)
+                self.last, self.searched = answer, [*self.searched[1 - _KNOWN :], (t, answer)]
+                found = answer, replace(place, problem=answer.problem)
+                self._keep(t, q, found)
+                return found
         raise Passed
 
     def _ahead(self, t: float) -> Answer | None:
@@ -132,7 +151,7 @@ class ByPower(AbstractPhase):
         if quick is not None:
             self.least = min(self.least, quick.margin)
             return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
-        answer, place = self._searched(self._at(t, x))
+        answer, place = self._searched(t, x[: self.n])
         self.least = min(self.least, self._margin(answer, place))
         return np.concatenate([answer.v, self._powers(answer, place)])
 
@@ -153,7 +172,7 @@ class ByPower(AbstractPhase):
         """Return the forces of friction, which tell ways that are too slow to be told."""
         quick = self._quick(t, q)
         if quick is None:
-            return self._searched(self._at(t, q))[0].y
+            return self._searched(t, q)[0].y
         return quick.z[self.n : self.n + len(self.near.y)]
 
     # -- how long it lasts ------------------------------------------------------------------------

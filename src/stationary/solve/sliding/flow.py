@@ -24,8 +24,8 @@ _STRAIGHT = 2e-6
 # A mode that ends by and by is not further from holding than that, as a share, where it ends.
 _JUMP = 1e-2
 
-#: States at times.
-Dense = Callable[[float], np.ndarray]
+#: States at times, one per column where these are many.
+Dense = Callable[[Any], np.ndarray]
 
 
 class Passed(Exception):  # noqa: N818  # a place, not an error
@@ -169,7 +169,7 @@ class AbstractFlow(ABC, Generic[P]):
             if t[-1] > end:
                 return None
             phase.recall(known)
-            return phase.told(t, np.array([dense(float(x)) for x in t]))
+            return phase.told(t, dense(t).T)
 
         return Stretch(first, self.t, at, change, known=True, many=many)
 
@@ -223,8 +223,8 @@ class AbstractFlow(ABC, Generic[P]):
         """Go the last bit of a mode, where speeds vanish and directions with them, on a line."""
         rate = self.phase.last_rate(t, x)
 
-        def along(at: float) -> np.ndarray:
-            return x + (at - t) * rate
+        def along(at: Any) -> np.ndarray:
+            return (x + np.multiply.outer(at - t, rate)).T
 
         return t + max(left, 4e-16 * abs(t)), along, self.whole / 1000, True
 
@@ -242,7 +242,7 @@ class AbstractFlow(ABC, Generic[P]):
         if solver.step():
             raise Passed
         moves = solver.dense_output()
-        return float(solver.t), lambda at: x + moves(at), float(solver.h_abs)
+        return float(solver.t), lambda at: (x + moves(at).T).T, float(solver.h_abs)
 
     def _located(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
         """Return the time at which the mode ends on a step, and whether it does so smoothly.
