@@ -59,8 +59,8 @@ class ByPower(AbstractPhase):
         self.known: list[tuple[float, np.ndarray]] = []
         #: The latest answers of a search, with their times.
         self.searched: list[tuple[float, Answer]] = []
-        #: What was found at the latest times and places: ends of steps are asked about repeatedly.
-        self._seen: dict[tuple[float, bytes], Any] = {}
+        #: The same by time and place: ends of steps are asked about repeatedly.
+        self._seen: dict[tuple[float, bytes], tuple[Answer, Place]] = {}
 
     # -- velocities -------------------------------------------------------------------------------
 
@@ -80,23 +80,14 @@ class ByPower(AbstractPhase):
         """Return velocities and forces by compiled equations, if these do."""
         if self.compiled is None:
             return None
-        held = self._seen.get((t, q.tobytes()))
-        if held is not None:
-            return held
+        held = None
         for guess in self._guesses(t):
             held = self.compiled.at(t, q, guess)
             if held is not None and held.margin >= 0:
                 # Beyond its end a mode may have answers that do not belong to it.
                 self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
-                self._keep(t, q, held)
                 break
         return held
-
-    def _keep(self, t: float, q: np.ndarray, found: Any) -> None:
-        """Keep what was found, and forget what is old."""
-        self._seen[t, q.tobytes()] = found
-        if len(self._seen) > _KNOWN:
-            del self._seen[next(iter(self._seen))]
 
     def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
         """Guess the unknowns of the compiled equations by those at the nearest times."""
@@ -125,9 +116,11 @@ class ByPower(AbstractPhase):
             answer = in_mode(place.problem, near, lines=True)
             if answer is not None:
                 self.last, self.searched = answer, [*self.searched[1 - _KNOWN :], (t, answer)]
-                found = answer, replace(place, problem=answer.problem)
-                self._keep(t, q, found)
-                return found
+                seen = answer, replace(place, problem=answer.problem)
+                self._seen[t, q.tobytes()] = seen
+                if len(self._seen) > _KNOWN:
+                    del self._seen[next(iter(self._seen))]
+                return seen
         raise Passed
 
     def _ahead(self, t: float) -> Answer | None:
@@ -287,6 +280,8 @@ class ByPower(AbstractPhase):
     def recall(self, known: Any) -> None:
         """Go back to where something was known."""
         self.last, self.anchor, self.known = known
+        # What is told is found to the last digit, from what is known.
+        self._seen = {}
 
     # -- what comes to rest or turns --------------------------------------------------------------
 
