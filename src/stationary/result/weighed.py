@@ -142,6 +142,9 @@ class FittedPressure(AbstractShown):
         if not few:
             off = np.diff(self.intervals, axis=1)[:, 0] / 2 / np.maximum(self.weights, 1e-300)
             known = f"known to {100 * np.median(off):.2g} % mostly"
+            # Shapes of an area are fewer than its points.
+            if len(self.covariance) < len(self.weights):
+                known += ", if no hump is narrower than half of the part"
             lines.append(f"  pressure     at {len(off)} points, {known}")
         off = np.diff(self.centre_interval, axis=1)[:, 0] / 2
         size = float(np.ptp(self.points, axis=0).max())
@@ -149,6 +152,10 @@ class FittedPressure(AbstractShown):
         near = " ± ({:.2g}, {:.2g})".format(*off) if off.max() > 1e-9 * size else ""
         x, y = np.where(np.abs(self.centre) > 1e-12 * size, self.centre, 0.0)
         lines.append(f"  centre       ({x:.4g}, {y:.4g}){near}")
+        if len(self.covariance) < len(self.weights) and off.max() > 0:
+            lines.append(
+                "  frame        as given: one that is turned or shifted only centre= can tell"
+            )
         if np.isfinite(self.finger):
             lines.append("  finger       friction {:.4g} in {:.4g} … {:.4g}".format(
                 self.finger, *self.finger_interval))  # fmt: skip
