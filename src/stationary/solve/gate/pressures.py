@@ -204,7 +204,10 @@ def _balances(
     pushers = np.array(gives).reshape(-1, 3).T
     lengths = np.linalg.norm(pushers, axis=0)
     pushers = pushers / np.where(lengths > 0, lengths, 1.0)
-    held = np.concatenate([rows[still].transpose(2, 0, 1).reshape(3, -1)] * 2, axis=1)
+    # What feet at one place hold is shared as their limits are.
+    share = load[still] / max(load[still].max(initial=0.0), 1e-300)
+    held = (rows[still] * share[:, None, None]).transpose(2, 0, 1).reshape(3, -1)
+    held = np.concatenate([held] * 2, axis=1)
     held[:, held.shape[1] // 2 :] *= -1
     whole = np.hstack([pushers, held])
 
@@ -214,7 +217,7 @@ def _balances(
         small[:, pushers.shape[1] :] = np.sqrt(least) * np.eye(held.shape[1])
         forces, _ = nnls(np.vstack([whole, small]), np.append(pull, np.zeros(len(small))))
         both = forces[pushers.shape[1] :].reshape(2, -1, 2)
-        above = np.linalg.norm(both[0] - both[1], axis=1) - load[still]
+        above = share * np.linalg.norm(both[0] - both[1], axis=1) - load[still]
         return float(np.abs(whole @ forces - pull).max()), float(above.max(initial=0.0)), forces
 
     # Forces of feet at rest are as large as they have to be; that costs a little of the balance.
