@@ -136,3 +136,21 @@ def test_a_light_sheet_under_a_block_brakes_it_or_its_digits_are_said_to_be_miss
         assert "too few digits" in motion.status.message and ratio < 1e-10
     else:
         assert motion[b][-1] == pytest.approx(0.5**2 / G, rel=1e-9)
+
+
+def test_a_spinning_fin_strikes_at_its_first_turn_however_little_it_reaches_below_the_floor():
+    # Many turns are one step: the first of them is the one that counts.
+    random, missed = np.random.default_rng(5), []
+    height, length = st.parameters("h l")
+    floor = st.Contact(height - length * st.cos(phi), restitution=0.5, name="floor")
+    fin = st.System(kinetic=phi.dot**2 / 2, contacts=[floor])
+    for _ in range(60):
+        rate, long = random.uniform(20, 400), random.uniform(0.1, 1)
+        high = long * (1 - 10 ** random.uniform(-9, -2))
+        start = 1 + random.uniform(0, 6, 2)[1] * 2 / 3
+        motion = st.simulate(fin, span=(0, 1), start={phi: start, phi.dot: rate}, points=5,
+                             params={height: high, length: long})  # fmt: skip
+        assert isinstance(motion, st.Touched)
+        exact = (2 * np.pi - np.arccos(high / long) - start) / rate
+        missed += [exact] if abs(motion.changes[0].t - exact) > 1e-9 else []
+    assert not missed

@@ -28,7 +28,7 @@ _MOST_REBOUNDS = 60
 _SOON = 1e-6
 
 # Margins that come closer to zero than this part of their change may pass it between looks.
-_DIP = 0.02
+_DIP = 0.05
 
 # Corrections of a zero, and how far from it a series can be, of its stretch.
 _CORRECTIONS = 12
@@ -185,24 +185,24 @@ def _root(c: np.ndarray, begin: float, room: float, blur: float) -> tuple[float 
     values = c @ V
     values[x < begin] = np.inf
     below = np.flatnonzero(values < -room)
-    if len(below):
-        k = int(below[0])
-        # A series that begins below zero does not tell how long the margin was above it.
-        clear = k > 0 and values[k] < -blur and values[k - 1] > blur
-        return _between(c, x, values, k, begin), bool(clear)
-    # A dip between two looks would be narrow.
+    k = int(below[0]) if len(below) else len(x) - 1
+    # A dip between two looks would be narrow, and leave the looks beside it low.
+    inner = values[1:-1]
+    lowest = np.flatnonzero((inner <= values[:-2]) & (inner <= values[2:])) + 1
     inside = values[np.isfinite(values)]
-    if not len(inside) or inside.min() > _DIP * (inside.max() - inside.min()):
+    if np.any(values[lowest[lowest < k]] <= _DIP * np.ptp(inside)):
+        roots = chebyshev.chebroots(c)
+        low, high = chebyshev.chebdomain
+        real = roots[np.abs(roots.imag) < 1e-9 * (high - low)].real
+        real = np.sort((real - low) / (high - low))
+        real = real[(real > begin) & (real < x[k])]
+        for a, b in zip(real[:-1], real[1:]):
+            if chebyshev.chebval(a + b - 1, c) < -room:
+                return float(a), True
+    if not len(below):
         return None, True
-    roots = chebyshev.chebroots(c)
-    low, high = chebyshev.chebdomain
-    real = roots[np.abs(roots.imag) < 1e-9 * (high - low)].real
-    real = np.sort((real - low) / (high - low))
-    real = real[(real > begin) & (real < 1)]
-    for a, b in zip(real[:-1], real[1:]):
-        if chebyshev.chebval(a + b - 1, c) < -room:
-            return float(a), True
-    return None, True
+    clear = values[k] < -blur and (k == 0 or values[k - 1] > blur)
+    return _between(c, x, values, k, begin), bool(clear)
 
 
 def _between(c: np.ndarray, x: np.ndarray, values: np.ndarray, k: int, begin: float) -> float:
