@@ -26,6 +26,8 @@ class Taken:
         What was supplied, rubbed off and struck off in it.
     rests : ndarray
         Which rubs have been at rest when it began, or come to rest in it: their limit is `static`.
+    struck : ndarray
+        Which rows of slips are of contacts that strike: what friction takes there is struck off.
     output : int
         Which of the times that are told it ends at, or −1.
     """
@@ -41,6 +43,7 @@ class Taken:
     closing: np.ndarray
     took: np.ndarray
     rests: np.ndarray
+    struck: np.ndarray
     output: int = -1
 
     @property

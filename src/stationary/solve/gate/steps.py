@@ -258,7 +258,10 @@ class _Steps:
         s, some = self.stack, self.stack.touching
         step, z, drive = s.step[some], self.z[some], s.drive[some]
         each = z * ((s.slope @ ((s.v + s.after) / 2))[some] + drive)
-        contact = s.place[some] < s.base + s.gaps
+        contact = s.place < s.base + s.gaps
+        for k, one in enumerate(s.taken):
+            contact[np.searchsorted(s.key, k * s.total + one.struck)] = True
+        contact = contact[some]
         given = s.h * s.power
         told = np.array([given - s.sums(z * drive, step), -s.sums(each * ~contact, step),
                          -s.sums(each * contact, step)])  # fmt: skip

@@ -25,7 +25,7 @@ from stationary.solve.progress import Progress
 from stationary.solve.touch.cones import Unsolved, part
 from stationary.solve.touch.impulses import solved
 from stationary.solve.touch.near import Near, Rows, rubs_of
-from stationary.solve.touch.step_law import SLIDE, STICK, Guess, Law, divided
+from stationary.solve.touch.step_law import SLIDE, STICK, Guess, Law, divided, slips_of
 
 # How much of a violation that a step begins with is taken back in it.
 _PUSHED = 0.2
@@ -230,13 +230,24 @@ class Stepper:
             return None
         self.steps += 1
         pushes = impulses[len(held) :]
-        took = _accounted(h, v, after, rows, pushes, float(power[0]))
+        hit = self._hit(law, rows, guess)
+        took = _accounted(h, v, after, rows, pushes, hit, float(power[0]))
         self.taken += took
         self._note(rows, guess, pushes)
         index = np.concatenate([np.arange(len(held)), len(held) + rows.places])
         self.acted = np.zeros_like(self.acted)
         self.acted[index] = impulses
-        return Taken(t, h, q, v, q + h * mean, after, index, impulses, z, took, rests)
+        struck = len(held) + rows.places[hit]
+        return Taken(t, h, q, v, q + h * mean, after, index, impulses, z, took, rests, struck)
+
+    def _hit(self, law: Law, rows: Rows, guess: Guess) -> np.ndarray:
+        """Tell which slips are of contacts that strike: what they take is lost in the impact."""
+        hit, gaps = np.zeros(len(rows.places), dtype=bool), len(rows.back)
+        fresh = guess.closed & ~self.shut[rows.places[:gaps]]
+        slips, unit = slips_of(law)
+        if fresh.any() and len(slips):
+            hit[slips - law.fixed] = ((law.owner >= 0) & fresh[law.owner])[unit]
+        return hit
 
     def _stopping(self, rows: Rows, mean: np.ndarray) -> np.ndarray:
         """Tell which rubs with a larger limit at rest are no longer on their way: they stop."""
@@ -406,12 +417,14 @@ class Stepper:
 
 
 def _accounted(
-    h: float, before: np.ndarray, after: np.ndarray, rows: Rows, pushes: np.ndarray, power: float
-) -> np.ndarray:
+    h: float, before: np.ndarray, after: np.ndarray, rows: Rows, pushes: np.ndarray,
+    hit: np.ndarray, power: float,
+) -> np.ndarray:  # fmt: skip
     """Return what was supplied, what friction took, and what impacts took."""
-    gaps = len(rows.back)
     took = -pushes * (rows.slope @ ((before + after) / 2) + rows.drive)
-    return np.array([h * power - float(pushes @ rows.drive), took[gaps:].sum(), took[:gaps].sum()])
+    rubs = ~hit
+    rubs[: len(rows.back)] = False
+    return np.array([h * power - float(pushes @ rows.drive), took[rubs].sum(), took[~rubs].sum()])
 
 
 def _looked_at(count: int, wanted: set[int], size: int) -> set[int]:
