@@ -335,6 +335,7 @@ def test_a_particle_dragged_along_a_path_needs_the_force_that_its_acceleration_n
     np.testing.assert_allclose(motion.lam["hand"], expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.taylor
 def test_friction_by_load_and_dissipation_act_on_a_constrained_bob():
     # Linear viscous friction: m ẍ = −c ẋ + …; in the angle l²(m θ̈ + c θ̇) + m g l sin θ = 0.
     x, y, theta = st.coordinates("x y theta")
@@ -351,6 +352,7 @@ def test_friction_by_load_and_dissipation_act_on_a_constrained_bob():
         np.testing.assert_allclose(motion.work, exact.work, rtol=0, atol=1e-12)
 
 
+@pytest.mark.taylor
 def test_an_event_and_a_later_look_see_the_constrained_motion():
     x, y = st.coordinates("x y")
     motion = st.simulate(
