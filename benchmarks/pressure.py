@@ -22,6 +22,7 @@ PUSHES = 400
 ROWS = {
     "first": ("the first bound after import", None),
     "bound": ("one bound of a box, smooth finger", 5e-3),
+    "moved": ("the same, at another configuration each time", None),
     "rough": ("one bound of a box, rough finger", None),
     "disc": ("one bound of a disc, smooth finger", None),
     "power": ("power, smooth finger", None),
@@ -131,8 +132,11 @@ def run(count: int) -> None:
     every = np.tile(base, (many, 1)), np.tile(free, (many, 1, 1))
     rates = (base + motions(points, loads, *every)[0] @ free.T)[:, 2]
     bound = st.pressure_bounds(smooth, of="phi.dot")
+    shifts = iter(np.linspace(0, 0.01, 9))
+    moved = lambda: ask(smooth, at={smooth.coordinates[0]: next(shifts)})()  # noqa: E731
     say(**{
-        "first": first, "bound": took(ask(smooth), 9), "rough": took(ask(rough), 5),
+        "first": first, "bound": took(ask(smooth), 9), "moved": took(moved, 9),
+        "rough": took(ask(rough), 5),
         "disc": took(ask(disc), 5), "power": took(ask(smooth, "power"), 5),
         "rough power": took(ask(rough, "power"), 3), "proof": took(ask(smooth, prove=1e-6), 3),
         "locus": took(ask(smooth, "centre", count=200), 3),

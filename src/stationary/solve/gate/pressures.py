@@ -32,10 +32,13 @@ def attained(
     told = bounds.low, bounds.high
     looked = _looked_at(scene) if any(map(_claims, duals)) else np.zeros((0, 2))
     ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
-    for name, pressure, v, claimed, dual in ends:
-        claims += _rests(scene, pressure, name, rtol)
+    places = [np.atleast_2d(pressure.points) for pressure in bounds.pressures]
+    off = np.split(_outside(scene, np.concatenate(places)), [len(places[0])])
+    for (name, pressure, v, claimed, dual), beyond in zip(ends, off):
+        twist, rows = np.linalg.solve(scene.rates, v), _rates(scene, pressure.points)
+        claims += _rests(scene, pressure, float(beyond.max()), name, rtol)
         claims += _moves(scene, v, name, rtol)
-        balanced, power = _balances(scene, pressure, v, name, rtol)
+        balanced, power = _balances(scene, pressure, v, (twist, rows), name, rtol)
         claims += balanced
         if value is None:
             is_, size = power, scene.support.weight * scene.speed
@@ -49,7 +52,8 @@ def attained(
             Finding("what is bounded has its value", where, abs(is_ - claimed), rtol * size)
         )
         if dual is not None and _claims(dual):
-            claims += _proves(scene, pressure, v, dual, looked, name, rtol)
+            fastest = float(np.hypot(*(rows @ v).T).max())
+            claims += _proves(scene, pressure, (twist, fastest), dual, looked, name, rtol)
     return claims
 
 
@@ -58,17 +62,16 @@ def _claims(dual: Dual | None) -> bool:
 
 
 def _proves(
-    scene: Scene, pressure: Pressure, v: np.ndarray, dual: Dual, looked: np.ndarray, name: str,
-    rtol: float,
+    scene: Scene, pressure: Pressure, motion: tuple[np.ndarray, float], dual: Dual,
+    looked: np.ndarray, name: str, rtol: float,
 ) -> list[Finding]:  # fmt: skip
     """Measure that f is nowhere negative on the support, as far as looks tell, and zero at loads.
 
     How low it is between them is bounded where it is made; that tells nothing of other numbers.
+    `motion` is the twist of the centre and how fast the fastest load moves.
     """
-    twist = np.linalg.solve(scene.rates, v)
+    twist, fastest = motion
     size = max(float(np.abs(dual.affine).max()), float(np.abs(dual.witness).max()))
-    fastest = float(np.hypot(*(_rates(scene, pressure.points) @ v).T).max())
-
     points, load = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
     x = (np.concatenate([points, looked]) @ scene.turned.T - scene.arm) / scene.size
     across = x[:, ::-1] * [-1, 1]
@@ -128,19 +131,20 @@ def _rates(scene: Scene, points: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _rests(scene: Scene, pressure: Pressure, name: str, rtol: float) -> list[Finding]:
+def _rests(
+    scene: Scene, pressure: Pressure, beyond: float, name: str, rtol: float
+) -> list[Finding]:  # fmt: skip
     """Measure that a pressure pushes, on the support, with the part's weight, below its centre."""
     points, weights = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
     support, where = scene.support, f"at the {name} end"
     centre = np.asarray(support.centre)
     off = np.abs(weights @ points / support.weight - centre).max()
-    beyond = _outside(scene, points).max()
     return [
         Finding("loads push", where, float(max(-weights.min(), 0.0)), rtol * support.weight),
         Finding("loads are the weight", where, abs(float(weights.sum()) - support.weight),
                 rtol * support.weight),
         Finding("loads rest below the centre", where, float(off), rtol * scene.size),
-        Finding("loads rest on the support", where, float(beyond), rtol * scene.size),
+        Finding("loads rest on the support", where, beyond, rtol * scene.size),
     ]  # fmt: skip
 
 
@@ -176,17 +180,19 @@ def _moves(scene: Scene, v: np.ndarray, name: str, rtol: float) -> list[Finding]
 
 
 def _balances(
-    scene: Scene, pressure: Pressure, v: np.ndarray, name: str, rtol: float
-) -> tuple[list[Finding], float]:
+    scene: Scene, pressure: Pressure, v: np.ndarray, known: tuple[np.ndarray, np.ndarray],
+    name: str, rtol: float,
+) -> tuple[list[Finding], float]:  # fmt: skip
     """Measure what friction leaves that neither pushers within their cones nor feet at rest give.
 
     In twists about the centre, lengths in sizes of the part and forces in its weight. With that,
-    what the pushers give: what feet and sliding pushers take.
+    what the pushers give: what feet and sliding pushers take. `known` is the scaled twist, and
+    how loads move with (ẋ, ẏ, φ̇).
     """
     A, _, G, _, S, (s, rough) = scene.rows
     scaled = scene.rates
-    rows = _rates(scene, pressure.points) @ scaled
-    slip = rows @ np.linalg.solve(scaled, v)
+    rows = known[1] @ scaled
+    slip = rows @ known[0]
     speed, load = np.hypot(*slip.T), np.asarray(pressure.weights) / scene.support.weight
     # Of a foot slower than velocities are told nobody knows the way it goes.
     still = speed <= rtol * max(float(speed.max()), scene.speed)

@@ -67,10 +67,8 @@ def _at(points, twists, witness, affine) -> np.ndarray:
 
 
 def _on_edges(rest: Rest, twists, witness, affine) -> np.ndarray:
-    start, way, _ = rest.lines
-    long = np.hypot(*way.T)
-    tx, ty = way.T / long
-    x, y = start.T
+    start = rest.lines[0]
+    long, tx, ty, x, y = rest.tangents
     turn, swing = twists[:, 2:], witness[:, 2:]
     u, v = twists[:, :1] - turn * y, twists[:, 1:2] + turn * x
     a, b = witness[:, :1] - swing * y, witness[:, 1:2] + swing * x

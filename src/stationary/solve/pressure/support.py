@@ -99,6 +99,13 @@ class Rest:
         rows = np.stack([way[:, 0], way[:, 1], way[:, 1] * a[:, 0] - way[:, 0] * a[:, 1]], axis=1)
         return a, way, rows
 
+    @cached_property
+    def tangents(self) -> tuple[np.ndarray, ...]:
+        """How long edges are, the directions in which they go, x and y, and where they start."""
+        a, way, _ = self.lines
+        long = np.hypot(way[:, 0], way[:, 1])
+        return long, way[:, 0] / long, way[:, 1] / long, a[:, 0].copy(), a[:, 1].copy()
+
     def at(self, edge: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return points of the border, and their first and second derivatives along it."""
         if self.radius:
