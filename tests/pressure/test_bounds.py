@@ -101,6 +101,35 @@ def test_the_power_of_a_disc():
     assert found.high == pytest.approx(2.0 * np.hypot(1, r) / (r + c), rel=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_greatest_power_is_where_pressure_and_dual_meet(seed):
+    # No pressure takes more than λ₀, since speeds are below λ₀ + λ·x on the whole support; the one
+    # that is named takes as much, with the motion that takes least.
+    rng = np.random.default_rng(seed)
+    corners = star(rng)
+    finger, *_ = pushed(corners, rng)
+    part = st.slider(outline=corners, weight=2.0, centre=(0, 0), pusher=finger)
+    power = st.pressure_bounds(part, of="power")
+    dual, speed = power.proof.high, Scene.of(part, None, None, 0.0).speed
+    assert dual is not None and dual.lowest >= -1e-13
+    assert power.high == pytest.approx(2.0 * speed * dual.affine[0], rel=1e-12)
+    points, weights = power.pressures[1]
+    known = st.slider(points=points, weights=weights, pusher=finger)
+    assert st.minimum_power(known).power == pytest.approx(power.high, rel=1e-9)
+
+
+def test_questions_about_one_configuration_do_not_disturb_each_other():
+    corners = star(np.random.default_rng(5))
+    finger, *_ = pushed(corners, np.random.default_rng(6))
+    part = st.slider(outline=corners, weight=2.0, centre=(0, 0), pusher=finger)
+    first = st.pressure_bounds(part, of="phi.dot")
+    said = first.low, first.high
+    st.pressure_bounds(part, of="x.dot")
+    first.at[:], first.motions[:] = 1.0, 0.0
+    again = st.pressure_bounds(part, of="phi.dot")
+    assert (again.low, again.high) == said and not again.at.any()
+
+
 def test_the_locus_of_a_disc_ends_at_the_tip():
     found = st.pressure_bounds(disc(0.5), of="centre", count=24)
     assert found.locus[:, 0].min() == pytest.approx(-2.0, abs=1e-6)

@@ -31,7 +31,7 @@ _PIECE = np.array([1e-9, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1 - 1e-9])
 # The same around a foot, in angles at which it is twice as fast as at its slowest.
 _BESIDE = np.array([-3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0])
 # Directions of the force on what rests, and how often one is added where it is greatest.
-_AROUND_REST = np.arange(8) * (np.pi / 4)
+_AROUND_REST = np.arange(16) * (np.pi / 8)
 _AROUND_REST = np.stack([np.cos(_AROUND_REST), np.sin(_AROUND_REST)], axis=1)
 _CUTS = 6
 
