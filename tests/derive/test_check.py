@@ -229,3 +229,10 @@ def test_report_prints_every_finding_and_how_it_was_found():
 def test_unknown_finding_is_refused_with_the_known_ones():
     with pytest.raises(st.StatementError, match="Did you mean 'skew'"):
         check(CART)["skews"]
+
+
+def test_what_only_rests_or_slides_needs_no_kinetic_energy():
+    for rubs in ([], [st.Friction(1.0, on=(x, y))]):
+        report = check(st.System(potential=k * (x - y) ** 2 / 2, friction=rubs))
+        assert report.passed and not report["positive definite"]
+        assert "no kinetic energy is stated" in report["positive definite"].text

@@ -190,3 +190,11 @@ def test_a_slow_growth_beside_a_fast_oscillation_is_seen_in_every_unit(unit, slo
     )
     rest = st.statics(system, kind="any")
     assert rest.stability == st.linearize(system, at=rest).stability == "unstable (saddle)"
+
+
+def test_what_is_held_in_every_direction_is_stable():
+    x = st.coordinates("x")
+    weight = st.System(kinetic=x.dot**2, potential=3 * x)
+    for hold in (st.System(constraints=[x - 2.0]), st.System(contacts=[st.Contact(x - 2.0)])):
+        rest = st.statics(weight + hold, start={x: 2.5})
+        assert rest.stability == "stable" and rest.stable

@@ -15,8 +15,10 @@ def number(value: Any, digits: int = 6) -> str:
     if isinstance(value, (complex, np.complexfloating)):
         if abs(value.imag) < 1e-9 * max(abs(value), 1e-300):
             return number(value.real, digits)
-        return f"{value.real:.{digits - 2}g}{value.imag:+.{digits - 2}g}i"
-    return f"{float(value):.{digits}g}"
+        return f"{number(value.real, digits - 2)}{value.imag:+.{digits - 2}g}i"
+    value = float(value)
+    # Where its square, and so every energy of it, is rounded to nothing, it is nothing.
+    return "0" if value * value == 0 else f"{value:.{digits}g}"
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> Any:

@@ -224,6 +224,9 @@ def _positive_definite(eq: Equations) -> Finding:
     name = "positive definite"
     still = [c.name for c, row in zip(eq.coordinates, eq.M.tolist()) if not any(row)]
     if still:
+        if eq.system.kinetic.is_zero:
+            text = "no kinetic energy is stated: it can rest and slide, not move"
+            return Finding(name, False, text, required=False)
         which = ", ".join(f"'{c}'" for c in still)
         text = f"M is singular: no kinetic energy involves the velocity of {which}"
         return Finding(name, False, text)

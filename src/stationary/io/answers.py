@@ -97,10 +97,11 @@ def _equilibria(model: Model, asked: dict[str, Any]) -> Any:
     return equilibria(model.system, **{**values(model), **asked})
 
 
-def _rest(model: Model, asked: Mapping[str, Any]) -> Any:
+def _rest(model: Model, asked: Mapping[str, Any], asker: str) -> Any:
     """Return the state of rest nearest to the start, a stable one if there is one."""
-    from stationary.solve.statics import statics
+    from stationary.solve.statics import refuse, statics
 
+    refuse(model.system, asker)
     time = {"t": asked["t"]} if "t" in asked else {}
     begin = {"start": still(model), **values(model), **time}
     try:
@@ -113,7 +114,7 @@ def _linearize(model: Model, asked: dict[str, Any]) -> Any:
     from stationary.solve.linearize import linearize
 
     if "at" not in asked:
-        asked["at"] = _rest(model, asked)
+        asked["at"] = _rest(model, asked, "linearize")
     return linearize(model.system, **{**values(model), **asked})
 
 
@@ -121,7 +122,7 @@ def _modes(model: Model, asked: dict[str, Any]) -> Any:
     from stationary.solve.modes import modes
 
     if "at" not in asked:
-        asked["at"] = _rest(model, asked)
+        asked["at"] = _rest(model, asked, "modes")
     return modes(model.system, **{**values(model), **asked})
 
 

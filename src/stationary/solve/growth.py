@@ -111,6 +111,8 @@ def judged(
     if len(q) > _ALL_RATES_UP_TO:
         return _judged_large(D, minimum, damped, skew)
     Z = tangent_basis(A)
+    if not Z.shape[1] and minimum is not None:
+        return _by_energy(minimum, Stability.STABLE)
     rates = rates_of(*(Z.T @ X.toarray() @ Z for X in (K, M, D)))
     word = word_of(*rates)
     if word in (Stability.SADDLE, Stability.FLUTTER) or minimum is None:
