@@ -18,7 +18,7 @@ from PIL import Image
 import stationary as st
 from stationary.cli import main
 from stationary.cli.arguments import COMMANDS, parser
-from stationary.cli.commands import ASKED, _picture
+from stationary.cli.commands import ASKED
 from stationary.cli.completion import script
 from stationary.cli.words import for_a_shell
 from stationary.solve.progress import Progress
@@ -358,24 +358,23 @@ points = 3
     (tmp_path / "m.toml").write_text(text, encoding="utf-8")
     files = ["-o", "m.csv", "-o", "m.nc", "-o", "m.svg"]
     assert main(["simulate", "m.toml", "--view", "phase", *files]) == 0
-    head = "t,x (m),theta (rad),x.dot (m/s),theta.dot (rad/s),energy,balance"
+    head = "t (s),x (m),theta (rad),x.dot (m/s),theta.dot (rad/s),energy (J),balance (J)"
     assert Path("m.csv").read_text(encoding="utf-8").splitlines()[0] == head
     assert "x (m)" in capsys.readouterr().out
     import xarray
 
     with xarray.open_dataset("m.nc", engine="scipy") as data:
         assert data["x"].attrs["units"] == "m" and data["theta.dot"].attrs["units"] == "rad/s"
+        assert data["t"].attrs["units"] == "s" and data["energy"].attrs["units"] == "J"
         assert float(data["x"][0]) == pytest.approx(0.05)
     stated = st.load("m.toml")
-    drawn = _picture(stated, stated.ask("simulate"), parser().parse_args(
-        ["simulate", "m.toml", "--view", "phase"]), [])  # fmt: skip
+    drawn = stated.ask("simulate").show("phase")
     assert drawn.axes[0].get_xlabel().endswith("(m)") and "(m/s)" in drawn.axes[0].get_ylabel()
     # Of two units the legend tells, of one the axes do.
-    over_time = parser().parse_args(["simulate", "m.toml"])
     alike = st.load(text.replace('theta = "deg"', 'theta = "mm"'))
     for model, words in ((stated, {"coordinates", "velocities"}),
                          (alike, {"coordinates (m)", "velocities (m/s)"})):  # fmt: skip
-        drawn = _picture(model, model.ask("simulate"), over_time, [])
+        drawn = model.ask("simulate").plot()
         assert words <= {axes.get_ylabel() for axes in drawn.axes} | {drawn.get_supylabel()}
 
 
@@ -447,7 +446,7 @@ def test_ctrl_c_saves_what_there_is(model, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "show", show)
     code = main(["simulate", model, "--span", "0:1e8", "-o", "m.csv"])
     assert code == 130 and "stopped from the keyboard" in capsys.readouterr().out
-    times = np.genfromtxt("m.csv", delimiter=",", names=True)["t"]
+    times = np.genfromtxt("m.csv", delimiter=",", names=True)["t_s"]
     assert times[-1] == pytest.approx(1e8 * told[19], rel=1e-12) and 0 < told[19] < 1
 
 

@@ -107,6 +107,11 @@ def test_heavy_top_keeps_two_momenta():
     assert sp.expand(found[psi] - I3 * spin) == 0
 
 
+def test_what_has_no_energy_is_not_said_to_lose_it():
+    table = st.System(friction=[st.Friction(1, on=(x, y))], constraints=[x - st.t])
+    assert check(table)["energy"].text == "no energy is stated"
+
+
 def test_rotating_frame_keeps_the_jacobi_integral_and_not_the_energy():
     # Written in the turning frame the time drops out: h = T₂ − T₀ + U.
     turned = (

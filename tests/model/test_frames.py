@@ -1,6 +1,7 @@
 """Frames, orientations, bodies and joints as statements."""
 
 import copy
+import math
 import pickle
 from typing import Any
 
@@ -273,3 +274,9 @@ def test_rotations_keep_names_that_constraints_are_numbered_by():
     motion = st.simulate(both, span=(0, 1), start={R1.omega: (0, 0, 1), R2: (1, 0, 0, 0)})
     assert motion[R2].magnitude() == pytest.approx(0, abs=1e-12)
     assert motion[R1].as_rotvec()[-1] == pytest.approx([0, 0, 1])
+
+
+@pytest.mark.parametrize("quarters", range(-5, 6))
+def test_a_right_angle_is_one_as_number_and_as_expression(quarters):
+    typed, exact = (st.Frame().turn("x", quarters * pi / 2) for pi in (math.pi, st.pi))
+    assert typed.point((1, 2, 3)) == exact.point((1, 2, 3))

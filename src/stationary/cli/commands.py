@@ -336,7 +336,7 @@ def motion_answer(
     if isinstance(motion, st.Touched):
         columns |= _touching(motion)
     ends = [
-        [_labelled(model, name), values[0], values[-1], values.min(), values.max()]
+        [_labelled(motion, name), values[0], values[-1], values.min(), values.max()]
         for name, values in list(columns.items())[1:]
         if name != "balance"
     ]
@@ -363,11 +363,12 @@ def motion_answer(
         known["changes"] = [dict(zip(keys, row)) for row in happened]
     rows = np.column_stack(list(columns.values()))
     files: dict[str, Any] = {
-        "csv": lambda path: write_csv(path, [_labelled(model, name) for name in columns], rows),
-        "nc": lambda path: _with_units(model, motion).to_netcdf(path, engine="scipy"),
+        "csv": lambda path: write_csv(path, [_labelled(motion, name) for name in columns], rows),
+        "nc": lambda path: motion.to_xarray().to_netcdf(path, engine="scipy"),
         "toml": lambda path: st.save(model, path),
     }
-    files |= {e: lambda path: _picture(model, motion, options, expressions).savefig(path)
+    files |= {e: lambda path: (motion.plot(*expressions) if options.view == "plot" else
+                               motion.show(options.view)).savefig(path)
               for e in ("png", "svg", "pdf")}  # fmt: skip
     files |= {e: lambda path: motion.animate(path, fps=options.fps, forces=options.forces)
               for e in ("gif", "html")}  # fmt: skip
@@ -395,41 +396,10 @@ def _happened(motion: Any) -> list[list[Any]]:
     return sorted(rows, key=lambda row: row[0])
 
 
-def _labelled(model: st.Model, name: str) -> str:
+def _labelled(motion: st.Motion, name: str) -> str:
     """Write a quantity with its SI unit, where the file has units."""
-    unit = model.unit(name)
+    unit = motion.unit(name)
     return f"{name} ({unit})" if unit else name
-
-
-def _with_units(model: st.Model, motion: st.Motion) -> Any:
-    """Return the motion as a dataset whose variables carry their units, as NetCDF's habit is."""
-    data = motion.to_xarray()
-    for name in data.variables:
-        unit = "s" if name == "t" else model.unit(str(name))
-        if unit:
-            data[name].attrs["units"] = unit
-    return data
-
-
-def _picture(model: st.Model, motion: st.Motion, options: Any, expressions: list[Any]) -> Any:
-    drawn = motion.plot(*expressions) if options.view == "plot" else motion.show(options.view)
-    import sympy as sp
-
-    marked, every = {}, model.system.scalars()[:100]
-    for what, symbols in (("coordinates", every), ("velocities", [c.dot for c in every])):
-        units = {model.unit(symbol.name) for symbol in symbols}
-        if "" not in units:
-            # Of several units the legend tells which is whose.
-            marked[f"{what} (SI)"] = f"{what} ({units.pop()})" if len(units) == 1 else what
-        for symbol in symbols:
-            unit = model.unit(symbol.name)
-            if unit:
-                marked[f"${sp.latex(symbol)}$"] = f"${sp.latex(symbol)}$ ({unit})"
-    for axes in drawn.axes:
-        legend = axes.get_legend()
-        for words in (axes.xaxis.label, axes.yaxis.label, *(legend.get_texts() if legend else ())):
-            words.set_text(marked.get(words.get_text(), words.get_text()))
-    return drawn
 
 
 @command("slide")

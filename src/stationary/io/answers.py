@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from stationary.io.model_file import Model
 
 Answer = Callable[["Model", dict[str, Any]], Any]
+
+# Columns of a motion's table that are energies.
+_ENERGIES = ("kinetic", "potential", "energy", "balance", "work", "heat", "struck_off", "lost")
 
 
 def ask(model: Model, question: str, given: Mapping[str, Any]) -> Any:
@@ -161,14 +165,25 @@ def _integrator(name: Any, step: float | None, touching: bool) -> Any:
     return getattr(integrators, str(name))()
 
 
+def _units(model: Model) -> dict[str, str]:
+    """Return SI units of what tables of a motion list; none where the file has no units."""
+    if not model.units:
+        return {}
+    places = [c.name for c in model.system.coordinates]
+    rates = [f"{name}.dot" for name in places]
+    known = {"t": "s", **dict.fromkeys(_ENERGIES, "J")}
+    return known | {name: model.unit(name) for name in places + rates}
+
+
 def _early(answer: Callable[..., Any], model: Model, known: dict[str, Any]) -> Any:
     """Return a motion; one that ends early comes back with its status, which says so."""
     try:
-        return answer(model.system, **known)
+        motion = answer(model.system, **known)
     except DidNotConverge as error:
-        if len(getattr(error.solution, "t", ())) > 1 and known.get("throw") is None:
-            return error.solution
-        raise
+        if len(getattr(error.solution, "t", ())) <= 1 or known.get("throw") is not None:
+            raise
+        motion = error.solution
+    return replace(motion, units=_units(model))
 
 
 def _simulate(model: Model, asked: dict[str, Any]) -> Any:

@@ -34,8 +34,8 @@ _ROOMS = (
     "model.system", "model.terms", "lower.inputs",
     "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
     "result.motion", "result.multipliers", "result.pressure", "result.slide",
-    "result.statespace", "result.step", "result.touched", "result.quadrics",
-    "result.weighed", "model.push", "solve.consistent", "solve.equilibria",
+    "result.state", "result.statespace", "result.step", "result.touched", "result.quadrics",
+    "result.weighed", "model.push", "solve.equilibria",
 )  # fmt: skip
 
 _CONSTANTS = {

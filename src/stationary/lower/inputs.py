@@ -47,7 +47,7 @@ class Drives:
                 values.append(number)
             elif tab is not None:
                 times, course = tab
-                k = int(np.clip(np.searchsorted(times, at, "right") - 1, 0, len(times) - 2))
+                k = min(max(int(times.searchsorted(at, "right")) - 1, 0), len(times) - 2)
                 slope = (course[k + 1] - course[k]) / (times[k + 1] - times[k])
                 values += [course[k], slope, times[k]]
         return np.array(values)

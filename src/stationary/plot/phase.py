@@ -37,8 +37,8 @@ def phase(motion: AbstractMotion, *coordinates: Any) -> Any:
             axes.plot(q, v)
             axes.plot(q[:1], v[:1], "o", color=COLORS[1], label="start")
             axes.plot(q[-1:], v[-1:], "s", color=COLORS[2], label="end")
-            axes.set_xlabel(label(name))
-            axes.set_ylabel(label(f"{name}.dot"))
+            axes.set_xlabel(label(name, motion.unit(name)))
+            axes.set_ylabel(label(f"{name}.dot", motion.unit(f"{name}.dot")))
             legend(axes)
         if motion.system.name:
             figure.suptitle(words(motion.system.name), fontsize=11)

@@ -94,12 +94,13 @@ def _overview(motion: AbstractMotion) -> Any:
 
     entries, note = _representatives(motion)
     names = [motion.kernel.layout.name(i) for i in entries]
-    places = _by_size([(label(n), motion.q[:, i]) for n, i in zip(names, entries)])
-    speeds = _by_size([(label(f"{n}.dot"), motion.v[:, i]) for n, i in zip(names, entries)])
+    rates = [f"{n}.dot" for n in names]
+    places = _by_size([(_named(motion, n), motion.q[:, i]) for n, i in zip(names, entries)])
+    speeds = _by_size([(_named(motion, n), motion.v[:, i]) for n, i in zip(rates, entries)])
     figure = plt.figure(figsize=(12, 1.0 + 1.7 * max(2, len(places), len(speeds))))
     columns = figure.add_gridspec(1, 3)
-    _stack(figure, columns[0], motion.t, places, "coordinates (SI)")
-    _stack(figure, columns[1], motion.t, speeds, "velocities (SI)")
+    _stack(figure, columns[0], motion.t, places, _all_of("coordinates", motion, names))
+    _stack(figure, columns[1], motion.t, speeds, _all_of("velocities", motion, rates))
     _energy(figure, columns[2], motion)
     _title(figure, motion, [note] if note else [])
     return figure
@@ -111,15 +112,29 @@ def _overview(motion: AbstractMotion) -> Any:
 def _lines_of(motion: AbstractMotion, e: Any) -> tuple[list[Line], str]:
     """Return the lines of one thing that was asked for, and what was left out."""
     if isinstance(e, (tuple, list)):
-        return [(label(x), motion[x]) for x in e], ""
+        return [(_named(motion, x), motion[x]) for x in e], ""
     values = motion[e]
     if values.ndim == 1:
-        return [(label(e), values)], ""
+        return [(_named(motion, e), values)], ""
     places, order = motion.kernel.layout.resolve(e, "the plot")
     entries, note = _pick(places, f"entries of {label(e)}")
     columns = dict(zip(places.ravel().tolist(), values.reshape(len(values), -1).T))
     suffix = ("", ".dot", ".ddot")[order]
-    return [(label(motion.kernel.layout.name(i) + suffix), columns[i]) for i in entries], note
+    names = {i: motion.kernel.layout.name(i) + suffix for i in entries}
+    return [(_named(motion, name), columns[i]) for i, name in names.items()], note
+
+
+def _named(motion: AbstractMotion, e: Any) -> str:
+    """Write what is drawn as mathematics, with its unit where it has one."""
+    return label(e, motion.unit(str(e)))
+
+
+def _all_of(what: str, motion: AbstractMotion, names: list[str]) -> str:
+    """Say the unit that all of these have; of several the legend tells which is whose."""
+    units = {motion.unit(name) for name in names}
+    if "" in units:
+        return f"{what} (SI)"
+    return f"{what} ({units.pop()})" if len(units) == 1 else what
 
 
 def _representatives(motion: AbstractMotion) -> tuple[list[int], str]:

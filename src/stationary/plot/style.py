@@ -67,7 +67,7 @@ def look() -> Iterator[tuple[str, ...]]:
         yield COLORS
 
 
-def label(thing: Any) -> str:
+def label(thing: Any, unit: str = "") -> str:
     r"""Write a name or an expression as mathematics: ``"theta.dot"`` as :math:`\dot\theta`.
 
     What matplotlib's own typesetting cannot set, and what is very long, stays plain text.
@@ -77,7 +77,11 @@ def label(thing: Any) -> str:
     >>> from stationary.plot.style import label
     >>> label("theta_1.dot")
     '$\\dot{\\theta}_{1}$'
+    >>> label("x", "m")
+    '$x$ (m)'
     """
+    if unit:
+        return f"{label(thing)} ({unit})"
     if isinstance(thing, Array):
         thing = thing.name + ".dot" * thing.order
     if isinstance(thing, str):

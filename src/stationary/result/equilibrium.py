@@ -16,7 +16,7 @@ from stationary.model.symbols import Coordinate, from_dynamicsymbols
 from stationary.model.system import System
 from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
-from stationary.result.numbers import eigenvalues, written
+from stationary.result.numbers import eigenvalues, evidence, written
 from stationary.result.stability import Stability
 from stationary.result.status import Status
 from stationary.result.views import AbstractShown, show
@@ -197,6 +197,6 @@ class Equilibrium(AbstractShown):
             lines.append(f"  redundant    {', '.join(self.redundant)}")
         lines.append(
             "  residual     "
-            + ", ".join(f"{name} {value:.1e}" for name, value in self.residual.items())
+            + ", ".join(f"{name} {evidence(value)}" for name, value in self.residual.items())
         )
         return "\n".join(lines)

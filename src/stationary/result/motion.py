@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 
 from stationary.errors import DidNotConverge, say
 from stationary.lower.kernel import numeric
+from stationary.result.changes import Changes
 from stationary.result.multipliers import Multipliers
 from stationary.result.trajectory import AbstractInertial, AbstractInstant
 from stationary.result.views import show
@@ -67,6 +68,11 @@ class Motion(AbstractInertial):
 
     def _moving(self) -> str:
         return show("motion", "live")(self)
+
+    @property
+    def changes(self) -> Changes:
+        """What happened where something touches or rubs: nothing, where nothing does."""
+        return Changes()
 
     @cached_property
     def a(self) -> np.ndarray:

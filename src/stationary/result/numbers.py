@@ -23,6 +23,11 @@ def written(value: float, digits: int = 6, known_to: float = 0.0) -> str:
     return "0" if abs(value) <= max(known_to, _NOTHING) else f"{value:.{digits}g}"
 
 
+def evidence(value: float) -> str:
+    """Write the size of what is left of an equation."""
+    return f"{0.0 if abs(value) <= _NOTHING else value:.1e}"
+
+
 def eigenvalues(values: np.ndarray, digits: int = 4) -> list[str]:
     """Write eigenvalues of one matrix: rounding is measured against the largest of them."""
     known_to = _ROUNDING * float(np.max(np.abs(values), initial=0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -62,6 +63,11 @@ class AbstractMotion(AbstractShown):
     again: Callable[[Any], float] | None = field(default=None, metadata=STAYS)
     told: float | None = field(default=None, compare=False)
     rates: Callable[..., np.ndarray] | None = field(default=None, metadata=STAYS)
+    units: dict[str, str] = field(default_factory=dict)
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a column of a table, "" where nobody has told any."""
+        return self.units.get(re.sub(r"\[.*\]", "", name), "")
 
     @property
     def fixed_step(self) -> bool:
@@ -356,7 +362,11 @@ class AbstractMotion(AbstractShown):
             variables[name] = (("t", *axes), values)
         facts = {"system": self.system.name, "status": str(self.status), "method": self.method}
         facts |= {p.name: v for p, v in zip(self.system.parameters, self.params.tolist())}
-        return xarray.Dataset(variables, coords={"t": self.t}, attrs=facts)
+        data = xarray.Dataset(variables, coords={"t": self.t}, attrs=facts)
+        for name in data.variables:
+            if self.unit(str(name)):
+                data[name].attrs["units"] = self.unit(str(name))
+        return data
 
     def to_dataframe(self):
         """Return a `pandas.DataFrame` indexed by time: the same, one column per component."""

@@ -22,6 +22,7 @@ from stationary.model.space.vectors import (
     dot,
     place,
     product,
+    righted,
     scale,
     total,
     transposed,
@@ -107,7 +108,7 @@ class Frame:
             return self._turned(turning(about, "the turn of a frame"), ZERO)
         axis = direction(about, "the axis of a turn")
         turned = angle_of(angle, "the angle of a turn")
-        c, s = sp.cos(turned), sp.sin(turned)
+        c, s = righted(sp.cos(turned)), righted(sp.sin(turned))
         spin = scale(rate(turned), axis)
         for k, e in enumerate(axis):
             # About an axis of its own, two of three entries change.

@@ -115,10 +115,15 @@ def turning(value: Any, what: str) -> Matrix:
             "a right-handed frame.",
             "Give a 3 × 3 rotation matrix, a rotation of SciPy's, or an axis and an angle.",
         )
-    # Sines of right angles are zero, whatever the last digit of π has made of them.
-    whole = np.round(entries)
-    entries = np.where(np.abs(entries - whole) < 4 * np.finfo(float).eps, whole, entries)
-    return tuple(tuple(plain(sp.Float(x)) for x in row) for row in entries)  # pyright: ignore[reportReturnType]
+    return tuple(tuple(plain(righted(sp.Float(x))) for x in row) for row in entries)  # pyright: ignore[reportReturnType]
+
+
+def righted(e: sp.Expr) -> sp.Expr:
+    """Return a sine or cosine; that of right angles is whole, whatever the last digit of π is."""
+    if not e.is_Float:
+        return e
+    whole = round(float(e))
+    return sp.Integer(whole) if abs(float(e) - whole) < 4 * np.finfo(float).eps else e
 
 
 # -- algebra --------------------------------------------------------------------------------------
