@@ -483,6 +483,7 @@ def test_a_centre_at_a_corner_leaves_nothing_to_bound(centre, of):
     assert str(error.value).count("\n") == 2
 
 
+@pytest.mark.slow
 def test_a_finger_pushes_in_a_notch_and_no_edge_from_inside():
     # A U with its centre beyond the edge at the bottom of its notch: only the order of the two
     # points tells on which side of them the part is.
@@ -559,7 +560,9 @@ def test_the_lowest_value_of_a_dual_is_bounded_and_not_sampled():
             assert np.median((f - found[:, k]) / size) < 1e-5
 
 
-@pytest.mark.parametrize(("seed", "unit"), [(1, 1.0), (4, 1e-6)])
+@pytest.mark.parametrize(
+    ("seed", "unit"), [(1, 1.0), pytest.param(4, 1e-6, marks=pytest.mark.slow)]
+)
 def test_a_proof_leaves_no_pressure_beyond_the_ends(seed, unit):
     rng = np.random.default_rng(seed)
     corners = star(rng)

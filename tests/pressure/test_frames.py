@@ -151,6 +151,7 @@ def test_sensors_that_are_off_are_told(unit):
     np.testing.assert_allclose([float(x) / unit for x in shown.groups()], -0.1, atol=0.02)
 
 
+@SLOW
 def test_a_stated_friction_that_pushes_contradict_is_told():
     rng = np.random.default_rng(4)
     pushes = noisy(measured(rng, FEET, LOADS, 16, mu=0.3), rng)

@@ -12,11 +12,19 @@ from scipy.spatial import ConvexHull
 from stationary.solve.pressure.programs import Answers, Programs
 from stationary.solve.pressure.region import Mode
 
-_HALVES = 18
 _FAR = 1e6
-# Rays that the hull of all ends exceeds by this factor are followed further, in so many samples and
-# halvings; the hull is that of ends cut off at so many usual ones.
-_NOTCH, _TRIED, _FINE, _LONG = 1.03, 3, 12, 1e3
+# What rests is held in any direction: columns of as many as tell an end to half a percent.
+_TURN = np.arange(32) * (np.pi / 16)
+_AROUND = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
+# Rays are halved, at most so often, until columns tell an end to a part of itself; columns that
+# move may reach farther by some more, and so on, by steps that grow.
+_HALVES, _NEAR, _MORE, _ONWARD = 18, 4e-3, 2e-2, 20
+# How often columns move while an end is enclosed, and while secants, so many at most, lead to it
+# until the last one changes it by this part only.
+_ROUGH, _FULL, _STEPS, _CLOSE = 2, 4, 10, 3e-5
+# Rays that the hull of all ends exceeds by this factor are followed further, in so many samples;
+# the hull is that of ends cut off at so many usual ones.
+_NOTCH, _TRIED, _LONG = 1.03, 3, 1e3
 
 
 class Border:
@@ -38,45 +46,66 @@ class Border:
         way, other = (w - (w @ force / drive)[:, None] * twists for w in (way, other))
         if rounds:
             return self.programs.refined(twists, way, other, rounds=rounds)
-        return self.programs.least(twists, way, other, near)
+        grips = np.broadcast_to(_AROUND, (len(angles), *_AROUND.shape))
+        return self.programs.least(twists, way, other, near, grips=grips)
 
     def reach(self, angles: np.ndarray) -> np.ndarray:
         """Return how far the set goes along rays."""
         low, high = np.zeros(len(angles)), np.full(len(angles), 0.5)
-        near = None
+        value, near = np.full(len(angles), -1e-3), None
         for _ in range(40):
             answers = self._ask(angles, high, near)
-            near = answers.basis
-            inside = (answers.value < 0) & (high < _FAR)
+            near, inside = answers.basis, (answers.value < 0) & (high < _FAR)
             if not inside.any():
                 break
-            low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
+            low, value = np.where(inside, high, low), np.where(inside, answers.value, value)
+            high = np.where(inside, 2 * high, high)
         for _ in range(_HALVES):
+            if np.all(high - low < _NEAR * high):
+                break
             middle = (low + high) / 2
             answers = self._ask(angles, middle, near)
             near, inside = answers.basis, answers.value < 0
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+            low, value = np.where(inside, middle, low), np.where(inside, answers.value, value)
+            high = np.where(inside, high, middle)
         # Columns that move reach a little further.
-        a, b = low, high + 2e-2 * (high + 1e-3)
-        good, root = np.zeros(len(angles), dtype=bool), low
-        for _ in range(2):
-            tried = a + (b - a) * np.array([[0.0], [0.33], [0.67], [1.0]])
-            count = len(tried)
-            answers = self._ask(np.tile(angles, count), tried.ravel(), rounds=4)
-            h = answers.value.reshape(count, -1)
-            last = np.where(h < 0, np.arange(count)[:, None], -1).max(axis=0)
-            last = np.clip(last, 0, count - 2)
-            each = np.arange(len(angles))
-            x, y = tried[last, each], tried[last + 1, each]
-            f, g = h[last, each], h[last + 1, each]
-            good = (f < 0) & (g > 0) & (g < 10)
-            share = np.where(good, -f / np.where(good, g - f, 1.0), 0.0)
-            root, wide = x + share * (y - x), (y - x) / 8
-            a, b = np.where(good, np.maximum(root - wide, x), x), np.where(good, root + wide, y)
-        return self._farther(angles, np.where(good, root, a))
+        ends = self._enclosed(angles, low, value, high - low + _MORE * (high + 1e-3))
+        short, tried = self._notches(angles, ends[0])
+        h = self._values(angles[short], tried)
+        inside = h < 0
+        some = np.flatnonzero(inside.any(axis=0))
+        last = len(tried) - 1 - inside[::-1, some].argmax(axis=0)
+        onward = (tried[1] - tried[0])[some]
+        short = short[some]
+        ends[:, short] = self._enclosed(angles[short], tried[last, some], h[last, some], onward)
+        return self._roots(angles, ends)
 
-    def _farther(self, angles: np.ndarray, reach: np.ndarray) -> np.ndarray:
-        """Return how far rays go that end before their neighbours' ends, seen from outside.
+    def _values(self, angles: np.ndarray, tried: np.ndarray) -> np.ndarray:
+        """Return what programs say at reaches (n, rays)."""
+        if not tried.size:
+            return tried
+        answers = self._ask(np.tile(angles, len(tried)), tried.ravel(), rounds=_ROUGH)
+        return np.minimum(answers.value.reshape(tried.shape), 1.0)
+
+    def _enclosed(self, angles, low, value, wide) -> np.ndarray:
+        """Return ends of rays from reaches inside: reach and value inside, and outside."""
+        ends = np.stack([low, value, low, np.ones(len(low))])
+        left = np.arange(len(angles))
+        for turn in range(_ONWARD):
+            if not len(left):
+                break
+            x, f = ends[:2, left]
+            y, z = tried = x + 2**turn * wide[left] * np.array([[0.5], [1.0]])
+            g, h = self._values(angles[left], tried)
+            goes, half = h < 0, g < 0
+            ends[:, left] = np.where(
+                goes, [z, h, z, 1 + 0 * z], np.where(half, [y, g, z, h], [x, f, y, g])
+            )
+            left = left[goes & (z < _FAR)]
+        return ends
+
+    def _notches(self, angles: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which rays end before their neighbours' ends, seen from outside, and reaches.
 
         Where a centre of rotation crosses the border of the part, columns that stand still miss
         pressures: a ray may seem to end there. Further out columns that move decide.
@@ -84,29 +113,37 @@ class Border:
         ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         size = float(np.median(reach))
         if len(angles) < 4 or not size > 0:
-            return reach
+            return np.zeros(0, dtype=int), np.zeros((_TRIED, 0))
         sides = ConvexHull(np.minimum(reach, _LONG * size)[:, None] * ways).equations
         out = sides[:, :2] @ ways.T
         with np.errstate(divide="ignore"):
             far = np.where(out > 0, -sides[:, 2:] / out, np.inf).min(axis=0)
         short = np.flatnonzero(far > _NOTCH * reach)
-        if not len(short):
-            return reach
         a, b = reach[short], 1.02 * far[short]
-        tried = a + (b - a) * np.linspace(0, 1, _TRIED + 1)[1:, None]
-        h = self._ask(np.tile(angles[short], _TRIED), tried.ravel(), rounds=4).value
-        last = np.where(h.reshape(tried.shape) < 0, np.arange(_TRIED)[:, None], -1).max(axis=0)
-        some = last >= 0
-        each = np.arange(len(short))[some]
-        low = tried[last[some], each]
-        high = tried[np.minimum(last[some] + 1, _TRIED - 1), each]
-        for _ in range(_FINE if len(each) else 0):
-            middle = (low + high) / 2
-            inside = self._ask(angles[short][some], middle, rounds=4).value < 0
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        farther = reach.copy()
-        farther[short[some]] = low
-        return farther
+        return short, a + (b - a) * np.linspace(0, 1, _TRIED + 1)[1:, None]
+
+    def _roots(self, angles: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return where programs change their sign, by secants and the Illinois rule.
+
+        Values jump where a centre of rotation leaves the part: an end that stays counts half.
+        """
+        roots = ends[0].copy()
+        left = np.flatnonzero(ends[2] > ends[0])
+        side = np.zeros(len(angles))
+        for _ in range(_STEPS):
+            if not len(left):
+                break
+            x, f, y, g = ends[:, left]
+            root = x - f * (y - x) / (g - f)
+            h = np.minimum(self._ask(angles[left], root, rounds=_FULL).value, 1.0)
+            inside = h < 0
+            again = np.where(side[left] == np.where(inside, 1, 2), 0.5, 1.0)
+            ends[:, left] = np.where(inside, [root, h, y, g * again], [x, f * again, root, h])
+            side[left] = np.where(inside, 1, 2)
+            moved = np.abs(root - roots[left])
+            roots[left] = root
+            left = left[moved > _CLOSE * root]
+        return roots
 
     def motions(self, angles: np.ndarray) -> np.ndarray:
         """Return the motions at the ends of rays."""
