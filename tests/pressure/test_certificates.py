@@ -281,7 +281,7 @@ def test_a_locus_has_no_notches_where_it_crosses_the_outline():
              (-0.042, -0.022), (-0.052, -0.02)]  # fmt: skip
     inner = [q for q in asked if possible(q)]
     assert len(inner) >= 6 and np.all(Path(locus).contains_points(inner))
-    # What rests is held in any direction: no pressure turns the part about a point beside the locus.
+    # What rests is held in any direction: no pressure turns it about a point beside the locus.
     middle = (locus.min(axis=0) + locus.max(axis=0)) / 2
     beside = middle + 1.02 * (locus[::3] - middle)
     beside = beside[Path(outline).contains_points(beside) & ~Path(locus).contains_points(beside)]
