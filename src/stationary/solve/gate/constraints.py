@@ -26,13 +26,18 @@ def constraints(state: State, rtol: float) -> list[Finding]:
     return measured("constraint holds:", off, allowed, state.row_name)
 
 
-def rates(state: State, rtol: float) -> list[Finding]:
-    """Measure A v + b beside the terms that it is made of."""
+def rates(state: State, rtol: float, before: np.ndarray | None = None) -> list[Finding]:
+    """Measure A v + b beside the terms that it is made of.
+
+    Velocities that came from others, `before`, have the rounding of those.
+    """
     if not state.rows or not state.moves:
         return []
     _, drive, A = state.holds
     A, drive = A[: state.rows], drive[: state.rows]
     terms = abs(A) @ np.abs(state.v) + np.abs(drive)
+    if before is not None:
+        terms = terms + ROUNDINGS * np.finfo(float).eps / rtol * (abs(A) @ np.abs(before))
     none = 0.0
     if state.span > 0:
         # What rests may be faster by the last digits of how far it could have gone.

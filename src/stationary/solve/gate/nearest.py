@@ -22,7 +22,7 @@ def nearest(
     Of velocities, which are asked for at one place, the nearest differs from the others by M⁻¹Aᵀλ;
     of places that is so for small changes alone.
     """
-    claims = [*constraints(state, rtol), *rates(state, rtol)]
+    claims = [*constraints(state, rtol), *rates(state, rtol, asked)]
     n, masses = len(moved.q), np.diag(M)
     if n > _LARGEST or not len(state.holds[2]) or np.any(masses <= 0):
         return claims
