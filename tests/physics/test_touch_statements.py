@@ -30,6 +30,71 @@ def test_a_jump_of_the_state_frees_what_rests_and_strikes_what_is_closed():
     assert np.abs(motion.balance).max() < 1e-12
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_an_action_on_what_has_come_to_rest_leaves_the_other_gaps_as_they_were(scale):
+    # After its bounces the ball rests at a gap of rounding, of either sign.
+    e, rough, at = 0.5, 0.4, 2.0
+    floor = st.Contact(y, friction=rough, slip=x, restitution=e, name="floor")
+    ball = st.System(kinetic=(x.dot**2 + y.dot**2) / 2, potential=G * scale * y, contacts=[floor])
+
+    def after(action):
+        motion = st.simulate(
+            ball, span=(0, 4), start={y: scale}, points=3,
+            events=[st.Event(st.t - at, action=action)],
+        )  # fmt: skip
+        assert isinstance(motion, st.Touched)
+        return motion, [c for c in motion.changes if c.t >= at]
+
+    motion, changes = after({x.dot: scale})
+    assert [c.kind for c in changes] == ["slip", "stick"]
+    assert changes[1].t == pytest.approx(at + 1 / (rough * G), rel=1e-13)
+    assert motion[x][-1] == pytest.approx(scale / (2 * rough * G), rel=1e-12)
+    # Shifted along the floor it sticks where it is put.
+    motion, changes = after({x: 3 * scale})
+    assert not changes and motion[x][-1] == 3 * scale
+    # Lifted, it falls.
+    motion, changes = after({y: scale, x.dot: scale})
+    assert [c.kind for c in changes[:2]] == ["lift", "impact"]
+    assert changes[1].t == pytest.approx(at + np.sqrt(2 / G), rel=1e-13)
+    assert motion[x][-1] == pytest.approx(scale * np.sqrt(2 / G), rel=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.4, 0.8])
+def test_walls_that_close_on_a_ball_end_its_motion_when_they_meet(e):
+    walls = [
+        st.Contact(x, restitution=e, name="left"),
+        st.Contact(1 - st.t / 10 - x, restitution=e, name="right"),
+    ]
+    ball = st.System(kinetic=x.dot**2 / 2, contacts=walls)
+    with pytest.raises(st.NoMotion, match="leave no room") as end:
+        st.simulate(ball, span=(0, 10.01), start={x.dot: 1.0}, points=11)
+    assert end.value.kind == "none"
+    assert end.value.solution.t[-1] == pytest.approx(10, rel=1e-9)
+    # Each wall gives back e of the rate at which it is met, and the right one adds its own.
+    t, v, known = 0.0, 1.0, []
+    for _ in range(10):
+        t += (1 - t / 10) / (v + 0.1)
+        v = 0.1 + e * (v + 0.1)
+        known += [t, t + (1 - t / 10) / v]
+        t, v = known[-1], e * v
+    if e:
+        assert end.value.solution.changes.t[:20] == pytest.approx(known, rel=1e-12)
+
+
+def test_balls_that_hang_side_by_side_are_no_further_inside_than_their_numbers_are_rounded():
+    # 0.8 − 0.6 is less than 0.2 in the last digit, which angles of zero do not tell.
+    left, right = st.coordinates("left right")
+    ends = [(0.6 + st.sin(left), -st.cos(left)), (0.8 + st.sin(right), -st.cos(right))]
+    apart = st.norm((ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]))
+    pair = st.System(
+        kinetic=(left.dot**2 + right.dot**2) / 2, potential=G * (ends[0][1] + ends[1][1]),
+        contacts=[st.Contact(apart - 0.2, name="pair")],
+    )  # fmt: skip
+    motion = st.simulate(pair, span=(0, 1), start={right.dot: 0.1}, points=3)
+    assert motion[left][1] == pytest.approx(0, abs=1e-15)
+    assert motion[right][1] == pytest.approx(0.1 / np.sqrt(G) * np.sin(np.sqrt(G) / 2), rel=1e-3)
+
+
 @pytest.mark.parametrize(("count", "turn", "scale"), [(4, 0.3, 1.0), (5, 1.0, 1e-9)])
 def test_a_part_thrown_with_spin_comes_to_rest_at_all_its_points_at_once(count, turn, scale):
     R, m, J, F = 0.065 * scale, 20.0, 0.196 * scale**2, 3.924 / count * scale

@@ -79,14 +79,18 @@ class Tape:
         pattern = function.sparsity_out(output)
         return cls(asked, function.sz_w(), np.array(pattern.row(), dtype=int), pattern.shape[0])
 
-    def errors(self, arguments: list[Any]) -> np.ndarray:
-        """Return bounds on the rounding of every entry."""
+    def errors(self, arguments: list[Any], constant_digits: float = 0.0) -> np.ndarray:
+        """Return bounds on the rounding of every entry.
+
+        Constants are exact, or wrong by this many of their last digits.
+        """
         given = [np.ravel(np.asarray(a, dtype=float)).tolist() for a in arguments]
         value, error = [0.0] * self.places, [0.0] * self.places
         errors = np.zeros(len(self.rows))
         for op, read, write, constant in self.steps:
             if op == ca.OP_CONST:
-                value[write[0]], error[write[0]] = constant, 0.0
+                value[write[0]] = constant
+                error[write[0]] = constant_digits * _EPS * abs(constant)
             elif op == ca.OP_INPUT:
                 x = given[read[0]][read[1]]
                 value[write[0]], error[write[0]] = x, _EPS * abs(x)

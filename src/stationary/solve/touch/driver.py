@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError
 from stationary.lower.inputs import Drives
 from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching, touching_of
@@ -27,7 +26,6 @@ from stationary.solve.touch.facts import Facts, Looks
 from stationary.solve.touch.flight import flight_of
 from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import (
-    ROUNDINGS,
     beginning,
     first_of,
     rates_rounding,
@@ -36,6 +34,7 @@ from stationary.solve.touch.margins import (
 )
 from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
 from stationary.solve.touch.settle import Instant
+from stationary.solve.touch.start import moved_by_action
 from stationary.solve.touch.still import stands
 from stationary.solve.touch.words import remarked, undecided
 from stationary.solve.touch.zeno import Zeno
@@ -225,7 +224,7 @@ class Driver:
                 soon = 1e-5 * (self.grid[-1] - self.grid[0])
                 over, acted = self.watch.begin(t, y, self.legs.ode(t).f(t, y), soon)
                 if not np.array_equal(acted, y):
-                    y = self._settled(t, self._acted(t, y, acted), [], jumped=True)
+                    y = self._settled(t, self._acted(t, y, acted), [], jumped=y)
                 if over:
                     yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
                     return
@@ -346,7 +345,7 @@ class Driver:
             t, border = event.t, None
             if event.terminal:
                 return piece, y, True, True
-            jumped = not np.array_equal(before, y)
+            jumped = None if np.array_equal(before, y) else before
             y = self._settled(t, y, left[1] if together and left else [], jumped=jumped)
         elif left is not None:
             stop = self._stops(t, y)
@@ -476,17 +475,23 @@ class Driver:
 
     def _settled(
         self, t: float, y: np.ndarray, causes: list[int], stopped: frozenset[int] = frozenset(),
-        jumped: bool = False,
+        jumped: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Return the state after all that happens at an instant, and take the mode that follows."""
+        """Return the state after all that happens at an instant, and take the mode that follows.
+
+        An action has brought it here from the state `jumped`.
+        """
         self.at_once += 1
-        if jumped:
-            self._refuse_inside(t, y)
+        before, moved = self.mode, np.zeros(self.kernel.touch.gaps, dtype=bool)
+        if jumped is not None:
+            now = self.facts(t, y)
+            moved = moved_by_action(self.facts(t, jumped), now)
+            before = replace(before, anchor=now.value[now.slips])
         if self.at_once > _AT_ONCE:
             raise Stopped("chatter", f"contacts change ever faster near t = {t:.6g}", t)
         instant = Instant(
             t,
-            self.mode,
+            before,
             lambda y: self.facts(t, y),
             lambda y: self._energy(t, y),
             lambda y: numeric(self.kernel, "forces")(t, y, self.legs.values(t))[1],
@@ -495,7 +500,8 @@ class Driver:
             0.0 if self.at_once <= 3 else 1e-12 * 2.0 ** min(self.at_once, _DOUBLED),
             self._more,
             stopped,
-            jumped,
+            jumped is not None,
+            moved,
         )
         y, mode, answer, facts, leaves = instant.settle(y, causes)
         self.impacts += instant.impacts
@@ -506,18 +512,6 @@ class Driver:
         self._take(t, y, mode)
         self._begin(facts, leaves, answer.z)
         return y
-
-    def _refuse_inside(self, t: float, y: np.ndarray) -> None:
-        """Refuse an action that has put something inside a body."""
-        facts = self.facts(t, y)
-        gaps, room = facts.value[facts.gaps], facts.value_rounding[facts.gaps]
-        for i in np.flatnonzero(gaps < -ROUNDINGS * room)[:1]:
-            raise StatementError(
-                f"the action of an event at t = {t:.6g} leads inside a body: contact "
-                f"'{facts.touch.names[i]}' is closed too far.",
-                f"Found a gap of {gaps[i]:.6g} after it, expected zero or more.",
-                "Jump to where every gap is open, or just closed.",
-            )
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
         """Go on in a mode."""

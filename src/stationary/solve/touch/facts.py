@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,11 +12,15 @@ import numpy as np
 
 from stationary.derive.touch import Touch
 from stationary.lower.engines.casadi import Numeric
+from stationary.lower.rounding import Tape
 from stationary.lower.touching import Touching
 
 # Last digits that sums of a few terms may lose; ten times more or less changes no more than how
 # many of the last, smallest bounces are seen.
 _DIGITS = 64 * np.finfo(float).eps
+
+# Beyond this many operations, rounding of the numbers in gaps and slips is not looked at.
+_MOST = 10_000
 
 
 class Looks:
@@ -35,6 +40,8 @@ class Looks:
         self._function = Numeric(
             ca.Function("facts", arguments, outputs, {"cse": True}), frozenset({0, 5}), dense=True
         )
+        values = ca.Function("values", arguments, [ca.densify(rows[0])])
+        self._values = Tape.of(values) if values.n_instructions() <= _MOST else None
         self._inputs = Numeric(kernel.inputs)
         self._inverse = np.zeros((0, 0)), np.zeros((0, 0))
 
@@ -50,7 +57,14 @@ class Looks:
             inverse = np.linalg.inv(M)
             inverse = (inverse + inverse.T) / 2
             self._inverse = M, inverse
-        return Facts(self.touch, len(self.kernel.rows), t, q, v, inverse, M, *parts)
+
+        def summed() -> np.ndarray:
+            if self._values is None:
+                return np.zeros(len(parts[1]))
+            errors = self._values.errors([t, q, v, u, p[:m], 1.0], constant_digits=1.0)
+            return np.where(np.isfinite(errors), errors, 0.0)
+
+        return Facts(self.touch, len(self.kernel.rows), t, q, v, inverse, M, *parts, summed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +88,8 @@ class Facts:
     moving: np.ndarray
     rest: np.ndarray
     restitution: np.ndarray
+    #: What rounding of the numbers in each value, and of sums of them, may do to it.
+    summed: Callable[[], np.ndarray]
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -109,7 +125,8 @@ class Facts:
     def value_rounding(self) -> np.ndarray:
         """How much of the value of each row may be rounding, of places and of time."""
         size = np.abs(self.value) + np.abs(self.C) @ np.abs(self.q)
-        return _DIGITS * (size + (np.abs(self.rate) + np.abs(self.drive)) * abs(self.t))
+        moving = (np.abs(self.rate) + np.abs(self.drive)) * abs(self.t)
+        return _DIGITS * (size + moving) + self.summed()
 
     @cached_property
     def rate_rounding(self) -> np.ndarray:

@@ -250,6 +250,7 @@ def brought_to_rest(
         return after_impact(facts, near, _REST, ended)
     except Undecided:
         touch, rows = facts.touch, list(range(facts.fixed))
+        gaps = [facts.fixed + i for i in near]
         last = max(abs(facts.rate[facts.fixed + i]) for i in ended)
         for i in sorted(near):
             rows.append(facts.fixed + i)
@@ -259,7 +260,11 @@ def brought_to_rest(
                     rows += slips
         z = np.zeros(len(facts.rate))
         z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=RANK)[0]
-        return facts.v + facts.answers @ z, z, True
+        v = facts.v + facts.answers @ z
+        if np.any((facts.C @ v + facts.drive)[gaps] < -FREE * last):
+            # Walls that go on closing leave no room for what bounces between them.
+            raise
+        return v, z, True
 
 
 def _widths(touch: Touch) -> list[int]:

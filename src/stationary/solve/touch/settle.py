@@ -32,7 +32,8 @@ class Instant:
 
     `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before;
     `rough` is rounding of accelerations besides, `more` how many times that of margins is allowed;
-    the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more.
+    the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more, and
+    contacts that it has `moved` are no longer where they were.
     """
 
     t: float
@@ -46,6 +47,7 @@ class Instant:
     more: float = 1.0
     stopped: frozenset[int] = frozenset()
     jumped: bool = False
+    moved: np.ndarray | bool = False
     changes: list[Change] = field(default_factory=list)
     impacts: list[tuple[float, float]] = field(default_factory=list)
     #: Whether no other impacts and modes satisfy the laws.
@@ -61,7 +63,8 @@ class Instant:
         facts = self.look(y)
         gaps, at, before = facts.touch.gaps, facts.gaps, self.before
         # What the margins that follow take for zero is near: else it would close unseen.
-        near = (facts.value[at] <= self.more * facts.value_rounding[at]) | (before.closed > 0)
+        near = (before.closed > 0) & ~np.asarray(self.moved)
+        near |= facts.value[at] <= self.more * facts.value_rounding[at]
         ended = [i for i in causes if i < gaps]
         near[ended] = True
         lost = frozenset(i for i in ended if before.closed[i])

@@ -345,11 +345,19 @@ def _judged(motion: Touched, rtol: float, largest: float) -> Touched:
 
 def _told(motion: Touched, last: float) -> str:
     reason = motion.status.message[0].upper() + motion.status.message[1:]
+    advice = (
+        "Rigid bodies with so much friction jam here: take less friction, or let something give "
+        "way; throw=False returns what there is."
+    )
+    if motion.status == "several":
+        advice = "Choose with method=st.Touch(prefer=…): 'open', 'stick' or 'slide'."
+    elif not touch_of(motion.system).rubs:
+        advice = (
+            "Rigid bodies leave no room here: end the motion before, or let something give way; "
+            "throw=False returns what there is."
+        )
     return say(
         f"the motion ends at t = {motion.t[-1]:.6g}, before {last:g}.",
         f"{reason}; the motion until then is error.solution.",
-        "Choose with method=st.Touch(prefer=…): 'open', 'stick' or 'slide'."
-        if motion.status == "several"
-        else "Rigid bodies with so much friction jam here: take less friction, or let something "
-        "give way; throw=False returns what there is.",
+        advice,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from stationary.errors import StatementError
 from stationary.solve.touch.facts import Facts
 from stationary.solve.touch.laws import RANK
+from stationary.solve.touch.margins import ROUNDINGS
 
 # A start is mended that is inside a body by less than these parts of what its coordinates make of
 # the gap, and of the way that they would make.
@@ -74,6 +75,24 @@ def refuse_inside(gaps: np.ndarray, rounding: np.ndarray, name: Callable[[int], 
             f"Found a gap of {gaps[i]:.6g}, expected zero or more.",
             "Start where every gap is open, or just closed.",
         )
+
+
+def moved_by_action(was: Facts, now: Facts) -> np.ndarray:
+    """Return which contacts an action has moved; refuse one that leads inside a body.
+
+    A gap that the action leaves alone is as closed as it was.
+    """
+    at, gaps = now.gaps, now.value[now.gaps]
+    room = ROUNDINGS * np.maximum(was.value_rounding[at], now.value_rounding[at])
+    moved = np.abs(gaps - was.value[at]) > room
+    for i in np.flatnonzero(moved & (gaps < -room))[:1]:
+        raise StatementError(
+            f"the action of an event at t = {now.t:.6g} leads inside a body: contact "
+            f"'{now.touch.names[i]}' is closed too far.",
+            f"Found a gap of {gaps[i]:.6g} after it, expected zero or more.",
+            "Jump to where every gap is open, or just closed.",
+        )
+    return moved
 
 
 def refuse_coefficients(
