@@ -64,7 +64,7 @@ class Looks:
             errors = self._values.errors([t, q, v, u, p[:m], 1.0], constant_digits=1.0)
             return np.where(np.isfinite(errors), errors, 0.0)
 
-        return Facts(self.touch, len(self.kernel.rows), t, q, v, inverse, M, *parts, summed)
+        return Facts(self.touch, len(self.kernel.rows), t, q, v, summed, inverse, M, *parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,8 @@ class Facts:
     t: float
     q: np.ndarray
     v: np.ndarray
+    #: What rounding of the numbers in each value, and of sums of them, may do to it.
+    summed: Callable[[], np.ndarray]
     #: M⁻¹.
     inverse: np.ndarray
     M: np.ndarray
@@ -88,8 +90,6 @@ class Facts:
     moving: np.ndarray
     rest: np.ndarray
     restitution: np.ndarray
-    #: What rounding of the numbers in each value, and of sums of them, may do to it.
-    summed: Callable[[], np.ndarray]
 
     @cached_property
     def free(self) -> np.ndarray:
