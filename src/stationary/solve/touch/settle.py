@@ -32,8 +32,8 @@ class Instant:
 
     `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before;
     `rough` is rounding of accelerations besides, `more` how many times that of margins is allowed;
-    the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more, and
-    contacts that it has `moved` are no longer where they were.
+    the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more,
+    and contacts that it has `moved` are no longer where they were.
     """
 
     t: float
