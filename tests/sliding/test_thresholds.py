@@ -10,6 +10,7 @@ import stationary as st
 # Numbers that decide, room by room, and what asks that room.
 DECIDE = {
     "balance": (("_BEYOND", "_PROVED"), ("newton",)),
+    "balance_flow": (("_DEPENDENT",), ("chain", "plane")),
     "by_balance": (("_RIGHT", "_CLEAR", "_DIGITS", "_ADDS", "_DEPENDENT", "_FULL"),
                    ("chain", "plane")),
     "by_power": (("_NO_TIME", "_THINNEST", "_THICKEST", "_LATEST", "_BEGINS", "_FULL"),

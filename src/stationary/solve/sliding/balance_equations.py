@@ -141,7 +141,7 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     if graph.fed:
         fed += ca.sum1(sliding.power(*here, v)[1:]) + sliding.pumped(*here)
     slope = ca.diag(each) @ ca.jacobian(residual, z) @ ca.diag(units)
-    outputs = [each * residual, slope, each * ca.jacobian(residual, t), units]
+    outputs = [each * residual, ca.vec(slope), each * ca.jacobian(residual, t), units]
     # What slides in a plane starts from the place that is given; what sticks stays where it did.
     where = ca.if_else(sticks != 0, stays, slipping(origin)[0])
     outputs = ca.substitute([ca.densify(x) for x in outputs], [at], [where])
@@ -150,7 +150,7 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     told = ca.densify(ca.vertcat(taken, fed, *margins))
     says = ca.Function("says", [*arguments, rate], [told], {"cse": True})
     shifts, aims = (slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in (4, 5))
-    return Numeric(equations, frozenset({1}), dense=True), Numeric(says), shifts, aims
+    return Numeric(equations), Numeric(says), shifts, aims
 
 
 def sizes_of(sliding: Sliding) -> list[int]:

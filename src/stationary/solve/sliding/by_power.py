@@ -91,12 +91,17 @@ class ByPower(AbstractPhase):
 
     def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
         """Guess the unknowns of the compiled equations by those at the nearest times."""
-        nearest = sorted(self.known, key=lambda x: abs(x[0] - t))[:2]
-        if len(nearest) == 2:
-            (b, last), (a, first) = nearest
+        if not self.known:
+            yield None
+            return
+        apart = [abs(x[0] - t) for x in self.known]
+        b, last = self.known[nearest := apart.index(min(apart))]
+        if len(apart) > 1:
+            apart[nearest] = np.inf
+            a, first = self.known[apart.index(min(apart))]
             if a != b and abs(t - b) <= 3 * abs(b - a):
                 yield last + (t - b) / (b - a) * (last - first)
-        yield nearest[0][1] if nearest else None
+        yield last
 
     def _searched(
         self, t: float, q: np.ndarray, place: Place | None = None

@@ -20,7 +20,7 @@ from stationary.solve.consistent import repaired
 from stationary.solve.gate.claims import passed
 from stationary.solve.gate.reason import Reason
 from stationary.solve.progress import Progress
-from stationary.solve.sliding.by_balance import BalanceFlow
+from stationary.solve.sliding.balance_flow import BalanceFlow
 from stationary.solve.sliding.by_power import PowerFlow
 from stationary.solve.sliding.endings import Ended, Pace
 from stationary.solve.sliding.measure import Measure, rests
