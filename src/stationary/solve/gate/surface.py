@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from stationary.derive.sliding import Sliding
+from stationary.lower.engines.casadi import Numeric
 from stationary.lower.kernel import graph_of
 from stationary.model.system import System
 from stationary.result.limits import LimitSurface
@@ -26,9 +28,11 @@ def surface(limit: LimitSurface, params: np.ndarray, rtol: float) -> list[Findin
                    coordinates=part.coordinates)  # fmt: skip
     names = {p.name: value for p, value in zip(part.parameters, params)}
     values = np.array([names[p.name] for p in alone.parameters])
-    zero = np.zeros(3)
-    state = State(graph_of(alone), 0.0, zero, zero, np.zeros(0), values, np.zeros(0))
-    _, B, size, _ = state.slips
+    graph, zero, none = graph_of(alone), np.zeros(3), np.zeros(0)
+    state = State(graph, 0.0, zero, zero, none, values, none)
+    # Asked once: what makes many questions fast would cost more than the answer.
+    slips = Numeric(Sliding(graph).slips, frozenset({2}))
+    _, _, B, size, _ = slips(0.0, zero, none, values)
     B, starts = dense(B), state.terms[0]
     arm = max(float(np.abs(B[:, 2]).max(initial=0.0)), 1e-300)
     total = float(size[starts].sum())
