@@ -344,3 +344,25 @@ def test_steps_of_one_length_are_asked_for_in_a_file():
     cut = stepped[: stepped.index("[[simulate")]
     for text in (cut, cut.replace('\nmethod = "Moreau"', "")):
         assert st.load(text).ask("simulate").method.startswith("Moreau")
+
+
+def test_units_come_back_in_si():
+    model = st.load('''
+coordinates = ["x", "a"]
+[parameters]
+m = "200 g"
+c = "2 g/s"
+G = "3 cm^3/g/s^2"
+[energies]
+kinetic = "m*(x'^2 + x^2*a'^2)/2"
+potential = "-G*m^2/x"
+dissipation = "c*x'^2/2"
+[start]
+x = "5 cm"
+"a.dot" = "60 rpm"
+''')
+    again = st.load(st.save(model))
+    assert again.params == model.params and again.start == model.start
+    for name in ("m", "c", "G", "x", "x.dot", "a.dot"):
+        assert again.unit(name) == model.unit(name)
+    assert [again.unit(n) for n in ("m", "x", "x.dot")] == ["kg", "m", "m/s"]

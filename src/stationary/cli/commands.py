@@ -340,6 +340,12 @@ def motion_answer(
         for name, values in list(columns.items())[1:]
         if name != "balance"
     ]
+    # What the sum of energies is not known to is rounding.
+    largest = np.max(np.abs([motion.kinetic, motion.potential]))
+    known_to = min(motion.residual["energy"], 1e-14 * largest)
+    for row in ends:
+        if row[0] == _labelled(motion, "energy"):
+            row[1:] = [0.0 if abs(value) <= known_to else value for value in row[1:]]
     few = ends[: 2 * _SHOWN]
     note = "" if len(few) == len(ends) else f"{len(few)} of {len(ends)} quantities shown"
     head, *evidence = str(motion).splitlines()

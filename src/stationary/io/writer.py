@@ -283,7 +283,9 @@ class _Writer:
             both = {"x": system.mechanism.x, "inertia": system.mechanism.inertia}
             self.table("mechanism", {k: self._several(v) for k, v in both.items()})
         if start:
-            self.table("start", {k: _turned(system, k, v) for k, v in start.items()})
+            units = {k: self.model.unit(k) for k, v in start.items() if isinstance(v, float)}
+            begun = {k: _turned(system, k, v) for k, v in start.items()}
+            self.table("start", begun | {k: f"{start[k]!r} {u}" for k, u in units.items() if u})
         for kind in QUESTIONS:
             if kind in asked:
                 inner = ("events", "pushes")
@@ -308,8 +310,9 @@ class _Writer:
         unit = self.model.units.get(p.name)
         if p.default is None:
             return ""
-        # A unit that is the SI unit itself is kept as it was written.
-        return f"{p.default!r} {unit}" if unit and in_si("1", unit) == 1 else p.default
+        # A unit that is the SI unit itself is kept as it was written, of others it takes the place.
+        unit = unit if unit and in_si("1", unit) == 1 else self.model.unit(p.name)
+        return f"{p.default!r} {unit}" if unit else p.default
 
     def _course(self, name: str) -> Any:
         course = self.model.inputs.get(name, "")
