@@ -347,7 +347,7 @@ def test_steps_of_one_length_are_asked_for_in_a_file():
 
 
 def test_units_come_back_in_si():
-    model = st.load('''
+    model = st.load("""
 coordinates = ["x", "a"]
 [parameters]
 m = "200 g"
@@ -360,7 +360,7 @@ dissipation = "c*x'^2/2"
 [start]
 x = "5 cm"
 "a.dot" = "60 rpm"
-''')
+""")
     again = st.load(st.save(model))
     assert again.params == model.params and again.start == model.start
     for name in ("m", "c", "G", "x", "x.dot", "a.dot"):
