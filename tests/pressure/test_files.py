@@ -123,3 +123,23 @@ def test_a_mistake_in_the_pushes_of_a_file_is_shown_where_it_stands(tmp_path):
     with pytest.raises(st.StatementError, match="cannot be read") as error:
         st.load(tmp_path / "box.toml")
     assert "box.toml:16" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ('weight = "2 N"', 'weight = "2 kg"', "Found '2 kg', expected N"),
+        ('noise = ["0.1 mm"', 'noise = ["0.1 s"', "Found '0.1 s', expected m or m/s"),
+        ("motion = [0,", 'motion = ["1 deg",', "Found '1 deg', expected m or m/s"),
+        ('of = "phi.dot"', 'of = "3"', "with no velocity in it"),
+        ('of = "phi.dot"', 'of = "phi.dot"\nt = "2 m"', "Found '2 m', expected s"),
+    ],
+)
+def test_units_of_a_part_and_its_pushes_are_theirs(tmp_path, capsys, old, new, found):
+    push = "[[weigh.pushes]]\npoint = [0.02, -0.03]\nnormal = [0, 1]\nmotion = [0, 0.01, 0.1]\n"
+    text = BOX.read_text().replace('pushes = "box.csv"\n', "") + push
+    assert old in text
+    file = tmp_path / "box.toml"
+    file.write_text(text.replace(old, new, 1))
+    assert main(["bounds", str(file)]) == 3
+    assert found in capsys.readouterr().err

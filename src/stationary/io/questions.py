@@ -15,7 +15,7 @@ from stationary.io.reader import Reader
 from stationary.io.source import FileError
 from stationary.io.start import start as start_of
 from stationary.io.toml import Path
-from stationary.io.unit_checks import dimension
+from stationary.io.unit_checks import check_measured, dimension
 from stationary.model.push import Push
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.solve.events import Event
@@ -182,11 +182,14 @@ def _measured(reader: Reader, path: Path) -> list[Push]:
         reader.wrong(path, "'pushes' is no list of pushes.", "the name of a file, or tables",
                      'Write pushes = "pushes.csv", or [[weigh.pushes]] once for each.')  # fmt: skip
     words = [f.name for f in fields(Push)]
-    return [
-        Push(**{key: np.ravel(reader.numbers((*path, k, key), f"'{key}'"))
-                for key in reader.table((*path, k), words, "[[weigh.pushes]]")})
-        for k in range(len(reader.at(path)))
-    ]  # fmt: skip
+    pushes = []
+    for k in range(len(reader.at(path))):
+        given = reader.table((*path, k), words, "[[weigh.pushes]]")
+        numbers = {key: reader.numbers((*path, k, key), f"'{key}'") for key in given}
+        for key in given:
+            check_measured(reader, (*path, k, key))
+        pushes.append(Push(**{key: np.ravel(x) for key, x in numbers.items()}))
+    return pushes
 
 
 def _own_outline(reader: Reader) -> Any:
@@ -222,4 +225,8 @@ def arguments(reader: Reader, kind: str) -> dict[str, Any]:
     """Read the table of one question."""
     takes = QUESTIONS[kind]
     path = (kind,)
-    return {key: takes[key](reader, (*path, key)) for key in reader.table(path, takes)}
+    given = {key: takes[key](reader, (*path, key)) for key in reader.table(path, takes)}
+    if kind in ("bounds", "weigh"):
+        for key in given:
+            check_measured(reader, (*path, key))
+    return given

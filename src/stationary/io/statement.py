@@ -405,11 +405,14 @@ def _rod(reader: Reader, path: Path, name: str) -> System:
 
 def _slider(reader: Reader, path: Path, name: str) -> System:
     """Read a rigid part on a rough table."""
+    words = ("points", "weights", "outline", "radius", "weight", "centre")
     given: dict[str, Any] = {
         key: reader.numbers((*path, key), f"'{key}'")
-        for key in ("points", "weights", "outline", "radius", "weight", "centre")
+        for key in words
         if reader.at((*path, key)) is not None
     }
+    for key in given:
+        unit_checks.check_measured(reader, (*path, key))
     given = {key: float(v) if np.ndim(v) == 0 else v for key, v in given.items()}
     if reader.at((*path, "limit")) is not None:
         given["limit"] = _value(reader, path, "limit")
@@ -505,6 +508,7 @@ def _support(reader: Reader, path: Path) -> Support | None:
     given: dict[str, Any] = dict.fromkeys(words)
     for key in reader.table(path, words, "'support'"):
         number = reader.numbers((*path, key), f"'{key}'")
+        unit_checks.check_measured(reader, (*path, key))
         given[key] = float(number) if np.ndim(number) == 0 else number
     return support_of(**given, known={})
 

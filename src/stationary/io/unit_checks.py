@@ -33,6 +33,39 @@ def dimension(written: Any) -> units.Dimension | None:
         return None
 
 
+# What numbers of a part on a table and of measured pushes are, one after the other; velocities may
+# stand for displacements.
+_LENGTHS, _MOTION = (("m",),), (("m", "m/s"), ("m", "m/s"), ("rad", "rad/s"))
+_MEASURED = {
+    "points": _LENGTHS, "outline": _LENGTHS, "radius": _LENGTHS, "centre": _LENGTHS,
+    "weight": (("N",),), "point": _LENGTHS, "motion": _MOTION,
+    "before": (("m",), ("m",), ("rad",)), "after": (("m",), ("m",), ("rad",)),
+    "finger": _MOTION[:1], "force": (("N",),), "noise": (*_MOTION[1:], ("N",)), "gap": _LENGTHS,
+    "friction": (("rad",),), "t": (("s",),),
+}  # fmt: skip
+
+
+def check_measured(reader: Reader, path: Path) -> None:
+    """Compare units with what a number is by its key: a length, an angle, a force."""
+    wanted = _MEASURED.get(str(path[-1]), ())
+
+    def check(here: Path, place: int) -> None:
+        written = reader.at(here)
+        if isinstance(written, list):
+            for k in range(len(written)):
+                check((*here, k), k)
+        size = dimension(written)
+        names = wanted[min(place, len(wanted) - 1)] if wanted else ()
+        if size is not None and names and size not in map(units.dimension_of, names):
+            reader.document.complain(
+                here, f"'{path[-1]}' has the unit of something else.",
+                f"Found {written!r}, expected {' or '.join(names)}.",
+                "Give it in such a unit, or plainly in SI units.",
+            )  # fmt: skip
+
+    check(path, 0)
+
+
 def in_si(written: dict[str, str], name: str) -> str:
     """Return the SI unit of a quantity of a file, "" if the file does not say."""
     stem = name.removesuffix(".dot").partition("[")[0]

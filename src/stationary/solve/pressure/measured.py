@@ -395,15 +395,14 @@ def _rotation(angle: float) -> np.ndarray:
 
 def _noise(noise) -> tuple[float, float, float | None]:
     try:
-        a, b, *force = (float(x) for x in noise)
+        given = noise = [float(x) for x in noise]
     except (TypeError, ValueError):
-        a, b, force = np.nan, np.nan, []
-    given = [a, b, *force]
-    if len(given) > 3 or not all(x > 0 and np.isfinite(x) for x in given):
+        given = []
+    if len(given) not in (2, 3) or not all(x > 0 and np.isfinite(x) for x in given):
         raise StatementError(
             "the noise of the motions is not two positive numbers, or three with the force.",
             f"Found {str(noise)[:40]}.",
             "Give standard errors of displacements and of angles, as in noise=(1e-4, 2e-3), "
             "and of forces, if they were measured.",
         )
-    return a, b, force[0] if force else None
+    return given[0], given[1], given[2] if len(given) > 2 else None

@@ -309,6 +309,12 @@ class Scene:
                 'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
             )
         row = np.array([float(x) for x in numbers]) @ self.rates * self.speed
+        if not row.any():
+            raise StatementError(
+                "what shall be bounded is the same for every pressure.",
+                f"Found {str(of)[:60]}, with no velocity in it here.",
+                'Ask of=phi.dot, a sum of velocities, "power" or "centre".',
+            )
         return row, float(rest)
 
 
