@@ -255,3 +255,21 @@ def test_an_action_keeps_to_the_constraints():
     motion = st.simulate(bob, span=(0, 3), start={x: 0.6, y: -0.8}, events=[wall])
     assert motion.residual["R"] < 1e-13 and motion.residual["energy"] < by_series(1e-12)
     assert motion[x].min() > -1e-12 and len(motion.events[0]) == 3
+
+
+@pytest.mark.taylor
+@pytest.mark.parametrize("place", [1.0, "half", "other side"])
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_an_action_at_a_turning_point_that_leaves_the_velocity_at_zero_happens_once(place, scale):
+    z = st.coordinates("z")
+    spring = st.System(kinetic=z.dot**2 / 2, potential=4 * z**2 / 2)
+    put = {"half": z / 2, "other side": -z}.get(place, scale)
+    motion = st.simulate(
+        spring, span=(0, 10), start={z: scale, z.dot: 0.3 * scale}, points=3,
+        events=[st.Event(z.dot, direction=-1, action={z: put}, name="top")],
+    )  # fmt: skip
+    first = np.arctan(0.15) / 2
+    # From the other side it swings over to the next top in half of a period.
+    again = np.pi / 2 if place == "other side" else np.pi
+    known = np.arange(first, 10, again)
+    assert motion.events["top"] == pytest.approx(known, rel=1e-12)

@@ -362,7 +362,7 @@ class _Run:
             while t < end:
                 try:
                     for piece, border in self._segment(t, y, end):
-                        event = self.watch.look(piece)
+                        event = self.watch.look(piece, lambda t, y: self.legs.ode(t).f(t, y))
                         if event is not None:
                             piece = shortened(piece, event.t, self._struck(piece, event))
                         self.steps += piece.steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,6 +140,9 @@ def with_own_parameters(
     return filled, {k: v for k, v in given.items() if str(k) not in names}
 
 
+Rates = Callable[[float, np.ndarray], np.ndarray]
+
+
 @dataclass(frozen=True)
 class Ending:
     """When an event ends a piece, with which state the motion goes on, and whether it is over."""
@@ -217,8 +220,11 @@ class Watch:
             return True, y
         return False, self._acted(now, t, y)
 
-    def look(self, piece: Piece) -> Ending | None:
-        """Note the events of a piece; return how the first one that ends it does so."""
+    def look(self, piece: Piece, rates: Rates | None = None) -> Ending | None:
+        """Note the events of a piece; return how the first one that ends it does so.
+
+        `rates` gives ẏ after an action, where that is known.
+        """
         if not self._events:
             return None
         fractions = np.arange(_LOOKS) / _LOOKS
@@ -252,25 +258,30 @@ class Watch:
             return Ending(end, y, True)
         after = self._acted(now, end, y)
         for i in now:
-            self._settle(i, end, y, after)
+            self._settle(i, end, y, after, rates)
         return Ending(end, after, False)
 
-    def _settle(self, i: int, t: float, before: np.ndarray, y: np.ndarray) -> None:
+    def _settle(
+        self, i: int, t: float, before: np.ndarray, y: np.ndarray, after: Rates | None
+    ) -> None:
         """Say on which side of zero an event is after the actions of an instant.
 
         What an action puts elsewhere is where it is. What it leaves at zero has passed, or turns
-        back, as its rate says; only positions tell, since the rate of a velocity is not known here.
+        back, as its rate says; without the rates of velocities, only positions tell.
         """
         n, f, event = self._kernel.size, self._functions[i], self._events[i]
         rates = np.concatenate([y[n : 2 * n], np.zeros(len(y) - n)])
+        if after is not None:
+            rates = after(t, y)
         value, size, rate, whole = self._rate(f, t, y, rates)
         located, *_ = self._rate(f, t, before, rates)
         # A time is known to its last digits, and what happens at it to what changes meanwhile.
         rough = 64 * np.finfo(float).eps * (size + abs(rate * t)) + 2 * abs(located)
         slope = np.asarray(_slopes(f)[0](t, y, self._params, np.zeros(0))).ravel()
+        told = after is not None or not slope[n:].any()
         if abs(value) > rough:
             del self._left[i]
-        elif event.action and not slope[n:].any() and abs(rate) > _ROUNDING * whole:
+        elif event.action and told and abs(rate) > _ROUNDING * whole:
             self._left[i] = np.sign(rate) * np.finfo(float).tiny
 
     @staticmethod

@@ -333,7 +333,9 @@ class Driver:
                 t = max(t, float(piece.t[0]))
                 at = piece.evaluate(np.array([t]))[0]
                 piece = shortened(piece, t, at) if t > piece.t[0] else _empty(t, at)
-        event = self.watch.look(piece) if piece.t[-1] > piece.t[0] else None
+        # Accelerations after an action are those of the mode only where nothing is held.
+        rates = (lambda t, y: self.legs.ode(t).f(t, y)) if self.mode.free else None
+        event = self.watch.look(piece, rates) if piece.t[-1] > piece.t[0] else None
         y, t = piece.end, float(piece.t[-1])
         self.reached = t, y
         if event is not None:
