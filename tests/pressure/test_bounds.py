@@ -448,6 +448,8 @@ def test_a_rod_pushed_across_turns_about_points_of_its_own_line(lever):
     # Two ends share the weight, and the far one rests: that takes most power.
     power = rod((lever, 0), (1, 0), of="power")[0]
     assert power.high == pytest.approx(1.5 / (1 + lever), rel=1e-9)
+    # What is all at the centre, about which it turns, takes none.
+    assert power.low == 0
     assert power.proof.high is not None and power.proof.high.certified
 
 

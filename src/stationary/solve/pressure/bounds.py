@@ -25,6 +25,8 @@ from stationary.solve.pressure.reach import band_of
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.vote import ROUGH_VOTE, verdict, votes_of
 
+# Of the greatest power: what is less is the rounding of none.
+_ROUNDING = 1e-14
 _WORDS = {
     "power": "power", "centre": "centre", "center": "centre", "the centre of rotation": "centre",
     "centre of rotation": "centre", "center of rotation": "centre", "advance": "advance",
@@ -152,6 +154,8 @@ def _band(scene: Scene, of: Any, span: Any) -> PressureBounds:
 def _power(scene: Scene) -> PressureBounds:
     unit = scene.support.weight * scene.speed
     (low, first, least), (high, last, most) = power_ends(scene)
+    if abs(low) < _ROUNDING * high:
+        low = 0.0
     bounds = told(scene, "power", (low * unit, high * unit), ((first, least), (last, most)))
     if "outer" not in (least.kind, most.kind):
         return passed(bounds, "pressure_bounds", scene=scene, value=None)
