@@ -320,3 +320,20 @@ pusher = { point = ["0.1", "t - 0.5"], edge = [[-1, -0.5], [1, -0.5]], friction 
     assert [one[f"{n}.dot"] for n in ("x", "y", "phi")] == pytest.approx(
         [other[f"{n}.dot"] for n in ("x", "y", "phi")]
     )
+
+
+@pytest.mark.parametrize("wrong", ["friction = -0.3", "restitution = 1.5"])
+def test_a_coefficient_that_no_contact_has_is_shown_at_its_contact(wrong):
+    text = f"""coordinates = ["y"]
+[energies]
+kinetic = "y'^2/2"
+[[contacts]]
+gap = "y + 1"
+[[contacts]]
+gap = "y"
+{wrong}
+slip = "y"
+"""
+    with pytest.raises(st.StatementError, match="of a contact is") as error:
+        st.load(text)
+    assert getattr(error.value, "line", None) == 6

@@ -9,10 +9,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from stationary.errors import StatementError
 from stationary.io import space, unit_checks
 from stationary.io import units as unit
 from stationary.io.names import AbstractNames, Rows, is_column
 from stationary.io.reader import Reader
+from stationary.io.source import FileError
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
 from stationary.model.arrays import Array
@@ -246,7 +248,12 @@ def _term(reader: Reader, kind: str, path: Path) -> Any:
             )  # fmt: skip
     make = {"loads": Load, "friction": Drag if drag else Friction, "constraints": Constraint,
             "pfaffian": Pfaffian, "contacts": Contact}[kind]  # fmt: skip
-    term = make(**given, name=_name(reader, path))
+    try:
+        term = make(**given, name=_name(reader, path))
+    except FileError:
+        raise
+    except StatementError as error:
+        reader.document.complain_of_key(path, *(line.strip() for line in str(error).split("\n")))
     return (
         term
         if names.rows is None
