@@ -409,7 +409,8 @@ def _energy(eq: Equations, whole: System, rough: Rough) -> Finding:
     reasons, how = _reasons_for_loss(eq, whole, L, rough)
     name = ("T + U − W" if whole.work != 0 else "T + U") if natural else "q̇·∂T/∂q̇ − L"
     if natural and h == 0:
-        return Finding("energy", False, "no energy is stated", "exact", h, required=False)
+        text = "; ".join(["no energy is stated", *reasons])
+        return Finding("energy", False, text, how, h, required=False)
     value = "" if is_long((h,), MOST_SHOWN) else f" = {plain(h)}"
     text = f"{name}{value} is {'not ' if reasons else ''}conserved"
     if not natural and not reasons:
