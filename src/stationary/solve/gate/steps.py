@@ -159,6 +159,8 @@ class _Steps:
         held = (size.T @ np.abs(closing) + pulls) / s.M.diagonal()
         digits = 4 * np.spacing(np.maximum(np.abs(s.q), np.abs(s.to)))
         digits = digits + _ROUNDINGS * np.finfo(float).eps * h * held
+        # What others could make of it by inertia is rounded with their speeds.
+        digits = digits + _ROUNDINGS * h * rounding / s.M.diagonal()
         gone = np.abs(s.to - s.q - h * self.mean)
         claims = [
             self._named("momentum changes by impulses:", np.abs(off),

@@ -185,23 +185,24 @@ def _root(c: np.ndarray, begin: float, room: float, blur: float) -> tuple[float 
     values = c @ V
     values[x < begin] = np.inf
     below = np.flatnonzero(values < -room)
-    k = int(below[0]) if len(below) else len(x) - 1
-    # A dip between two looks would be narrow, and leave the looks beside it low.
-    inner = values[1:-1]
-    lowest = np.flatnonzero((inner <= values[:-2]) & (inner <= values[2:])) + 1
+    k = int(below[0]) if len(below) else len(x)
+    # A dip between two looks would be narrow, and leave the looks beside it low: also the outermost.
+    around = np.concatenate([[np.inf], values, [np.inf]])
+    lowest = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]) & np.isfinite(values))
     inside = values[np.isfinite(values)]
     if np.any(values[lowest[lowest < k]] <= _DIP * np.ptp(inside)):
         roots = chebyshev.chebroots(c)
         low, high = chebyshev.chebdomain
         real = roots[np.abs(roots.imag) < 1e-9 * (high - low)].real
         real = np.sort((real - low) / (high - low))
-        real = real[(real > begin) & (real < x[k])]
+        real = real[(real > begin) & (real < (x[k] if len(below) else 1.0))]
         for a, b in zip(real[:-1], real[1:]):
             if chebyshev.chebval(a + b - 1, c) < -room:
                 return float(a), True
     if not len(below):
         return None, True
-    clear = values[k] < -blur and (k == 0 or values[k - 1] > blur)
+    # A series that begins below zero does not tell how long the margin was above it.
+    clear = k > 0 and values[k] < -blur and values[k - 1] > blur
     return _between(c, x, values, k, begin), bool(clear)
 
 
