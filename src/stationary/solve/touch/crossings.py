@@ -186,7 +186,7 @@ def _root(c: np.ndarray, begin: float, room: float, blur: float) -> tuple[float 
     values[x < begin] = np.inf
     below = np.flatnonzero(values < -room)
     k = int(below[0]) if len(below) else len(x)
-    # A dip between two looks would be narrow, and leave the looks beside it low: also the outermost.
+    # A dip between looks would be narrow, and leave those beside it low, the outermost too.
     around = np.concatenate([[np.inf], values, [np.inf]])
     lowest = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]) & np.isfinite(values))
     inside = values[np.isfinite(values)]
