@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +16,20 @@ from stationary.errors import StationaryError
 def by_series(tight: float, otherwise: float = 1e-8) -> float:
     """Return how exact a motion at default tolerances is: with Taylor series, and without any."""
     return tight if find_spec("heyoka") else otherwise
+
+
+def ten_times(
+    monkeypatch: pytest.MonkeyPatch, package: str, room: str, name: str
+) -> Iterator[float]:
+    """Let a number that decides be ten times larger, then smaller, wherever it is used."""
+    rooms = {k: v for k, v in sys.modules.items() if k.startswith(f"{package}.")}
+    value = getattr(rooms[f"{package}.{room}"], name)
+    for factor in (10.0, 0.1):
+        with monkeypatch.context() as patch:
+            for module, inside in rooms.items():
+                if module.endswith(f".{room}") or (name[0] != "_" and hasattr(inside, name)):
+                    patch.setattr(inside, name, factor * value)
+            yield factor
 
 
 def assert_gradient(

@@ -1,11 +1,10 @@
 """Nothing to tune: each number that decides in solve/touch, ten times larger and smaller."""
 
-import sys
-
 import numpy as np
 import pytest
 
 import stationary as st
+from tests.checks import ten_times
 
 G = 9.81
 x, y, phi = st.coordinates("x y phi")
@@ -68,19 +67,11 @@ def answers(every):
 def test_no_answer_depends_on_a_number_that_decides(monkeypatch):
     every = list(systems())
     known = answers(every)
-    rooms = {k: v for k, v in sys.modules.items() if k.startswith("stationary.solve.touch.")}
     for room, names in DECIDE.items():
         # The bar is slow, and asks how forces are shared.
         some = [k for k in range(len(every)) if k != 3 or room in ("facts", "laws", "margins")]
         for name in names:
-            value = getattr(rooms[f"stationary.solve.touch.{room}"], name)
-            for factor in (10.0, 0.1):
-                with monkeypatch.context() as patch:
-                    for module, inside in rooms.items():
-                        if module.endswith(f".{room}") or (
-                            name[0] != "_" and hasattr(inside, name)
-                        ):
-                            patch.setattr(inside, name, factor * value)
-                    for k, new in zip(some, answers([every[k] for k in some])):
-                        same = pytest.approx(known[k], rel=1e-9, abs=1e-9)
-                        assert new == same, (room, name, factor)
+            for factor in ten_times(monkeypatch, "stationary.solve.touch", room, name):
+                for k, new in zip(some, answers([every[k] for k in some])):
+                    same = pytest.approx(known[k], rel=1e-9, abs=1e-9)
+                    assert new == same, (room, name, factor)

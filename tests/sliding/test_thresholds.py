@@ -1,11 +1,10 @@
 """What decides in sliding, ten times larger or smaller, decides the same."""
 
-import sys
-
 import numpy as np
 import pytest
 
 import stationary as st
+from tests.checks import ten_times
 
 # Numbers that decide, room by room, and what asks that room.
 DECIDE = {
@@ -79,18 +78,10 @@ def test_no_answer_depends_on_a_number_that_decides(monkeypatch):
     known = {name: ask() for name, ask in asked.items()}
     assert known["tractrix"][-1] == pytest.approx(np.log(np.cosh(2)), rel=1e-8)
     assert known["slope"] == pytest.approx([2 * np.sin(0.3) - 1, 2 * np.sin(0.3) + 1], rel=1e-8)
-    rooms = {k: v for k, v in sys.modules.items() if k.startswith("stationary.solve.sliding.")}
     for room, (names, asks) in DECIDE.items():
         for name in names:
-            value = getattr(rooms[f"stationary.solve.sliding.{room}"], name)
-            for factor in (10.0, 0.1):
-                with monkeypatch.context() as patch:
-                    for module, inside in rooms.items():
-                        if module.endswith(f".{room}") or (
-                            name[0] != "_" and hasattr(inside, name)
-                        ):
-                            patch.setattr(inside, name, factor * value)
-                    for ask in asks:
-                        # Ten times later what slows down has come to rest: by 3e-8 here.
-                        same = pytest.approx(known[ask], rel=1e-8, abs=1e-7)
-                        assert asked[ask]() == same, (room, name, factor, ask)
+            for factor in ten_times(monkeypatch, "stationary.solve.sliding", room, name):
+                for ask in asks:
+                    # Ten times later what slows down has come to rest: by 3e-8 here.
+                    same = pytest.approx(known[ask], rel=1e-8, abs=1e-7)
+                    assert asked[ask]() == same, (room, name, factor, ask)
