@@ -69,6 +69,21 @@ def test_the_friction_of_the_finger_comes_from_the_same_pushes():
     assert fit.finger == pytest.approx(0.25, abs=1e-6)
 
 
+def test_the_centre_is_as_well_known_as_the_loads_whatever_the_finger():
+    # Σ w x / Σ w by the law of the propagation of errors, from the covariance of the loads.
+    rng = np.random.default_rng(18)
+    feet, loads = rng.uniform(-0.05, 0.05, (4, 2)), np.array([0.1, 0.2, 0.3, 0.4])
+    for mu in (0.0, 0.25):
+        pushes = noisy(measured(rng, feet, loads, 14, mu=mu), rng)
+        fit = st.fit_pressure(
+            st.slider(points=feet, weight=1.0), pushes=pushes, noise=(NOISE[0], NOISE[2])
+        )
+        slope = (feet - fit.centre) / fit.weights.sum()
+        error = np.sqrt(np.diag(slope.T @ fit.covariance[:4, :4] @ slope))
+        half = np.diff(fit.centre_interval, axis=1)[:, 0] / 2
+        np.testing.assert_allclose(half, 1.96 * error, rtol=1e-3)
+
+
 def test_a_force_sensor_weighs_the_whole_part():
     rng = np.random.default_rng(9)
     feet, loads = rng.uniform(-0.05, 0.05, (4, 2)), np.array([1.0, 2.0, 3.0, 4.0])

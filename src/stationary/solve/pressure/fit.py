@@ -318,10 +318,10 @@ def _told(
     if measured.wants_friction:
         # Along what is not told, as far as the loads can go.
         room = total / np.maximum(np.abs(directions[:, :count]).max(axis=1), 1e-300)
-        off = quantile * float(np.sqrt(covariance[count, count]))
-        off += float(np.sum(room * np.abs(directions[:, count])))
-        around = (max(mu - off, 0.0), mu + off)
-        if np.any(blind) and off > mu + 1:
+        apart = quantile * float(np.sqrt(covariance[count, count]))
+        apart += float(np.sum(room * np.abs(directions[:, count])))
+        around = (max(mu - apart, 0.0), mu + apart)
+        if np.any(blind) and apart > mu + 1:
             finger, around = np.nan, (0.0, np.inf)
     elif not np.isfinite(measured.mu):
         finger, around = np.nan, (measured.sticks_from(load), np.inf)
