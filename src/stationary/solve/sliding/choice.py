@@ -15,7 +15,8 @@ import scipy.sparse as sparse
 from scipy.linalg.lapack import dpotrf
 
 from stationary.solve.linear import tangent_basis
-from stationary.solve.sliding.cones import Cones, End
+from stationary.solve.sliding.cones import Cones, End, farthest
+from stationary.solve.sliding.judge import possible, strength
 from stationary.solve.sliding.problem import Answer, Problem, largest
 from stationary.solve.sliding.reduced import in_mode, mended
 from stationary.solve.sliding.settle import free_directions, settled
@@ -89,7 +90,7 @@ class Choice:
         costs = B[self.rubs[p.term]] @ tangent_basis(self.held[0])
         if np.abs(costs).max(initial=0.0) <= 1e-12 * np.abs(B).max(initial=0.0):
             v = _allowed(*self.held, *self.way)
-            return None if v is None else self.forces(v, self.others)
+            return None if v is None else self.forces(v)
         # What else rubs makes velocities depend on forces.
         moved = self.moved()
         return None if moved is None else self.real(moved)
@@ -99,61 +100,59 @@ class Choice:
         along, least = self.way
         if (along @ moved.v + least).min(initial=0.0) < -LAW * _speed(self.problem, moved.v):
             return None
-        if self._full(moved):
+        if self.full(moved.v):
             return moved if moved.right(LAW) else None
-        return self.forces(moved.v, self.others)
+        return self.forces(moved.v)
 
-    def _full(self, answer: Answer) -> bool:
-        """Tell whether balance determines all forces of an answer."""
-        return independent(self.columns(still_terms(self.problem, answer.v, self.others)).T)
+    def full(self, v: np.ndarray) -> bool:
+        """Tell whether balance determines all forces at a velocity."""
+        return independent(_columns(self._asked(self._still(v))[0]).T)
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
         # Beside what each of them could do, with velocities of what rubs.
         levers, along = self.problem.levers, self.way[0] / self.problem.levers
-        free = tangent_basis(self.held[0] / levers)
-        ahead = along @ free / np.maximum(np.linalg.norm(along, axis=1), 1e-300)[:, None]
-        if not ahead.size:
-            return None
-        cones = Cones(free.shape[1])
-        # As far as possible, each of them all the way, and no farther across than that takes.
-        cones.cost = -ahead.sum(axis=0)
-        cones.P = sparse.eye(free.shape[1], format="csc") * 1e-6
-        cones.least(sparse.csr_matrix(np.vstack([-ahead, ahead])),
-                    np.repeat([0.0, 1.0], len(ahead)))  # fmt: skip
-        solution = cones.solve()
-        if not solution.solved:
+        ahead = along / np.maximum(np.linalg.norm(along, axis=1), 1e-300)[:, None]
+        v, end = farthest(self.held[0] / levers, ahead)
+        if end is not End.SOLVED:
             self.doubts.append("no direction found")
-            return None
-        z = solution.x
-        if (ahead @ z).max(initial=0.0) < 1e-6:
-            return None
-        v = free @ z / levers
-        return v / np.abs(v).max()
+        return None if v is None else v / levers / np.abs(v / levers).max()
 
-    @property
-    def others(self) -> np.ndarray:
-        """What rubs whatever presses."""
-        return np.flatnonzero(self.rubs)
+    def _still(self, v: np.ndarray) -> list[int]:
+        """Return which of what rubs whatever presses is at rest."""
+        p = self.problem
+        return np.flatnonzero(self.rubs & (p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v))).tolist()
 
     def _unknown(self, still: list[int]) -> tuple[list[int], list[int], list[int]]:
         """Return the contacts that press, the friction terms of those that stick, all free y."""
         p = self.problem
         stuck = [self.term[j] for j in self._contacts(STUCK) if j in self.term]
-        parts = (range(*_part(p, k).indices(len(p.c))) for k in (*stuck, *still))
+        parts = (range(len(p.c))[p.part(k)] for k in (*stuck, *still))
         return self._contacts(STUCK, BACK, AHEAD), stuck, [i for part in parts for i in part]
 
-    def columns(self, still: list[int]) -> np.ndarray:
-        """Return what the unknown forces do: λ, what presses closed contacts, y of what sticks."""
+    def _asked(self, still: list[int]) -> tuple[Problem, np.ndarray]:
+        """State what is unknown of the forces, and tell which contact presses each friction.
+
+        They are those of what holds, of closed contacts, and of friction at rest. What presses a
+        contact that slides pushes along the edge of its cone.
+        """
         p = self.problem
         B, A, G = p.matrices
-        closed, _, free = self._unknown(still)
-        presses = G[closed].T.copy()
+        closed, stuck, free = self._unknown(still)
+        presses = G[closed].copy()
         for i, j in enumerate(closed):
             if self.choice[j].sign:
                 k = self.term[j]
-                presses[:, i] -= p.size[k] * self.choice[j].sign * B[p.starts[k]]
-        return np.hstack([A.T, presses, -B[free].T])
+                presses[i] -= p.size[k] * self.choice[j].sign * B[p.starts[k]]
+        terms = np.array([*stuck, *still], dtype=int)
+        widths, over = p.widths[terms], 1 / p.levers
+        asked = replace(
+            p, f=p.f * over, B=B[free] * over, c=p.c[free], starts=np.cumsum(widths) - widths,
+            size=p.size[terms], power=p.power[terms], A=A * over, G=presses * over, g=p.g[closed],
+            follows=None, pressed=None, known=np.ones(p.n),
+        )  # fmt: skip
+        cone = [closed.index(int(self.cone[k])) for k in stuck] + [-1] * len(still)
+        return asked, np.array(cone, dtype=int)
 
     def moved(self, near: Answer | None = None) -> Answer | None:
         """Find the velocity where what else rubs decides it, together with what presses.
@@ -192,21 +191,10 @@ class Choice:
         p, lam = self.problem, smooth.lam
         closed, stuck, _ = self._unknown([])
         m, c = len(p.b), len(closed)
-        mu, full = np.zeros(len(p.g)), np.zeros(len(p.c))
-        full[rates] = smooth.y
-        mu[closed] = lam[m : m + c]
+        mu, y = np.zeros(len(p.g)), np.zeros(len(p.c))
         # What sticks at a contact is held by a constraint, whose force is against its slip.
-        full[p.starts[stuck]] = -lam[m + c :]
-        size = np.where(self.rubs, p.size, 0.0)
-        for j, k in self.term.items():
-            size[k] = p.size[k] * max(mu[j], 0.0)
-            if self.choice[j].sign:
-                full[p.starts[k]] = size[k] * self.choice[j].sign
-        rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
-        working = np.zeros(len(p.g), dtype=bool)
-        working[closed] = True
-        limits = replace(p, size=size, pressed=None)
-        return Answer(limits, v, full, lam[:m], mu, rest, working, "modes one by one")
+        mu[closed], y[rates], y[p.starts[stuck]] = lam[m : m + c], smooth.y, -lam[m + c :]
+        return self._answer(v, y, lam[:m], mu, np.isin(np.arange(len(mu)), closed))
 
     def _near(self, v: np.ndarray) -> Answer | None:
         """Find the motion of this mode near a velocity by Newton's method, if it is real."""
@@ -297,145 +285,98 @@ class Choice:
     def determined(self) -> Answer | None:
         """Return the answer where velocities follow from what holds, and forces from balance."""
         p, (held, rate) = self.problem, self.held
-        if held.shape[0] != held.shape[1] or len(self.others):
+        if held.shape[0] != held.shape[1] or self.rubs.any():
             return None
+        asked, _ = self._asked([])
         try:
             v = np.linalg.solve(held, -rate)
-            x = np.linalg.solve(self.columns([]), -p.f)
+            x = np.linalg.solve(_columns(asked), asked.f)
         except np.linalg.LinAlgError:
             return None
-        return self._answer(v, x, np.zeros(len(p.c)), [])
+        return self._with(v, x, np.zeros(len(p.c)), [])
 
-    def forces(self, v: np.ndarray, others: np.ndarray) -> Answer | None:
+    def forces(self, v: np.ndarray) -> Answer | None:
         """Find forces that balance and keep to their cones, at a known velocity.
 
         The smallest: of what sticks first, then of what presses.
         """
-        p = self.problem
-        B = p.matrices[0]
-        w = p.rates(v)
-        r = p.speeds(w)
-        still = still_terms(p, v, others)
-        moves = self.rubs.copy()
-        moves[still] = False
-        share = np.where(moves, p.size / np.maximum(r, 1e-300), 0.0)
+        p, F = self.problem, self.problem.force
+        w, still = p.rates(v), self._still(v)
+        share = np.where(self.rubs, p.size / np.maximum(p.speeds(w), 1e-300), 0.0)
+        share[still] = 0.0
         fixed = share[p.term] * w
-        closed, _, free = self._unknown(still)
-        m, c = len(p.b), len(closed)
-        F = p.force
-        balance = self.columns(still)
-        push = -(p.f - B.T @ fixed) / F
-        cones = self._possible(balance, push, still)
-        if cones is None:
-            return None
-        cones.P = sparse.diags(np.repeat([0.0, 1.0], [m + c, len(free)]), format="csc")
+        asked, cone = self._asked(still)
+        push = asked.f - p.matrices[0].T @ fixed / p.levers
+        cones, m = possible(asked, push / F, F, cone), len(asked.c)
+        rubs = np.arange(cones.unknowns) < m
+        cones.P = sparse.diags(rubs.astype(float), format="csc")
         solution = cones.solve()
         if not solution.solved:
             if solution.end is not End.INFEASIBLE:
                 self.doubts.append("no forces found")
             return None
-        x = solution.x
-        if not independent(balance.T):
-            held = np.eye(cones.unknowns)[m + c :]
-            cones.zero(sparse.csr_matrix(held), x[m + c :])
-            cones.P = sparse.diags(np.repeat([1.0, 0.0], [m + c, len(free)]), format="csc")
+        x, columns = solution.x, _columns(asked)
+        if not independent(columns.T):
+            cones.zero(np.eye(cones.unknowns)[:m], x[:m])
+            cones.P = sparse.diags((~rubs).astype(float), format="csc")
             solution = cones.solve()
             x = solution.x if solution.solved else x
         # What the solver leaves over is large beside forces that are next to nothing.
-        x = (x + np.linalg.lstsq(balance, push - balance @ x, rcond=1e-12)[0]) * F
-        answer = self._answer(v, x, fixed, still)
+        x = x * F + np.linalg.lstsq(columns, push - columns @ (x * F), rcond=1e-12)[0]
+        answer = self._with(v, x, fixed, still)
         if not answer.right(LAW):
             self.doubts.append("forces that nearly fit")
             return None
         return answer
-
-    def _possible(self, balance: np.ndarray, push: np.ndarray, still: list[int]) -> Cones | None:
-        """Ask for forces within their cones that balance a push; None where no column does."""
-        p = self.problem
-        closed, stuck, _ = self._unknown(still)
-        m, c = len(p.b), len(closed)
-        cones = Cones(balance.shape[1])
-        scale = 1.0 / np.maximum(np.abs(balance).max(axis=1, initial=0.0), 1e-300)
-        if np.any((scale > 1e100) & (np.abs(push) > LAW)):
-            return None
-        scale = np.where(scale > 1e100, 1.0, scale)
-        cones.zero(sparse.csr_matrix(balance * scale[:, None]), push * scale)
-        presses = np.zeros((c, cones.unknowns))
-        presses[:, m : m + c] = -np.eye(c)
-        cones.least(sparse.csr_matrix(presses), np.zeros(c))
-        at = m + c
-        for k in (*stuck, *still):
-            d = int(p.widths[k])
-            block, rhs = np.zeros((d + 1, cones.unknowns)), np.zeros(d + 1)
-            block[1:, at : at + d] = -np.eye(d)
-            if k in stuck:
-                block[0, m + closed.index(int(self.cone[k]))] = -p.size[k]
-            else:
-                rhs[0] = p.size[k] / p.force
-            cones.add(sparse.csr_matrix(block), rhs, cones.package.SecondOrderConeT(d + 1))
-            at += d
-        return cones
 
     def multiples(self, load: np.ndarray) -> tuple[float, float] | None:
         """Return the least and the largest multiple of a load at which forces of this mode balance.
 
         What else rubs may have any force within its limit: that can only widen the range.
         """
-        p = self.problem
-        reach = np.abs(load).max()
-        columns = self.columns(self.others.tolist())
-        balance = np.hstack([columns, load[:, None] / reach])
-        ends = []
-        for sign in (1.0, -1.0, 0.0):
-            cones = self._possible(balance, -p.f / p.force, self.others.tolist())
-            if cones is None:
-                return None
-            if sign:
-                cones.cost = sign * np.eye(cones.unknowns)[-1]
-            else:
-                # Whether there are forces at all is easier to tell.
-                cones.P = sparse.eye(cones.unknowns, format="csc")
-            solution = cones.solve()
-            if solution.end is End.INFEASIBLE:
-                return None
-            if solution.end is End.UNBOUNDED:
-                ends.append(-sign * np.inf)
-            elif sign and solution.solved:
-                ends.append(float(solution.x[-1]) * p.force / reach)
-            if len(ends) == 2:
-                break
-        else:
-            self.doubts.append("no last load found")
+        asked, cone = self._asked(np.flatnonzero(self.rubs).tolist())
+        load = load / self.problem.levers
+        ends = [strength(asked, asked.f, sign * load, cone) for sign in (-1.0, 1.0)]
+        words = {end.end for end in ends}
+        if End.INFEASIBLE in words:
             return None
-        return ends[0], ends[1]
+        if words <= {End.SOLVED, End.UNBOUNDED}:
+            return -ends[0].static, ends[1].static
+        # Whether there are forces at all is easier to tell.
+        force = self.problem.force
+        cones = possible(asked, asked.f / force, force, cone, load / np.abs(load).max())
+        cones.P = sparse.eye(cones.unknowns, format="csc")
+        if cones.solve().end is not End.INFEASIBLE:
+            self.doubts.append("no last load found")
+        return None
 
-    def _answer(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
+    def _with(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
         """Put forces x, in the order of the columns, and those already known in y together."""
         p = self.problem
         closed, _, free = self._unknown(still)
-        m, c = len(p.b), len(closed)
         mu = np.zeros(len(p.g))
-        mu[closed] = x[m : m + c]
-        y[free] = x[m + c :]
+        y[free], lam, mu[closed] = np.split(x, [len(free), len(free) + len(p.b)])
+        return self._answer(v, y, lam, mu, mu > 1e-12 * p.force)
+
+    def _answer(
+        self, v: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray, working: np.ndarray
+    ) -> Answer:
+        """Return velocities and forces with the friction that follows what presses."""
+        p = self.problem
         size = np.where(self.cone == -2, 0.0, p.size)
         for j, k in self.term.items():
             size[k] *= max(mu[j], 0.0)
             if self.choice[j].sign:
                 y[p.starts[k]] = size[k] * self.choice[j].sign
         rest = p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v)
-        pressing = mu > 1e-12 * p.force
         limits = replace(p, size=size, pressed=None)
-        return Answer(limits, v, y, x[:m], mu, rest, pressing, "modes one by one")
+        return Answer(limits, v, y, lam, mu, rest, working, "modes one by one")
 
 
-def still_terms(p: Problem, v: np.ndarray, others: np.ndarray) -> list[int]:
-    """Return which of some terms are at rest."""
-    r = p.speeds(p.rates(v))
-    return others[r[others] <= 1e-9 * _speed(p, v)].tolist()
-
-
-def _part(p: Problem, k: int) -> slice:
-    return slice(int(p.starts[k]), int(p.starts[k] + p.widths[k]))
+def _columns(p: Problem) -> np.ndarray:
+    """Return what unit forces of friction, of what holds and of contacts resist."""
+    B, A, G = p.matrices
+    return np.hstack([B.T, -A.T, -G.T])
 
 
 def _speed(p: Problem, v: np.ndarray) -> float:

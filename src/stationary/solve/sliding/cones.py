@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from stationary.errors import MissingExtra
+from stationary.solve.linear import tangent_basis
 
 
 class End(Enum):
@@ -107,3 +108,21 @@ class Cones:
         ended = program.solve()
         told = str(ended.status)
         return Solution(np.array(ended.x), np.array(ended.z), _ENDS.get(told, End.LOST), told)
+
+
+def farthest(held: np.ndarray, ahead: np.ndarray) -> tuple[np.ndarray | None, End]:
+    """Return v with held · v = 0 that goes ahead along all rows, and how the search ended.
+
+    Along each up to one, and no farther across than that takes; None where nothing goes ahead.
+    """
+    free = tangent_basis(held)
+    rows = ahead @ free
+    if not rows.size:
+        return None, End.SOLVED
+    cones = Cones(free.shape[1])
+    cones.cost = -rows.sum(axis=0)
+    cones.P = sparse.eye(free.shape[1], format="csc") * 1e-6
+    cones.least(np.vstack([-rows, rows]), np.repeat([0.0, 1.0], len(rows)))
+    solution = cones.solve()
+    goes = solution.solved and (rows @ solution.x).max() >= 1e-6
+    return free @ solution.x if goes else None, solution.end

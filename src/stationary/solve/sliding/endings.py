@@ -11,7 +11,7 @@ from stationary.solve.linear import dense, tangent_basis
 from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.problem import STILL, Answer
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome
 
 # Rows that are independent by less than this share soon contradict each other; a force that small,
@@ -112,52 +112,42 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     """
     if not answer.problem.dense:
         return None
-    place = question.at(t, q, viscous=True, touching=np.arange(question.sliding.gaps))
+    place = question.with_all_contacts(t, q)
     p, rough = answer.problem, place.problem.size
-    given = (place.t, place.q, place.u, question.params)
-    forces = np.concatenate([answer.y, answer.lam, answer.mu])
-    K = -dense(evaluated(question.sliding, "tangent")(*given)[0])
-    K = K + dense(evaluated(question.sliding, "curvature")(*given, forces)[0])
+    curvature = question.evaluate("curvature", place, np.concatenate(answer.forces))[0]
+    K = dense(curvature) - dense(question.evaluate("tangent", place)[0])
     K = (K + K.T) / 2
-    B, A, G = (dense(x) for x in place.problem.matrices)
+    B, A, G = place.problem.matrices
     # What slides by rounding's worth, or is about to, slides the way its force resists.
-    told = ((answer.resists > p.size / 2) | (answer.speeds <= STILL * answer.speed)) & ~answer.stuck
-    ahead = np.where((told & (p.power == 0))[p.term], answer.y, answer.rates)
+    dry = ~answer.stuck & (p.power == 0)
+    forced = (answer.resists > p.size / 2) | (answer.speeds <= STILL * answer.speed)
+    ahead = np.where((forced & dry)[p.term], answer.y, answer.rates)
     unit = ahead / np.maximum(p.speeds(ahead), 1e-300)[p.term]
-    slides = ~answer.stuck & (p.power == 0) & (p.size > 0)
+    slides = dry & (p.size > 0)
     aside = B - unit[:, None] * p.sums(unit[:, None] * B)[p.term]
     held = [A, B[answer.stuck[p.term] | (p.power > 0)[p.term]], aside[slides[p.term]]]
     if place.problem.viscous is not None:
         held.append(np.nan_to_num(dense(place.problem.viscous(np.zeros(p.n))[2])))
-    grip = dense(evaluated(question.sliding, "grip")(*given)[0])
-    # A limit that grows along the way brings it back, one that falls drives it on.
+    grip, pushed = dense(question.evaluate("grip", place)[0]), G.copy()
     for k in np.flatnonzero(slides):
-        rows = slice(p.starts[k], p.starts[k] + p.widths[k])
-        presses = answer.mu[question.rubs[k]] if question.rubs[k] >= 0 else 1.0
-        K = K + np.outer(unit[rows] @ B[rows], presses * grip[p.starts[k]])
-    pushed = G.copy()
-    for k in np.flatnonzero(slides & (question.rubs >= 0)):
-        rows = slice(p.starts[k], p.starts[k] + p.widths[k])
-        pushed[question.rubs[k]] -= rough[k] * (unit[rows] @ B[rows])
+        contact, along = question.rubs[k], unit[p.part(k)] @ B[p.part(k)]
+        # A limit that grows along the way brings it back, one that falls drives it on.
+        presses = answer.mu[contact] if contact >= 0 else 1.0
+        K = K + np.outer(along, presses * grip[p.starts[k]])
+        if contact >= 0:
+            pushed[contact] -= rough[k] * along
     ways, turned = (tangent_basis(np.vstack([*held, x[answer.working]])) for x in (G, pushed))
     if not ways.shape[1] or ways.shape != turned.shape:
         return None
-    least, ray = _least(np.linalg.pinv(turned.T @ ways) @ (turned.T @ K @ ways))
+    values, vectors = np.linalg.eig(np.linalg.pinv(turned.T @ ways) @ (turned.T @ K @ ways))
+    k = int(np.argmin(np.real(values)))
+    least, ray = float(np.real(values[k])), ways @ np.real(vectors[:, k])
+    shares = np.abs(ray) / question.lengths(place)
     # Beside all stiffness there is, and beside forces over the lengths at work.
-    far = float(np.max(np.abs(ways @ ray) / question.lengths(place), initial=0.0))
-    scale = max(np.abs(K).max(initial=0.0), answer.strength * far)
+    scale = max(np.abs(K).max(initial=0.0), answer.strength * float(shares.max()))
     if not least < -_NEUTRAL * scale:
         return None
-    ray = ways @ ray
-    shares = np.abs(ray) / question.lengths(place)
     ray = np.where(shares < 1e-6 * shares.max(), 0.0, ray / np.abs(ray).max())
     verdict = Verdict("accelerates", ray=ray, stiffness=least)
     there = replace(place, problem=limited(place.problem, question.rubs, answer.mu))
     return Outcome("accelerates", verdict=verdict), there
-
-
-def _least(K: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the least eigenvalue, by its real part, and its direction."""
-    values, vectors = np.linalg.eig(K)
-    k = int(np.argmin(np.real(values)))
-    return float(np.real(values[k])), np.real(vectors[:, k])

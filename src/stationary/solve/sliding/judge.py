@@ -63,25 +63,21 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     c = problem.c / speed
     P = sparse.csc_matrix((n, n))
     for k in np.flatnonzero(viscous):
-        rows = slice(problem.starts[k], problem.starts[k] + problem.widths[k])
+        rows = problem.part(k)
         P = P + size[k] * (B[rows].T @ B[rows])
         cones.cost[:n] += size[k] * (B[rows].T @ c[rows])
     if problem.viscous:
         # Quadratic where it is linear damping; elsewhere Newton's method alone decides.
         _, slope, second = problem.viscous(np.zeros(n))
-        if not np.all(np.isfinite(slope)) or not np.all(
-            np.isfinite(sparse.csc_matrix(second).data)
-        ):
+        second = sparse.csc_matrix(second)
+        if not np.isfinite(np.append(slope, second.data)).all():
             return Verdict("kink")
-        P = P + sparse.csc_matrix(second) * (speed / force)
+        P = P + second * (speed / force)
         cones.cost[:n] += slope / force
-    cones.P = sparse.csc_matrix(
-        (P.tocoo().data, (P.tocoo().row, P.tocoo().col)), shape=(cones.unknowns,) * 2
-    )
-    wide = sparse.csr_matrix((0, cones.unknowns - n))
-    cones.zero(_padded(A, wide), -problem.b / speed)
-    cones.least(_padded(-G, wide), problem.g / speed)
-    first = {"socp": len(problem.b) + len(problem.g)}
+    wide, more = sparse.eye(n, cones.unknowns, format="csc"), len(problem.b) + len(problem.g)
+    cones.P = wide.T @ P @ wide
+    cones.zero(A @ wide, -problem.b / speed)
+    cones.least(-G @ wide, problem.g / speed)
     kept = dry | curved
     if kept.any():
         rows, rhs = _epigraphs(problem, B, c, kept, epigraph, cones.unknowns)
@@ -91,13 +87,7 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
         _power_cone(cones, size[k], float(problem.power[k]), epigraph[k], n + K + j, unit)
     # Whatever has no cost must not drift.
     idle = epigraph[~kept]
-    if len(idle):
-        cones.zero(
-            sparse.csr_matrix(
-                (np.ones(len(idle)), (np.arange(len(idle)), idle)), (len(idle), cones.unknowns)
-            ),
-            np.zeros(len(idle)),
-        )
+    cones.zero(sparse.eye(cones.unknowns, format="csr")[idle], np.zeros(len(idle)))
     solution = cones.solve()
     x, z, end = solution.x, solution.z, solution.end
     rows, gaps = len(problem.b), len(problem.g)
@@ -111,7 +101,7 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     y = np.zeros(len(problem.c))
     inside = np.flatnonzero(kept[problem.term])
     ordinal = np.cumsum(kept)[problem.term[inside]]
-    y[inside] = -z[first["socp"] + np.arange(len(inside)) + ordinal] * force
+    y[inside] = -z[more + np.arange(len(inside)) + ordinal] * force
     w = problem.rates(v)
     smooth = viscous[problem.term]
     y[smooth] = (problem.size[problem.term] * w)[smooth]
@@ -148,11 +138,6 @@ def _runs(problem: Problem, ray: np.ndarray) -> bool:
     return left >= -1e-6 * problem.force and off <= 1e-3
 
 
-def _padded(rows: Any, wide: Any) -> Any:
-    empty = sparse.csr_matrix((rows.shape[0], wide.shape[1]))
-    return sparse.hstack([sparse.csr_matrix(rows), empty], format="csr")
-
-
 def _epigraphs(
     problem: Problem, B: Any, c: np.ndarray, kept: np.ndarray, epigraph: np.ndarray, unknowns: int
 ) -> tuple[Any, np.ndarray]:
@@ -185,15 +170,23 @@ def _power_cone(
 
 @dataclass(frozen=True)
 class Strength:
-    """How far a load can grow: the factor from forces, from a mode, and both themselves."""
+    """Forces within their limits that balance, and the mode v dual to them.
+
+    How far a load can grow is told by the forces and by the mode: `static` and `kinematic`.
+    """
 
     end: End
-    static: float
-    kinematic: float
     v: np.ndarray
     y: np.ndarray
     lam: np.ndarray
     mu: np.ndarray
+    static: float = np.nan
+    kinematic: float = np.nan
+
+    @property
+    def balances(self) -> bool:
+        """Whether there are such forces, of a size."""
+        return self.end in (End.SOLVED, End.CLOSE)
 
 
 def strength(
@@ -209,7 +202,7 @@ def strength(
     fixed = problem.size if cone is None else problem.size[cone < 0]
     reach = np.abs(load).max(initial=0.0) or 1.0
     force = max(fixed.max(initial=0.0), np.abs(dead).max(initial=0.0)) or reach
-    cones = _possible(problem, dead / force, force, cone, load / reach)
+    cones = possible(problem, dead / force, force, cone, load / reach)
     last = cones.unknowns - 1
     cones.cost[last] = -1.0
     solution = cones.solve()
@@ -221,18 +214,17 @@ def strength(
     static = float(x[last]) * force / reach
     if end is End.UNBOUNDED and static > 0:
         # What holds any load holds this one in proportion.
-        unit = (part / static for part in (y, lam, mu))
-        return Strength(end, np.inf, np.inf, np.zeros(n), *unit)
+        y, lam, mu = (part / static for part in (y, lam, mu))
+        return Strength(end, np.zeros(n), y, lam, mu, np.inf, np.inf)
     # The mode: friction takes what the dead load and the growing one give.
     given = float(load @ v)
-    taken = _dissipated(problem, v, cone)
+    lost = problem.size * problem.speeds(problem.matrices[0] @ v)
+    taken = float(np.sum(lost if cone is None else lost[cone < 0]))
     kinematic = (taken - float(dead @ v)) / given if given > 0 else np.inf
-    if given > 0:
-        v = v / given
-    return Strength(end, static, kinematic, v, y, lam, mu)
+    return Strength(end, v / given if given > 0 else v, y, lam, mu, static, kinematic)
 
 
-def _possible(
+def possible(
     problem: Problem, push: np.ndarray, force: float, cone: np.ndarray | None, *loads: np.ndarray
 ) -> Cones:
     """Ask for y, λ, μ within their limits that balance a push, and loads times more unknowns."""
@@ -248,17 +240,12 @@ def _possible(
     for k in range(problem.terms):
         d, start = int(problem.widths[k]), int(problem.starts[k])
         entries = [(1 + i, start + i, -1.0) for i in range(d)]
-        rhs = np.zeros(d + 1)
+        limit = problem.size[k] / force
         if cone is not None and cone[k] >= 0:
-            entries.append((0, m + rows + int(cone[k]), -problem.size[k]))
-        else:
-            rhs[0] = problem.size[k] / force
+            entries, limit = [*entries, (0, m + rows + int(cone[k]), -problem.size[k])], 0.0
         i, j, values = zip(*entries)
-        cones.add(
-            sparse.csr_matrix((values, (i, j)), shape=(d + 1, cones.unknowns)),
-            rhs,
-            cones.package.SecondOrderConeT(d + 1),
-        )
+        ball = sparse.csr_matrix((values, (i, j)), shape=(d + 1, cones.unknowns))
+        cones.add(ball, np.append(limit, np.zeros(d)), cones.package.SecondOrderConeT(d + 1))
     return cones
 
 
@@ -324,26 +311,12 @@ def roomiest(answer: Answer) -> tuple[Answer, float]:
     return replace(answer, y=y, lam=lam, mu=presses), float(1 - x[many])
 
 
-@dataclass(frozen=True)
-class Balance:
-    """Forces within all cones that balance the pushes, and the velocity dual to them.
-
-    `word` is "balanced"; "accelerates" where there are none, with the direction that proves it in
-    v; "locks" where some grow without bound against what drives, with these in y, λ and μ.
-    """
-
-    word: str
-    v: np.ndarray
-    y: np.ndarray
-    lam: np.ndarray
-    mu: np.ndarray
-
-
-def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None) -> Balance:
+def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None) -> Strength:
     """Ask for forces within their limits, of contacts within their cones, that resist most.
 
     Dual to contacts that lift as they slip, by μ times the slip, which Coulomb's law does not ask
-    for; `ahead` is the slip of each term by which they may be below that.
+    for; `ahead` is the slip of each term by which they may be below that. Where there are none v is
+    the direction that proves it; without end some grow against what drives.
     """
     n, m, rows = problem.n, len(problem.c), len(problem.b)
     force, speed = problem.force, problem.imposed
@@ -351,20 +324,13 @@ def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None
     if ahead is not None:
         pressed = cone >= 0
         np.add.at(g, cone[pressed], (problem.size * ahead)[pressed])
-    cones = _possible(problem, problem.f / force, force, cone)
+    cones = possible(problem, problem.f / force, force, cone)
     cones.cost[:] = np.concatenate([-problem.c, problem.b, g]) / speed
     solution = cones.solve()
-    words = {End.UNBOUNDED: "locks", End.INFEASIBLE: "accelerates", End.LOST: "lost"}
     y, lam, mu = np.split(solution.x * force, [m, m + rows])
-    return Balance(words.get(solution.end, "balanced"), -solution.z[:n] * speed, y, lam, mu)
+    return Strength(solution.end, -solution.z[:n] * speed, y, lam, mu)
 
 
-def _dissipated(problem: Problem, v: np.ndarray, cone: np.ndarray | None) -> float:
-    r = problem.speeds(problem.matrices[0] @ v)
-    fixed = np.ones(problem.terms, dtype=bool) if cone is None else cone < 0
-    return float(np.sum((problem.size * r)[fixed]))
-
-
-def resting(problem: Problem) -> Strength:
+def resting(problem: Problem, cone: np.ndarray | None = None) -> Strength:
     """Tell how many times larger all pushes may grow before something slides."""
-    return strength(problem, np.zeros(problem.n), problem.f)
+    return strength(problem, np.zeros(problem.n), problem.f, cone)

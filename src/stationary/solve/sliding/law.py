@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.solve.linear import dense
 from stationary.solve.sliding.problem import Answer, largest
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question
 
 _MOST_STEPS, _FEW_STEPS = 100, 20
 # How round the corner of friction is at first, as a share of the speeds at work, and at last.
@@ -78,10 +78,7 @@ class Law:
 
     def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return all forces but those of friction terms and of what holds, and their slope."""
-        place = self.place
-        force, slope = evaluated(self.question.sliding, "forces")(
-            place.t, place.q, place.u, self.question.params, v
-        )
+        force, slope = self.question.evaluate("forces", self.place, v)
         return force, slope
 
     # -- the law of friction ----------------------------------------------------------------------

@@ -22,7 +22,7 @@ from stationary.solve.arguments import as_time
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import dense
-from stationary.solve.sliding.cones import Cones, End
+from stationary.solve.sliding.cones import Cones, End, farthest
 from stationary.solve.sliding.judge import Strength, strength
 from stationary.solve.sliding.modes import movable
 from stationary.solve.sliding.principle import as_place, require_place
@@ -216,7 +216,7 @@ def _slipping(
     presses = end.mu > 1e-7 * top
     still, ahead = [A, G[presses]], [G[~presses]]
     for k in range(problem.terms):
-        rows = slice(int(problem.starts[k]), int(problem.starts[k] + problem.widths[k]))
+        rows = problem.part(k)
         size = float(np.linalg.norm(end.y[rows]))
         if limit[k] <= 1e-7 * top:
             continue
@@ -229,30 +229,17 @@ def _slipping(
     held, opens = np.vstack(still), np.vstack(ahead)
     opens = opens / np.maximum(np.linalg.norm(opens, axis=1, keepdims=True), 1e-300)
     reach = np.abs(load).max()
-    with_power = _along(held, opens)
+    with_power = Cones(problem.n)
     with_power.P = sparse.eye(problem.n, format="csc")
-    with_power.zero(sparse.csr_matrix(load[None] / reach), np.ones(1))
+    with_power.zero(held, np.zeros(len(held)))
+    with_power.least(-opens, np.zeros(len(opens)))
+    with_power.zero(load[None] / reach, np.ones(1))
     solution = with_power.solve()
     if solution.solved:
         return solution.x / reach
     # A load that only presses has no power along the slip: then as far as one unit each.
-    any_slip = _along(held, opens)
-    any_slip.P = sparse.eye(problem.n, format="csc") * 1e-6
-    any_slip.cost = -opens.sum(axis=0)
-    any_slip.least(sparse.csr_matrix(opens), np.ones(len(opens)))
-    solution = any_slip.solve()
-    v = solution.x
-    if not solution.solved or (opens @ v).max(initial=0.0) < 1e-6:
-        return None
-    return v / np.abs(v).max()
-
-
-def _along(held: np.ndarray, ahead: np.ndarray) -> Cones:
-    """Ask for velocities with held · v = 0 and ahead · v ≥ 0."""
-    cones = Cones(held.shape[1])
-    cones.zero(sparse.csr_matrix(held), np.zeros(len(held)))
-    cones.least(sparse.csr_matrix(-ahead), np.zeros(len(ahead)))
-    return cones
+    v, _ = farthest(held, opens)
+    return None if v is None else v / np.abs(v).max()
 
 
 def _end(

@@ -17,8 +17,6 @@ from stationary.solve.sliding.choice import (
     STUCK,
     WAYS,
     Choice,
-    independent,
-    still_terms,
 )
 from stationary.solve.sliding.problem import Answer, Problem
 
@@ -78,7 +76,7 @@ def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, b
     rays: list[np.ndarray] = []
     for mode in modes or ():
         ray = mode.ray()
-        if ray is not None and mode.forces(np.zeros(problem.n), mode.others) is not None:
+        if ray is not None and mode.forces(np.zeros(problem.n)) is not None:
             costs = problem.matrices[0][(mode.cone < 0)[problem.term]] @ ray
             if np.abs(costs).max(initial=0.0) > 1e-9 * float(problem.arms @ np.abs(ray)):
                 # What else rubs would be at its limit, too.
@@ -161,8 +159,4 @@ def same_mode(problem: Problem, cone: np.ndarray, guess: Answer) -> Answer | Non
 def least_forces(problem: Problem, cone: np.ndarray, answer: Answer) -> Answer | None:
     """Return the answer with the smallest forces, where the motion leaves several; else None."""
     mode = _chosen(problem, cone, answer)
-    if mode is None:
-        return None
-    if independent(mode.columns(still_terms(problem, answer.v, mode.others)).T):
-        return None
-    return mode.forces(answer.v, mode.others)
+    return None if mode is None or mode.full(answer.v) else mode.forces(answer.v)

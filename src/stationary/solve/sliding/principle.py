@@ -21,7 +21,7 @@ from stationary.solve.arguments import as_time
 from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.coulomb import pressed
 from stationary.solve.sliding.problem import Answer
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
 from stationary.solve.sliding.telling import failure, step_of
 from stationary.solve.sliding.uniqueness import compared, motions_at
@@ -350,7 +350,7 @@ def _require_touch(question: Question, place: Place) -> None:
     """Refuse a pusher that is not touching, where nothing else could move the system."""
     if place.problem.driven or np.any(place.problem.f) or not len(place.gap):
         return
-    moved = evaluated(question.sliding, "holds")(place.t, place.q, place.u, question.params)[4]
+    moved = question.evaluate("holds", place)[4]
     timed = np.zeros(len(place.gap), dtype=bool)
     for term, rows in zip(question.system.contacts, question.layout.gaps):
         timed[rows.places] = time in term.gap.free_symbols

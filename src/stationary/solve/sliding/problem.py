@@ -59,23 +59,10 @@ class Shape:
     runs: tuple[tuple[int, int, int], ...]
 
 
-class _Same:
-    """An array that equals itself alone."""
-
-    def __init__(self, array: np.ndarray):
-        self.array = array
-
-    def __hash__(self) -> int:
-        return id(self.array)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.array is other.array
-
-
 @lru_cache(maxsize=64)
-def _shaped(starts: _Same, rates: int) -> Shape:
+def _shaped(starts: bytes, rates: int) -> Shape:
     """Return which rates belong to the terms that start there: the same for all of a system."""
-    ends = np.append(starts.array, rates)
+    ends = np.append(np.frombuffer(starts, dtype=int), rates)
     widths = np.diff(ends)
     same = len(widths) and np.all(widths == widths[0])
     last = [*(np.flatnonzero(np.diff(widths)) + 1), len(widths)]
@@ -84,14 +71,6 @@ def _shaped(starts: _Same, rates: int) -> Shape:
     )
     term = np.repeat(np.arange(len(widths)), widths)
     return Shape(widths, int(widths[0]) if same else 0, term, runs)
-
-
-@lru_cache(maxsize=64)
-def _among(starts: _Same, rates: int, kept: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the rates of some terms begin among themselves, and which these rates are."""
-    shape, some = _shaped(starts, rates), np.frombuffer(kept, dtype=bool)
-    widths = shape.widths[some]
-    return np.cumsum(widths) - widths, np.flatnonzero(some[shape.term])
 
 
 @dataclass(frozen=True)
@@ -156,7 +135,7 @@ class Problem:
 
     @cached_property
     def _shape(self) -> Shape:
-        return _shaped(_Same(self.starts), len(self.c))
+        return _shaped(self.starts.tobytes(), len(self.c))
 
     @property
     def widths(self) -> np.ndarray:
@@ -173,6 +152,10 @@ class Problem:
         """The term to which each rate belongs."""
         return self._shape.term
 
+    def part(self, k: int | np.integer) -> slice:
+        """Return the rates of a term."""
+        return slice(int(self.starts[k]), int(self.starts[k] + self.widths[k]))
+
     @cached_property
     def planar(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The two rows of B of every term, where all friction is dry, in planes, and dense."""
@@ -184,9 +167,7 @@ class Problem:
     @cached_property
     def arms(self) -> np.ndarray:
         """How fast what rubs moves with each velocity, at most."""
-        if sparse.issparse(self.B):
-            return np.asarray(abs(self.B).max(axis=0).todense()).ravel()  # pyright: ignore[reportAttributeAccessIssue]
-        return np.abs(self.B).max(axis=0, initial=0.0)
+        return _most(abs(self.B), 0)
 
     @cached_property
     def levers(self) -> np.ndarray:
@@ -246,11 +227,8 @@ class Problem:
     @cached_property
     def row_sizes(self) -> np.ndarray:
         """How fast each constraint changes with velocities of what rubs."""
-        A = self.matrices[1]
-        if self.dense:
-            sizes = np.abs(A / self.levers).max(axis=1, initial=0.0)
-        else:
-            sizes = _most(abs(A) @ sparse.diags(1 / self.levers), 1)
+        A = abs(self.matrices[1])
+        sizes = _most(A / self.levers if self.dense else A @ sparse.diags(1 / self.levers), 1)
         return np.where(sizes > 0, sizes, 1.0)
 
     @cached_property
@@ -291,10 +269,10 @@ class Problem:
 
     def among(self, kept: np.ndarray) -> tuple[Problem, np.ndarray]:
         """Return the problem with some of the friction terms alone, and which rates these have."""
-        starts, rows = _among(_Same(self.starts), len(self.c), kept.tobytes())
+        rows, widths = np.flatnonzero(kept[self.term]), self.widths[kept]
         some = replace(
-            self, B=self.matrices[0][rows], c=self.c[rows], starts=starts, size=self.size[kept],
-            power=self.power[kept], follows=None, pressed=None,
+            self, B=self.matrices[0][rows], c=self.c[rows], starts=np.cumsum(widths) - widths,
+            size=self.size[kept], power=self.power[kept], follows=None, pressed=None,
         )  # fmt: skip
         return some, rows
 
@@ -367,6 +345,11 @@ class Answer:
         if np.any(slides if p.follows is None else slides & ~p.follows):
             return self
         return replace(self, y=0 * self.y, lam=0 * self.lam, mu=0 * self.mu)
+
+    @property
+    def forces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The forces of friction, of constraints and of contacts."""
+        return self.y, self.lam, self.mu
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -505,7 +488,9 @@ class Answer:
 
 
 def _most(matrix: Any, axis: int) -> np.ndarray:
-    """Return the largest entries along an axis of a sparse matrix, zero where it is empty."""
+    """Return the largest entries along an axis of a matrix without signs, zero if it is empty."""
+    if not sparse.issparse(matrix):
+        return matrix.max(axis=axis, initial=0.0)
     if not min(matrix.shape):
         return np.zeros(matrix.shape[1 - axis])
     return np.asarray(matrix.max(axis=axis).todense()).ravel()

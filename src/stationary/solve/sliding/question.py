@@ -247,16 +247,14 @@ class Question:
     def scales(self, place: Place) -> Scales:
         """Return the lengths at work, as measured where they were first asked for."""
         if self._scales is None:
-            B, c = place.problem.B, np.abs(place.problem.c) * self.span
+            c = np.abs(place.problem.c) * self.span
             # What friction acts on may be carried along, and is as wide as its points are apart.
             wide = np.zeros(len(c))
             for width in np.unique(place.problem.widths):
                 rows = np.flatnonzero((place.problem.widths == width)[place.problem.term])
                 points = place.along[rows].reshape(-1, width)
                 wide[rows] = np.linalg.norm(np.ptp(points, axis=0)) if width > 1 else 0.0
-            slopes = np.asarray(abs(B).max(axis=0).todense() if sparse.issparse(B)
-                                else np.abs(B).max(axis=0, initial=0.0)).ravel()  # fmt: skip
-            reach = float(np.maximum(c, wide).max(initial=0.0))
+            slopes, reach = place.problem.arms, float(np.maximum(c, wide).max(initial=0.0))
             travel = np.divide(reach, slopes, out=np.zeros(len(slopes)), where=slopes > 0)
             travel = np.maximum(travel, self._deflections(place))
             scales = scales_of(
@@ -269,8 +267,8 @@ class Question:
 
     def _deflections(self, place: Place) -> np.ndarray:
         """Return how far each coordinate gives way to friction, and to what changes in the span."""
-        p, given = place.problem, (place.q, place.u, self.params)
-        K = abs(sparse.csc_matrix(evaluated(self.sliding, "tangent")(place.t, *given)[0]))
+        p = place.problem
+        K = abs(sparse.csc_matrix(self.evaluate("tangent", place)[0]))
         stiff = np.asarray(K.max(axis=1).todense()).ravel() if K.shape[0] else np.zeros(0)
         if not stiff.any():
             return np.zeros(p.n)
@@ -279,7 +277,7 @@ class Question:
         limit = np.where((p.power > 0) | follows, 0.0, p.size)
         force = np.asarray(abs(p.B).T @ limit[p.term]).ravel()
         for share in np.linspace(0, 1, 9)[1:]:
-            later = evaluated(self.sliding, "pushes")(place.t + share * self.span, *given)[0]
+            later = self.evaluate("pushes", replace(place, t=place.t + share * self.span))[0]
             force = np.maximum(force, np.nan_to_num(np.abs(later - p.f)))
         return np.divide(force, stiff, out=np.zeros(p.n), where=stiff > 0)
 
@@ -375,6 +373,15 @@ class Question:
         raise IndexError(term)
 
     # -- numbers ----------------------------------------------------------------------------------
+
+    def evaluate(self, name: str, place: Place, *more: Any) -> list[Any]:
+        """Return the outputs of a function of the graph at a place."""
+        given = (place.t, place.q, place.u, self.params)
+        return evaluated(self.sliding, name)(*given, *more)
+
+    def with_all_contacts(self, t: float, q: np.ndarray) -> Place:
+        """Evaluate everything at a time and configuration, as if all contacts touched."""
+        return self.at(t, q, viscous=True, touching=np.arange(self.sliding.gaps))
 
     def at(
         self, t: float, q: np.ndarray, *, viscous: bool = False, touching: np.ndarray | None = None

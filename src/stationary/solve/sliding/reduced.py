@@ -164,7 +164,7 @@ class _Kept:
         D = C.copy() if problem.dense else C.tolil()
         sign = dict(zip(self.lines.tolist(), self.signs))
         for k, place in zip(self.follow.tolist(), self.places.tolist()):
-            rows = slice(problem.starts[k], problem.starts[k] + problem.widths[k])
+            rows = problem.part(k)
             unit = np.array([sign[k]]) if k in sign else look.w[rows] / max(look.r[k], 1e-300)
             D[place] = D[place] - problem.size[k] * (unit @ B[rows])
         return D if problem.dense else D.tocsr()

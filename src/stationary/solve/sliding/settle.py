@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
-from stationary.solve.sliding.cones import Cones
+from stationary.solve.sliding.cones import Cones, End
 from stationary.solve.sliding.judge import Strength, Verdict, judged, resting
 from stationary.solve.sliding.problem import STILL, Answer, Problem
 from stationary.solve.sliding.reduced import least_motion, refined
@@ -29,7 +29,7 @@ class Outcome:
     """An answer, or why there is none.
 
     `others` are velocities that fit as well, `loose` forces; `examined` where all have been looked
-    for at contacts whose friction follows pressure.
+    for at contacts whose friction follows pressure. `problem` is the one without an answer.
     """
 
     word: str
@@ -39,6 +39,7 @@ class Outcome:
     others: np.ndarray | None = None
     loose: bool = False
     examined: bool = False
+    problem: Problem | None = None
 
 
 def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
@@ -48,7 +49,7 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         if near is not None and near.right():
             return Outcome("moves", near)
     if not problem.driven and (problem.dry or np.any((problem.power == 0) & (problem.size > 0))):
-        rest = _at_rest(problem)
+        rest = at_rest(problem)
         # What friction does not hold may follow a contact that recedes, as a hand that lowers it.
         follows = not problem.dry or bool(np.any(problem.g > 0))
         if rest.word == "sticks" or not follows:
@@ -167,28 +168,29 @@ def _fresh(problem: Problem) -> Answer | None:
     return answer if answer is not None and answer.right() else None
 
 
-def _at_rest(problem: Problem) -> Outcome:
-    """Nothing imposes a motion: it sticks, or it accelerates; drag has no force at rest."""
-    rest = None
-    opening = problem.g > 0
-    if opening.any():
-        # What opens by itself pushes nothing.
-        kept = _at_rest(replace(problem, G=problem.matrices[2][~opening], g=problem.g[~opening]))
-        if kept.answer is None:
-            return kept
-        mu, working = np.zeros(len(opening)), np.zeros(len(opening), dtype=bool)
-        mu[~opening], working[~opening] = kept.answer.mu, kept.answer.working
-        answer = replace(kept.answer, problem=problem, mu=mu, working=working)
-        return replace(kept, answer=answer)
+def at_rest(problem: Problem, cone: np.ndarray | None = None) -> Outcome:
+    """Nothing imposes a motion: it sticks, or it accelerates; drag has no force at rest.
+
+    `cone` gives the contact that presses each term, where sizes are coefficients.
+    """
+    rest, opening, G = None, problem.g > 0, problem.matrices[2]
+    holds = problem.power == 0
     y, lam, mu = np.zeros(len(problem.c)), np.zeros(len(problem.b)), np.zeros(len(problem.g))
+    if opening.any():
+        # What opens by itself neither pushes nor rubs.
+        G = sparse.diags((~opening).astype(float)) @ G
+    if cone is not None:
+        cone = np.where((cone >= 0) & np.append(opening, [False, False])[cone], -2, cone)
+        holds = holds & (cone != -2)
     if np.any(problem.f):
-        rest = resting(replace(problem, size=np.where(problem.power == 0, problem.size, 0.0)))
-        if not rest.static >= 1 - 1e-9:
-            ray = rest.v
-            return Outcome("accelerates", verdict=Verdict("accelerates", ray=ray), rest=rest)
+        rest = resting(replace(problem, size=np.where(holds, problem.size, 0.0), G=G), cone)
+        if not rest.static >= 1 - 1e-9 or rest.end is End.INFEASIBLE:
+            verdict = Verdict("accelerates", ray=rest.v)
+            return Outcome("accelerates", verdict=verdict, rest=rest)
         # All forces in proportion: what holds the largest push holds a smaller one with room left.
         share = 1 / rest.static if np.isfinite(rest.static) else 1.0
         y, lam, mu = rest.y * share, rest.lam * share, np.maximum(rest.mu * share, 0.0)
+        mu[opening] = 0.0
     # What slips by where nothing presses does not stick.
     every = (problem.power == 0) & (problem.speeds(problem.c) == 0)
     pressing = mu > 1e-12 * problem.force

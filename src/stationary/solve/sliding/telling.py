@@ -15,7 +15,7 @@ from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.linear import dense, tangent_basis
 from stationary.solve.sliding.problem import Answer
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, free_directions, smallest
 from stationary.solve.sliding.uniqueness import rubbing
 
@@ -87,9 +87,7 @@ def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any
     failing = minimum_power_holds(question.system).failing
     if not any(name.startswith(("load ", "the kinetic")) for name in failing):
         return answer, None
-    force, slope = evaluated(question.sliding, "forces")(
-        place.t, place.q, place.u, question.params, answer.v
-    )
+    force, slope = question.evaluate("forces", place, answer.v)
     given = force + answer.damping[1] if answer.damping else force
     return replace(answer, problem=replace(answer.problem, f=given)), slope
 
@@ -97,8 +95,7 @@ def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any
 def _monotone(question: Question, place: Place, v: np.ndarray, slope: Any) -> bool:
     """Tell whether loads are linear in the velocity and resist its changes: then there is one."""
     there = 1.7 * v + 0.3 * (np.abs(v).max(initial=0.0) or 1.0)
-    given = (place.t, place.q, place.u, question.params, there)
-    other = evaluated(question.sliding, "forces")(*given)[1].toarray()
+    other = question.evaluate("forces", place, there)[1].toarray()
     slope = slope.toarray()
     size = max(np.abs(slope).max(initial=0.0), 1e-300)
     linear = np.abs(other - slope).max(initial=0.0) <= 1e-9 * size
@@ -204,7 +201,7 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Veloci
     speeds = np.abs(ray) * problem.levers
     ray = np.where(speeds < 1e-9 * speeds.max(initial=0.0), 0.0, ray)
     ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
-    given = evaluated(question.sliding, "power")(place.t, place.q, place.u, question.params, ray)[0]
+    given = question.evaluate("power", place, ray)[0]
     pressed = question.rubs >= 0
     r = problem.speeds(problem.matrices[0] @ ray)
     taken = float(np.sum((problem.size * r)[~pressed]))
