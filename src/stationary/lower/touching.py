@@ -149,19 +149,21 @@ class Touching(AbstractKernel):
 
     @cached_property
     def solved(self) -> tuple[Any, Any]:
-        """Accelerations and the forces of all rows: constraints, gaps, slips."""
-        return self._solved(False)
+        """Accelerations and the forces of all rows (constraints, gaps, slips): violations decay."""
+        return self._solved(self.mode[0], False)
 
     @cached_property
     def looked(self) -> tuple[Any, Any]:
-        """The same, also where something is just beginning to slide along several rates."""
-        several = any(len(rub.entries) > 1 for rub in self.touch.rubs)
-        return self._solved(True) if several else self.solved
+        """The same without what violations ask for, which is rounding.
 
-    def _solved(self, begins: bool) -> tuple[Any, Any]:
+        Also where something is just beginning to slide along several rates.
+        """
+        return self._solved(ca.SX(0), True)
+
+    def _solved(self, alpha: Any, begins: bool) -> tuple[Any, Any]:
         directions = self._directions(begins)
         touch, inner = self.touch, self.inner
-        alpha, _, sticks, _, anchor, holds, share = self.mode
+        _, _, sticks, _, anchor, holds, share = self.mode
         value, rate, gamma, slope, _, moving, _ = self._rows
         R, Rdot, A, bend, _ = self.graph.constraints(*inner)
         kept, gaps, r = list(self.rows), touch.gaps, len(self.rows)

@@ -30,6 +30,7 @@ from stationary.solve.touch.margins import (
     first_of,
     rates_rounding,
     standing,
+    stray,
     strength,
 )
 from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
@@ -100,6 +101,7 @@ class Driver:
     kept: int = 0
     largest: float = 0.0
     strong: float = 0.0
+    stray: float = 0.0
     used: list[str] = field(default_factory=list)
     #: Where modes were too many to try them all.
     unproven: list[float] = field(default_factory=list)
@@ -539,6 +541,7 @@ class Driver:
         mode, vector = self.mode, self.modes[-1]
         if vector[0] == 0 and (mode.closed.any() or mode.sticks.any() or self.kernel.rows):
             vector[0] = self._rate(t, y, mode)
+            self.stray = max(self.stray, stray(self.known[0], mode, vector[0]))
             self.legs.params = np.concatenate([self.params, vector])
 
     def _rate(self, t: float, y: np.ndarray, mode: Mode) -> float:

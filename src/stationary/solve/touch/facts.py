@@ -17,7 +17,14 @@ from stationary.lower.touching import Touching
 
 # Last digits that sums of a few terms may lose; ten times more or less changes no more than how
 # many of the last, smallest bounces are seen.
-_DIGITS = 64 * np.finfo(float).eps
+DIGITS = 64 * np.finfo(float).eps
+
+# Last digits that numbers in a statement have lost where they were computed one by one.
+_COMPUTED = 8.0
+
+# Rounding of several rows is looked at so many times, each in a sense of its own; it adds up to so
+# many times what is seen.
+_ASIDE, _SHARED = 3, 4.0
 
 # Beyond this many operations, rounding of the numbers in gaps and slips is not looked at.
 _MOST = 10_000
@@ -62,9 +69,13 @@ class Looks:
             if self._values is None:
                 return np.zeros(len(parts[1]))
             errors = self._values.errors([t, q, v, u, p[:m], 1.0], constant_digits=1.0)
-            return np.where(np.isfinite(errors), errors, 0.0)
+            return _COMPUTED * np.where(np.isfinite(errors), errors, 0.0)
 
-        return Facts(self.touch, len(self.kernel.rows), t, q, v, summed, inverse, M, *parts)
+        def beside(q: np.ndarray, v: np.ndarray) -> Facts:
+            return self(t, np.concatenate([q, v]), p)
+
+        fixed = len(self.kernel.rows)
+        return Facts(self.touch, fixed, t, q, v, summed, beside, inverse, M, *parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +89,8 @@ class Facts:
     v: np.ndarray
     #: What rounding of the numbers in each value, and of sums of them, may do to it.
     summed: Callable[[], np.ndarray]
+    #: The facts at other places and velocities.
+    beside: Callable[[np.ndarray, np.ndarray], Facts]
     #: M⁻¹.
     inverse: np.ndarray
     M: np.ndarray
@@ -100,6 +113,34 @@ class Facts:
     def sums(self) -> np.ndarray:
         """What the accelerations of all rows are summed from, without forces of any row."""
         return np.abs(self.C) @ (np.abs(self.inverse) @ np.abs(self.force)) + np.abs(self.gamma)
+
+    @cached_property
+    def pulled(self) -> np.ndarray:
+        """Accelerations of all rows without forces of any."""
+        return self.C @ self.free + self.gamma
+
+    def pull_rounding(self, z: np.ndarray) -> np.ndarray:
+        """Return how much of accelerations with forces z is the rounding of places and rates.
+
+        Forces that vanish at a place, as at the bottom of a bowl, are no larger than that there.
+        """
+        pulled, W = self._moved
+        return pulled + W @ np.abs(z)
+
+    @cached_property
+    def _moved(self) -> tuple[np.ndarray, np.ndarray]:
+        """How far accelerations without forces, and W, move where places and rates are rounded."""
+        own = np.maximum(np.diag(self.W), 1e-300)
+        near = []
+        for signs in np.random.default_rng(0).choice([-1.0, 1.0], (_ASIDE, len(own))):
+            ways = self.answers * (signs / own)
+            q, v = self.q + ways @ self.value_rounding, self.v + ways @ self.rate_rounding
+            near.append(self.beside(q, v))
+        moved = (
+            np.max([np.abs(x.pulled - self.pulled) for x in near], axis=0),
+            np.max([np.abs(x.W - self.W) for x in near], axis=0),
+        )
+        return tuple(_SHARED * np.where(np.isfinite(x), x, 0.0) for x in moved)
 
     @cached_property
     def answers(self) -> np.ndarray:
@@ -126,10 +167,10 @@ class Facts:
         """How much of the value of each row may be rounding, of places and of time."""
         size = np.abs(self.value) + np.abs(self.C) @ np.abs(self.q)
         moving = (np.abs(self.rate) + np.abs(self.drive)) * abs(self.t)
-        return _DIGITS * (size + moving) + self.summed()
+        return DIGITS * (size + moving) + self.summed()
 
     @cached_property
     def rate_rounding(self) -> np.ndarray:
         """How much of the rate of each row may be rounding."""
         size = np.abs(self.C) @ np.abs(self.v) + np.abs(self.drive)
-        return _DIGITS * (size + self.sums * abs(self.t))
+        return DIGITS * (size + self.sums * abs(self.t))

@@ -8,6 +8,7 @@ times the force of a contact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -93,7 +94,7 @@ class Law:
     """The question: W, w₀, the rows that are held whatever happens, and the units.
 
     `sizes` say what is summed in each row of w₀: rounding is relative to it; `floor` is what is
-    rounding besides.
+    rounding besides, with forces.
     """
 
     W: np.ndarray
@@ -101,7 +102,7 @@ class Law:
     sizes: np.ndarray
     fixed: int
     units: tuple[Unit, ...]
-    floor: np.ndarray | float = 0.0
+    floor: Callable[[np.ndarray], np.ndarray] = np.zeros_like
 
     def answers(self) -> list[Answer]:
         """Return all consistent modes, those of equal rates once."""
@@ -157,14 +158,15 @@ class Law:
         return bool(np.all(np.abs(a.w - b.w) <= 10 * room))
 
     def _room(self, *answers: Answer) -> np.ndarray:
-        pushes = np.abs(self.W) @ np.max([np.abs(a.z) for a in answers], axis=0)
-        return ROUNDING * (self.sizes + pushes) + self.floor
+        strongest = np.max([np.abs(a.z) for a in answers], axis=0)
+        pushes = np.abs(self.W) @ strongest
+        return ROUNDING * (self.sizes + pushes) + self.floor(strongest)
 
     # -- one mode -------------------------------------------------------------------------------
 
     def tried(self, choices: tuple[Choice, ...]) -> Answer | None:
         """Return the forces and rates of a mode, if they agree with it."""
-        if not self._can_slide(choices, ROUNDING * self.sizes + self.floor):
+        if not self._can_slide(choices, ROUNDING * self.sizes + self.floor(np.zeros_like(self.w0))):
             return None
         solved = self._directed(choices)
         if solved is None:
@@ -278,7 +280,9 @@ class Law:
             redundant = rank < len(held)
             if redundant:
                 sizes = np.abs(known).max() + (self.sizes[held] / scale).max()
-                floor = (np.broadcast_to(self.floor, N)[held] / scale).max()
+                strongest = np.zeros(N)
+                strongest[held] = np.abs(x) / scale
+                floor = (self.floor(strongest)[held] / scale).max()
                 if np.abs(K @ x - known).max() > ROUNDING * sizes + floor:
                     return None, True
             if redundant and shared:

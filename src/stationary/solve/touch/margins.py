@@ -20,7 +20,8 @@ def first_of(leaves: np.ndarray, count: int) -> np.ndarray:
 
 def acceleration_rounding(facts: Facts, row: int, z: np.ndarray) -> float:
     """Return how much of the acceleration of a row is rounding."""
-    return ROUNDING * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
+    summed = ROUNDING * float(facts.sums[row] + np.abs(facts.W[row]) @ np.abs(z))
+    return summed + float(facts.pull_rounding(z)[row])
 
 
 def strength(facts: Facts, mode: Mode, z: np.ndarray) -> float:
@@ -33,6 +34,13 @@ def strength(facts: Facts, mode: Mode, z: np.ndarray) -> float:
             size[rows] = limit if rub.gap is None else limit * size[facts.fixed + rub.gap]
     forces = float(np.max(size * np.sqrt(np.diag(facts.W)), initial=0.0))
     return max(float(np.sqrt(abs(facts.force @ facts.free))), forces)
+
+
+def stray(facts: Facts, mode: Mode, decay: float) -> float:
+    """Return the energy of what is held where it is off by rounding, which decays at a rate."""
+    rows = [*range(facts.fixed), *(facts.fixed + np.flatnonzero(mode.held)).tolist()]
+    rates = (facts.rate_rounding + decay * facts.value_rounding)[rows]
+    return float(np.sum(rates**2 / np.maximum(np.diag(facts.W)[rows], 1e-300)))
 
 
 def rates_rounding(facts: Facts, z: np.ndarray, strong: float, decay: float) -> np.ndarray:
@@ -50,7 +58,10 @@ def rates_rounding(facts: Facts, z: np.ndarray, strong: float, decay: float) -> 
 def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the margins of a mode, and how much of each is rounding."""
     touch = facts.touch
-    strength = np.abs(z) + facts.sums / np.maximum(np.diag(facts.W), 1e-300)
+    strength = np.abs(z)
+    if mode.closed.any() or mode.sticks.any():
+        pulls = facts.sums + facts.pull_rounding(z) / ROUNDING
+        strength = strength + pulls / np.maximum(np.diag(facts.W), 1e-300)
     closed = mode.closed > 0
     rough = facts.value_rounding[facts.gaps]
     noise = np.where(closed, ROUNDING * strength[facts.gaps], rough).tolist()
@@ -64,7 +75,8 @@ def standing(facts: Facts, mode: Mode, z: np.ndarray) -> tuple[np.ndarray, np.nd
             limit, strong = rest * z[g], strong + rest * strength[g]
         several = len(rows) > 1
         if mode.sticks[j]:
-            noise += [ROUNDING * strong * (limit if several else 1.0)] * 2
+            strong *= ROUNDING
+            noise += [strong * (limit + strong) if several else strong] * 2
             values += (
                 [limit**2 - force @ force, 1.0] if several else [limit - force[0], limit + force[0]]
             )
@@ -84,7 +96,7 @@ def beginning(facts: Facts, mode: Mode, i: int, z: np.ndarray, leaves: bool) -> 
         row = facts.fixed + i
         # It lifts where its acceleration is zero, as well as that was found.
         room = acceleration_rounding(facts, row, z)
-        begins = float(facts.C[row] @ facts.free + facts.gamma[row] + facts.W[row] @ z)
+        begins = float(facts.pulled[row] + facts.W[row] @ z)
         return Fresh(2, float(facts.rate[row]), max(room, min(2 * abs(begins), ROUNDINGS * room)))
     if i >= gaps:
         rub = facts.touch.rubs[(i - gaps) // 2]

@@ -103,7 +103,7 @@ def next_mode(
     touch, near = facts.touch, set(near)
     if not near and not touch.rubs and not facts.fixed:
         z = np.zeros(len(facts.rate))
-        return Mode.nothing(touch), Answer((), z, facts.C @ facts.free + facts.gamma, False)
+        return Mode.nothing(touch), Answer((), z, facts.pulled, False)
     slips = facts.fixed + touch.gaps
     units, which = [], []
     at_gap = {rub.gap: j for j, rub in enumerate(touch.rubs) if rub.gap is not None}
@@ -121,11 +121,11 @@ def next_mode(
             sizes += np.abs(facts.W[:, list(unit.slips)]).max(axis=1) * unit.rest
     law = Law(
         facts.W,
-        facts.C @ facts.free + facts.gamma,
+        facts.pulled,
         sizes,
         facts.fixed,
         tuple(units),
-        barred.rough * facts.sums,
+        lambda z: barred.rough * facts.sums + facts.pull_rounding(z),
     )
     if same:
         answer = law.tried(tuple(_as(before, touch, *x) for x in zip(units, which)))
@@ -226,7 +226,7 @@ def after_impact(
         choices = (Choice("stick"), *_ways(len(rows)), *parts)
         units.append(Unit(touch.names[i], row, rows, mu, mu, choices, False))
     sizes = np.abs(facts.C) @ np.abs(facts.v) + np.abs(facts.drive)
-    law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units), facts.rate_rounding)
+    law = Law(facts.W, w0 + shift, sizes, facts.fixed, tuple(units), lambda _: facts.rate_rounding)
     answer = _chosen(law, tuple(_usual(u) for u in units), prefer, facts.t, True)
     v, z = facts.v + facts.answers @ answer.z, answer.z
     held = [*range(facts.fixed)]

@@ -9,8 +9,8 @@ import numpy as np
 
 from stationary.result.changes import Change
 from stationary.solve.ode import Stopped
-from stationary.solve.touch.facts import Facts
-from stationary.solve.touch.laws import FREE, RANK, Answer
+from stationary.solve.touch.facts import DIGITS, Facts
+from stationary.solve.touch.laws import FREE, RANK, ROUNDING, Answer
 from stationary.solve.touch.margins import standing
 from stationary.solve.touch.mode import (
     Barred,
@@ -60,7 +60,7 @@ class Instant:
 
         `causes` are the margins of the mode before that have ended.
         """
-        facts = self.look(y)
+        y, facts, slow = self._held(y, self.look(y), causes)
         gaps, at, before = facts.touch.gaps, facts.gaps, self.before
         # What the margins that follow take for zero is near: else it would close unseen.
         near = (before.closed > 0) & ~np.asarray(self.moved)
@@ -69,9 +69,9 @@ class Instant:
         near[ended] = True
         lost = frozenset(i for i in ended if before.closed[i])
         # What an impact has stopped is as good as the velocities before it.
-        until, struck, slow = None, False, facts.rate_rounding
+        until, struck = None, False
         for _ in range(_AT_ONCE):
-            closing = near & (facts.rate[at] < -facts.rate_rounding[at])
+            closing = near & (facts.rate[at] < -slow[at])
             if not self.jumped:
                 closing &= before.closed == 0
             if not closing.any():
@@ -148,11 +148,32 @@ class Instant:
     def _pull(self, facts: Facts, resting: np.ndarray) -> np.ndarray:
         """Return how fast contacts that part are pulled back, no more than without the others."""
         rows = [*range(facts.fixed), *(facts.fixed + np.flatnonzero(resting)).tolist()]
-        a = facts.C @ facts.free + facts.gamma
+        a = facts.pulled
         if rows:
             W = facts.W[np.ix_(rows, rows)]
             a = a - facts.W[:, rows] @ np.linalg.lstsq(W, a[rows], rcond=RANK)[0]
         return np.maximum(-a[facts.gaps], 0.0)
+
+    def _held(
+        self, y: np.ndarray, facts: Facts, causes: list[int]
+    ) -> tuple[np.ndarray, Facts, np.ndarray]:
+        """Return the state without what rounding has left of rates that were held, or have ended.
+
+        What moves together with these stops as they do. Also what is rounding of rates.
+        """
+        slow = facts.rate_rounding
+        if self.jumped or not self.before.held.any():
+            return y, facts, slow
+        slow = slow + DIGITS * abs(self.t) * (np.abs(facts.W) @ np.abs(self.forces(y)))
+        gaps, rows = facts.touch.gaps, np.flatnonzero(self.before.held).tolist()
+        for j, rub in enumerate(facts.touch.rubs):
+            if len(rub.entries) == 1 and gaps + 2 * j in causes and not self.before.sticks[j]:
+                rows.append(gaps + rub.entries[0])
+        rows = [*range(facts.fixed), *(facts.fixed + row for row in rows)]
+        W, n, after = facts.W[np.ix_(rows, rows)], len(facts.v), y.copy()
+        left = np.linalg.lstsq(W, facts.rate[rows], rcond=RANK)[0]
+        after[n : 2 * n] -= facts.answers[:, rows] @ left
+        return after, self.look(after), slow
 
     # -- impacts --------------------------------------------------------------------------------
 
@@ -176,8 +197,11 @@ class Instant:
             self.zeno.clear()
         after, push = self._struck(y, facts, v, z)
         names = facts.touch.names
+        size = np.sqrt(np.diag(facts.W))
+        # Impulses that are small beside the others are what rounding leaves.
+        room = ROUNDING * float(np.max(np.abs(z) * size)) / np.maximum(size[facts.gaps], 1e-300)
         for i in np.flatnonzero(near):
-            if push[i] > 0:
+            if push[i] > room[i]:
                 self.changes.append(Change(self.t, "impact", names[i], float(push[i])))
         return after, until, near
 

@@ -58,7 +58,7 @@ def sieved(law: Law, modes: list[tuple[Choice, ...]]) -> list[tuple[Choice, ...]
     z = (D @ (inverse @ aim[:, :, None]))[:, :, 0] + shift
     w = w0 + z @ W.T
     pushes = np.abs(z) @ np.abs(W).T
-    floor = np.broadcast_to(law.floor, law.w0.shape)[used] / scale
+    floor = law.floor(np.zeros_like(law.w0))[used] / scale
     room = _CLEARLY * ((law.sizes[used] / scale).max() + pushes.max(axis=1)) + 10 * floor.max()
     false = np.zeros(count, dtype=bool)
     for k, unit in enumerate(law.units):

@@ -121,7 +121,7 @@ def simulate_touch(
     if driver.many is not None and driver.many.t < last:
         motion = _continued(motion, driver.many, Moreau((last - first) / _STEPS), grid)
     else:
-        motion = _judged(motion, tolerances[0], driver.largest)
+        motion = _judged(motion, tolerances[0], driver.largest, driver.stray)
     if throw and motion.status in ("none", "several"):
         raise NoMotion(_told(motion, last), kind=str(motion.status), solution=motion,
                        names=motion.status.names)  # fmt: skip
@@ -327,8 +327,11 @@ _STEPPED, _FELL = 0.1, 1e-3
 _ROUNDING = 1e-12
 
 
-def _judged(motion: Touched, rtol: float, largest: float) -> Touched:
-    """Mark a motion whose energy does not balance; `largest` is what forces and places make."""
+def _judged(motion: Touched, rtol: float, largest: float, stray: float) -> Touched:
+    """Mark a motion whose energy does not balance.
+
+    `largest` is what forces and places make, `stray` what rounding leaves of what is held.
+    """
     if motion.status not in ("done", "event"):
         return motion
     error = float(np.abs(motion.balance).max())
@@ -337,7 +340,7 @@ def _judged(motion: Touched, rtol: float, largest: float) -> Touched:
     allowed = _BALANCE_OF_SERIES
     if motion.method != "Taylor":
         allowed += _BALANCE * rtol * motion.steps
-    if error <= allowed * scale + _ROUNDING * largest:
+    if error <= allowed * scale + _ROUNDING * largest + stray:
         return motion
     message = f"the energy balance is violated by {error / scale:.1e} of the largest energy"
     return replace(motion, status=Status("inaccurate", message))

@@ -1,0 +1,150 @@
+"""Contacts that touch and do not press: what follows does not hang on rounding."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+# Numbers that a metre, a kilogram and a second have, and where the origin is, in metres.
+UNITS = [(1.0, 1.0, 1.0, 0.0), (1e9, 1e3, 1.0, 0.3), (1e-16, 1e-3, 3e3, 30.0)]
+
+
+def _row(count, e, units, off):
+    """Balls in a row on a smooth floor, which differ from touching by rounding."""
+    length, mass, second, origin = units
+    wide, kinetic, potential, contacts, start = 0.2 * length, 0, 0, [], {}
+    xs = [st.coordinates(f"x{i}") for i in range(count)]
+    for i, x in enumerate(xs):
+        y = st.coordinates(f"y{i}")
+        kinetic += mass * (x.dot**2 + y.dot**2) / 2
+        potential += mass * 9.8 * length / second**2 * y
+        contacts.append(st.Contact(y, name=f"floor{i}"))
+        start[x] = origin * length + wide * i * (1 + 2e-16 * off[i])
+    for i, (x, other) in enumerate(zip(xs, xs[1:])):
+        contacts.append(st.Contact(other - x - wide, restitution=e, name=f"c{i}"))
+    return st.System(kinetic=kinetic, potential=potential, contacts=contacts), xs, start
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_row_of_touching_balls_is_struck_at_once(seed):
+    """All rates that were zero stay zero, the others turn: momentum gives the velocities."""
+    rng, units = np.random.default_rng(seed), UNITS[seed % 3]
+    count, e = int(rng.integers(3, 6)), float(rng.choice([0.0, 0.3, 0.5, 1.0]))
+    hit, (length, _, second, _) = int(rng.integers(1, count)), units
+    system, xs, start = _row(count, e, units, rng.uniform(-1, 1, count))
+    speed = 2.0 * length / second
+    for x in xs[:hit]:
+        start |= {x: start[x] - 0.5 * length, x.dot: speed}
+    motion = st.simulate(system, span=(0, second), start=start, points=3)
+    slow = speed * (hit - e * (count - hit)) / count
+    expected = np.where(np.arange(count) < hit, slow, slow + e * speed)
+    assert motion.status == "done"
+    np.testing.assert_allclose([motion[x.dot][-1] for x in xs], expected, atol=1e-11 * speed)
+    struck = [c for c in motion.changes if c.kind == "impact"]
+    assert sorted(c.name for c in struck) == [f"c{i}" for i in range(count - 1)]
+    np.testing.assert_allclose([c.t for c in struck], 0.25 * second, rtol=1e-11)
+    # Nothing else happens: what strikes without rebound stays.
+    assert [(c.kind, c.name) for c in motion.changes if c.kind != "impact"] == [
+        ("touch", f"c{hit - 1}")
+    ] * (e == 0)
+
+
+@pytest.mark.parametrize("units", UNITS[::2])
+def test_a_cradle_swings_together_and_keeps_its_energy(units):
+    """Pendulums that hang side by side have no force between them; half a swing is between hits."""
+    length, mass, second, _ = units
+    gravity, count = 9.8 * length / second**2, 4
+    angles = [st.coordinates(f"a{i}") for i in range(count)]
+    at = [
+        (0.2 * length * i + length * st.sin(a), -length * st.cos(a)) for i, a in enumerate(angles)
+    ]
+    gaps = [st.sqrt((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2) for a, b in zip(at, at[1:])]
+    system = st.System(
+        kinetic=sum(mass * (length * a.dot) ** 2 / 2 for a in angles),
+        potential=sum(mass * gravity * y for _, y in at),
+        contacts=[
+            st.Contact(g - 0.2 * length, restitution=1.0, name=f"c{i}") for i, g in enumerate(gaps)
+        ],
+    )
+    start = {a: -0.3 for a in angles[:2]}
+    motion = st.simulate(system, span=(0, 6 * second), start=start, points=5)
+    # Two and two change places as two single balls do, at the bottom.
+    quarter = np.pi / 2 / np.sqrt(9.8) / _mean(1.0, np.cos(0.15))
+    assert motion.status == "done"
+    assert {c.kind for c in motion.changes} == {"impact"}
+    times = np.array([c.t for c in motion.changes]).reshape(-1, 3) / second
+    expected = quarter * np.arange(1, 2 * len(times), 2)
+    np.testing.assert_allclose(times, np.tile(expected[:, None], 3), rtol=1e-9)
+    np.testing.assert_allclose(motion.energy, motion.energy[0], rtol=1e-11)
+
+
+def _mean(a, b):
+    """The arithmetic-geometric mean."""
+    while abs(a - b) > 1e-16:
+        a, b = (a + b) / 2, np.sqrt(a * b)
+    return a
+
+
+def _block_at_wall(length, mass, gravity, origin):
+    x, y = st.coordinates("x y")
+    contacts = [
+        st.Contact(y, friction=0.4, slip=x, name="floor"),
+        st.Contact(origin - x, friction=0.5, slip=y, name="wall"),
+    ]
+    kinetic = mass * (x.dot**2 + y.dot**2) / 2
+    return st.System(kinetic=kinetic, potential=mass * gravity * y, contacts=contacts), {x: origin}
+
+
+def _balls_in_groove(length, mass, gravity, origin):
+    kinetic, potential, contacts, start, balls, r = 0, 0, [], {}, [], 0.1 * length
+    for i in range(3):
+        x, y, z = st.coordinates(f"x{i} y{i} z{i}")
+        balls.append((x, y, z))
+        kinetic += mass * (x.dot**2 + y.dot**2 + z.dot**2) / 2
+        potential += mass * gravity * z
+        for side, sign in (("l", 1), ("r", -1)):
+            contacts.append(st.Contact((z + sign * y) / np.sqrt(2) - r, name=f"{side}{i}"))
+        start |= {x: origin + 2 * r * i, z: r * np.sqrt(2)}
+    for i, (a, b) in enumerate(zip(balls, balls[1:])):
+        apart = st.sqrt(sum((v - u) ** 2 for u, v in zip(a, b)))
+        contacts.append(st.Contact(apart - 2 * r, restitution=0.5, name=f"c{i}"))
+    return st.System(kinetic=kinetic, potential=potential, contacts=contacts), start
+
+
+def _boxes_on_slope(length, mass, gravity, origin):
+    kinetic, potential, contacts, start, before = 0, 0, [], {}, None
+    for i in range(3):
+        x, y = st.coordinates(f"x{i} y{i}")
+        kinetic += mass * (x.dot**2 + y.dot**2) / 2
+        potential += mass * gravity * (np.cos(0.2) * y - np.sin(0.2) * x)
+        contacts.append(st.Contact(y, friction=0.3, slip=x, name=f"floor{i}"))
+        if before is not None:
+            gap = x - before[0] - 0.3 * length
+            contacts.append(st.Contact(gap, friction=0.2, slip=y - before[1], name=f"side{i}"))
+        start, before = start | {x: origin + 0.3 * length * i}, (x, y)
+    return st.System(kinetic=kinetic, potential=potential, contacts=contacts), start
+
+
+def _plate_on_feet(length, mass, gravity, origin):
+    x, y, a = st.coordinates("x y a")
+    contacts = []
+    for i, u in enumerate(np.linspace(-1, 1, 4) * length):
+        place = y + u * st.sin(a) - 0.5 * length * st.cos(a)
+        slip = x + u * st.cos(a) + 0.5 * length * st.sin(a)
+        contacts.append(st.Contact(place, friction=0.5, slip=slip, name=f"foot{i}"))
+    kinetic = mass * (x.dot**2 + y.dot**2) / 2 + mass * length**2 * a.dot**2 / 6
+    system = st.System(kinetic=kinetic, potential=mass * gravity * y, contacts=contacts)
+    return system, {x: origin, y: 0.5 * length}
+
+
+@pytest.mark.parametrize("units", UNITS[1:])
+@pytest.mark.parametrize(
+    "build", [_block_at_wall, _balls_in_groove, _boxes_on_slope, _plate_on_feet]
+)
+def test_what_touches_without_pressing_stands_still(build, units):
+    length, mass, second, origin = units
+    gravity = 9.8 * length / second**2
+    system, start = build(length, mass, gravity, origin * length)
+    motion = st.simulate(system, span=(0, second), start=start, points=3)
+    assert motion.status == "done" and not motion.changes
+    assert np.abs(motion.q - motion.q[0]).max() <= 1e-13 * (1 + origin) * length
