@@ -136,11 +136,10 @@ class Facts:
             ways = self.answers * (signs / own)
             q, v = self.q + ways @ self.value_rounding, self.v + ways @ self.rate_rounding
             near.append(self.beside(q, v))
-        moved = (
-            np.max([np.abs(x.pulled - self.pulled) for x in near], axis=0),
-            np.max([np.abs(x.W - self.W) for x in near], axis=0),
-        )
-        return tuple(_SHARED * np.where(np.isfinite(x), x, 0.0) for x in moved)
+        pulled = np.max([np.abs(x.pulled - self.pulled) for x in near], axis=0)
+        W = np.max([np.abs(x.W - self.W) for x in near], axis=0)
+        finite = np.isfinite(pulled), np.isfinite(W)
+        return _SHARED * np.where(finite[0], pulled, 0.0), _SHARED * np.where(finite[1], W, 0.0)
 
     @cached_property
     def answers(self) -> np.ndarray:
