@@ -31,12 +31,12 @@ from stationary.solve.ends import Ends
 from stationary.solve.events import Ending, Event, Watch, as_events, with_own_parameters
 from stationary.solve.evidence import failure
 from stationary.solve.gate.run import proven
-from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system
+from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system, sizes_of
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.pace import Pace
-from stationary.solve.passing import Crossings, refuse_forks
+from stationary.solve.passing import Crossings, Rows, refuse_forks
 from stationary.solve.progress import Progress
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
@@ -479,9 +479,9 @@ class _Run:
         if not self.used or self.used[-1] != name:
             self.used.append(name)
         ode, grid = self.legs.begin(t), self._outputs(t, end)
-        dense = self.watch.awake or self.legs.watching
         fixed = isinstance(self.integrator, Variational)
         looks = self._crossings if not fixed else None
+        dense = self.watch.awake or self.legs.watching or looks is not None
         ode = replace(ode, patient=patient or not looks)
         try:
             pieces = self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)
@@ -491,7 +491,7 @@ class _Run:
                 if stood is not None:
                     yield shortened(piece, stood, piece.evaluate(np.array([stood]))[0]), None
                     raise BlowUp(stood)
-                way = looks.look(ode, y, piece, grid) if looks else None
+                way = looks.look(ode, y, piece) if looks else None
                 if way is not None:
                     yield way.up_to(piece, end), None
                     over = way.over()
@@ -515,7 +515,10 @@ class _Run:
     def _crossings(self) -> Crossings | None:
         """What looks for singular configurations."""
         several = len(self.state.rows) > 1 and self.kernel.size <= EXAMINE_UP_TO
-        return Crossings(len(self.state.rows)) if several else None
+        if not several:
+            return None
+        sizes = sizes_of(self.kernel.graph, self.params, float(self.grid[0]), self.state.q)
+        return Crossings(Rows(len(self.state.rows), sizes))
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

@@ -32,8 +32,15 @@ from stationary.solve.scales import scales_of
 _EDGE = 0.03
 _EDGES = (_EDGE, 0.01, 0.003, 0.001)
 
-# One step of so many is looked at; where less than this is left, all are, at so many instants.
-_EVERY, _LOW, _SUBSTEPS = 5, 0.25, 5
+# One step of so many is looked at, and more where the rows turn so far in between that less than
+# this part of the rank may be left; up to so many times between two looks.
+_EVERY, _LOW, _MOST_LOOKS = 5, 0.25, 1000
+
+# Looks around a motion by fixed steps that is slow, for each of the states that tell how fast it is.
+_SUBSTEPS = 5
+
+# How rows turn, as a difference over a move by this part of the coordinates' sizes.
+_SOON = 1e-4
 
 # Degrees of the continuation, stretches that it is made from (in parts of the way that is known),
 # and the longest of them in widths of the gap.
@@ -73,17 +80,65 @@ _ASIDE, _TRIES = 1e-3, 3
 _TIGHT = 1e-13
 
 
-def ranks(ode: Ode, rank: int, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Return how far the rows of A, each of length one, are from losing their rank."""
-    kernel, n, count = ode.kernel, ode.kernel.size, len(times)
-    u = np.zeros((len(kernel.signature), count))
-    p = ode.p[: kernel.parameters]
-    q, v = states[:, :n].T, states[:, n : 2 * n].T
-    gradients = np.asarray(kernel.graph.constraints(times[None, :], q, v, u, p)[2])
-    A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0)
-    A = np.where(np.isfinite(A), A, 0.0)
-    A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -rank], 0.0))
+class Rows:
+    """The rows of A along a motion: how far they are from losing their rank, and how they turn.
+
+    A row may lose it by vanishing, as well as by becoming parallel to others: its length is measured
+    beside what it changes by when coordinates move by their sizes.
+    """
+
+    def __init__(self, rank: int, sizes: np.ndarray):
+        self.rank, self.sizes = rank, sizes
+
+    def left(self, ode: Ode, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return how far the rows are from losing their rank: 1 for what is at right angles."""
+        return self._turning(ode, times, states)[0]
+
+    def along(
+        self, ode: Ode, times: np.ndarray, evaluate: Any, below: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return times between which no loss of rank hides, and what is left of it at each.
+
+        What is left changes no faster than the rows turn. Where it may come below a bound between
+        two times, so many more are added that it cannot.
+        """
+        left, rates = self._turning(ode, times, evaluate(times))
+        low = below(left)
+        way = np.diff(times) * np.maximum(rates[:-1], rates[1:])
+        hidden = (left[:-1] + left[1:] - way < 2 * low) & (way > low / 2)
+        if not hidden.any():
+            return times, left
+        counts = np.where(hidden, np.minimum(np.ceil(2 * way / low), _MOST_LOOKS), 1).astype(int)
+        part = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        every = np.repeat(times[:-1], counts) + part * np.repeat(np.diff(times) / counts, counts)
+        inner = every[part > 0]
+        more = self.left(ode, inner, evaluate(inner))
+        times, order = np.unique(np.concatenate([times, inner]), return_index=True)
+        return times, np.concatenate([left, more])[order]
+
+    def _turning(
+        self, ode: Ode, times: np.ndarray, states: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is left of the rank, and how fast the rows turn."""
+        n, count = ode.kernel.size, len(times)
+        q, v = states[:, :n], states[:, n : 2 * n]
+        speed = (np.abs(v) / self.sizes).max(axis=1)
+        soon = np.divide(_SOON, speed, out=np.zeros(count), where=speed > 0)
+        later, again = q + soon[:, None] * v, np.append(times, times + soon)
+        both = self._rows(ode, again, np.vstack([q, later]), np.vstack([v, v]))
+        A, turned = both[:count], (both[count:] - both[:count]) / _SOON
+        length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
+        A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
+        squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
+        return np.sqrt(np.maximum(squares, 0.0)), speed * np.linalg.norm(turned, axis=(1, 2))
+
+    def _rows(self, ode: Ode, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the rows for moves by the sizes of the coordinates."""
+        kernel, (count, n) = ode.kernel, q.shape
+        u, p = np.zeros((len(kernel.signature), count)), ode.p[: kernel.parameters]
+        gradients = np.asarray(kernel.graph.constraints(times[None, :], q.T, v.T, u, p)[2])
+        A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0) * self.sizes
+        return np.where(np.isfinite(A), A, 0.0)
 
 
 def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: Any) -> None:
@@ -119,29 +174,28 @@ def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: An
 class Crossings:
     """Looks at the pieces of a motion for singular configurations, and leads over them."""
 
-    def __init__(self, rank: int):
-        self.rank, self.full, self.fastest = rank, 0.0, 0.0
+    def __init__(self, rows: Rows):
+        self.rows, self.full, self.fastest = rows, 0.0, 0.0
         self.known: deque[tuple[float, np.ndarray]] = deque(maxlen=3)
 
-    def look(self, ode: Ode, y: np.ndarray, piece: Piece, grid: np.ndarray) -> _Way | None:
+    def look(self, ode: Ode, y: np.ndarray, piece: Piece) -> _Way | None:
         """Return the way to a singular configuration that a piece, which starts at y, runs into."""
         if ode.kernel.kinks:
             return None
         if not self.known or self.known[-1][0] < piece.t[0]:
             self.known.append((float(piece.t[0]), y))
-        times = piece.t[:-1:_EVERY]
-        if len(piece.t) < 3:
-            times = grid[(grid > piece.t[0]) & (grid < piece.t[-1])]
-            times = times[:: max(1, len(times) * _EVERY // max(piece.steps, 5 * _EVERY))]
-        seen = len(times) * 2 * _EVERY >= piece.steps
-        states = np.vstack([piece.evaluate(times), piece.end]) if len(times) else piece.end[None]
-        left = ranks(ode, self.rank, np.append(times, piece.t[-1]), states)
-        self.full = max(self.full, left.max())
-        if seen and left.min() >= _LOW * self.full:
+        times = np.append(piece.t[:-1:_EVERY], piece.t[-1])
+
+        def below(left: np.ndarray) -> float:
+            self.full = max(self.full, left.max())
+            return _LOW * self.full
+
+        times, left = self.rows.along(ode, times, piece.evaluate, below)
+        if left.min() >= _LOW * self.full:
             return None
         best = None
         for t, start in reversed(self.known):
-            way = _Way(ode, self.rank, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
+            way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)
             if np.isnan(way.edge):
                 break
             best = way
@@ -159,7 +213,7 @@ class Crossings:
         before = [known for known in reversed(self.known) if known[0] < t]
         for begun, start in () if ode.kernel.kinks else before:
             until = min(end, t + max(t - begun, ode.longest))
-            way = _Way(ode, self.rank, begun, start, t, until, self.full)
+            way = _Way(ode, self.rows, begun, start, t, until, self.full)
             if np.isfinite(way.edge):
                 way.up_to(Piece(np.array([t, t]), way.states, y, 1), end)
                 crossing = way.over()
@@ -178,7 +232,7 @@ class Crossings:
 
         Such steps go over it by themselves, but nothing but rounding tells where to from a rest.
         """
-        left = ranks(ode, self.rank, piece.t, piece.evaluate(piece.t))
+        left = self.rows.left(ode, piece.t, piece.evaluate(piece.t))
         self.full = max(self.full, left.max())
         some = piece.t[:: max(1, len(piece.t) // _TELLING)]
         self.fastest = max(self.fastest, _energies(ode, some, piece.evaluate(some)).max())
@@ -206,10 +260,10 @@ class _Way:
     """The regular stretch before a singular configuration, as a function of time."""
 
     def __init__(
-        self, ode: Ode, rank: int, t: float, y: np.ndarray, after: float, until: float,
+        self, ode: Ode, rows: Rows, t: float, y: np.ndarray, after: float, until: float,
         full: float,
     ):  # fmt: skip
-        self.ode, self.wanted, self.start, self.n = ode, rank, t, ode.kernel.size
+        self.ode, self.rows, self.start, self.n = ode, rows, t, ode.kernel.size
         self.pieces: list[Piece] = []
         # Not a number where nothing is lost on this way.
         self.edge, self.width = np.nan, 0.0
@@ -248,15 +302,18 @@ class _Way:
 
     def rank(self, t: float) -> float:
         """Return how far rows are from losing rank at a time."""
-        return float(ranks(self.ode, self.wanted, np.array([t]), self.states(np.array([t])))[0])
+        times = np.array([t])
+        return float(self.rows.left(self.ode, times, self.states(times))[0])
 
     def _find_edge(self, share: float) -> None:
         """Find the last regular time, and how far behind it the rank is lost."""
         self.edge, self.width = np.nan, 0.0
         times = np.unique(np.concatenate([p.t for p in self.pieces]))
-        fine = np.linspace(times[:-1], times[1:], _SUBSTEPS, endpoint=False).ravel(order="F")
-        times = np.append(fine, times[-1])
-        left = ranks(self.ode, self.wanted, times, self.states(times))
+
+        def below(left: np.ndarray) -> float:
+            return share * max(self._full, left.max())
+
+        times, left = self.rows.along(self.ode, times, self.states, below)
         full = max(self._full, left.max())
         regular = left >= share * full
         # The first time after a regular one at which the rank is all but lost.
@@ -348,7 +405,7 @@ class _Way:
         """Return a time behind the gap, and whether the motion goes through it with a speed."""
         times = np.linspace(self.edge, self.edge + reach * self.width, int(_INSTANTS * reach) + 1)
         states = chebyshev.chebval(self._scaled(times, length), series).T
-        left = ranks(self.ode, self.wanted, times, states)
+        left = self.rows.left(self.ode, times, states)
         entered = np.flatnonzero(left < _NEAR * left[0])
         again = np.flatnonzero(left[entered[0] :] >= 0.9 * left[0]) if len(entered) else entered
         if not len(again):
@@ -420,8 +477,11 @@ class _Way:
         wanted = self.ode.f(t, y)
         n = self.n
         size = np.abs(self.ode.f(self.edge, self.states(np.array([self.edge]))[0]))
-        biggest = max(np.abs(wanted[n : 2 * n]).max(), size[n : 2 * n].max(), 1e-300)
-        return bool(np.abs(rate - wanted)[n : 2 * n].max() <= _AGREES * biggest)
+        length, speed = self._sizes[:n], self._sizes[n : 2 * n]
+        # What turns evenly has accelerations, too, which other coordinates show.
+        even = speed * np.max(speed / length)
+        biggest = np.maximum(np.maximum(np.abs(wanted), size)[n : 2 * n], even)
+        return bool(np.all(np.abs(rate - wanted)[n : 2 * n] <= _AGREES * biggest))
 
 
 @lru_cache(maxsize=64)
