@@ -152,7 +152,8 @@ def sizes(ode: Ode, t: float, y: np.ndarray, end: float = np.inf) -> tuple[np.nd
     lost = _rounding(ode, t, y)
     if ode.floor is not None:
         lost = np.maximum(lost, _USUAL * ode.floor)
-        lost[:n] = np.maximum(lost[:n], time * _USUAL * ode.floor[n : 2 * n])
+    # Places follow velocities, and their noise.
+    lost[:n] = np.maximum(lost[:n], time * lost[n : 2 * n])
     size = np.maximum(size, time * lost / ode.atol)
     size[:n] = np.maximum(size[:n], np.spacing(np.abs(y[:n])) / ode.atol)
     if len(y) > 2 * n:
