@@ -153,3 +153,61 @@ def test_a_slider_crank_of_equal_rods_passes_under_its_pivot(method):
     found = st.simulate(crank, span=(0, 0.5), start=start, points=41, method=method)
     np.testing.assert_allclose(found[y], np.sin(expected[a]), atol=1e-7)
     np.testing.assert_allclose(found[s], 2 * np.cos(expected[a]), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "method", [*METHODS[:2], pytest.param(METHODS[2], marks=pytest.mark.slow)], ids=str
+)
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
+def test_a_loop_in_angles_turns_over_and_over(method, seed):
+    """Flat, the row of lengths vanishes altogether; the cranks obey the pendulum's equation."""
+    rng = np.random.default_rng(seed)
+    unit, mass = (1.0, 1e-6, 1e6)[seed], (1.0, 1e-9, 1e9)[seed]
+    crank, base, g = unit * rng.uniform(0.5, 2), unit * rng.uniform(0.5, 2), (0.0, 1.0, 0.3)[seed]
+    p, q, r = st.coordinates("p q r")
+    loop = [
+        crank * f(p) + base * f(r) - crank * f(q) - end for f, end in ((st.cos, base), (st.sin, 0))
+    ]
+    inertia = mass * crank**2
+    linkage = st.System(
+        kinetic=inertia * (p.dot**2 + q.dot**2 + 0.3 * r.dot**2) / 2,
+        potential=inertia * g * (st.sin(p) + st.sin(q)),
+        constraints=loop,
+    )
+    a = st.coordinates("a")
+    pendulum = st.System(kinetic=a.dot**2 / 2, potential=g * st.sin(a))
+    begin, rate = rng.uniform(0.2, 1), rng.uniform(2, 3)
+    expected = st.simulate(pendulum, span=(0, 5), start={a: begin, a.dot: rate}, points=21)
+    start = {p: begin, q: begin, p.dot: rate, q.dot: rate}
+    found = st.simulate(linkage, span=(0, 5), start=start, points=21, method=method)
+    assert expected[a][-1] > 3 * np.pi
+    for angle in (p, q):
+        np.testing.assert_allclose(found[angle], expected[a], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found[r], 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_a_kite_in_angles_folds_and_opens_again(unit):
+    """Crank and ground of one length: each time they lie on each other the rockers are free."""
+    p, q, r = st.coordinates("p q r")
+    long = 1.3
+    loop = [
+        unit * (f(p) + long * f(q) - long * f(r) - end) for f, end in ((st.cos, 1), (st.sin, 0))
+    ]
+    kite = st.System(kinetic=(p.dot**2 + 0.8 * q.dot**2 + 0.6 * r.dot**2) / 2, constraints=loop)
+    # Half of the angle between the long sides has the sine of half the crank's over their length.
+    a = st.coordinates("a")
+    half = st.asin(st.sin(a / 2) / long)
+    rates = [1, 0.5 - half.diff(a), 0.5 + half.diff(a)]
+    turning = sum(w * rate**2 for w, rate in zip((1, 0.8, 0.6), rates))
+    expected = st.simulate(
+        st.System(kinetic=turning * a.dot**2 / 2), span=(0, 6), start={a: -1.3, a.dot: 2.5}
+    )
+    at = np.sin(-0.65) / long
+    turn = np.arcsin(at)
+    slope = np.cos(-0.65) / 2 / long / np.sqrt(1 - at**2)
+    start = {p: -1.3, q: -0.65 - turn, r: -0.65 + turn}
+    start |= {p.dot: 2.5, q.dot: 2.5 * (0.5 - slope), r.dot: 2.5 * (0.5 + slope)}
+    found = st.simulate(kite, span=(0, 6), start=start)
+    assert expected[a][-1] > 2 * np.pi
+    np.testing.assert_allclose(found[p], expected[a], rtol=0, atol=1e-7)

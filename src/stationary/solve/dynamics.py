@@ -31,13 +31,14 @@ from stationary.solve.ends import Ends
 from stationary.solve.events import Ending, Event, Watch, as_events, with_own_parameters
 from stationary.solve.evidence import failure
 from stationary.solve.gate.run import proven
-from stationary.solve.inertia import EXAMINE_UP_TO, check_inertia, require_system, sizes_of
+from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.pace import Pace
-from stationary.solve.passing import Crossings, Rows, refuse_forks
+from stationary.solve.passing import Crossings, refuse_forks
 from stationary.solve.progress import Progress
+from stationary.solve.rows import Rows, rows_of
 from stationary.solve.stabilize import Baumgarte, Projection, natural_rate
 
 DONE = Status("done", "reached the end of the span")
@@ -323,14 +324,11 @@ class _Run:
         chosen = isinstance(self.stabilize, Baumgarte) and self.stabilize.alpha is None
         return chosen and bool(self.kernel.rows) and not isinstance(self.integrator, Taylor)
 
-    def _lost(self) -> bool:
-        return self._ends.lost(self.last)
-
     @cached_property
     def _ends(self) -> Ends:
         fed = np.zeros(self.kernel.states - 2 * self.kernel.size)
         start = np.concatenate([self.state.q, self.state.v, fed])
-        return Ends(self.kernel, self.params, float(self.grid[0]), start)
+        return Ends(self.kernel, self.params, float(self.grid[0]), start, self._rows)
 
     def _solution(self, y: np.ndarray) -> Iterator[tuple[Piece, float | None]]:
         """Yield pieces from the first time to the last, and the time of a terminal event.
@@ -407,7 +405,7 @@ class _Run:
                         # As dry friction in a plane, where it comes to rest.
                         self.integrator, self.may_change = BDF(), False
                         continue
-                    stuck = isinstance(self.integrator, Runge) and not self._lost()
+                    stuck = isinstance(self.integrator, Runge) and not self._ends.lost(self.last)
                     told = self.pace.stuck(self.legs.ode(t), t, y) if stuck else ""
                     if told and not self.may_change:
                         raise Stopped("stiff", told, t) from None
@@ -416,7 +414,7 @@ class _Run:
                         continue
                     # A force may be finite and yet have no series, as |v|v at rest.
                     series = self.may_change and isinstance(self.integrator, Taylor)
-                    if self._lost():
+                    if self._ends.lost(self.last) and (series or fixed or not self._series()):
                         raise
                     if series:
                         self.integrator = Runge()
@@ -512,13 +510,13 @@ class _Run:
                 yield from self._segment(t, y, end, patient=True)
 
     @cached_property
+    def _rows(self) -> Rows | None:
+        return rows_of(self.kernel, self.params, float(self.grid[0]), self.state)
+
+    @cached_property
     def _crossings(self) -> Crossings | None:
         """What looks for singular configurations."""
-        several = len(self.state.rows) > 1 and self.kernel.size <= EXAMINE_UP_TO
-        if not several:
-            return None
-        sizes = sizes_of(self.kernel.graph, self.params, float(self.grid[0]), self.state.q)
-        return Crossings(Rows(len(self.state.rows), sizes))
+        return Crossings(self._rows) if self._rows and len(self.state.rows) > 1 else None
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         """Output times after one time, until another; the first of all is after its own."""

@@ -9,9 +9,9 @@ import numpy as np
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.result.status import Status
 from stationary.solve.edges import edge
-from stationary.solve.inertia import EXAMINE_UP_TO
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import Ode, Piece
+from stationary.solve.rows import Rows
 from stationary.solve.stabilize import sizes
 
 # Rows whose smallest singular value has come down by this much are about to lose one of them.
@@ -30,23 +30,23 @@ class Ends:
     params: np.ndarray
     t: float
     y: np.ndarray
+    rows: Rows | None
 
     def lost(self, last: Piece | None) -> bool:
         """Tell whether a motion has lost rank of its rows, or inertia, where it stopped."""
-        if not self.kernel.rows or last is None or self.kernel.size > EXAMINE_UP_TO:
+        if self.rows is None or last is None:
             return False
         start, end = self._weakest(self.t, self.y), self._weakest(last.t[-1], last.end)
         return bool(np.any(end < _SINGULAR * start))
 
     def _weakest(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return how far rows of A are from losing rank, and free motions from losing inertia."""
+        assert self.rows is not None
         n, u = self.kernel.size, np.zeros(len(self.kernel.signature))
         arguments = (t, y[:n], y[n : 2 * n], u, self.params)
-        rows = numeric(self.kernel.graph, "constraints")(*arguments)[2].toarray()
-        rows = rows[list(self.kernel.rows)]
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rank = np.linalg.svd(rows / np.maximum(lengths, 1e-300), compute_uv=False)[-1]
-        free = tangent_basis(rows)
+        A = numeric(self.kernel.graph, "constraints")(*arguments)[2].toarray()
+        rank = self.rows.left(np.array([t]), y[None, :])[0]
+        free = tangent_basis(A[list(self.kernel.rows)])
         M = numeric(self.kernel.graph, "dynamics")(*arguments)[0]
         inertia = np.linalg.eigvalsh(free.T @ (M @ free)) if free.shape[1] else np.ones(1)
         return np.array([rank, inertia[0] / max(abs(M).max(), 1e-300)])

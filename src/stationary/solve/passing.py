@@ -25,6 +25,7 @@ from stationary.solve.inertia import sizes_of
 from stationary.solve.integrators import Runge, Taylor
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import BlowUp, Ode, Piece
+from stationary.solve.rows import Rows
 from stationary.solve.scales import scales_of
 
 # The regular stretch ends, and begins again, where the smallest singular value of the rows, each of
@@ -33,14 +34,11 @@ _EDGE = 0.03
 _EDGES = (_EDGE, 0.01, 0.003, 0.001)
 
 # One step of so many is looked at, and more where the rows turn so far in between that less than
-# this part of the rank may be left; up to so many times between two looks.
-_EVERY, _LOW, _MOST_LOOKS = 5, 0.25, 1000
+# this part of the rank may be left.
+_EVERY, _LOW = 5, 0.25
 
-# Looks around a motion by fixed steps that is slow, for each of the states that tell how fast it is.
+# Looks around a slow motion by fixed steps, for each of the states that tell how fast it is.
 _SUBSTEPS = 5
-
-# How rows turn, as a difference over a move by this part of the coordinates' sizes.
-_SOON = 1e-4
 
 # Degrees of the continuation, stretches that it is made from (in parts of the way that is known),
 # and the longest of them in widths of the gap.
@@ -78,67 +76,6 @@ _ASIDE, _TRIES = 1e-3, 3
 
 # Tolerance of the steps that lead to the edge, where there are no series.
 _TIGHT = 1e-13
-
-
-class Rows:
-    """The rows of A along a motion: how far they are from losing their rank, and how they turn.
-
-    A row may lose it by vanishing, as well as by becoming parallel to others: its length is measured
-    beside what it changes by when coordinates move by their sizes.
-    """
-
-    def __init__(self, rank: int, sizes: np.ndarray):
-        self.rank, self.sizes = rank, sizes
-
-    def left(self, ode: Ode, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return how far the rows are from losing their rank: 1 for what is at right angles."""
-        return self._turning(ode, times, states)[0]
-
-    def along(
-        self, ode: Ode, times: np.ndarray, evaluate: Any, below: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return times between which no loss of rank hides, and what is left of it at each.
-
-        What is left changes no faster than the rows turn. Where it may come below a bound between
-        two times, so many more are added that it cannot.
-        """
-        left, rates = self._turning(ode, times, evaluate(times))
-        low = below(left)
-        way = np.diff(times) * np.maximum(rates[:-1], rates[1:])
-        hidden = (left[:-1] + left[1:] - way < 2 * low) & (way > low / 2)
-        if not hidden.any():
-            return times, left
-        counts = np.where(hidden, np.minimum(np.ceil(2 * way / low), _MOST_LOOKS), 1).astype(int)
-        part = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        every = np.repeat(times[:-1], counts) + part * np.repeat(np.diff(times) / counts, counts)
-        inner = every[part > 0]
-        more = self.left(ode, inner, evaluate(inner))
-        times, order = np.unique(np.concatenate([times, inner]), return_index=True)
-        return times, np.concatenate([left, more])[order]
-
-    def _turning(
-        self, ode: Ode, times: np.ndarray, states: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is left of the rank, and how fast the rows turn."""
-        n, count = ode.kernel.size, len(times)
-        q, v = states[:, :n], states[:, n : 2 * n]
-        speed = (np.abs(v) / self.sizes).max(axis=1)
-        soon = np.divide(_SOON, speed, out=np.zeros(count), where=speed > 0)
-        later, again = q + soon[:, None] * v, np.append(times, times + soon)
-        both = self._rows(ode, again, np.vstack([q, later]), np.vstack([v, v]))
-        A, turned = both[:count], (both[count:] - both[:count]) / _SOON
-        length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
-        A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
-        squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
-        return np.sqrt(np.maximum(squares, 0.0)), speed * np.linalg.norm(turned, axis=(1, 2))
-
-    def _rows(self, ode: Ode, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the rows for moves by the sizes of the coordinates."""
-        kernel, (count, n) = ode.kernel, q.shape
-        u, p = np.zeros((len(kernel.signature), count)), ode.p[: kernel.parameters]
-        gradients = np.asarray(kernel.graph.constraints(times[None, :], q.T, v.T, u, p)[2])
-        A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0) * self.sizes
-        return np.where(np.isfinite(A), A, 0.0)
 
 
 def refuse_forks(graph: Graph, params: np.ndarray, t: float, state: State, y: Any) -> None:
@@ -190,7 +127,7 @@ class Crossings:
             self.full = max(self.full, left.max())
             return _LOW * self.full
 
-        times, left = self.rows.along(ode, times, piece.evaluate, below)
+        times, left = self.rows.along(times, piece.evaluate, below)
         if left.min() >= _LOW * self.full:
             return None
         best = None
@@ -232,7 +169,7 @@ class Crossings:
 
         Such steps go over it by themselves, but nothing but rounding tells where to from a rest.
         """
-        left = self.rows.left(ode, piece.t, piece.evaluate(piece.t))
+        left = self.rows.left(piece.t, piece.evaluate(piece.t))
         self.full = max(self.full, left.max())
         some = piece.t[:: max(1, len(piece.t) // _TELLING)]
         self.fastest = max(self.fastest, _energies(ode, some, piece.evaluate(some)).max())
@@ -303,7 +240,7 @@ class _Way:
     def rank(self, t: float) -> float:
         """Return how far rows are from losing rank at a time."""
         times = np.array([t])
-        return float(self.rows.left(self.ode, times, self.states(times))[0])
+        return float(self.rows.left(times, self.states(times))[0])
 
     def _find_edge(self, share: float) -> None:
         """Find the last regular time, and how far behind it the rank is lost."""
@@ -313,7 +250,7 @@ class _Way:
         def below(left: np.ndarray) -> float:
             return share * max(self._full, left.max())
 
-        times, left = self.rows.along(self.ode, times, self.states, below)
+        times, left = self.rows.along(times, self.states, below)
         full = max(self._full, left.max())
         regular = left >= share * full
         # The first time after a regular one at which the rank is all but lost.
@@ -366,7 +303,8 @@ class _Way:
             return None
         # Sizes are those of the way up to its edge.
         self.__dict__.pop("_sizes", None)
-        seen = self._seen()
+        with np.errstate(all="ignore"):
+            seen = self._seen()
         if seen is None:
             return None
         error, length, series, land, moves = seen
@@ -405,7 +343,7 @@ class _Way:
         """Return a time behind the gap, and whether the motion goes through it with a speed."""
         times = np.linspace(self.edge, self.edge + reach * self.width, int(_INSTANTS * reach) + 1)
         states = chebyshev.chebval(self._scaled(times, length), series).T
-        left = self.rows.left(self.ode, times, states)
+        left = self.rows.left(times, states)
         entered = np.flatnonzero(left < _NEAR * left[0])
         again = np.flatnonzero(left[entered[0] :] >= 0.9 * left[0]) if len(entered) else entered
         if not len(again):
@@ -438,14 +376,15 @@ class _Way:
     @cached_property
     def _sizes(self) -> np.ndarray:
         """Return how large the entries of the state are."""
-        n = self.n
-        y = self.states(np.array([self.edge]))[0]
-        kernel = self.ode.kernel
+        n, kernel = self.n, self.ode.kernel
         params = self.ode.p[: kernel.parameters]
-        length = scales_of(kernel.graph, params, self.edge, y[:n]).length
-        way = np.ptp(self.states(np.linspace(self.start, self.edge, 9)), axis=0)
-        length = np.maximum(length, way[:n])
-        speed = np.abs(self.states(np.linspace(self.start, self.edge, 9))[:, n : 2 * n]).max(axis=0)
+        times = np.linspace(self.start, self.edge, 9)
+        known = self.states(times)
+        # Near a singular configuration rows bend within no length: elsewhere they do not.
+        bends = [scales_of(kernel.graph, params, t, y[:n]).length for t, y in zip(times, known)]
+        way = np.ptp(known, axis=0)
+        length = np.max([*bends, way[:n]], axis=0)
+        speed = np.abs(known[:, n : 2 * n]).max(axis=0)
         length = np.where(length > 0, length, length.max(initial=0.0) or 1.0)
         speed = np.maximum(speed, length * np.max(speed / length, initial=0.0))
         work = way[2 * n :]

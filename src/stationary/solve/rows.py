@@ -1,0 +1,85 @@
+"""How far the rows of constraints are from losing their rank, along a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stationary.derive.graph import Graph
+from stationary.lower.kernel import AbstractKernel
+from stationary.result.state import State
+from stationary.solve.inertia import EXAMINE_UP_TO, sizes_of
+
+# More looks between two times, where rows turn far between them; up to so many.
+_MOST_LOOKS = 1000
+
+# How rows turn, as a difference over a move by this part of the coordinates' sizes.
+_SOON = 1e-4
+
+
+class Rows:
+    """The rows of A along a motion: how far they are from losing their rank, and how they turn.
+
+    A row may lose it by vanishing, as well as by becoming parallel to others: its length is
+    measured beside what it changes by when coordinates move by their sizes.
+    """
+
+    def __init__(self, graph: Graph, params: np.ndarray, rank: int, sizes: np.ndarray):
+        self.graph, self.params, self.rank, self.sizes = graph, params, rank, sizes
+
+    def left(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return how far the rows are from losing their rank: 1 for what is at right angles."""
+        return self._turning(times, states)[0]
+
+    def along(
+        self, times: np.ndarray, evaluate: Callable, below: Callable
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return times between which no loss of rank hides, and what is left of it at each.
+
+        What is left changes no faster than the rows turn. Where it may come below a bound between
+        two times, so many more are added that it cannot.
+        """
+        left, rates = self._turning(times, evaluate(times))
+        low = below(left)
+        way = np.diff(times) * np.maximum(rates[:-1], rates[1:])
+        hidden = (left[:-1] + left[1:] - way < 2 * low) & (way > low / 2)
+        if not hidden.any():
+            return times, left
+        counts = np.where(hidden, np.minimum(np.ceil(2 * way / low), _MOST_LOOKS), 1).astype(int)
+        part = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        every = np.repeat(times[:-1], counts) + part * np.repeat(np.diff(times) / counts, counts)
+        inner = every[part > 0]
+        more = self.left(inner, evaluate(inner))
+        times, order = np.unique(np.concatenate([times, inner]), return_index=True)
+        return times, np.concatenate([left, more])[order]
+
+    def _turning(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is left of the rank, and how fast the rows turn."""
+        n, count = self.graph.system.size, len(times)
+        q, v = states[:, :n], states[:, n : 2 * n]
+        speed = (np.abs(v) / self.sizes).max(axis=1)
+        soon = np.divide(_SOON, speed, out=np.zeros(count), where=speed > 0)
+        later, again = q + soon[:, None] * v, np.append(times, times + soon)
+        both = self._rows(again, np.vstack([q, later]), np.vstack([v, v]))
+        A, turned = both[:count], (both[count:] - both[:count]) / _SOON
+        length = np.linalg.norm([A, turned], axis=3).max(axis=0)[:, :, None]
+        A, turned = (x / np.maximum(length, 1e-300) for x in (A, turned))
+        squares = np.linalg.eigvalsh(A @ np.swapaxes(A, 1, 2))[:, -self.rank]
+        return np.sqrt(np.maximum(squares, 0.0)), speed * np.linalg.norm(turned, axis=(1, 2))
+
+    def _rows(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the rows for moves by the sizes of the coordinates."""
+        count, n = q.shape
+        at = (times[None, :], q.T, v.T, np.zeros((len(self.graph.system.inputs), count)))
+        gradients = np.asarray(self.graph.constraints(*at, self.params)[2])
+        A = np.moveaxis(gradients.reshape(gradients.shape[0], count, n), 1, 0) * self.sizes
+        return np.where(np.isfinite(A), A, 0.0)
+
+
+def rows_of(kernel: AbstractKernel, params: np.ndarray, t: float, state: State) -> Rows | None:
+    """Return the rows of a motion that starts at a state; none where they are too many to ask."""
+    if not kernel.rows or kernel.size > EXAMINE_UP_TO:
+        return None
+    sizes = sizes_of(kernel.graph, params, t, state.q)
+    return Rows(kernel.graph, params, len(state.rows), sizes)
