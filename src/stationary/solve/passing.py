@@ -416,9 +416,9 @@ class _Way:
         wanted = self.ode.f(t, y)
         n = self.n
         size = np.abs(self.ode.f(self.edge, self.states(np.array([self.edge]))[0]))
-        length, speed = self._sizes[:n], self._sizes[n : 2 * n]
+        places, speed = self._sizes[:n], self._sizes[n : 2 * n]
         # What turns evenly has accelerations, too, which other coordinates show.
-        even = speed * np.max(speed / length)
+        even = speed * np.max(speed / places)
         biggest = np.maximum(np.maximum(np.abs(wanted), size)[n : 2 * n], even)
         return bool(np.all(np.abs(rate - wanted)[n : 2 * n] <= _AGREES * biggest))
 
