@@ -24,12 +24,12 @@ from stationary.solve.arguments import as_time
 from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.judge import Verdict
 from stationary.solve.sliding.law import Law
+from stationary.solve.sliding.modes import compared
 from stationary.solve.sliding.principle import as_place, require_place
 from stationary.solve.sliding.problem import Answer, largest
 from stationary.solve.sliding.question import Question
 from stationary.solve.sliding.settle import Outcome
 from stationary.solve.sliding.telling import failure, step_of
-from stationary.solve.sliding.uniqueness import compared
 
 # Velocities so many times larger than what is imposed differ from infinite ones by rounding.
 _BEYOND = 1e7

@@ -97,24 +97,15 @@ class Law:
     def rounded(self, v: np.ndarray, mu: np.ndarray, eps: float):
         """Return y, ∂y/∂v and ∂y/∂μ for friction with corners of width eps."""
         p = self.problem
-        w = self.B @ v + p.c
-        size, slope = self.sizes(mu)
-        y = np.zeros_like(w)
-        by_v = np.zeros((len(w), self.n))
-        by_mu = np.zeros((len(w), self.gaps))
-        for k in range(p.terms):
-            rows = slice(p.starts[k], p.starts[k] + p.widths[k])
-            part, n = w[rows], p.power[k]
-            # Drag has no corner from the first power on.
-            width = eps if n < 1 else _SHARP * self.speed
-            r = np.sqrt(part @ part + width**2)
-            unit = part * r ** (n - 1)
-            y[rows] = size[k] * unit
-            bend = np.eye(len(part)) * r ** (n - 1) + (n - 1) * r ** (n - 3) * np.outer(part, part)
-            by_v[rows] = size[k] * bend @ self.B[rows]
-            if self.pressed[k] >= 0:
-                by_mu[rows, self.pressed[k]] = slope[k] * unit
-        return y, by_v, by_mu
+        w, (size, slope) = self.B @ v + p.c, self.sizes(mu)
+        # Drag has no corner from the first power on.
+        r = np.sqrt(p.sums(w * w) + np.where(p.power < 1, eps, _SHARP * self.speed) ** 2)
+        unit = w * (r ** (p.power - 1))[p.term]
+        turn = p.sums(w[:, None] * self.B) * (size * (p.power - 1) * r ** (p.power - 3))[:, None]
+        by_v = (size * r ** (p.power - 1))[p.term, None] * self.B + w[:, None] * turn[p.term]
+        by_mu, follows = np.zeros((len(w), self.gaps)), np.flatnonzero(self.pressed[p.term] >= 0)
+        by_mu[follows, self.pressed[p.term[follows]]] = (slope[p.term] * unit)[follows]
+        return size[p.term] * unit, by_v, by_mu
 
     @property
     def soft(self) -> float:

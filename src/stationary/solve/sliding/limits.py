@@ -28,6 +28,7 @@ from stationary.solve.sliding.modes import movable
 from stationary.solve.sliding.principle import as_place, require_place
 from stationary.solve.sliding.problem import Problem
 from stationary.solve.sliding.question import Place, Question
+from stationary.solve.sliding.telling import forces_of
 
 
 def limit_load(
@@ -267,16 +268,12 @@ def _end(
             theorem += (_FIRST if exact else _OUTER) + (_LIFTS if slips is None else "")
     mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = end.mu
-    forces = {
-        rows.name: (float(-end.y[rows.places]) if not rows.shape else -end.y[rows.places])
-        for rows in layout.slips
-    }
     return LimitEnd(
         factor=float(sign * end.static + 0.0),
         static=float(sign * end.static + 0.0),
         kinematic=float(sign * end.kinematic + 0.0),
         mode=Velocities.of(v, layout),
-        forces=forces,
+        forces=forces_of(question, end.y),
         lam=Multipliers.of(np.concatenate([end.lam, mu]), layout),
         safe=float(safe) + 0.0,
         theorem=theorem,

@@ -1,26 +1,36 @@
 """All the ways in which few contacts may behave, one by one: open, stuck, sliding either way.
 
-Several may be real, or none.
+Several may be real, or none: where friction follows pressure the answer is no minimum. Few contacts
+that slip along lines are examined mode by mode; of the others nothing is claimed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
-from stationary.solve.sliding.choice import (
-    AHEAD,
-    BACK,
-    LAW,
-    OPEN,
-    STUCK,
-    WAYS,
-    Choice,
-)
+from stationary.solve.sliding.choice import AHEAD, BACK, LAW, OPEN, STUCK, WAYS, Choice
 from stationary.solve.sliding.problem import Answer, Problem
+from stationary.solve.sliding.question import Place, Question
+from stationary.solve.sliding.settle import Outcome
 
-_MOST_MODES = 1024
+# Up to so many modes all are tried; fewer where other motions are looked for beside one.
+_MOST_MODES, _FEW_MODES = 1024, 64
+
+
+@dataclass(frozen=True)
+class Motions:
+    """What Coulomb's law allows, as far as that was looked for; `complete` if there is no more."""
+
+    answers: list[Answer]
+    complete: bool
+
+    @property
+    def only(self) -> Answer | None:
+        """The only motion, where there is but one."""
+        return self.answers[0] if self.complete and len(self.answers) == 1 else None
 
 
 def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list[Answer] | None:
@@ -31,6 +41,50 @@ def motions(problem: Problem, cone: np.ndarray, most: int = _MOST_MODES) -> list
     """
     modes = _modes(problem, cone, most)
     return None if modes is None else _answers(modes)
+
+
+def motions_at(question: Question, place: Place) -> Motions | None:
+    """Look for all motions, mode by mode; None where friction follows no pressure, or all rests.
+
+    `place` has the coefficients of contacts as their sizes.
+    """
+    p = place.problem
+    if not rubbing(question, place) or not (p.driven or np.any(p.g)):
+        return None
+    return _survey(p, question.pressed(place))
+
+
+def compared(
+    question: Question, place: Place, outcome: Outcome, motions: Motions | None = None
+) -> Outcome:
+    """Add other motions that Coulomb's law allows; take the smallest forces where several fit.
+
+    `place` has the coefficients of contacts as their sizes.
+    """
+    answer = outcome.answer
+    if answer is None or not rubbing(question, place):
+        return outcome
+    cone, p = question.pressed(place), place.problem
+    if not (p.driven or np.any(p.g)) and p.dry and not np.any(answer.v):
+        rays, examined = _starts(p, cone)
+        return replace(outcome, others=rays, examined=examined)
+    motions = motions or _survey(p, cone)
+    apart = 1e-6 * answer.speed
+    rows = [x.v for x in motions.answers if np.abs(x.v - answer.v).max(initial=0.0) > apart]
+    others = np.array(rows).reshape(len(rows), p.n)
+    outcome = replace(outcome, others=others, examined=motions.complete)
+    # Of several forces that the motion leaves the smallest.
+    mode = _chosen(p, cone, answer)
+    least = None if mode is None or mode.full(answer.v) else mode.forces(answer.v)
+    return outcome if least is None else replace(outcome, answer=least, loose=True)
+
+
+def rubbing(question: Question, place: Place) -> bool:
+    """Tell whether a contact that touches has friction, which follows its pressure.
+
+    Whatever the sizes of this place are: coefficients or limits.
+    """
+    return bool(np.any(question.pressed(place) >= 0))
 
 
 def only(problem: Problem, cone: np.ndarray) -> Answer | None:
@@ -58,21 +112,19 @@ def only(problem: Problem, cone: np.ndarray) -> Answer | None:
     return answer
 
 
-def survey(problem: Problem, cone: np.ndarray, most: int) -> tuple[list[Answer], bool]:
-    """Return the motions that were found, and whether there are no others."""
+def _survey(problem: Problem, cone: np.ndarray) -> Motions:
+    """Look for all motions."""
     single = only(problem, cone)
     if single is not None:
-        return [single], True
-    modes = _modes(problem, cone, most)
-    if modes is None:
-        return [], False
-    answers = _answers(modes)
-    return answers, not any(mode.doubts for mode in modes)
+        return Motions([single], True)
+    modes = _modes(problem, cone, _FEW_MODES)
+    answers = _answers(modes or [])
+    return Motions(answers, modes is not None and not any(mode.doubts for mode in modes))
 
 
-def starts(problem: Problem, cone: np.ndarray, most: int) -> tuple[np.ndarray, bool]:
+def _starts(problem: Problem, cone: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return directions in which what rests may as well move, and whether there are no others."""
-    modes = _modes(problem, cone, most)
+    modes = _modes(problem, cone, _FEW_MODES)
     rays: list[np.ndarray] = []
     for mode in modes or ():
         ray = mode.ray()
@@ -103,13 +155,21 @@ def movable(
 
 def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[Choice] | None:
     """Return all modes, or None where they are too many or slips are not along lines."""
-    term = _rough(problem, cone)
+    term = _along_lines(problem, cone)
+    if term is None:
+        return None
     choices = [WAYS if j in term else (OPEN, STUCK) for j in range(len(problem.g))]
-    wide = any(problem.widths[k] != 1 for k in term.values())
-    few = problem.dense and problem.dry and not wide
-    if not few or np.prod([float(len(c)) for c in choices]) > most:
+    if np.prod([float(len(c)) for c in choices]) > most:
         return None
     return [Choice(problem, cone, term, choice) for choice in product(*choices)]
+
+
+def _along_lines(problem: Problem, cone: np.ndarray) -> dict[int, int] | None:
+    """Return the friction term of every contact that has one; None where modes are not linear."""
+    rough = np.flatnonzero((cone >= 0) & (problem.size > 0))
+    if not (problem.dense and problem.dry) or np.any(problem.widths[rough] != 1):
+        return None
+    return dict(zip(cone[rough].tolist(), rough.tolist()))
 
 
 def _answers(modes: list[Choice]) -> list[Answer]:
@@ -124,24 +184,17 @@ def _answers(modes: list[Choice]) -> list[Answer]:
     return answers
 
 
-def _rough(problem: Problem, cone: np.ndarray) -> dict[int, int]:
-    """Return the friction term of every contact that has one."""
-    return {int(cone[k]): int(k) for k in np.flatnonzero((cone >= 0) & (problem.size > 0))}
-
-
 def _chosen(problem: Problem, cone: np.ndarray, answer: Answer) -> Choice | None:
     """Return the mode that an answer is in."""
-    term = _rough(problem, cone)
-    wide = any(problem.widths[k] != 1 for k in term.values())
-    if wide or not problem.dense or not problem.dry:
+    term = _along_lines(problem, cone)
+    if term is None:
         return None
-    there, near = answer.problem, LAW * answer.speed
-    rates, opens = there.rates(answer.v), there.matrices[2] @ answer.v + there.g > near
+    rates, near = answer.problem.rates(answer.v), LAW * answer.speed
     choice = []
-    for j in range(len(problem.g)):
+    for j, opens in enumerate(answer.opening > near):
         slip = rates[problem.starts[term[j]]] if j in term else 0.0
         word = STUCK if abs(slip) <= near else AHEAD if slip > 0 else BACK
-        choice.append(OPEN if opens[j] else word)
+        choice.append(OPEN if opens else word)
     return Choice(problem, cone, term, tuple(choice))
 
 
@@ -154,9 +207,3 @@ def same_mode(problem: Problem, cone: np.ndarray, guess: Answer) -> Answer | Non
         return None
     mode = _chosen(problem, cone, guess)
     return None if mode is None else mode.determined()
-
-
-def least_forces(problem: Problem, cone: np.ndarray, answer: Answer) -> Answer | None:
-    """Return the answer with the smallest forces, where the motion leaves several; else None."""
-    mode = _chosen(problem, cone, answer)
-    return None if mode is None or mode.full(answer.v) else mode.forces(answer.v)

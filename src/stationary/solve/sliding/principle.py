@@ -20,11 +20,11 @@ from stationary.result.step import Forces, Step
 from stationary.solve.arguments import as_time
 from stationary.solve.gate.claims import passed
 from stationary.solve.sliding.coulomb import pressed
+from stationary.solve.sliding.modes import compared, motions_at
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, settled
 from stationary.solve.sliding.telling import failure, step_of
-from stationary.solve.sliding.uniqueness import compared, motions_at
 
 
 def minimum_power(

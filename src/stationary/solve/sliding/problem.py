@@ -211,7 +211,6 @@ class Problem:
         rows = 1 / self.row_sizes
         scale = sparse.diags(over)
         B, A, G = (x @ scale if sparse.issparse(x) else x * over for x in (self.B, self.A, self.G))
-        A = sparse.diags(rows) @ A if sparse.issparse(A) else A * rows[:, None]
         damping = self.viscous
 
         def viscous(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
@@ -220,8 +219,8 @@ class Problem:
             return lost, slope * over, scale @ sparse.csc_matrix(second) @ scale
 
         return replace(
-            self, f=self.f * over, B=B, A=A, b=self.b * rows, G=G, known=np.ones(self.n),
-            viscous=None if damping is None else viscous,
+            self, f=self.f * over, B=B, A=by_rows(rows, A), b=self.b * rows, G=G,
+            known=np.ones(self.n), viscous=None if damping is None else viscous,
         )  # fmt: skip
 
     @cached_property
@@ -282,10 +281,13 @@ class Problem:
         """Return w."""
         return self.matrices[0] @ v + self.c
 
-    def sums(self, x: np.ndarray) -> np.ndarray:
+    def sums(self, x: Any) -> Any:
         """Add over the rates of each term."""
         if not self.terms:
             return x[:0]
+        if sparse.issparse(x):
+            rates = np.arange(len(self.c))
+            return sparse.csr_matrix((np.ones(len(rates)), (self.term, rates))) @ x
         if self.width == 2:
             return x[0::2] + x[1::2]
         runs = self._shape.runs
@@ -485,6 +487,18 @@ class Answer:
         """Tell whether this is the minimum: balanced, allowed, and without a duality gap."""
         # What is not finite fails every comparison.
         return all(x <= tolerance for x in self.residual.values()) and self.gap <= tolerance
+
+
+def by_rows(sizes: np.ndarray, rows: Any) -> Any:
+    """Return rows times their sizes."""
+    return sparse.diags(sizes) @ rows if sparse.issparse(rows) else sizes[:, None] * rows
+
+
+def stacked(*blocks: Any) -> Any:
+    """Return blocks of rows one above the other."""
+    if any(sparse.issparse(x) for x in blocks):
+        return sparse.vstack(blocks, format="csr")
+    return np.vstack(blocks)
 
 
 def _most(matrix: Any, axis: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.derive.order import saddle_order
 from stationary.solve.sliding.mode import Mode
-from stationary.solve.sliding.problem import STILL, Answer, Problem, largest
+from stationary.solve.sliding.problem import STILL, Answer, Problem, by_rows, largest, stacked
 
 _MOST_STEPS = 40
 _ROUNDING, _ACCEPTED = 1e-12, 1e-10
@@ -281,7 +281,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
     if rest is None:
         return None, None
     if len(held) or len(working):
-        C = _stack(A, G[working], rest.rows)
+        C = stacked(A, G[working], rest.rows)
         drive = np.concatenate([problem.b, problem.g[working], rest.drift])
         nu = np.concatenate([near.lam, near.mu[working], -rest.gathered(near.y)])
     rows, gaps, driven = len(problem.b), int(np.count_nonzero(working)), largest(drive)
@@ -401,18 +401,9 @@ def _bend(problem: Problem, look: _Look, y: np.ndarray) -> Any:
     # Dry terms by their forces, others by their power.
     bend = np.divide(s * (problem.power - 1), square, out=np.zeros_like(r), where=~dry & (r > 0))
     share = np.where(dry & (s != 0), 1 / square, 0.0)
-    if problem.dense:
-        X, Z = problem.sums(w[:, None] * B), problem.sums(y[:, None] * B)
-        turn = (Z * share[:, None]).T @ X
-        H = (B * s[problem.term][:, None]).T @ B + (X * bend[:, None]).T @ X
-        return H - (turn + turn.T) / 2
-    gather = sparse.csr_matrix(
-        (np.ones(len(w)), (problem.term, np.arange(len(w)))), shape=(problem.terms, len(w))
-    )
-    X = gather @ B.multiply(w[:, None]).tocsr()
-    Z = gather @ B.multiply(y[:, None]).tocsr()
-    turn = Z.T @ X.multiply(share[:, None])
-    H = B.T @ B.multiply(s[problem.term][:, None]) + X.T @ X.multiply(bend[:, None])
+    X, Z = problem.sums(by_rows(w, B)), problem.sums(by_rows(y, B))
+    turn = by_rows(share, Z).T @ X
+    H = by_rows(look.spread, B).T @ B + by_rows(bend, X).T @ X
     return H - (turn + turn.T) / 2
 
 
@@ -466,12 +457,6 @@ def _shortened(
         share *= 0.5
         ahead = _Look(problem, here.v + share * dv, kept, here.size)
     return share, ahead
-
-
-def _stack(*blocks: Any) -> Any:
-    if any(sparse.issparse(x) for x in blocks):
-        return sparse.vstack(blocks, format="csr")
-    return np.vstack(blocks)
 
 
 class _Saddle:
@@ -536,7 +521,7 @@ def least_move(
     `held` are rates of friction that hold too.
     """
     B, A, G = problem.matrices
-    C = _stack(A, G[working]) if held is None else _stack(A, G[working], B[held])
+    C = stacked(A, G[working], B[_NONE if held is None else held])
     if problem.dense:
         return np.linalg.lstsq(C, -off, rcond=1e-12)[0]
     saddle = _Saddle(C, dense=False)

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 
 from stationary.solve.sliding.cones import Cones, End
 from stationary.solve.sliding.judge import Strength, Verdict, judged, resting
-from stationary.solve.sliding.problem import STILL, Answer, Problem
+from stationary.solve.sliding.problem import STILL, Answer, Problem, by_rows, stacked
 from stationary.solve.sliding.reduced import least_motion, refined
 
 # A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
@@ -230,33 +230,25 @@ def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
     weight = np.sqrt(np.maximum(weight, 0.0))[term]
     felt = [answer.damping[2]] if answer.damping else []
     felt += [] if slope is None else [slope]
-    if problem.dense:
-        shared = problem.sums(along[:, None] * B)[term]
-        held = [A, G[active]]
-        held += [x.toarray() / problem.force for x in felt]
-        stacked = np.vstack([(B - along[:, None] * shared) * weight[:, None], *held])
-        whole = np.vstack([B * weight[:, None], *held])
-        reach = (whole**2).sum(axis=0)
-        if _regular(stacked.T @ stacked, reach):
-            return np.zeros((0, problem.n))
-        scale = np.sqrt(np.where(reach > 0, reach, 1.0))
-        _, values, vectors = np.linalg.svd(stacked / scale, full_matrices=len(stacked) < problem.n)
-        least = _FREE * np.sqrt(len(stacked)) * values.max(initial=1e-300)
-        free = vectors[np.append(values, np.zeros(problem.n - len(values))) <= least] / scale
-        return _to_one(free)
-    gather = sparse.csr_matrix(
-        (np.ones(len(term)), (term, np.arange(len(term)))), shape=(problem.terms, len(term))
-    )
-    shared = gather.T @ (gather @ B.multiply(along[:, None]).tocsr())
-    held = [A, G[active], *(x / problem.force for x in felt)]
-    rows = sparse.diags(weight) @ (B - shared.multiply(along[:, None]))
-    reach = _squares(B, weight) + sum(_squares(x) for x in held)
-    return _null_directions(sparse.vstack([rows, *held], format="csc"), reach)
+    felt = [(x.toarray() if problem.dense else x) / problem.force for x in felt]
+    shared = problem.sums(by_rows(along, B))[term]
+    rows = stacked(by_rows(weight, B - by_rows(along, shared)), A, G[active], *felt)
+    reach = _squares(stacked(by_rows(weight, B), A, G[active], *felt))
+    if not problem.dense:
+        return _null_directions(rows.tocsc(), reach)
+    if _regular(rows.T @ rows, reach):
+        return np.zeros((0, problem.n))
+    scale = np.sqrt(np.where(reach > 0, reach, 1.0))
+    _, values, vectors = np.linalg.svd(rows / scale, full_matrices=len(rows) < problem.n)
+    least = _FREE * np.sqrt(len(rows)) * values.max(initial=1e-300)
+    free = vectors[np.append(values, np.zeros(problem.n - len(values))) <= least] / scale
+    return _to_one(free)
 
 
-def _squares(rows: Any, weight: np.ndarray | float = 1.0) -> np.ndarray:
-    """Return the sum of the squares of every column, rows counting with a weight."""
-    return np.asarray(rows.multiply(rows).T @ np.broadcast_to(weight, rows.shape[:1]) ** 2).ravel()
+def _squares(rows: Any) -> np.ndarray:
+    """Return the sum of the squares of every column."""
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=0)).ravel()
 
 
 def _regular(gram: np.ndarray, reach: np.ndarray) -> bool:

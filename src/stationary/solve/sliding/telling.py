@@ -14,10 +14,10 @@ from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.step import Forces, Step
 from stationary.solve.linear import dense, tangent_basis
+from stationary.solve.sliding.modes import rubbing
 from stationary.solve.sliding.problem import Answer
 from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.settle import Outcome, free_directions, smallest
-from stationary.solve.sliding.uniqueness import rubbing
 
 # A velocity this much smaller than what drives is none.
 _ROUNDING = 1e-14
@@ -31,12 +31,9 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
     others = outcome.others if outcome.others is not None else free
     follows, slope = rubbing(question, place), None
     if answer is None:
-        nothing = np.full(problem.n, np.nan)
-        answer = Answer(
-            problem, nothing, np.zeros(len(problem.c)), np.zeros(len(problem.b)),
-            np.zeros(len(problem.g)), np.zeros(problem.terms, dtype=bool),
-            np.zeros(len(problem.g), dtype=bool),
-        )  # fmt: skip
+        y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
+        stuck, nothing = np.zeros(problem.terms, dtype=bool), np.full(problem.n, np.nan)
+        answer = Answer(problem, nothing, y, lam, mu, stuck, mu > 0)
     elif outcome.word == "moves":
         answer, slope = _felt(question, place, answer)
         free = free_directions(answer, slope)
@@ -56,7 +53,6 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         unique = False if len(free) or len(others) else True if known else None
     mu = np.zeros(question.sliding.gaps)
     mu[place.touching] = answer.mu
-    named = Forces({rows.name: _shaped(-y[rows.places]) for rows in layout.slips})
     return Step(
         system=question.system,
         graph=question.sliding.graph,
@@ -68,7 +64,7 @@ def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
         power=answer.value,
         dissipated=answer.dissipated,
         lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
-        forces=named,
+        forces=Forces(forces_of(question, y)),
         modes=_modes(question, place, answer),
         unique=unique,
         free=free,
@@ -110,8 +106,12 @@ def _loose(answer: Answer) -> np.ndarray:
     return tangent_basis(np.vstack([B[rubs], A, G[presses]])).T
 
 
-def _shaped(values: np.ndarray) -> Any:
-    return float(values) if np.ndim(values) == 0 else values
+def forces_of(question: Question, y: np.ndarray) -> dict[str, Any]:
+    """Return the forces of friction on the system, by name."""
+    return {
+        rows.name: -y[rows.places] if rows.shape else float(-y[rows.places])
+        for rows in question.layout.slips
+    }
 
 
 def _margin(outcome: Outcome, word: str) -> float:
@@ -152,15 +152,14 @@ def status_of(
     question: Question, place: Place, word: str, outcome: Outcome, unique: bool | None = None
 ) -> Status:
     """Return how it ended, with a sentence about it."""
+    locked = outcome.verdict is not None and outcome.verdict.locked
     if word == "accelerates":
-        direction, feeder, sentence = _runaway(question, place, outcome)
+        direction, (feeder,), sentence = _runaway(question, place, outcome)
         stiff = outcome.verdict is None or outcome.verdict.stiffness is None
         what = "the loads give more than friction can take" if stiff else "no rest is near"
-        message = f"{what}, fed by {feeder}: {sentence}"
-        return Status(word, message, direction, (feeder,))
+        return Status(word, f"{what}, fed by {feeder}: {sentence}", direction, (feeder,))
     if word == "jammed":
-        names, sentence = _conflict(question, place, outcome)
-        locked = outcome.verdict is not None and outcome.verdict.locked
+        _, names, sentence = _conflict(question, place, outcome)
         what = "friction locks it" if locked else "no velocity satisfies all constraints"
         return Status(word, f"{what}: {sentence}", names=names)
     message = _message(word, outcome)
@@ -194,7 +193,11 @@ def _message(word: str, outcome: Outcome) -> str:
     return f"the solver stopped: {word}"
 
 
-def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Velocities, str, str]:
+#: A direction in which it runs away, names, and a sentence.
+_Reason = tuple[Velocities | None, tuple[str, ...], str]
+
+
+def _runaway(question: Question, place: Place, outcome: Outcome) -> _Reason:
     """Return the direction in which it runs away, what feeds it, and the powers along it."""
     layout, problem, verdict = question.layout, place.problem, outcome.verdict
     ray = np.zeros(problem.n) if verdict is None or verdict.ray is None else verdict.ray
@@ -215,14 +218,14 @@ def _runaway(question: Question, place: Place, outcome: Outcome) -> tuple[Veloci
         reason = f"the stiffness is {verdict.stiffness:.4g}: nothing brings it back"
     sentence = f"along ({shown}) {reason}"
     feeder = question.sliding.supplies[int(np.argmax(given))]
-    return Velocities.of(ray, layout), feeder, sentence
+    return Velocities.of(ray, layout), (feeder,), sentence
 
 
-def _conflict(question: Question, place: Place, outcome: Outcome) -> tuple[tuple[str, ...], str]:
+def _conflict(question: Question, place: Place, outcome: Outcome) -> _Reason:
     """Return the constraints that contradict each other, or lock, by name."""
     layout, verdict = question.layout, outcome.verdict
     if verdict is None or verdict.rows is None or verdict.gaps is None:
-        return (), "which of them is not known"
+        return None, (), "which of them is not known"
     weights, gaps = np.abs(verdict.rows), np.abs(verdict.gaps)
     top = max(weights.max(initial=0.0), gaps.max(initial=0.0)) or 1.0
     names = [layout.row_name(int(i)) for i in np.flatnonzero(weights > 1e-6 * top)]
@@ -234,53 +237,47 @@ def _conflict(question: Question, place: Place, outcome: Outcome) -> tuple[tuple
         sentence = f"{listed} asks for a motion that no coordinate can give it: it is out of reach"
     else:
         sentence = f"these conflict: {listed}"
-    return tuple(names), sentence
+    return None, tuple(names), sentence
+
+
+# What is wrong and what to do, where nothing moves as asked.
+_FAILS = {
+    "accelerates": (
+        "there is no quasistatic motion: it accelerates, fed by {}.",
+        "Increase the friction, lower the load, hold the direction by a constraint, or use "
+        "st.simulate.",
+    ),
+    "locked": (
+        "it is jammed: friction locks it, however hard it is driven.",
+        "Lower a coefficient of friction, or drive it another way.",
+    ),
+    "jammed": (
+        "it is jammed: no velocity satisfies all constraints.",
+        "Remove one, or change the motion that it imposes.",
+    ),
+    "kink": (
+        "the dissipation has a kink at rest, which hides what sticks.",
+        "State dry friction as st.Friction(limit, on=…) instead.",
+    ),
+    "stopped": (
+        "the search for the velocity did not end.",
+        "Check the sizes of limits and velocities, or try st.newton.",
+    ),
+}
 
 
 def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> DidNotConverge:
     """Return the error for a question without an answer."""
-    if outcome.word == "accelerates":
-        direction, feeder, sentence = _runaway(question, place, outcome)
-        message = say(
-            f"there is no quasistatic motion: it accelerates, fed by {feeder}.",
-            f"{_capital(sentence)}.",
-            "Increase the friction, lower the load, hold the direction by a constraint, or use "
-            "st.simulate.",
-        )
-        return NoMotion(
-            message, kind="accelerates", solution=step, direction=direction, names=(feeder,)
-        )
-    if outcome.word == "jammed":
-        names, sentence = _conflict(question, place, outcome)
-        if outcome.verdict is not None and outcome.verdict.locked:
-            what = "it is jammed: friction locks it, however hard it is driven."
-            remedy = "Lower a coefficient of friction, or drive it another way."
-        else:
-            what = "it is jammed: no velocity satisfies all constraints."
-            remedy = "Remove one, or change the motion that it imposes."
-        return NoMotion(
-            say(what, f"{_capital(sentence)}.", remedy), kind="jammed", solution=step, names=names
-        )
-    if outcome.word == "kink":
-        return DidNotConverge(
-            say(
-                "the dissipation has a kink at rest, which hides what sticks.",
-                "Found a slope or a curvature at v = 0 that is not finite.",
-                "State dry friction as st.Friction(limit, on=…) instead.",
-            ),
-            status="kink",
-            solution=step,
-        )
-    return DidNotConverge(
-        say(
-            "the search for the velocity did not end.",
-            f"Stopped as '{outcome.word}', duality gap {step.gap:.1e}.",
-            "Check the sizes of limits and velocities, or try st.newton.",
-        ),
-        status=str(step.status),
-        solution=replace(step),
-    )
-
-
-def _capital(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]
+    word = outcome.word
+    if word in ("accelerates", "jammed"):
+        tell = _runaway if word == "accelerates" else _conflict
+        direction, names, sentence = tell(question, place, outcome)
+        locked = outcome.verdict is not None and outcome.verdict.locked
+        what, remedy = _FAILS["locked" if word == "jammed" and locked else word]
+        message = say(what.format(*names[:1]), f"{sentence[0].upper()}{sentence[1:]}.", remedy)
+        return NoMotion(message, kind=word, solution=step, direction=direction, names=names)
+    what, remedy = _FAILS.get(word, _FAILS["stopped"])
+    evidence = "Found a slope or a curvature at v = 0 that is not finite."
+    if word != "kink":
+        evidence = f"Stopped as '{word}', duality gap {step.gap:.1e}."
+    return DidNotConverge(say(what, evidence, remedy), status=str(step.status), solution=step)
