@@ -24,6 +24,10 @@ _FAR, _SEEN = 0.08, 12.0
 _FARTHEST = 0.3
 # What moves by this share of a step, and by so many errors of a reading, is seen to move.
 _BEGUN, _MOVED = 0.05, 6.0
+# Forces this many times as far from the others as is usual do not count.
+_SPIKES = 5.0
+# A gap that is so many errors of a reading, or sizes of the part, off those beside it is no touch.
+_AWAY = 4.0, 1e-3
 # The fewest readings that a push is fitted to.
 _FEW = 5
 
@@ -77,6 +81,9 @@ def cut(
     for rows in _runs(touching, edge, jumps, when):
         for part in _short(poses[rows] * [1, 1, size], step, error):
             chosen = rows[part]
+            # Of readings before the finger touches, and after, the gap is wider.
+            wider = np.abs(gap[chosen] - np.median(gap[chosen]))
+            chosen = chosen[wider <= max(_AWAY[0] * error, _AWAY[1] * size)]
             if len(chosen) < _FEW:
                 rests += len(chosen)
                 continue
@@ -313,9 +320,10 @@ class _Smooth:
         c, s = np.cos(self.angle), np.sin(self.angle)
         turn, felt = np.array([[c, s], [-s, c]]), None
         if self.force is not None:
-            mean = self.force.mean(axis=0)
+            steady = self.force[_steady(self.force)]
+            mean = steady.mean(axis=0)
             felt = tuple(turn @ mean)
-            error = self.force.std(axis=0).max() * np.sqrt(together / self.count)
+            error = steady.std(axis=0).max() * np.sqrt(together / len(steady))
             noise.append(
                 float(np.hypot(error, self.curved * np.hypot(*mean)))
                 or float(np.spacing(np.abs(self.force).max()))
@@ -325,6 +333,13 @@ class _Smooth:
             after=tuple(self.ends[1, :3]), finger=tuple(turn @ way[3:5]), force=felt,
             noise=tuple(noise), gap=self.gap,
         )  # fmt: skip
+
+
+def _steady(force: np.ndarray) -> np.ndarray:
+    """Tell which forces are no spikes, and none of a finger that does not push yet, or any more."""
+    off = np.abs(force - np.median(force, axis=0))
+    usual = np.median(off, axis=0) / 0.6745
+    return np.all((off <= _SPIKES * usual) | (usual == 0), axis=1)
 
 
 def _err_together(fits: list[_Smooth]) -> float:

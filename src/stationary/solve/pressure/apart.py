@@ -35,29 +35,39 @@ def unsure(search: Search, fitted: Fitted, spread: np.ndarray) -> np.ndarray:
     A finger that is seen beside the outline may be as far off along it, in all pushes alike: their
     number does not help. `spread` are independent changes of unit likelihood.
     """
-    gaps = _gaps(search.measured)
-    off = float(np.sqrt(np.mean(gaps**2))) if len(gaps) else 0.0
+    off = _off(search.measured)
     if not off > 0:
         return np.zeros((len(spread), 0))
     D = np.stack([slope(search, fitted, reading) for reading in _FRAME], axis=1)
     return off * spread @ (spread.T @ (fitted.J.T @ D))
 
 
-def _gaps(measured: Measured) -> np.ndarray:
-    """Return the gaps of fingers at the outline, in sizes of the part."""
-    return np.array([p.gap for p in measured.pushes if p.gap is not None]) / measured.size
+def _seen(measured: Measured) -> tuple[list[Push], np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pushes with gaps, and in sizes of the part gaps, normals and their levers."""
+    pushes = [p for p in measured.pushes if p.gap is not None]
+    normal = np.array([p.normal for p in pushes]).reshape(-1, 2)
+    normal = normal / np.hypot(*normal.T)[:, None]
+    x, y = np.array([p.point for p in pushes]).reshape(-1, 2).T / measured.size
+    gaps = np.array([p.gap for p in pushes]) / measured.size
+    return pushes, gaps, normal, normal[:, 1] * x - normal[:, 0] * y
+
+
+def _off(measured: Measured) -> float:
+    """Return how wide gaps are beyond what errors of the readings explain."""
+    pushes, gaps, _, lever = _seen(measured)
+    if not len(gaps):
+        return 0.0
+    # A displacement errs by √12 times as much as the mean of its readings.
+    noise = np.array([p.noise[:2] if p.noise else (0.0, 0.0) for p in pushes])
+    chance = ((noise[:, 0] / measured.size) ** 2 + (noise[:, 1] * lever) ** 2) / 12
+    return float(np.sqrt(max(np.mean(gaps**2 - chance), 0.0)))
 
 
 def beside(measured: Measured) -> str:
     """Say by what fingers are off the outline, and how they would touch it; "" if they do."""
-    pushes: Sequence[Push] = [p for p in measured.pushes if p.gap is not None]
-    gaps = _gaps(measured)
-    if not len(gaps) or np.sqrt(np.mean(gaps**2)) < _OFF:
+    if _off(measured) < _OFF:
         return ""
-    normal = np.array([p.normal for p in pushes])
-    normal = normal / np.hypot(*normal.T)[:, None]
-    x, y = np.array([p.point for p in pushes]).T / measured.size
-    turning = normal[:, 1] * x - normal[:, 0] * y
+    pushes, gaps, normal, turning = _seen(measured)
     ways: dict[str, np.ndarray] = {
         "radius= of the finger is larger by {}, or its clock is off": -np.ones((len(pushes), 1)),
         "feet and outline are shifted by ({}, {})": normal,

@@ -324,7 +324,8 @@ def _told(
         if np.any(blind) and apart > mu + 1:
             finger, around = np.nan, (0.0, np.inf)
     elif not np.isfinite(measured.mu):
-        finger, around = np.nan, (measured.sticks_from(load), np.inf)
+        least = measured.sticks_from(load, covariance[:count, :count], sigma)
+        finger, around = np.nan, (least, np.inf)
     missed = f"the motions miss the fit by {rms:.3g} times the stated noise"
     if len(directions) or not np.any(seen):
         untold = _untold(directions, count, total, measured.bends is not None)

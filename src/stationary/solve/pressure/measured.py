@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.stats import norm
 
 from stationary.errors import StatementError
 from stationary.model.push import Push
@@ -21,8 +22,11 @@ from stationary.solve.pressure.expected import (
     turned,
 )
 
-# By how many standard errors a finger must be seen to slide.
-_SLIDES = 4.0
+# By how many standard errors a finger must be seen to slide, and by what share of the motion: what
+# slips by less is taken as a finger that sticks, of which the direction of its force is not used.
+_SLIDES, _SHARE = 4.0, 0.02
+# So many standard errors, or such a share of the motion, from rest a foot may go either way.
+_REVERSES, _AT_REST = 4.0, 0.02
 # What a second difference of a mean pressure counts where motions err by a hundredth of themselves.
 _LIKELY = 0.01
 # The share of a measured force that counts as its error where none is stated.
@@ -108,7 +112,7 @@ class Measured:
         moved = [p.finger_way for p in self.pushes]
         slips = ((np.array(moved) / self.size / self.unit - contact) * edge).sum(axis=1)
         spread = self.sigma[:, 0] * np.sqrt(2) + self.sigma[:, 2]
-        share = 1e-6 * self.long if self.relative else _SLIDES * spread
+        share = np.maximum(_SHARE * self.long, 0.0 if self.relative else _SLIDES * spread)
         known = np.isfinite(slips)
         rough = known if friction is None else known & (mu > 0)
         # Of a finger that is not seen, only a force sensor tells along what it pushes.
@@ -123,6 +127,23 @@ class Measured:
         if friction is None and np.any(sticks) and not self.wants_friction:
             self.mu = np.nan
         self.fingers = Fingers(self.place, self.normal, sticks, side, contact)
+        self.told = np.stack([self.pressed, self.pulled], axis=1) & ~self._turns_back()[:, None]
+
+    def _turns_back(self) -> np.ndarray:
+        """Tell where a finger sticks and a foot may go either way along the line between them.
+
+        What turns the part about the finger does not change how a foot goes along that line. Where
+        it hardly does, its friction has one sign or the other, and the force of the finger is not
+        told by the motion.
+        """
+        if self.support.patch is not None:
+            return np.zeros(len(self.pushes), dtype=bool)
+        line = self.x - self.place[:, None]
+        line = line / np.maximum(np.linalg.norm(line, axis=2, keepdims=True), 1e-300)
+        goes = np.einsum("bki,bi->bk", line, self.fingers.moves)
+        error = np.linalg.norm(np.einsum("bki,bij->bkj", line, self._carries() @ self.roots), axis=2)
+        near = np.maximum(_AT_REST * self.long[:, None], 0.0 if self.relative else _REVERSES * error)
+        return self.sticks & np.any(np.abs(goes) <= near, axis=1)
 
     @property
     def cells(self) -> np.ndarray:
@@ -140,7 +161,7 @@ class Measured:
     def equations(self) -> int:
         """How many numbers the motions tell beyond their speeds."""
         motions = 2 * len(self.pushes) - np.count_nonzero(self.sticks)
-        return int(motions + np.count_nonzero(self.pressed) + np.count_nonzero(self.pulled))
+        return int(motions + np.count_nonzero(self.told))
 
     @property
     def expected_stiffness(self) -> float:
@@ -286,9 +307,8 @@ class Measured:
         if np.any(self.pressed):
             error = np.linalg.norm(moved.force_follows @ self._carries() @ self.roots, axis=2)
             error = np.hypot(error, self.force_error[:, None])
-            told = np.stack([self.pressed, self.pulled], axis=1)
-            r[:, 3:] = np.where(told, (self.given - moved.force) / error, 0.0)
-            J[:, 3:] = np.where(told[..., None], -force_slope / error[..., None], 0.0)
+            r[:, 3:] = np.where(self.told, (self.given - moved.force) / error, 0.0)
+            J[:, 3:] = np.where(self.told[..., None], -force_slope / error[..., None], 0.0)
         return r, J
 
     def residuals(
@@ -382,10 +402,27 @@ class Measured:
         force = np.where(self.pressed, force * self.force_error / size, 0.0)
         return np.where(clear, motion, 0.0), np.where(clear, force, 0.0)
 
-    def sticks_from(self, load: np.ndarray) -> float:
-        """Return the least friction under which every finger that stuck could."""
-        along, across = self.expected(load, 0.0).force[self.sticks].T
-        return float(np.max(np.abs(across) / np.maximum(along, 1e-300), initial=0.0))
+    def sticks_from(
+        self, load: np.ndarray, covariance: np.ndarray | None = None, sigma: float = 1.0
+    ) -> float:
+        """Return the least friction under which every finger that stuck could.
+
+        With a covariance of the loads, and what counts as an error of a motion: what it is at least
+        in 39 of 40 trials.
+        """
+        moved, rows = self.expected(load, 0.0), self.sticks & ~self._turns_back()
+        along, across = moved.force[rows].T
+        along, side = np.maximum(along, 1e-300), np.sign(across)
+        ratio = np.abs(across) / along
+        if covariance is not None and len(ratio):
+            slope = np.stack([-ratio / along, side / along], axis=1)[:, None]
+            by_load = slope @ moved.force_slope[rows, :, : len(load)]
+            error = np.einsum("bij,jk,bik->b", by_load, covariance, by_load)
+            by_motion = slope @ (moved.force_follows @ self._carries() @ self.roots)[rows]
+            error += sigma**2 * (by_motion**2).sum(axis=(1, 2))
+            # The largest of many errs to one side.
+            ratio = ratio - norm.ppf(1 - 0.025 / len(ratio)) * np.sqrt(error)
+        return float(np.max(ratio, initial=0.0))
 
 
 def _rotation(angle: float) -> np.ndarray:

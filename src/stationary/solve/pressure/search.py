@@ -226,11 +226,14 @@ class Search:
         near, low, high = best, 0.0, np.inf
         beyond = way * (around[0][:, k] - start)
         likely = np.flatnonzero((around[1] <= best.left + rise) & (beyond > far))
-        if len(likely):
-            # Not all that is likely hangs together: begin at what is farthest away.
-            j = likely[beyond[likely].argmax()]
-            inner, low = float(beyond[j]), float(max(around[1][j] - best.left, 0.0))
-            near, far = replace(best, load=around[0][j]), 1.2 * inner
+        for j in likely[np.argsort(-beyond[likely])]:
+            # Not all that is likely hangs together: begin at what is farthest away. What is left
+            # there is known roughly, no more than it is.
+            there = self._at(around[0][j], best.mu)
+            if there.left <= best.left + rise:
+                inner, low = float(beyond[j]), max(there.left - best.left, 0.0)
+                near, far = there, 1.2 * inner
+                break
         for _ in range(_TRIES):
             far = min(far, room)
             if not room > 0 or outer - inner <= 1e-3 * far:
