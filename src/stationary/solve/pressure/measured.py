@@ -141,8 +141,10 @@ class Measured:
         line = self.x - self.place[:, None]
         line = line / np.maximum(np.linalg.norm(line, axis=2, keepdims=True), 1e-300)
         goes = np.einsum("bki,bi->bk", line, self.fingers.moves)
-        error = np.linalg.norm(np.einsum("bki,bij->bkj", line, self._carries() @ self.roots), axis=2)
-        near = np.maximum(_AT_REST * self.long[:, None], 0.0 if self.relative else _REVERSES * error)
+        near = _AT_REST * self.long[:, None]
+        if not self.relative:
+            error = np.linalg.norm(line @ (self._carries() @ self.roots), axis=2)
+            near = np.maximum(near, _REVERSES * error)
         return self.sticks & np.any(np.abs(goes) <= near, axis=1)
 
     @property
