@@ -89,8 +89,12 @@ class Cones:
         """Require rows·x ≤ rhs."""
         self.add(rows, rhs, self.package.NonnegativeConeT(rows.shape[0]))
 
-    def solve(self, close: float = 1e-11) -> Solution:
-        """Return the solution to a tolerance, or what proves that there is none."""
+    def solve(self, close: float = 1e-11, give: float | None = None) -> Solution:
+        """Return the solution to a tolerance, or what proves that there is none.
+
+        Where rows say the same, those of the linear systems give way by `give`: what that leaves is
+        taken back by refinement, which is slow where it is much.
+        """
         settings = self.package.DefaultSettings()
         settings.verbose = False
         settings.max_iter = 200
@@ -98,6 +102,8 @@ class Cones:
         settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = 1e-8
         settings.reduced_tol_feas = 1e-8
         settings.max_threads = 1
+        if give is not None:
+            settings.static_regularization_constant = give
         if not self._rows:
             self.zero(sparse.csr_matrix((1, self.unknowns)), np.zeros(1))
         rows = sparse.vstack(self._rows, format="csc")

@@ -19,6 +19,10 @@ from stationary.solve.sliding.cones import Cones, Solution
 # flat: both in their own units, in which masses and velocities are one.
 _CLOSE, _FLAT = 1e-10, 1e-10
 
+# By what rows give way that say the same, as those of discs do that lie on each other: with the
+# solver's own 1e-8 its last digits take as many iterations again.
+_GIVE = 1e-12
+
 
 class Unsolved(Exception):
     """Raised where the solver of cone programs gives up; `told` is its own word."""
@@ -169,7 +173,7 @@ def _solved(law: Any, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
 
 def _trusted(program: Cones) -> Solution:
     """Return the solution of a program, or say that there is none that can be used."""
-    solution = program.solve(_CLOSE)
+    solution = program.solve(_CLOSE, _GIVE)
     if not solution.solved:
         # What is flat along some directions is solved when it is a little less so.
         program.P = program.P + _FLAT * sparse.identity(program.unknowns, format="csc")

@@ -19,10 +19,14 @@ import scipy.sparse as sparse
 from stationary.derive.elements import Element
 from stationary.derive.touch import Touch
 from stationary.lower.engines.casadi import Numeric
+from stationary.lower.wide import Wide
 from stationary.model.terms import Contact, Drag
 
 # Rows that are evaluated together, at one state and at many.
 _TOGETHER, _STATES = 1024, 512
+
+# More rows than this are evaluated operation by operation.
+_MANY = 2 * _TOGETHER
 
 # Times, coordinates, velocities and inputs, one row for each state.
 States = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -54,6 +58,10 @@ class _Mapped:
         self.function, self._one = Numeric(mapped), function
 
     @cached_property
+    def _wide(self) -> Wide | None:
+        return Wide(self._one) if Wide.serves(self._one) else None
+
+    @cached_property
     def _at_states(self) -> Numeric:
         return Numeric(self._one.map("states", "serial", _STATES, [4], []))
 
@@ -62,6 +70,11 @@ class _Mapped:
     ) -> list[np.ndarray]:
         """Return the outputs, one column for each of the rows."""
         e, width = self.element, self.width
+        if len(rows) > _MANY and self._wide is not None:
+            known = (lambda k, some: t, lambda k, some: q[e.index[k, rows[some]]],
+                     lambda k, some: v[e.index[k, rows[some]]], lambda k, some: u[k],
+                     lambda k, some: p[k], lambda k, some: e.data[k, rows[some]])  # fmt: skip
+            return self._wide(len(rows), known)
         parts = []
         for first in range(0, len(rows), width):
             some = rows[first : first + width]
