@@ -35,18 +35,18 @@ class Programs:
     """The programs of one law, one after another.
 
     Contacts are left out that open faster than others close, as long as they do not close; `closed`
-    are those that touched before.
+    are those that touched before. They are solved until they are so `close`, of velocities.
     """
 
-    def __init__(self, law: Any, closed: np.ndarray):
+    def __init__(self, law: Any, closed: np.ndarray, close: float = _CLOSE):
         rates = (law.C @ law.free + law.c)[law.normal]
-        self.law = law
+        self.law, self.close = law, close
         self.kept = closed | (rates <= max(-float(rates.min(initial=0.0)), 0.0))
         self._choose()
 
     def _choose(self) -> None:
         small, self.rows = part(self.law, np.flatnonzero(self.kept))
-        self.program = _Scaled(small)
+        self.program = _Scaled(small, self.close)
 
     def after(self, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return velocities and impulses of all rows, with speeds of slip as they are in v.
@@ -92,7 +92,8 @@ def part(law: Any, kept: np.ndarray) -> tuple[Any, np.ndarray]:
 class _Scaled:
     """A law in units of its own, for tolerances are numbers: rows of one cone stay alike."""
 
-    def __init__(self, law: Any):
+    def __init__(self, law: Any, close: float):
+        self.close = close
         self.D = 1 / np.sqrt(law.M.diagonal())
         C = sparse.csr_matrix(law.C) @ sparse.diags(self.D)
         size = np.asarray(abs(C).max(axis=1).todense()).ravel() if C.shape[0] else np.zeros(0)
@@ -120,11 +121,11 @@ class _Scaled:
 
     def solved(self, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return velocities and impulses, with speeds of slip as they are in v."""
-        v, z = _solved(self.law, None if v is None else v / self.D / self.unit)
+        v, z = _solved(self.law, None if v is None else v / self.D / self.unit, self.close)
         return self.unit * self.D * v, self.unit * self.each * z
 
 
-def _solved(law: Any, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _solved(law: Any, v: np.ndarray | None, close: float) -> tuple[np.ndarray, np.ndarray]:
     """Return velocities and impulses of the convex program of a law."""
     n, own = len(law.free), law.owner >= 0
     units = np.concatenate([np.flatnonzero(own & (law.rough > 0)), np.flatnonzero(~own)])
@@ -162,7 +163,7 @@ def _solved(law: Any, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     cone = program.package.SecondOrderConeT
     every = sparse.hstack([sparse.diags(scale) @ C[rows], slack])
     program.add(-every, known, *(cone(int(k) + 1) for k in width))
-    solution = _trusted(program)
+    solution = _trusted(program, close)
     z, impulses = solution.z, np.zeros(len(law.c) + 1)
     impulses[: law.fixed] = z[: law.fixed]
     first = law.fixed + len(smooth)
@@ -171,13 +172,13 @@ def _solved(law: Any, v: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     return solution.x[:n], impulses[:-1]
 
 
-def _trusted(program: Cones) -> Solution:
+def _trusted(program: Cones, close: float) -> Solution:
     """Return the solution of a program, or say that there is none that can be used."""
-    solution = program.solve(_CLOSE, _GIVE)
+    solution = program.solve(close, _GIVE)
     if not solution.solved:
         # What is flat along some directions is solved when it is a little less so.
         program.P = program.P + _FLAT * sparse.identity(program.unknowns, format="csc")
-        solution = program.solve(_CLOSE)
+        solution = program.solve(close)
     if not solution.solved:
         raise Unsolved(solution.told)
     return solution

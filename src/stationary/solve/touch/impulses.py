@@ -36,6 +36,13 @@ from stationary.solve.touch.step_law import (
 # program 45 ms.
 _FEW, _GUESSES, _TRIES, _PATIENCE = 200, 150, 12, 8
 
+# Impulses that are not unique, as those of discs that lie on each other, stay near known ones:
+# rows give way by this times what these change, where known ones are those of the last step, and of
+# a program that is solved to so much. Of more than this part of all rows that change at first a
+# program tells sooner; and how often points are taken that are nearer by.
+_KEPT, _FOUND, _ROUGHLY = 1e-6, 1e-4, 1e-6
+_CHANGED, _POINTS = 0.02, 4
+
 # Guesses after a cone program, which shows the set unless forces are not unique: then one.
 _POLISH = 4
 
@@ -44,8 +51,14 @@ _POLISH = 4
 # more than the last, what slides opens its gap.
 _ROUNDS, _AGREE, _ENOUGH = 40, 1e-9, 1e-3
 
+# By what the law may be missed near known impulses, and where no nearer ones are found.
+_CLOSELY, _NEARLY = 1e-7, 1e-6
+
 # Impulses and rates that are rounding, of what they are summed from.
 _ROUNDING = 1e-11
+
+# Sets are told apart to this part of what rows give way.
+_TOLD_APART = 1e-3
 
 # Turns of directions in the plane by which they have come to rest.
 _TURNED = 1e-10
@@ -79,9 +92,39 @@ def solved(law: Law, guess: Guess, last: np.ndarray, hard: bool = False) -> Step
         if met is not None:
             return StepAnswer(*met, True, missed(law, *met[:2], weights))
     v = law.free + divided(law.M, law.C.T @ last)
+    met = _kept(law, guess, last, weights, unit) if len(law.c) > _FEW else None
     # Where no friction follows the force of a contact the law is one convex program.
-    met = _followed(law, last, weights) if law.coupled else None
+    if met is None:
+        met = _followed(law, last, weights) if law.coupled else _roughly(law, guess, weights, unit)
     return _judged(law, guess, v, weights, unit, 1 if hard else _POLISH) if met is None else met
+
+
+def _kept(
+    law: Law, guess: Guess, z: np.ndarray, weights: np.ndarray, unit: np.ndarray,
+    give: float = _KEPT,
+) -> StepAnswer | None:  # fmt: skip
+    """Return what is found near known impulses: proximal points, each by guesses."""
+    few, best = int(_CHANGED * len(law.c)) if give == _KEPT else len(law.c), None
+    for _ in range(_POINTS):
+        met = _searched(law, guess, weights, unit, _TRIES, give, z, few)
+        if met is None:
+            break
+        (v, z, guess), give = met, give / 10
+        best = StepAnswer(v, z, guess, False, missed(law, v, z, weights))
+        if best.left <= _CLOSELY:
+            return best
+    return best if best is not None and best.left <= _NEARLY else None
+
+
+def _roughly(
+    law: Law, guess: Guess, weights: np.ndarray, unit: np.ndarray
+) -> StepAnswer | None:
+    """Return what is found near the impulses of a cone program that is solved roughly."""
+    if len(law.c) <= _FEW:
+        return None
+    v, z = Programs(law, guess.closed, _ROUGHLY).after(law.free)
+    z[law.normal] = np.maximum(z[law.normal], 0.0)
+    return _kept(law, _read(law, v, z, weights), z, weights, unit, _FOUND)
 
 
 def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> StepAnswer | None:
@@ -133,24 +176,34 @@ def _told(law: Law, v: np.ndarray, z: np.ndarray, weights: np.ndarray) -> StepAn
 
 
 def _searched(
-    law: Law, guess: Guess, weights: np.ndarray, unit: np.ndarray, tries: int
-) -> tuple[np.ndarray, np.ndarray, Guess] | None:
-    """Return velocities, impulses and the set, if it is found in so many tries."""
-    fewest, patience = len(law.c) + 1, _PATIENCE
+    law: Law, guess: Guess, weights: np.ndarray, unit: np.ndarray, tries: int,
+    give: float = GIVE, near: np.ndarray | float = 0.0, few: int | None = None,
+) -> tuple[np.ndarray, np.ndarray, Guess] | None:  # fmt: skip
+    """Return velocities, impulses and the set, if it is found in so many tries.
+
+    Rows give way to what impulses change beside those that are `near`; where no more than a `few`
+    may disagree, they have to become fewer, too.
+    """
+    fewest, patience = len(law.c) + 1, _PATIENCE if few is None else _PATIENCE // 3
     for _ in range(tries):
         try:
-            v, z = of_guess(law, guess, GIVE * weights, law.c)
+            v, z = of_guess(law, guess, give * weights, law.c - give * weights * near)
         except np.linalg.LinAlgError:
             return None
-        new = _shown(law, guess, law.C @ v + law.c, z, weights)
+        u = law.C @ v + law.c
+        if few is not None:
+            u += give * weights * (z - near)
+        new = _shown(law, guess, u, z, weights, max(_ROUNDING, _TOLD_APART * give))
         shut, other = new.closed != guess.closed, new.does != guess.does
         count = int(shut.sum() + other.sum())
         rows = unit >= 0
         rows[rows] = new.does[unit[rows]] == SLIDE
         if not count and np.abs(new.along - guess.along)[rows].max(initial=0.0) <= _TURNED:
             return v, z, new
+        if few is not None and (count > few or not patience):
+            return None
         if count < fewest:
-            fewest, patience = count, _PATIENCE
+            fewest, patience = count, _PATIENCE if few is None else _PATIENCE // 3
         elif patience:
             patience -= 1
         elif count:
@@ -200,10 +253,12 @@ def _tangential(law: Law) -> np.ndarray:
     return unit
 
 
-def _shown(law: Law, guess: Guess, u: np.ndarray, z: np.ndarray, weights: np.ndarray) -> Guess:
+def _shown(
+    law: Law, guess: Guess, u: np.ndarray, z: np.ndarray, weights: np.ndarray, rounding: float
+) -> Guess:
     """Return what velocities and impulses say that contacts and rubs do."""
     size = np.abs(u).max(initial=0.0) + np.abs(law.c).max(initial=0.0)
-    slow = _ROUNDING * size
+    slow = rounding * size
     weak = slow / np.maximum(weights, 1e-300)
     n = law.normal
     closed = np.where(guess.closed, z[n] >= -weak[n], u[n] < -slow)

@@ -156,11 +156,13 @@ def _holding(
         for slips, owners, factors in carried:
             K[:, np.searchsorted(rows, owners)] += W[:, slips] * factors
         return np.linalg.solve(K, -(C @ law.free + c[rows] + W @ given))
-    D = sparse.identity(len(c), format="csr")
     if carried:
         slips, owners, factors = (np.concatenate(x) for x in zip(*carried))
+        D = sparse.identity(len(c), format="csr")
         D = D + sparse.coo_matrix((factors, (slips, owners)), shape=D.shape).tocsr()
-    push = (law.C.T @ D[:, rows]).tocsc()
+        push = (law.C.T @ D[:, rows]).tocsc()
+    else:
+        push = C.T
     diagonal = law.M.diagonal()
     try:
         if law.M.nnz == np.count_nonzero(diagonal):
@@ -168,8 +170,9 @@ def _holding(
             each = sparse.diags(1 / diagonal)
             W = C @ each @ push + sparse.diags(give)
             rates = C @ (law.free + each @ (law.C.T @ given)) + c[rows]
+            # One column after the other: wide panels are for matrices that fill up.
             factors = splu(W.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1,
-                           options={"SymmetricMode": True})  # fmt: skip
+                           panel_size=1, options={"SymmetricMode": True})  # fmt: skip
             return factors.solve(-rates)
         K = sparse.bmat([[law.M, -push], [C, sparse.diags(give)]], format="csc")
         force = law.M @ law.free + law.C.T @ given
