@@ -58,7 +58,7 @@ def test_a_ball_on_a_high_floor_loses_only_the_digits_of_its_place():
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.2])
-@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_energy_is_kept_between_two_walls(count, pull):
     walls = st.System(
         kinetic=x.dot**2 / 2,

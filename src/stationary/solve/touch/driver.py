@@ -34,6 +34,7 @@ from stationary.solve.touch.margins import (
     strength,
 )
 from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
+from stationary.solve.touch.rebound import bounced
 from stationary.solve.touch.settle import Instant
 from stationary.solve.touch.start import moved_by_action
 from stationary.solve.touch.still import stands
@@ -231,6 +232,9 @@ class Driver:
                     yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
                     return
             while t < end:
+                for piece in bounced(self, t, y, end):
+                    t, y, self.steps = float(piece.t[-1]), piece.end, self.steps + 1
+                    yield piece, False
                 for piece in self._arriving(t, y, end):
                     piece, y, done, over = self._cut(piece)
                     t = float(piece.t[-1])
@@ -514,7 +518,7 @@ class Driver:
         # A start is no change, but an impact at once is one.
         self.changes += [c for c in instant.changes if self.began or c.kind == "impact"]
         self._take(t, y, mode)
-        self._begin(facts, leaves, answer.z)
+        self.begin(facts, leaves, answer.z)
         return y
 
     def _take(self, t: float, y: np.ndarray, mode: Mode) -> None:
@@ -556,7 +560,7 @@ class Driver:
         """What changes again and again at one instant is rounding, of whatever size."""
         return 2.0 ** min(max(self.at_once - 3, 0), _DOUBLED)
 
-    def _begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
+    def begin(self, facts: Facts, leaves: np.ndarray, z: np.ndarray) -> None:
         """Note which margins begin at zero, and how much of each is rounding."""
         values, self.noise = standing(facts, self.mode, z)
         self.noise, more = self._more * self.noise, self._more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -40,10 +41,17 @@ class Flight:
 
 @lru_cache(maxsize=64)
 def flight_of(kernel: Touching) -> Flight | None:
-    """Return the flight of a system on which nothing acts that varies; none where something does.
+    """Return the flight of a system on which nothing acts that varies; else none."""
+    terms = flight_terms(kernel)
+    if terms is None:
+        return None
+    _, y, p = kernel.arguments
+    powers = ca.densify(ca.horzcat(*terms))
+    return Flight(ca.Function("flight", [y, p], [powers], {"cse": True}))
 
-    The series ẏ, ÿ/2, … ends if the last of it is zero whatever the state.
-    """
+
+def flight_terms(kernel: Touching) -> list[Any] | None:
+    """Return the series ẏ, ÿ/2, … of a flight, if the last of it is zero whatever the state."""
     if kernel.rows or kernel.signature or kernel.kinks or not kernel.graph.scalar:
         return None
     t, y, p = kernel.arguments
@@ -58,5 +66,4 @@ def flight_of(kernel: Touching) -> Flight | None:
         if len(terms) > _POWERS:
             return None
         terms.append(ca.simplify(ca.jtimes(terms[-1], y, rate)) / (len(terms) + 1))
-    powers = ca.densify(ca.horzcat(*(terms[:-1] or terms)))
-    return Flight(ca.Function("flight", [y, p], [powers], {"cse": True}))
+    return terms[:-1] or terms

@@ -116,9 +116,7 @@ def _kept(
     return best if best is not None and best.left <= _NEARLY else None
 
 
-def _roughly(
-    law: Law, guess: Guess, weights: np.ndarray, unit: np.ndarray
-) -> StepAnswer | None:
+def _roughly(law: Law, guess: Guess, weights: np.ndarray, unit: np.ndarray) -> StepAnswer | None:
     """Return what is found near the impulses of a cone program that is solved roughly."""
     if len(law.c) <= _FEW:
         return None

@@ -37,6 +37,14 @@ class Zeno:
         """Forget what was."""
         self.times, self.which = [], []
 
+    def would_end(self, t: float, contacts: frozenset[int], speed: float) -> bool:
+        """Note an impact, unless impacts like it accumulate here."""
+        known = self.times.copy(), self.which.copy(), self.first
+        if self.ends(t, contacts, speed, 0.0) is None:
+            return False
+        self.times, self.which, self.first = known
+        return True
+
     def ends(
         self, t: float, contacts: frozenset[int], speed: float, rounding: float
     ) -> tuple[float, frozenset[int]] | None:
