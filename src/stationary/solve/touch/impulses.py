@@ -40,7 +40,7 @@ _FEW, _GUESSES, _TRIES, _PATIENCE = 200, 150, 12, 8
 # rows give way by this times what these change, where known ones are those of the last step, and of
 # a program that is solved to so much. Of more than this part of all rows that change at first a
 # program tells sooner; and how often points are taken that are nearer by.
-_KEPT, _FOUND, _ROUGHLY = 1e-6, 1e-4, 1e-6
+_KEPT, _POLISHED, _ROUGHLY = 1e-6, 1e-4, 1e-6
 _CHANGED, _POINTS = 0.02, 4
 
 # Guesses after a cone program, which shows the set unless forces are not unique: then one.
@@ -122,7 +122,7 @@ def _roughly(law: Law, guess: Guess, weights: np.ndarray, unit: np.ndarray) -> S
         return None
     v, z = Programs(law, guess.closed, _ROUGHLY).after(law.free)
     z[law.normal] = np.maximum(z[law.normal], 0.0)
-    return _kept(law, _read(law, v, z, weights), z, weights, unit, _FOUND)
+    return _kept(law, _read(law, v, z, weights), z, weights, unit, _POLISHED)
 
 
 def _followed(law: Law, z: np.ndarray, weights: np.ndarray) -> StepAnswer | None:

@@ -77,7 +77,7 @@ class Rebounds:
     def strike(
         self, t: float, y: np.ndarray, p: np.ndarray, i: int
     ) -> tuple[np.ndarray, Strike, list[float], list[float]]:
-        """Return velocities after an impact, what it does, all gaps, and what these are made of."""
+        """Return velocities after an impact, what it does, all gaps, and what these are summed from."""
         values, n = self._strike(t, y, p, self._which[i])[0], self.size
         rest = values[n:].tolist()
         end = len(rest) - 2 * self.gaps
@@ -103,7 +103,7 @@ def _struck(kernel: Touching, which: Any) -> list[Any]:
     bends = touch.rows(t, q, after, u, p, sense)[2]
     pull = ca.mtimes(row, free) + ca.mtimes(which.T, bends)
     away = ca.fabs(C)
-    made = (
+    sizes = (
         ca.fabs(value) + ca.mtimes(away, ca.fabs(q)) + (ca.fabs(rate) + ca.fabs(drive)) * ca.fabs(t)
     )
     sums = ca.mtimes(away, ca.mtimes(ca.fabs(inverse), ca.fabs(force))) + ca.fabs(gamma)
@@ -114,7 +114,7 @@ def _struck(kernel: Touching, which: Any) -> list[Any]:
     turned = ca.mtimes(ca.fabs(then).T, ca.fabs(q))
     strong = ca.sqrt(ca.fabs(ca.mtimes(then.T, free)))
     return [after, push, supplied - energy[1] + energy[0], supplied, own, -e * own,
-            ca.fmax(-pull, 0), fast, turned, strong, value, made]  # fmt: skip
+            ca.fmax(-pull, 0), fast, turned, strong, value, sizes]  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -173,8 +173,8 @@ def bounced(driver: Driver, t: float, y: np.ndarray, end: float) -> Iterator[Pie
     names, p = driver.kernel.touch.names, driver.legs.values(t)
     extent, first = driver.extent, driver.starts[0].copy()
     first[driver.kernel.size :] = 0.0
-    while (found := _next(rebounds, driver, t, y, p, left, rough)) is not None:
-        until, i, terms, after, strike = found
+    while (rebound := _next(rebounds, driver, t, y, p, left, rough)) is not None:
+        until, i, terms, after, strike = rebound
         if until >= end:
             break
         piece = _piece(t, y, terms, until, after)
@@ -213,9 +213,9 @@ def _next(
         return None
     n = rebounds.size
     before = _at(y, terms, until - t)
-    v, strike, values, made = rebounds.strike(until, before, p, i)
+    v, strike, values, sizes = rebounds.strike(until, before, p, i)
     slow = _CLEAR * 64 * _EPS * strike.fast
-    rooms = [max(a, _CLEAR * 64 * _EPS * b) for a, b in zip(rough, made)]
+    rooms = [max(a, _CLEAR * 64 * _EPS * b) for a, b in zip(rough, sizes)]
     if not (strike.rate < -slow and strike.back > slow):
         return None
     if strike.back**2 <= 2 * rooms[i] * strike.pull:
