@@ -77,7 +77,7 @@ class Rebounds:
     def strike(
         self, t: float, y: np.ndarray, p: np.ndarray, i: int
     ) -> tuple[np.ndarray, Strike, list[float], list[float]]:
-        """Return velocities after an impact, what it does, all gaps, and what these are summed from."""
+        """Return velocities after an impact, what it does, all gaps, and their sizes."""
         values, n = self._strike(t, y, p, self._which[i])[0], self.size
         rest = values[n:].tolist()
         end = len(rest) - 2 * self.gaps
