@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
 from stationary.errors import StationaryError
-
-
-def by_series(tight: float, otherwise: float = 1e-8) -> float:
-    """Return how exact a motion at default tolerances is: with Taylor series, and without any."""
-    return tight if find_spec("heyoka") else otherwise
 
 
 def ten_times(

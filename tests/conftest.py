@@ -5,7 +5,6 @@ import os
 import random
 import sys
 import tempfile
-from importlib.util import find_spec
 
 import hypothesis
 import pytest
@@ -34,22 +33,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
-    if find_spec("heyoka") is None:
-        leave = pytest.mark.skip(reason="this many digits need Taylor series: no heyoka here")
-        for item in items:
-            if item.get_closest_marker("taylor"):
-                item.add_marker(leave)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item):
-    try:
-        return (yield)
-    except Exception as error:
-        # What asks for Taylor series by name is refused by name where there are none.
-        if type(error).__name__ == "MissingExtra" and find_spec("heyoka") is None:
-            pytest.skip(str(error).splitlines()[0])
-        raise
 
 
 def pytest_collection_finish() -> None:

@@ -42,7 +42,7 @@ def test_declarations_in_between_do_not_mix_up_the_parameters():
     assert st.simulate(first, span=(0, 1), points=2)["theta"][-1] == pytest.approx(swing, rel=1e-13)
 
 
-@pytest.mark.taylor
+@pytest.mark.skipif(not heyoka.available(), reason="what is compiled is heyoka's")
 def test_one_compiler_at_a_time_works_in_the_background(monkeypatch, tmp_path):
     running, most, started = 0, 0, []
     done = threading.Event()

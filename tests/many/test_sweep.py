@@ -29,7 +29,6 @@ SPRING = st.System(potential=k * x**2 / 2, work=F * x)
 RUNAWAY = st.System(kinetic=x.dot**2 / 2, potential=-(x**4) / 4)
 
 
-@pytest.mark.taylor
 def test_a_grid_has_one_axis_per_name_and_reductions_are_those_of_the_closed_form():
     amplitudes, stiffness = np.array([0.5, 1.0, 2.0]), np.array([1.0, 4.0])
     runs = st.sweep(

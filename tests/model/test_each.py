@@ -302,7 +302,6 @@ def test_two_sums_over_different_tables_do_not_cancel():
     assert st.compile(st.System(potential=difference)).potential([1.0, 2.0, 3.0, 4.0]) == 15.0
 
 
-@pytest.mark.taylor
 def test_a_repeated_motion_equals_the_written_out_motion():
     n = 3
     q = st.coordinates("q", shape=n)

@@ -170,7 +170,6 @@ def test_parts_remember_what_a_picture_needs(xyz):
     assert system.parts[0].angle == phi and system.parts[0].name == "block"
 
 
-@pytest.mark.taylor
 def test_two_particles_and_a_spring_keep_their_centre_of_mass():
     x, y = st.coordinates("x y")
     m1, m2, k = st.parameters(m1=1.0, m2=3.0, k=7.0)

@@ -39,7 +39,6 @@ from tests.physics.mechanisms import (  # noqa: F401  # fixtures
 )
 
 # Published digits beyond the tolerance of other methods.
-pytestmark = pytest.mark.taylor
 
 
 def test_andrews_mechanism_ends_where_the_test_set_says(squeezed):

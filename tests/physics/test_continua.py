@@ -52,7 +52,6 @@ def test_the_front_arrives_when_it_should(struck):
     assert np.mean(stress(np.linspace(0.5, 0.9, 201), 0.7)) == pytest.approx(1.0, abs=5e-3)
 
 
-@pytest.mark.taylor
 def test_energy_balances_along_the_way(struck):
     assert struck.residual["energy"] < 1e-12
 
@@ -113,7 +112,6 @@ def test_a_matched_damper_at_the_end_swallows_a_wave():
     assert motion["u(L)"] == pytest.approx(motion[u.at(L)])
 
 
-@pytest.mark.taylor
 def test_dissipation_along_a_string_damps_each_mode_as_the_oscillator_that_it_is():
     c, rate = st.parameters(c=0.4), 0.2
     string = st.Continuum(
@@ -132,7 +130,6 @@ def test_dissipation_along_a_string_damps_each_mode_as_the_oscillator_that_it_is
     assert "left out" in repr(st.modes(motion.system, count=1))
 
 
-@pytest.mark.taylor
 def test_a_string_of_large_amplitude_keeps_its_energy_and_swings_faster():
     # Kirchhoff–Carrier: stretching adds to the tension, EA/2L ∫w′² dX.
     stiff = 40.0

@@ -68,7 +68,6 @@ def test_a_spatial_slider_crank_moves_as_in_its_only_freedom():
     assert np.ptp(whole.energy) < 1e-11 * np.abs(whole.potential).max()
 
 
-@pytest.mark.taylor
 def test_a_hinge_carries_the_pendulum_of_the_library():
     """IFToMM A01: mass 1 on a rod of length 1 from the horizontal; the rod pulls 3 m g cos φ."""
     place, R, frame = free("")
@@ -186,7 +185,6 @@ def test_bricards_mechanism_in_angles_moves_as_by_its_corners():
     assert motion[corners[1][2]] == pytest.approx(by_corners["py3"], abs=1e-8)
 
 
-@pytest.mark.taylor
 def test_springs_and_dampers_resist_turning():
     """Two bodies on a spring against turning: k(1/I + 1/J); angular momentum in space stays."""
     unit = 1e-6

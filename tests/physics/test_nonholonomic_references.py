@@ -15,7 +15,6 @@ import stationary as st
 from tests.physics.mechanisms import FEKETE_PUBLISHED, cos, fekete, fekete_start, sin
 
 
-@pytest.mark.taylor
 def test_chaplygins_sleigh_turns_over_as_its_closed_form_says():
     x, y, phi = st.coordinates("x y phi")
     m, J, a, V = 1.0, 0.1, 0.1, 1.0
@@ -35,7 +34,6 @@ def test_chaplygins_sleigh_turns_over_as_its_closed_form_says():
     assert motion.residual["energy"] < 1e-14
 
 
-@pytest.mark.taylor
 def test_a_vertical_disc_rolls_in_a_circle():
     # Bloch, section 1.4.
     x, y, turn, heading = st.coordinates("x y turn heading")

@@ -180,7 +180,6 @@ def test_the_equations_to_read_are_the_equations_to_run(n, count):
     agree()
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize(("n", "count"), [(1, 20), (2, 15), (3, 8), (4, 5)])
 def test_energy_is_kept_when_nothing_feeds_it(n, count):
     @random(count)

@@ -13,8 +13,6 @@ import stationary as st
 from tests.checks import assert_conserved
 
 # Published digits beyond the tolerance of other methods.
-pytestmark = pytest.mark.taylor
-
 EPS = np.finfo(float).eps
 g = 9.81
 

@@ -88,7 +88,6 @@ def test_a_random_parallelogram_turns_over_and_over(seed):
     np.testing.assert_allclose(found[w], crank * np.sin(expected[a]), atol=1e-7 * crank)
 
 
-@pytest.mark.taylor  # by others the velocity there is not known well enough, and some are refused
 @pytest.mark.parametrize(
     "method, slow",
     [

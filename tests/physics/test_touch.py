@@ -29,7 +29,6 @@ def ball(height=0.0):
 # -- impacts --------------------------------------------------------------------------------------
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize(
     ("back", "h", "scale"), [(0.5, 1.0, 1.0), (0.8, 2.3, 1e-9), (0.15, 0.4, 1e12)]
 )
@@ -91,7 +90,6 @@ def test_a_contact_that_opens_and_closes_inside_a_step_is_found():
 # -- friction -------------------------------------------------------------------------------------
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize(("speed", "strong"), [(0.2, 2.0), (0.01, 1.2), (3.0, 5.0)])
 def test_a_block_on_a_belt_sticks_and_slips_with_the_period_known(speed, strong):
     belt = st.Friction(1.1, on=x - speed * st.t, static=strong, name="belt")
@@ -106,7 +104,6 @@ def test_a_block_on_a_belt_sticks_and_slips_with_the_period_known(speed, strong)
     assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]
 
 
-@pytest.mark.taylor
 def test_an_oscillator_with_dry_friction_stops_in_its_dead_zone():
     F = 0.3
     rubbing = st.System(
@@ -125,7 +122,6 @@ def test_an_oscillator_with_dry_friction_stops_in_its_dead_zone():
     assert motion.heat[-1] == pytest.approx(F * sum(2 - (2 * n + 1) * falls for n in range(count)))
 
 
-@pytest.mark.taylor
 def test_friction_that_falls_with_speed_is_followed_smoothly():
     # A Stribeck curve: m v̇ = −F/(1 + v/s) has v + v²/2s = v₀ + v₀²/2s − F t/m.
     curve = st.Friction(2 / (1 + st.Abs(x.dot) / 0.7), on=x, name="oil")
@@ -163,7 +159,6 @@ def test_a_cylinder_rolls_or_slides_down_a_slope(rough):
     assert motion.lam["slope"] == pytest.approx(1.3 * G * np.cos(a), rel=1e-12)
 
 
-@pytest.mark.taylor
 def test_a_ball_thrown_with_slip_rolls_at_five_sevenths_of_its_speed():
     R, v = 0.11, 3.0
     contact = st.Contact(y - R, friction=0.2, slip=x - R * phi, name="floor")
@@ -331,7 +326,6 @@ def woodpecker():
     return system, {y: 0, M: -0.1036, S: -0.2788, y.dot: -0.3411, M.dot: 0, S.dot: -7.4583}
 
 
-@pytest.mark.taylor
 def test_a_woodpecker_pecks_its_way_down():
     system, start = woodpecker()
     motion = simulate(system, span=(0, 1.0), start=start, points=101)
@@ -458,7 +452,6 @@ def test_a_puck_stops_where_and_when_it_must():
     assert [motion[x][-1], motion[y][-1]] == pytest.approx(np.array([3, 4]) * 6.25 * 1.3 / 5 / 1)
 
 
-@pytest.mark.taylor
 def test_a_puck_pulled_aside_stops_on_its_curve():
     # Pulled across by a part r of the friction it stops after v m/F/(1 − r²).
     ice = st.Friction(2.0, on=(x, y), name="ice")

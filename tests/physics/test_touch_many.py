@@ -61,7 +61,6 @@ def test_discs_fall_into_a_box_and_come_to_rest(count, width, end):
     assert apart.min() > 0.1 - 1e-4 * h * np.sqrt(2 * G)
 
 
-@pytest.mark.taylor
 def test_many_closed_contacts_are_handed_over_to_steps():
     count = 42
     x = st.coordinates("x", shape=(count,))

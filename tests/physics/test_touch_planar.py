@@ -130,7 +130,6 @@ def check_changes(seed, count):
     return [*seen, str(motion.status)]
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("count, seeds", [
     (1, range(6)), (2, range(6)),
     pytest.param(1, range(100, 160), marks=pytest.mark.slow),

@@ -240,7 +240,6 @@ def check(seed, count):
     return walls, motion, checked
 
 
-@pytest.mark.taylor
 @given(draw.integers(0, 10**6))
 @settings(max_examples=8)
 def test_every_change_is_the_one_that_all_modes_allow(seed):

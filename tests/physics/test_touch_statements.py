@@ -30,7 +30,6 @@ def test_a_jump_of_the_state_frees_what_rests_and_strikes_what_is_closed():
     assert np.abs(motion.balance).max() < 1e-12
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("scale", [1.0, 1e-9])
 def test_an_action_on_what_has_come_to_rest_leaves_the_other_gaps_as_they_were(scale):
     # After its bounces the ball rests at a gap of rounding, of either sign.

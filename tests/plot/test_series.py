@@ -57,7 +57,6 @@ def test_an_overview_draws_the_motion_itself(cart):
     np.testing.assert_array_equal(x.get_ydata(), cart["x"])
 
 
-@pytest.mark.taylor
 def test_the_balance_stays_at_rounding(cart):
     (axes,) = (a for a in plot(cart).axes if a.get_ylabel() == "relative error")
     assert np.max(axes.lines[0].get_ydata()) < 1e-13

@@ -22,7 +22,6 @@ from tests.solve.held import (
 )
 
 
-@pytest.mark.taylor
 def test_a_ball_on_a_turntable_goes_round_in_a_circle_at_two_sevenths_of_its_rate():
     # Earnshaw 1844; Milne, Vectorial Mechanics: v̇ = (2/7) Ω × v.
     motion = ball_on_turntable(3.0, 20.0)
@@ -35,7 +34,6 @@ def test_a_ball_on_a_turntable_goes_round_in_a_circle_at_two_sevenths_of_its_rat
     assert motion.residual["energy"] < 1e-12
 
 
-@pytest.mark.taylor
 def test_a_ball_on_a_turntable_that_speeds_up_keeps_its_first_integral():
     # v − (2/7) Ω(t) × r is constant for any Ω(t).
     motion = ball_on_turntable(1 + st.t / 2 + sin(2 * st.t) / 3, 10.0)
@@ -118,7 +116,6 @@ def test_a_moving_constraint_is_repaired_at_the_time_of_the_start():
 # -- redundant constraints ------------------------------------------------------------------------
 
 
-@pytest.mark.taylor
 def test_a_rod_stated_twice_is_named_shares_its_force_and_changes_nothing():
     x, y = st.coordinates("x y")
     twice = pendulum() + st.rod((0, 0), (x, y), 1.0, name="again")
@@ -162,7 +159,6 @@ def test_a_parallelogram_with_a_third_link_moves_as_without_it():
     np.testing.assert_allclose(both.sum(axis=0), one.sum(axis=0), rtol=0, atol=1e-10)
 
 
-@pytest.mark.taylor  # by other methods it takes minutes
 @pytest.mark.parametrize("seed", [None, pytest.param(1, marks=pytest.mark.slow)])
 def test_bricards_mechanism_moves_although_counting_says_that_it_cannot(seed):
     # Which row is dropped depends on the order of the statement; the motion does not.
@@ -212,7 +208,6 @@ def test_constraints_that_part_after_the_start_are_refused_by_name():
 # -- coordinates without mass ---------------------------------------------------------------------
 
 
-@pytest.mark.taylor
 def test_a_massless_joint_of_two_rods_carries_its_load_as_a_truss():
     # The joint hangs on two rods and carries a bob on a third: the truss is at rest, the bob is a
     # pendulum, and the forces at the joint balance.
@@ -240,7 +235,6 @@ def test_a_massless_joint_of_two_rods_carries_its_load_as_a_truss():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("m", [1e-6, 1.0, 1e6])
 def test_a_massless_joint_does_not_mind_the_units_of_mass(m):
     x, y, z, w = st.coordinates("x y z w")
@@ -257,7 +251,6 @@ def test_a_massless_joint_does_not_mind_the_units_of_mass(m):
     assert motion.residual["energy"] < 1e-13 * m * G
 
 
-@pytest.mark.taylor  # by other methods it takes minutes
 def test_rods_to_a_massless_joint_between_two_free_masses_carry_nothing():
     x, y, a, b, c, d = st.coordinates("x y a b c d")
     system = (
@@ -335,7 +328,6 @@ def test_a_particle_dragged_along_a_path_needs_the_force_that_its_acceleration_n
     np.testing.assert_allclose(motion.lam["hand"], expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.taylor
 def test_friction_by_load_and_dissipation_act_on_a_constrained_bob():
     # Linear viscous friction: m ẍ = −c ẋ + …; in the angle l²(m θ̈ + c θ̇) + m g l sin θ = 0.
     x, y, theta = st.coordinates("x y theta")
@@ -352,7 +344,6 @@ def test_friction_by_load_and_dissipation_act_on_a_constrained_bob():
         np.testing.assert_allclose(motion.work, exact.work, rtol=0, atol=1e-12)
 
 
-@pytest.mark.taylor
 def test_an_event_and_a_later_look_see_the_constrained_motion():
     x, y = st.coordinates("x y")
     motion = st.simulate(

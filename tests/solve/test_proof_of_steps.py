@@ -120,7 +120,6 @@ def test_no_wall_is_thin_enough_to_be_passed(case):
     assert abs(motion[x][-1]) < 20 * width * length
 
 
-@pytest.mark.taylor
 def test_a_wall_lower_than_the_energy_is_passed_and_felt():
     # Slower inside: the time lost is ∫ (1/√(v² − 2U) − 1/v) dx.
     width, height = 1e-3, 0.4
@@ -139,7 +138,6 @@ def test_a_short_pulse_gives_all_its_momentum(unit):
     assert motion[x.dot][-1] == pytest.approx(1.0, rel=1e-10)
 
 
-@pytest.mark.taylor
 def test_short_ranges_are_no_blow_up():
     between = st.System(kinetic=x.dot**2 / 2, potential=st.exp(-200 * x) + st.exp(-200 * (1 - x)))
     floor = st.System(kinetic=x.dot**2 / 2, potential=G * x + st.log(1 + st.exp(-x / 0.001)))
@@ -150,7 +148,6 @@ def test_short_ranges_are_no_blow_up():
         np.testing.assert_allclose(motion.y[-1], other.y[-1], rtol=0, atol=1e-9)
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("length", [1e-12, 1.0, 1e9])
 @pytest.mark.parametrize("time", [1e-15, 1.0, 1e9])
 def test_series_are_as_accurate_in_every_unit(length, time):
@@ -276,7 +273,6 @@ def test_digits_left_are_those_that_another_statement_of_the_same_motion_shares(
     assert f"digits left at the end: {int(one.digits)}" in repr(one)
 
 
-@pytest.mark.taylor
 def test_regular_motions_keep_their_digits():
     spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
     assert st.simulate(spring, span=(0, 100), start={x: 1.0}).digits > 12
@@ -286,7 +282,6 @@ def test_regular_motions_keep_their_digits():
     assert st.simulate(rod, span=(0, 10), start={x: 1.0}).digits > 12
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_digits_left_do_not_depend_on_units_or_origin(unit):
     # Hénon and Heiles' star in a chaotic orbit; the place of the origin is not a length.
@@ -302,7 +297,6 @@ def test_digits_left_do_not_depend_on_units_or_origin(unit):
     assert 4 < digits[1] < 10
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("array", [False, True], ids=["symbols", "array"])
 @pytest.mark.parametrize(("unit", "place"), [(1.0, 0.0), (1e-9, 7e-8), (1e6, -3e7)])
 def test_masses_that_a_wave_has_not_reached_take_no_digits(unit, place, array):
@@ -336,7 +330,6 @@ def test_rest_has_no_digits_but_the_fall_from_it_has(place, end):
     assert st.simulate(well, span=(0, end), start={x: place + 1}).digits > 8
 
 
-@pytest.mark.taylor
 def test_a_motion_does_not_depend_on_the_sizes_of_the_one_before():
     law = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2 + x**4 / 4)
     first = st.simulate(law, span=(0, 5), start={x: 1.0})
@@ -349,7 +342,6 @@ def test_a_motion_does_not_depend_on_the_sizes_of_the_one_before():
         np.testing.assert_allclose(here.y, first.y, rtol=0, atol=1e-13)
 
 
-@pytest.mark.taylor
 def test_large_motions_are_not_run_again_by_printing(monkeypatch):
     spring = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2)
     motion = st.simulate(spring, span=(0, 10), start={x: 1.0})
@@ -365,7 +357,6 @@ def test_a_motion_that_ends_early_has_no_digits():
     assert np.isnan(motion.digits) and "digits" not in repr(motion)
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e9])
 @pytest.mark.parametrize("amplitude", [1e-7, 1e-5, 1e-3])
 def test_energy_that_is_a_difference_of_large_terms_is_judged_by_its_rounding(amplitude, unit):

@@ -89,7 +89,6 @@ TIMELY = {
 }  # fmt: skip
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("kind", TIMELY)
 def test_every_kind_of_switch_in_time_is_met(kind):
     force, speed, way = TIMELY[kind]
@@ -195,7 +194,6 @@ def test_more_switches_than_can_be_followed_are_refused():
 # -- what jumps in time ----------------------------------------------------------------------------
 
 
-@pytest.mark.taylor
 @methods
 @pytest.mark.parametrize("stated", [t < 5, t <= 5])
 def test_a_potential_that_jumps_does_work(method, atol, stated):
@@ -212,7 +210,6 @@ def test_a_potential_that_jumps_does_work(method, atol, stated):
     assert motion.residual["energy"] < 10 * atol
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("stated", [t <= 0, t < 0, t < 10, t <= 10])
 def test_a_potential_may_jump_at_the_first_or_last_instant(stated):
     system = free + st.System(potential=st.Piecewise((1, stated), (4, True)) * x**2 / 2)
@@ -230,7 +227,7 @@ def test_a_mass_that_jumps_keeps_its_momentum():
 
 @pytest.mark.parametrize(
     ("method", "atol"),
-    [pytest.param("auto", 1e-12, marks=pytest.mark.taylor), (st.Runge(), 1e-8)],
+    [("auto", 1e-12), (st.Runge(), 1e-8)],
     ids=["auto", "Runge"],
 )
 def test_a_constraint_that_moves_suddenly_takes_along_what_it_holds(method, atol):
@@ -281,7 +278,6 @@ PERIODIC = {
 }  # fmt: skip
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize(
     ("kind", "method", "atol"),
     [
@@ -321,7 +317,6 @@ def test_a_border_may_move():
     np.testing.assert_allclose(motion[x][-1], 1 + 0.4 * np.sqrt(2), rtol=0, atol=1e-12)
 
 
-@pytest.mark.taylor
 def test_a_side_out_of_its_domain_does_not_matter_on_the_other():
     # √x and ln x exist on one side only.
     law = st.Piecewise((st.sqrt(x) + st.log(x) - 1, x > 1), (x - 1, True))

@@ -65,7 +65,6 @@ def test_a_narrow_band_in_the_way_takes_its_work(width, method):
         assert motion[x.dot][-1] == pytest.approx(left, abs=1e-8 + 1e-10 / width)
 
 
-@pytest.mark.taylor
 def test_a_force_too_stiff_for_runge_kutta_is_told_so_at_once():
     """Where friction holds, explicit steps are a few 1e-8 long; "auto" changes by itself."""
     rubbed = st.System(kinetic=x.dot**2 / 2, potential=x**2 / 2,
@@ -82,7 +81,6 @@ def test_a_force_too_stiff_for_runge_kutta_is_told_so_at_once():
     assert rest[x][-1] == pytest.approx(np.hypot(1.3, 1.0) - 1.5, abs=1e-6)
 
 
-@pytest.mark.taylor
 @pytest.mark.parametrize("width", [1e-3, 1e-6, 1e-9])
 def test_a_wall_as_thin_as_the_last_digits_allow_is_believed(width):
     """Thrown back or let through, with all digits that a place has beside the width of the wall."""

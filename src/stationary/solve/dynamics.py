@@ -32,7 +32,7 @@ from stationary.solve.events import Ending, Event, Watch, as_events, with_own_pa
 from stationary.solve.evidence import failure
 from stationary.solve.gate.run import proven
 from stationary.solve.inertia import check_inertia, require_system
-from stationary.solve.integrators import BDF, Runge, Taylor, Variational
+from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.pace import Pace
@@ -427,7 +427,7 @@ class _Run:
     def _series(self) -> bool:
         """Whether there are series, and they have not been tried."""
         kernel = self.kernel if self.legs.branches is None else self.legs.branches.now
-        return Taylor.__name__ not in self.used and kernel.served_by("heyoka")
+        return Taylor.__name__ not in self.used and has_series(kernel)
 
     def _projected(self, t: Any, y: np.ndarray) -> np.ndarray:
         """Put one state, or those of several times, onto the constraints."""
@@ -597,4 +597,4 @@ def _choose(method: Any, kernel: AbstractKernel) -> AbstractIntegrator:
             did_you_mean(near + "()", names).strip(),
             "Pass 'auto' or an integrator, as in method=st.BDF().",
         )
-    return Taylor() if kernel.served_by("heyoka") else Runge()
+    return Taylor() if has_series(kernel) else Runge()

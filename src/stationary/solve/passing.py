@@ -22,7 +22,7 @@ from stationary.lower.kernel import numeric
 from stationary.result.state import State
 from stationary.solve.consistent import projected, repaired
 from stationary.solve.inertia import sizes_of
-from stationary.solve.integrators import Runge, Taylor
+from stationary.solve.integrators import Runge, Taylor, has_series
 from stationary.solve.linear import tangent_basis
 from stationary.solve.ode import BlowUp, Ode, Piece
 from stationary.solve.rows import Rows
@@ -207,7 +207,7 @@ class _Way:
         n, params = self.n, ode.p[: ode.kernel.parameters]
         q, v = projected(ode.kernel.graph, params, t, y[:n], y[n : 2 * n])
         y = np.concatenate([q, v, y[2 * n :]])
-        series = ode.kernel.served_by("heyoka")
+        series = has_series(ode.kernel)
         tight = ode if series else replace(ode, rtol=_TIGHT, atol=_TIGHT * ode.atol / ode.rtol)
         walk = (Taylor() if series else Runge()).pieces
         try:

@@ -15,7 +15,7 @@ import numpy as np
 from stationary.errors import StatementError, did_you_mean
 
 #: The reference first.
-ENGINES = ("casadi", "heyoka", "c")
+ENGINES = ("casadi", "heyoka", "series", "c")
 
 #: Those whose code can be made faster at leisure, and is kept on disk.
 OPTIMIZING = ("heyoka",)

@@ -179,7 +179,7 @@ def equations(rhs: ca.Function) -> tuple[list[tuple[Any, Any]], ca.Function]:
 
 
 # Integrators remember the sizes of the motion before; these are made to forget.
-_CODES: weakref.WeakSet[_Code] = weakref.WeakSet()
+_CODES: weakref.WeakSet[Code] = weakref.WeakSet()
 
 # Threads that shall compute the same digits whatever was compiled or run before.
 _SAME = threading.local()
@@ -198,13 +198,13 @@ def reproducible() -> Iterator[None]:
         _SAME.now = before
 
 
-class _Code:
-    """An integrator, and what its parameters are."""
+class Code:
+    """An integrator, and what its parameters are: p, sizes and unit, or coefficients from them."""
 
-    def __init__(self, stepper: Any, coefficients: ca.Function):
+    def __init__(self, stepper: Any, coefficients: ca.Function | None):
         _CODES.add(self)
         self.stepper, self.coefficients = stepper, coefficients
-        self._numeric = Numeric(coefficients)
+        self._numeric = Numeric(coefficients) if coefficients is not None else None
         self._given: tuple[bytes, list[float], float] | None = None
 
     def forget(self) -> None:
@@ -219,14 +219,16 @@ class _Code:
         """Set the parameters of an integrator, the sizes of its states and its unit of time."""
         given = p.tobytes(), sizes, unit
         if stepper is not self.stepper or given != self._given:
-            values = self._numeric(np.concatenate((p, np.array([*sizes, unit]))))[0]
+            values = np.concatenate((p, np.array([*sizes, unit])))
+            if self._numeric is not None:
+                values = self._numeric(values)[0]
             # Those behind the last one that the equations contain have no place.
             stepper.pars[:] = values[: len(stepper.pars)]
             if stepper is self.stepper:
                 self._given = given
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Code, (self.stepper, self.coefficients)
+        return Code, (self.stepper, self.coefficients)
 
 
 @dataclass
@@ -254,7 +256,14 @@ class Integrators:
         variables, rates = zip(*pairs)
         return hy.cfunc(list(rates), vars=list(variables)), Numeric(coefficients)
 
-    def integrator(self, *, alone: bool = True) -> tuple[_Code, Any]:
+    @cached_property
+    def lost(self) -> Any:
+        """What is said of a step to a state that is not finite."""
+        import heyoka as hy
+
+        return hy.taylor_outcome.err_nf_state
+
+    def integrator(self, *, alone: bool = True) -> tuple[Code, Any]:
         """Return the best code that there is and its integrator; compile if there is none.
 
         Copying takes longer than a short run: only a second motion at the same time is not alone.
@@ -262,7 +271,7 @@ class Integrators:
         code = self._best()
         return code, code.stepper if alone else copy.copy(code.stepper)
 
-    def _best(self) -> _Code:
+    def _best(self) -> Code:
         if getattr(_SAME, "now", False):
             return self.compile("quick")
         self.runs += 1
@@ -276,7 +285,7 @@ class Integrators:
             self._optimize_in_background()
         return self._ready.get("quick") or self._from_disk("quick") or self.compile("quick")
 
-    def compile(self, strength: str) -> _Code:
+    def compile(self, strength: str) -> Code:
         """Compile now, and keep the result on disk."""
         import heyoka as hy
 
@@ -287,7 +296,7 @@ class Integrators:
             zeros = [0.0] * self.rhs.numel_in(1)
             pairs, coefficients = equations(self.rhs)
             stepper = hy.taylor_adaptive(pairs, zeros, compact_mode=not unrolled, opt_level=level)
-            code = _Code(stepper, coefficients)
+            code = Code(stepper, coefficients)
             self._ready[strength] = code
             disk.keep(f"{self.key}.{strength}", pickle.dumps(code))
         return code

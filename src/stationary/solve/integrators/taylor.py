@@ -1,4 +1,4 @@
-"""Taylor series of high order, compiled by heyoka: the default for smooth motions."""
+"""Taylor series of high order: the default for smooth motions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from stationary.errors import MissingExtra, StatementError
 from stationary.lower.engines import heyoka
+from stationary.lower.kernel import AbstractKernel
 from stationary.solve.integrators.series import Series, powers
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
@@ -68,7 +69,8 @@ _STALLED = 4.0
 class Taylor(AbstractIntegrator):
     """Taylor series to rounding, whatever the tolerances: order and step adapt to the motion.
 
-    Needs heyoka and smooth forces. Fastest for all but stiff systems.
+    Needs smooth forces. Fastest for all but stiff systems, most of all where heyoka is installed,
+    which compiles the series; elsewhere CasADi runs them.
 
     References
     ----------
@@ -87,30 +89,28 @@ class Taylor(AbstractIntegrator):
         self, ode: Ode, t: float, y: np.ndarray, end: float, *, grid: np.ndarray, dense: bool
     ) -> Iterator[Piece]:
         """Integrate; see `AbstractIntegrator`."""
-        self._require(ode)
-        engine = ode.kernel.code("heyoka")
-        first = engine.lock.acquire(blocking=False)
+        integrators = self._engine(ode)
+        first = integrators.lock.acquire(blocking=False)
         try:
-            stepper = _Stepper(ode, *engine.integrator(alone=first))
+            stepper = _Stepper(ode, integrators, alone=first)
             short = stepper.start(t, y)
             # Where a look at a step costs as much as the step, and series see everything from
             # afar, energy that adds up over the steps is proof enough, unless it does not.
             tiny = ode.kernel.rhs.n_instructions() <= _TINY and ode.kernel.features is None
-            if tiny and not dense and not ode.prove:
+            compiled = hasattr(stepper.code, "propagate_grid")
+            if tiny and compiled and not dense and not ode.prove:
                 yield from _on_grid(stepper, end, grid, short)
             else:
                 yield from _walk(stepper, end, short, dense)
         finally:
             if first:
-                engine.lock.release()
+                integrators.lock.release()
 
     def first_steps(self, ode: Ode, t: float, y: np.ndarray) -> float:
         """Return the length of the shortest of the first few steps."""
-        self._require(ode)
-        lengths = [ode.longest]
-        engine = ode.kernel.code("heyoka")
-        with engine.lock:
-            stepper = _Stepper(ode, *engine.integrator())
+        lengths, integrators = [ode.longest], self._engine(ode)
+        with integrators.lock:
+            stepper = _Stepper(ode, integrators)
             stepper.start(t, y)
             for _ in range(_FIRST_FEW):
                 stepper.code.step(stepper.longest)
@@ -121,13 +121,8 @@ class Taylor(AbstractIntegrator):
         return min(x for x in lengths if x > 0)
 
     @staticmethod
-    def _require(ode: Ode) -> None:
-        if not heyoka.available():
-            raise MissingExtra(
-                "st.Taylor() needs heyoka.",
-                "It is not installed; wheels exist for Linux on x86-64.",
-                'Use method="auto", st.Runge() or st.BDF().',
-            )
+    def _engine(ode: Ode) -> Any:
+        """Return what integrates, or say why there are no series."""
         if not ode.kernel.graph.scalar:
             raise StatementError(
                 "st.Taylor() cannot compile a system of this size.",
@@ -141,16 +136,32 @@ class Taylor(AbstractIntegrator):
                 "past a kink or a jump.",
                 'Use method="auto", st.Runge() or st.BDF().',
             )
+        if heyoka.available():
+            return ode.kernel.code("heyoka")
+        if not ode.kernel.served_by("series"):
+            raise MissingExtra(
+                "st.Taylor() needs heyoka for a system of this size.",
+                f"Found {ode.kernel.rhs.n_instructions()} operations in its equations; heyoka is "
+                "not installed: wheels exist for Linux on x86-64.",
+                'Use method="auto", st.Runge() or st.BDF().',
+            )
+        return ode.kernel.code("series")
+
+
+def has_series(kernel: AbstractKernel) -> bool:
+    """Tell whether there are series for a system, and they pay."""
+    return kernel.served_by("heyoka") or kernel.served_by("series")
 
 
 class _Stepper:
-    """The compiled integrator of states over their sizes, in a unit of time of its own."""
+    """The integrator of states over their sizes, in a unit of time of its own."""
 
-    def __init__(self, ode: Ode, code: Any, stepper: Any):
-        self.ode, self._code, self.code = ode, code, stepper
+    def __init__(self, ode: Ode, integrators: Any, *, alone: bool = True):
+        self.ode, self.lost = ode, integrators.lost
+        self._code, self.code = integrators.integrator(alone=alone)
         self.settled = False
         # Those of the motion before: a start measures its own.
-        sizes, unit = code.sizes()
+        sizes, unit = self._code.sizes()
         usual = all(1 / _FAR < x < _FAR for x in sizes)
         self._set(sizes if usual else [1.0] * len(sizes), unit)
 
@@ -259,7 +270,7 @@ def _on_grid(stepper: _Stepper, end: float, grid: np.ndarray, short: float) -> I
                 times if unit == 1 else times / unit, max_steps=_CHUNK, max_delta_t=stepper.longest
             )
             time = stepper.time
-            if _failed(code, outcome, smallest, end / unit):
+            if outcome == stepper.lost or _failed(code, smallest, end / unit):
                 # Again from where all was well, step by step: the last good one is wanted.
                 stepper.put(first, state)
                 yield from _walk(stepper, end, np.inf, False)
@@ -340,13 +351,14 @@ def _steps(stepper: _Stepper, end: float, short: float, count: int) -> tuple[Ser
         return True
 
     while most < longest and len(taken) < count and code.time < last and not failed:
-        failed = code.step(min(most, last - code.time), True)[0] == _lost()
+        failed = code.step(min(most, last - code.time), True)[0] == stepper.lost
         most *= 2
         if not failed:
             note(code)
     if len(taken) < count and code.time < last and not failed:
         ahead = {"max_steps": count - len(taken), "max_delta_t": longest}
-        failed = code.propagate_until(last, callback=note, write_tc=True, **ahead)[0] == _lost()
+        outcome = code.propagate_until(last, callback=note, write_tc=True, **ahead)[0]
+        failed = outcome == stepper.lost
     h = np.array(lengths)
     t, ends = np.empty(len(h) + 1), np.empty((len(h) + 1, len(y0)))
     # Sums of many lengths keep the digits of time.
@@ -370,17 +382,9 @@ def _steps(stepper: _Stepper, end: float, short: float, count: int) -> tuple[Ser
     return Series(t * unit, h * unit, c, ends, stepper.sizes), float(lost * unit)
 
 
-@cache
-def _lost() -> Any:
-    """Return what heyoka says of a state that is not finite."""
-    from heyoka import taylor_outcome
-
-    return taylor_outcome.err_nf_state
-
-
-def _failed(code: Any, outcome: Any, smallest: float, end: float) -> bool:
+def _failed(code: Any, smallest: float, end: float) -> bool:
     stalled = smallest < _STALLED * np.spacing(abs(code.time)) and code.time < end
-    return stalled or outcome == _lost() or not isfinite(code.state.sum())
+    return stalled or not isfinite(code.state.sum())
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

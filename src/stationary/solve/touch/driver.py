@@ -15,7 +15,7 @@ from stationary.lower.touching import Touching, touching_of
 from stationary.result.changes import Change
 from stationary.result.status import Status
 from stationary.solve.events import Watch
-from stationary.solve.integrators import Runge, Taylor
+from stationary.solve.integrators import Runge, Taylor, has_series
 from stationary.solve.legs import Legs, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.progress import Progress
@@ -143,7 +143,7 @@ class Driver:
         self.legs = self.every[play]
         self.kernel: Touching = self.legs.kernel  # pyright: ignore[reportAttributeAccessIssue]
         self.margins = _margins(self.kernel)
-        self.integrator = self.smooth or (Taylor() if self.kernel.served_by("heyoka") else Runge())
+        self.integrator = self.smooth or (Taylor() if has_series(self.kernel) else Runge())
         name = type(self.integrator).__name__
         if name not in self.used:
             self.used.append(name)
