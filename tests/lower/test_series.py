@@ -130,8 +130,6 @@ def test_a_system_too_large_to_be_written_out_is_refused_by_name(monkeypatch):
     x = st.coordinates("x")
     large = st.System(kinetic=x.dot**2 / 2, potential=st.exp(x**2) + st.sin(3 * x), name="large")
     question = {"span": (0, 1), "start": {x: 1.0}}
-    with pytest.raises(
-        st.MissingExtra, match=r"for a system of this size.*\n.*\d+ op"
-    ):
+    with pytest.raises(st.MissingExtra, match=r"for a system of this size.*\n.*\d+ op"):
         st.simulate(large, method=st.Taylor(), **question)
     assert st.simulate(large, **question).method == "Runge"
