@@ -126,6 +126,17 @@ def null_rows(J: np.ndarray, rtol: float, least: int = 0) -> np.ndarray:
     return rows[len(rows) - max(count, least) :]
 
 
+def ways_across(rows: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis across each row, one per column; rows may be many."""
+    return np.linalg.svd(rows[..., None, :])[2][..., 1:, :].swapaxes(-1, -2)
+
+
+def extent(points: np.ndarray) -> np.ndarray:
+    """Return orthonormal directions in which points extend from the origin, the longest first."""
+    _, sizes, rows = svd(points, full_matrices=False)
+    return rows[: int(np.sum(sizes > _RANK * sizes.max(initial=0.0)))]
+
+
 def orthonormal(Z: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the same space."""
     return np.linalg.qr(Z)[0]

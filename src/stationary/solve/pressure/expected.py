@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stationary.result.least_power import followed, jacobians, motions
+from stationary.solve.linear import ways_across
 
 
 def turned(way: np.ndarray) -> np.ndarray:
@@ -161,8 +162,7 @@ def _ways(fingers: Fingers, lines: np.ndarray, rows: np.ndarray, stuck: bool):
         free = np.stack([y, -x, np.ones(len(rows))], axis=1)[:, :, None]
         return np.concatenate([fingers.moves[rows], np.zeros((len(rows), 1))], axis=1), free
     C = lines[rows]
-    free = np.linalg.svd(C[:, None, :])[2][:, 1:, :].transpose(0, 2, 1)
-    return C / (C**2).sum(axis=1)[:, None], free
+    return C / (C**2).sum(axis=1)[:, None], ways_across(C)
 
 
 def _least(support: Support, weights, base, free, lines, stuck: bool, near):

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from stationary.result.least_power import motions
+from stationary.solve.linear import ways_across
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond, possible
@@ -149,7 +150,7 @@ class Extremes:
         mode, count = self.mode, len(loads)
         assert mode.force is not None
         unit = mode.force / (mode.force @ mode.force)
-        free = np.linalg.svd(mode.force[None])[2][1:].T
+        free = ways_across(mode.force)
         z, still = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
         twists = unit + z @ free.T
         e = fields(twists, points)

@@ -12,6 +12,7 @@ from scipy.stats import norm
 from stationary.errors import StatementError
 from stationary.model.push import Push
 from stationary.result.least_power import jacobians
+from stationary.solve.linear import ways_across
 from stationary.solve.pressure.expected import (
     Expected,
     Fingers,
@@ -219,11 +220,11 @@ class Measured:
         moment = self.x[:, 0] * e[..., 1] - self.x[:, 1] * e[..., 0]
         wrench = np.stack([e[..., 0], e[..., 1], moment], axis=1) @ self.shapes
         clear = (speed.min(axis=1) >= 1e-3 * speed.max(axis=1)) | (self.support.patch is not None)
-        across = np.linalg.svd(self.fingers.lines(mu)[:, None, :])[2][:, 1:]
+        ways = ways_across(self.fingers.lines(mu)).swapaxes(1, 2)
         sticks, (x, y) = self.sticks, self.place.T
         about = np.stack([y, -x, np.ones(len(x))], axis=1)[:, None]
         rows = [
-            (across @ wrench)[clear & ~sticks].reshape(-1, count),
+            (ways @ wrench)[clear & ~sticks].reshape(-1, count),
             (about @ wrench)[clear & sticks].reshape(-1, count),
             1e-3 * (np.eye(count) - 1 / count),
             np.ones((1, count)),

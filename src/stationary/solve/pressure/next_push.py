@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.solve.pressure.expected import Fingers, expected
+from stationary.solve.pressure.region import hull
 from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.uncertain import Uncertain
 
@@ -93,12 +93,7 @@ def _body(part: System, search: Search) -> np.ndarray:
         corners = np.array(support.points)
         corners = corners if area(corners) > 0 else corners[::-1]
         return (corners - measured.origin) / measured.size
-    return _hull(np.vstack([measured.x, measured.place]))
-
-
-def _hull(points: np.ndarray) -> np.ndarray:
-    flat = len(points) < 3 or np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-9) < 2
-    return points if flat else points[ConvexHull(points).vertices]
+    return hull(np.vstack([measured.x, measured.place]))
 
 
 def _lines(search: Search, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -109,7 +104,7 @@ def _lines(search: Search, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     """
     measured = search.measured
     area_ = measured.support.patch is not None
-    first = corners if area_ else _hull(measured.x)
+    first = corners if area_ else hull(measured.x)
     last = np.roll(first, -1, axis=0)
     long = np.hypot(*(last - first).T)
     first, last, long = (a[long > 1e-6] for a in (first, last, long))

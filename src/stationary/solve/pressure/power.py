@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, nnls
-from scipy.spatial import ConvexHull
 
 from stationary.result.least_power import motions
+from stationary.solve.linear import extent, ways_across
 from stationary.solve.pressure.certificate import in_balance
 from stationary.solve.pressure.climb import even
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.programs import fields
-from stationary.solve.pressure.region import Mode, spread_motion
+from stationary.solve.pressure.region import Mode, hull, spread_motion
 from stationary.solve.pressure.support import REACH, Rest
 
 # As many extreme pressures are all looked at; of more some are tried.
@@ -48,7 +48,7 @@ def power_ends(scene: Any) -> list[tuple[float, Mode, Summit]]:
         if mode.guard is not None and mode.force is not None:
             # Sliding: motions along the force of the finger, and what it gives for each of them.
             unit = mode.force / (mode.force @ mode.force)
-            free = np.linalg.svd(mode.force[None])[2][1:].T
+            free = ways_across(mode.force)
             plane = mode.normal
             drives = plane, float(plane @ mode.base)
             shown = Mode(mode.name, unit, free, mode.force, drives=drives)
@@ -89,11 +89,10 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     """Return the motion and the pressure of greatest power."""
     points = rest.columns
     if not rest.radius and len(rest.corners) > 2:
-        flat = np.linalg.matrix_rank(rest.corners - rest.corners[0], tol=1e-9) < 2
-        points = rest.corners if flat else rest.corners[ConvexHull(rest.corners).vertices]
+        points = hull(rest.corners)
     elif not rest.radius:
         points = rest.corners
-    if not rest.radius and len(points) == np.linalg.matrix_rank(points, tol=1e-9) + 1:
+    if not rest.radius and len(points) == len(extent(points)) + 1:
         return _only_power(points, mode)
     size = mode.free.shape[1]
     z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0] if size else np.zeros(0)
@@ -200,15 +199,14 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
         z = -np.linalg.pinv(mode.free[:2]) @ mode.base[:2]
         return Summit(mode.base + mode.free @ z, points, masses, kind="least")
     # The centre bears nothing: the best of extreme pressures, each with its own motion.
-    grid = rest.columns
-    rank = np.linalg.matrix_rank(grid, tol=1e-9) + 1
+    grid, level = rest.columns, extent(rest.columns)
+    rank = len(level) + 1
     every = comb(len(grid), rank) <= _CORNERS
     chosen = np.array(list(islice(combinations(range(len(grid)), rank), _CORNERS)))
     if not every:
         rng = np.random.default_rng(0)
         chosen = np.array([rng.choice(len(grid), rank, replace=False) for _ in range(_TRIED)])
     points = grid[chosen]
-    level = np.linalg.svd(grid)[2][: rank - 1]
     rows = np.concatenate([np.ones((len(points), 1, rank)), level @ points.transpose(0, 2, 1)], 1)
     good = np.abs(np.linalg.det(rows)) > 1e-12 * REACH ** (rank - 1)
     loads = np.linalg.inv(rows[good])[:, :, 0]

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import nnls
 
+from stationary.solve.linear import extent
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import WEIGHT, Rest
 
@@ -80,8 +81,7 @@ class Programs:
     @cached_property
     def frame(self) -> np.ndarray:
         """Directions in which the support extends: two, or one for a rod."""
-        _, sizes, V = np.linalg.svd(self.points, full_matrices=False)
-        return V[: int(np.count_nonzero(sizes > 1e-9 * sizes.max()))]
+        return extent(self.points)
 
     @cached_property
     def first(self) -> np.ndarray:

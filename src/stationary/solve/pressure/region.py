@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from stationary.result.least_power import motions
+from stationary.solve.linear import extent, ways_across
 from stationary.solve.pressure.simplex import solved
 from stationary.solve.pressure.support import Rest
 
@@ -80,14 +82,19 @@ def spread_motion(rest: Rest, mode: Mode) -> np.ndarray:
     base, free = mode.base, mode.free
     if mode.force is not None and free.shape[1] == 2:
         # The motion of least power for a finger that pushes along its force.
-        _, _, others = np.linalg.svd(mode.force[None])
-        unit = mode.force / (mode.force @ mode.force)
-        z, _ = motions(points, masses, unit[None], others[1:].T[None])
-        twist = unit + others[1:].T @ z[0]
-        rows = np.linalg.svd(free.T)[2][2]
-        return twist * ((rows @ base) / (rows @ twist))
+        unit, ways = mode.force / (mode.force @ mode.force), ways_across(mode.force)
+        z, _ = motions(points, masses, unit[None], ways[None])
+        twist = unit + ways @ z[0]
+        row = np.cross(*free.T)
+        return twist * ((row @ base) / (row @ twist))
     z, _ = motions(points, masses, base[None], free[None])
     return base + free @ z[0]
+
+
+def hull(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the convex hull of points, in order; all of them where it is flat."""
+    flat = len(points) < 3 or len(extent(points - points.mean(axis=0))) < 2
+    return points if flat else points[ConvexHull(points).vertices]
 
 
 def spread(rest: Rest) -> tuple[np.ndarray, np.ndarray]:

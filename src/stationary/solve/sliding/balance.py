@@ -263,8 +263,8 @@ def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
     ray = v / (largest(v * p.levers) or 1.0)
     held, reach = law.A if law.stiffness is None else law.A[:0], np.abs(law.G) @ np.abs(ray)
     # What slips by next to nothing does not slip along the ray itself.
-    still = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
-    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5 * reach], law.B[still]])
+    slipless = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
+    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5 * reach], law.B[slipless]])
     if len(held):
         ray = ray - np.linalg.lstsq(held, held @ ray, rcond=1e-12)[0]
     size, _ = law.sizes(mu)
@@ -305,15 +305,15 @@ def _modes(law: Law) -> list[Callable[[], np.ndarray]]:
     There the law is linear, with other friction taken for drag.
     """
     p = law.problem
-    rough = {int(j): int(k) for k, j in enumerate(law.pressed) if j >= 0 and p.size[k] > 0}
-    choices = [range(4) if j in rough else range(2) for j in range(law.gaps)]
-    wide = any(p.widths[k] > 1 for k in rough.values())
-    if not rough or wide or np.prod([float(len(c)) for c in choices]) > _MOST_MODES:
+    rubbing = {int(j): int(k) for k, j in enumerate(law.pressed) if j >= 0 and p.size[k] > 0}
+    choices = [range(4) if j in rubbing else range(2) for j in range(law.gaps)]
+    wide = any(p.widths[k] > 1 for k in rubbing.values())
+    if not rubbing or wide or np.prod([float(len(c)) for c in choices]) > _MOST_MODES:
         return []
-    return [partial(_mode, law, rough, choice) for choice in product(*choices)]
+    return [partial(_mode, law, rubbing, choice) for choice in product(*choices)]
 
 
-def _mode(law: Law, rough: dict[int, int], choice: tuple[int, ...]) -> np.ndarray:
+def _mode(law: Law, rubbing: dict[int, int], choice: tuple[int, ...]) -> np.ndarray:
     """Return velocities and forces of one mode: 0 open, 1 stuck, 2 and 3 sliding either way."""
     p = law.problem
     other = (law.pressed == -1)[p.term]
@@ -336,9 +336,9 @@ def _mode(law: Law, rough: dict[int, int], choice: tuple[int, ...]) -> np.ndarra
         else:
             M[c + j, :n], r[c + j] = law.G[j] / V, -p.g[j] / V
             M[c + j, c + j] = law.give / V
-        if word == 0 or j not in rough:
+        if word == 0 or j not in rubbing:
             continue
-        k = rough[j]
+        k = rubbing[j]
         i = int(p.starts[k])
         if word == 1:
             M[a + i], r[a + i] = 0.0, -p.c[i] / V

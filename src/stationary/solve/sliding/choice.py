@@ -62,7 +62,7 @@ class Choice:
         """The rows of what holds in this mode, and their rates by themselves."""
         p = self.problem
         B, A, G = p.matrices
-        closed, stuck, _ = self._unknown([])
+        closed, stuck, _ = self._places([])
         slips = p.starts[stuck]
         rows = np.concatenate([A, G[closed], B[slips]])
         return rows, np.concatenate([p.b, p.g[closed], p.c[slips]])
@@ -106,7 +106,7 @@ class Choice:
 
     def full(self, v: np.ndarray) -> bool:
         """Tell whether balance determines all forces at a velocity."""
-        return independent(_columns(self._asked(self._still(v))[0]).T)
+        return independent(_columns(self._unknown_forces(self._resting(v))[0]).T)
 
     def ray(self) -> np.ndarray | None:
         """Return a direction in which contacts open or slide as this mode says, from rest."""
@@ -118,19 +118,19 @@ class Choice:
             self.doubts.append("no direction found")
         return None if v is None else v / levers / np.abs(v / levers).max()
 
-    def _still(self, v: np.ndarray) -> list[int]:
+    def _resting(self, v: np.ndarray) -> list[int]:
         """Return which of what rubs whatever presses is at rest."""
         p = self.problem
         return np.flatnonzero(self.rubs & (p.speeds(p.rates(v)) <= 1e-9 * _speed(p, v))).tolist()
 
-    def _unknown(self, still: list[int]) -> tuple[list[int], list[int], list[int]]:
+    def _places(self, resting: list[int]) -> tuple[list[int], list[int], list[int]]:
         """Return the contacts that press, the friction terms of those that stick, all free y."""
         p = self.problem
         stuck = [self.term[j] for j in self._contacts(STUCK) if j in self.term]
-        parts = (range(len(p.c))[p.part(k)] for k in (*stuck, *still))
+        parts = (range(len(p.c))[p.part(k)] for k in (*stuck, *resting))
         return self._contacts(STUCK, BACK, AHEAD), stuck, [i for part in parts for i in part]
 
-    def _asked(self, still: list[int]) -> tuple[Problem, np.ndarray]:
+    def _unknown_forces(self, resting: list[int]) -> tuple[Problem, np.ndarray]:
         """State what is unknown of the forces, and tell which contact presses each friction.
 
         They are those of what holds, of closed contacts, and of friction at rest. What presses a
@@ -138,21 +138,21 @@ class Choice:
         """
         p = self.problem
         B, A, G = p.matrices
-        closed, stuck, free = self._unknown(still)
+        closed, stuck, free = self._places(resting)
         presses = G[closed].copy()
         for i, j in enumerate(closed):
             if self.choice[j].sign:
                 k = self.term[j]
                 presses[i] -= p.size[k] * self.choice[j].sign * B[p.starts[k]]
-        terms = np.array([*stuck, *still], dtype=int)
+        terms = np.array([*stuck, *resting], dtype=int)
         widths, over = p.widths[terms], 1 / p.levers
-        asked = replace(
+        unknown = replace(
             p, f=p.f * over, B=B[free] * over, c=p.c[free], starts=np.cumsum(widths) - widths,
             size=p.size[terms], power=p.power[terms], A=A * over, G=presses * over, g=p.g[closed],
             follows=None, pressed=None, known=np.ones(p.n),
         )  # fmt: skip
-        cone = [closed.index(int(self.cone[k])) for k in stuck] + [-1] * len(still)
-        return asked, np.array(cone, dtype=int)
+        cone = [closed.index(int(self.cone[k])) for k in stuck] + [-1] * len(resting)
+        return unknown, np.array(cone, dtype=int)
 
     def moved(self, near: Answer | None = None) -> Answer | None:
         """Find the velocity where what else rubs decides it, together with what presses.
@@ -189,7 +189,7 @@ class Choice:
     def _start(self, v: np.ndarray, smooth: Answer, rates: np.ndarray) -> Answer:
         """Return velocities and the forces that hold them: rows of λ in the order of `held`."""
         p, lam = self.problem, smooth.lam
-        closed, stuck, _ = self._unknown([])
+        closed, stuck, _ = self._places([])
         m, c = len(p.b), len(closed)
         mu, y = np.zeros(len(p.g)), np.zeros(len(p.c))
         # What sticks at a contact is held by a constraint, whose force is against its slip.
@@ -200,7 +200,7 @@ class Choice:
         """Find the motion of this mode near a velocity by Newton's method, if it is real."""
         p = self.problem
         size = np.where(self.cone == -2, 0.0, p.size)
-        rough = replace(p, size=size, pressed=np.where(self.cone >= 0, self.cone, -1))
+        coefficients = replace(p, size=size, pressed=np.where(self.cone >= 0, self.cone, -1))
         working = np.isin(np.arange(len(p.g)), self._contacts(STUCK, BACK, AHEAD))
         stuck = np.zeros(p.terms, dtype=bool)
         y = np.zeros(len(p.c))
@@ -209,9 +209,9 @@ class Choice:
             y[p.starts[k]] = self.choice[j].sign
         mu = np.where(working, 0.1 * p.force, 0.0)
         answer = None
-        begin = Answer(rough, v, y, np.zeros(len(p.b)), mu, stuck, working)
+        begin = Answer(coefficients, v, y, np.zeros(len(p.b)), mu, stuck, working)
         for _ in range(_MOST_STEPS):
-            answer = in_mode(rough, begin)
+            answer = in_mode(coefficients, begin)
             if answer is None or answer.right(LAW):
                 break
             # What else sticks or slides, besides contacts, may not be known yet.
@@ -219,7 +219,7 @@ class Choice:
             sticks = np.where(self.cone >= 0, stuck, sticks)
             if np.array_equal(sticks, answer.stuck):
                 return None
-            begin = replace(answer, problem=rough, stuck=sticks)
+            begin = replace(answer, problem=coefficients, stuck=sticks)
         return None if answer is None else replace(answer, source="modes one by one")
 
     def _pushed(
@@ -233,19 +233,19 @@ class Choice:
         """
         p, k = self.problem, self.term[j]
         sign = self.choice[j].sign
-        closed, _, _ = self._unknown([])
+        closed, _, _ = self._places([])
         place, row = len(p.b) + closed.index(j), p.matrices[2][j]
         rows, rate = smooth.A.copy(), np.zeros(len(smooth.b))
         rows[place] = row - p.size[k] * sign * p.matrices[0][p.starts[k]]
         rate[place] = -abs(p.g[j])
-        asked = replace(smooth, A=rows, b=rate)
+        at_edge = replace(smooth, A=rows, b=rate)
         guess = None
         if near is not None:
-            stuck = np.zeros(asked.terms, dtype=bool)
+            stuck = np.zeros(at_edge.terms, dtype=bool)
             lam = np.zeros(len(rate))
             lam[place] = near.mu[j]
-            guess = Answer(asked, near.v, near.y[rates], lam, np.zeros(0), stuck, stuck[:0])
-        outcome = settled(asked, guess)
+            guess = Answer(at_edge, near.v, near.y[rates], lam, np.zeros(0), stuck, stuck[:0])
+        outcome = settled(at_edge, guess)
         limit = outcome.answer
         if limit is None or outcome.word != "moves":
             # What cannot move along the edge locks.
@@ -266,9 +266,9 @@ class Choice:
         of one cone leaves but once: its size is the only one.
         """
         p, j = self.problem, slides[0]
-        others = [i for i in self._contacts(STUCK, BACK, AHEAD) if i != j]
+        elsewhere = [i for i in self._contacts(STUCK, BACK, AHEAD) if i != j]
         drift = np.delete(p.c, p.starts[self.term[j]])
-        return len(slides) == 1 and not any(x.any() for x in (p.f, p.b, drift, p.g[others]))
+        return len(slides) == 1 and not any(x.any() for x in (p.f, p.b, drift, p.g[elsewhere]))
 
     def approached(self, j: int) -> bool:
         """Tell whether a rough contact comes closer, is all that drives, and may go any way.
@@ -287,10 +287,10 @@ class Choice:
         p, (held, rate) = self.problem, self.held
         if held.shape[0] != held.shape[1] or self.rubs.any():
             return None
-        asked, _ = self._asked([])
+        unknown, _ = self._unknown_forces([])
         try:
             v = np.linalg.solve(held, -rate)
-            x = np.linalg.solve(_columns(asked), asked.f)
+            x = np.linalg.solve(_columns(unknown), unknown.f)
         except np.linalg.LinAlgError:
             return None
         return self._with(v, x, np.zeros(len(p.c)), [])
@@ -301,13 +301,13 @@ class Choice:
         The smallest: of what sticks first, then of what presses.
         """
         p, F = self.problem, self.problem.force
-        w, still = p.rates(v), self._still(v)
+        w, resting = p.rates(v), self._resting(v)
         share = np.where(self.rubs, p.size / np.maximum(p.speeds(w), 1e-300), 0.0)
-        share[still] = 0.0
+        share[resting] = 0.0
         fixed = share[p.term] * w
-        asked, cone = self._asked(still)
-        push = asked.f - p.matrices[0].T @ fixed / p.levers
-        cones, m = possible(asked, push / F, F, cone), len(asked.c)
+        unknown, cone = self._unknown_forces(resting)
+        push = unknown.f - p.matrices[0].T @ fixed / p.levers
+        cones, m = possible(unknown, push / F, F, cone), len(unknown.c)
         rubs = np.arange(cones.unknowns) < m
         cones.P = sparse.diags(rubs.astype(float), format="csc")
         solution = cones.solve()
@@ -315,7 +315,7 @@ class Choice:
             if solution.end is not End.INFEASIBLE:
                 self.doubts.append("no forces found")
             return None
-        x, columns = solution.x, _columns(asked)
+        x, columns = solution.x, _columns(unknown)
         if not independent(columns.T):
             cones.zero(np.eye(cones.unknowns)[:m], x[:m])
             cones.P = sparse.diags((~rubs).astype(float), format="csc")
@@ -323,7 +323,7 @@ class Choice:
             x = solution.x if solution.solved else x
         # What the solver leaves over is large beside forces that are next to nothing.
         x = x * F + np.linalg.lstsq(columns, push - columns @ (x * F), rcond=1e-12)[0]
-        answer = self._with(v, x, fixed, still)
+        answer = self._with(v, x, fixed, resting)
         if not answer.right(LAW):
             self.doubts.append("forces that nearly fit")
             return None
@@ -334,9 +334,9 @@ class Choice:
 
         What else rubs may have any force within its limit: that can only widen the range.
         """
-        asked, cone = self._asked(np.flatnonzero(self.rubs).tolist())
+        unknown, cone = self._unknown_forces(np.flatnonzero(self.rubs).tolist())
         load = load / self.problem.levers
-        ends = [strength(asked, asked.f, sign * load, cone) for sign in (-1.0, 1.0)]
+        ends = [strength(unknown, unknown.f, sign * load, cone) for sign in (-1.0, 1.0)]
         words = {end.end for end in ends}
         if End.INFEASIBLE in words:
             return None
@@ -344,16 +344,16 @@ class Choice:
             return -ends[0].static, ends[1].static
         # Whether there are forces at all is easier to tell.
         force = self.problem.force
-        cones = possible(asked, asked.f / force, force, cone, load / np.abs(load).max())
+        cones = possible(unknown, unknown.f / force, force, cone, load / np.abs(load).max())
         cones.P = sparse.eye(cones.unknowns, format="csc")
         if cones.solve().end is not End.INFEASIBLE:
             self.doubts.append("no last load found")
         return None
 
-    def _with(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, still: list[int]) -> Answer:
+    def _with(self, v: np.ndarray, x: np.ndarray, y: np.ndarray, resting: list[int]) -> Answer:
         """Put forces x, in the order of the columns, and those already known in y together."""
         p = self.problem
-        closed, _, free = self._unknown(still)
+        closed, _, free = self._places(resting)
         mu = np.zeros(len(p.g))
         y[free], lam, mu[closed] = np.split(x, [len(free), len(free) + len(p.b)])
         return self._answer(v, y, lam, mu, mu > 1e-12 * p.force)
@@ -380,8 +380,7 @@ def _columns(p: Problem) -> np.ndarray:
 
 
 def _speed(p: Problem, v: np.ndarray) -> float:
-    rubs = max(float(np.abs(x).max(initial=0.0)) for x in (p.rates(v), p.g))
-    return rubs or max(float(np.abs(x).max(initial=0.0)) for x in (v, p.b)) or 1.0
+    return max(map(largest, (p.rates(v), p.g))) or max(map(largest, (v, p.b))) or 1.0
 
 
 def independent(rows: np.ndarray) -> bool:

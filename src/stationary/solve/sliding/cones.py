@@ -36,12 +36,12 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Solution:
-    """The unknowns, what is dual to the rows, and how it ended: `told` is the solver's own word."""
+    """The unknowns, what is dual to the rows, and how it ended: `word` is the solver's own."""
 
     x: np.ndarray
     z: np.ndarray
     end: End
-    told: str
+    word: str
 
     @property
     def solved(self) -> bool:
@@ -112,8 +112,8 @@ class Cones:
             self._cones, settings,
         )  # fmt: skip
         ended = program.solve()
-        told = str(ended.status)
-        return Solution(np.array(ended.x), np.array(ended.z), _ENDS.get(told, End.LOST), told)
+        word = str(ended.status)
+        return Solution(np.array(ended.x), np.array(ended.z), _ENDS.get(word, End.LOST), word)
 
 
 def farthest(held: np.ndarray, ahead: np.ndarray) -> tuple[np.ndarray | None, End]:

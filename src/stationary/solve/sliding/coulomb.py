@@ -94,16 +94,16 @@ def limited(problem: Problem, cone: np.ndarray, N: np.ndarray) -> Problem:
 
 def _repeated(problem: Problem, cone: np.ndarray, N: np.ndarray, near: Answer | None) -> Outcome:
     """Press with what came out until the same comes out."""
-    rough = np.unique(cone[cone >= 0])
+    rubbing = np.unique(cone[cone >= 0])
 
     def answer(N: np.ndarray, near: Answer | None) -> tuple[Outcome, np.ndarray]:
         full = np.zeros(len(problem.g))
-        full[rough] = N
+        full[rubbing] = N
         under = limited(problem, cone, full)
         outcome = replace(settled(under, near), problem=under)
-        return outcome, N if outcome.answer is None else outcome.answer.mu[rough]
+        return outcome, N if outcome.answer is None else outcome.answer.mu[rubbing]
 
-    N = N[rough]
+    N = N[rubbing]
     outcome, presses = answer(N, near)
     points, images = [N], [presses]
     for count in range(_MOST_STEPS):

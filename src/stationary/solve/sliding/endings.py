@@ -113,7 +113,7 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
     if not answer.problem.dense:
         return None
     place = question.with_all_contacts(t, q)
-    p, rough = answer.problem, place.problem.size
+    p, coefficients = answer.problem, place.problem.size
     curvature = question.evaluate("curvature", place, np.concatenate(answer.forces))[0]
     K = dense(curvature) - dense(question.evaluate("tangent", place)[0])
     K = (K + K.T) / 2
@@ -135,7 +135,7 @@ def runaway(question: Question, t: float, q: np.ndarray, answer: Answer) -> Fail
         presses = answer.mu[contact] if contact >= 0 else 1.0
         K = K + np.outer(along, presses * grip[p.starts[k]])
         if contact >= 0:
-            pushed[contact] -= rough[k] * along
+            pushed[contact] -= coefficients[k] * along
     ways, turned = (tangent_basis(np.vstack([*held, x[answer.working]])) for x in (G, pushed))
     if not ways.shape[1] or ways.shape != turned.shape:
         return None

@@ -96,7 +96,7 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     if end is End.INFEASIBLE:
         return Verdict("jammed", rows=z[:rows], gaps=z[rows : rows + gaps])
     if end is End.LOST:
-        return Verdict(solution.told)
+        return Verdict(solution.word)
     v = x[:n] * speed
     y = np.zeros(len(problem.c))
     inside = np.flatnonzero(kept[problem.term])
@@ -113,7 +113,7 @@ def judged(problem: Problem, *, slow: bool = False) -> Verdict:
     stuck = dry & (r / scale < np.maximum(slack, 1e-9)) & (r < 1e-3 * scale)
     rate = problem.matrices[2] @ v + problem.g
     working = (rate / scale < mu / problem.force) if gaps else np.zeros(0, dtype=bool)
-    return Verdict(solution.told, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
+    return Verdict(solution.word, Answer(problem, v, y, lam, mu, stuck, working, "Clarabel"))
 
 
 def _in_units_of(problem: Problem, verdict: Verdict) -> Verdict:

@@ -88,9 +88,9 @@ class Law:
         size = self.problem.size.copy()
         slope = np.zeros_like(size)
         by_contact = self.pressed >= 0
-        rough = size[by_contact]
-        slope[by_contact] = rough
-        size[by_contact] = rough * np.maximum(mu[self.pressed[by_contact]], 0.0)
+        coefficients = size[by_contact]
+        slope[by_contact] = coefficients
+        size[by_contact] = coefficients * np.maximum(mu[self.pressed[by_contact]], 0.0)
         size[self.pressed == -2] = 0.0
         return size, slope
 
@@ -221,9 +221,8 @@ class Law:
         w = self.B @ v + p.c
         law, works = np.zeros(m), np.abs(y) + size[p.term]
         for k in range(p.terms):
-            i = slice(p.starts[k], p.starts[k] + p.widths[k])
-            at = slice(a + p.starts[k], a + p.starts[k] + p.widths[k])
-            d = p.widths[k]
+            i, d = p.part(k), int(p.widths[k])
+            at = slice(a + i.start, a + i.stop)
             if p.power[k] != 0:
                 if p.power[k] < 1:
                     # Infinitely steep at rest: the speed as a function of the force is smooth.
@@ -287,7 +286,8 @@ class Law:
             self.measure(z, eps)
             eps *= _SHARPER
         self.left = left
-        return self.sharp(self.sharpened(z, eps / _SHARPER))
+        unknowns = self.sharpest(self.sharpened(z, eps / _SHARPER))
+        return None if unknowns is None else self.answer(unknowns)
 
     def begin(self, v: np.ndarray) -> np.ndarray:
         """Return v, λ and μ from which to start."""
@@ -303,11 +303,6 @@ class Law:
         v, lam, mu = np.split(z, [self.n, self.n + self.rows])
         mu = np.maximum(mu, 0.0)
         return np.concatenate([v, self.rounded(v, mu, eps)[0], lam, mu])
-
-    def sharp(self, z: np.ndarray) -> Answer | None:
-        """Solve for v, y, λ and μ with sharp corners."""
-        unknowns = self.sharpest(z)
-        return None if unknowns is None else self.answer(unknowns)
 
     def sharpest(self, z: np.ndarray, *, near: bool = False) -> np.ndarray | None:
         """Return v, y, λ and μ with sharp corners, if the search ends; `near` searches little."""
@@ -330,12 +325,12 @@ class Law:
         size, _ = self.sizes(mu)
         problem = replace(self.problem, size=size)
         w = self.B @ v + problem.c
-        still = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
-        answer = Answer(problem, v, y, lam, mu, still, mu > 0, "force balance")
+        stuck = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
+        answer = Answer(problem, v, y, lam, mu, stuck, mu > 0, "force balance")
         # Forces that hold it at rest hold it, however slowly the search let it creep.
         creeps = answer.speed <= 1e-6 * self.speed or not problem.driven and problem.dry
-        still = problem.speeds(problem.c) <= 1e-9 * self.speed
-        rest = replace(answer, v=np.zeros(n), stuck=still)
+        stuck = problem.speeds(problem.c) <= 1e-9 * self.speed
+        rest = replace(answer, v=np.zeros(n), stuck=stuck)
         return rest if creeps and rest.right(1e-10) else answer
 
 

@@ -23,6 +23,7 @@ from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.linear import dense
 from stationary.solve.sliding.cones import Cones, End, farthest
+from stationary.solve.sliding.coulomb import limited
 from stationary.solve.sliding.judge import Strength, strength
 from stationary.solve.sliding.modes import movable
 from stationary.solve.sliding.principle import as_place, require_place
@@ -81,7 +82,7 @@ def limit_load(
     system, name, value, params, inputs = _one_symbol(system, load, params, inputs)
     known = any(p.name == name for p in system.parameters)
 
-    def asked(factor: float) -> tuple[Question, Place]:
+    def at_factor(factor: float) -> tuple[Question, Place]:
         values = {name: value * factor}
         question = Question(
             system,
@@ -93,15 +94,15 @@ def limit_load(
         return question, question.at(t, q)
 
     def there(factor: float) -> tuple:
-        question, place = asked(factor)
+        question, place = at_factor(factor)
         return (t, place.q, place.u), question.params
 
-    question, place = asked(0.0)
+    question, place = at_factor(0.0)
     dead = place.problem.f
     # Beside large forces a small load is lost: it is looked at where it is as large as they are.
     factor = 1.0
     while True:
-        places = [place, asked(factor)[1], asked(2 * factor)[1]]
+        places = [place, at_factor(factor)[1], at_factor(2 * factor)[1]]
         live = places[1].problem.f - dead
         clear = (live != 0) & (np.abs(live) >= 1e-3 * np.abs(dead))
         if clear.any() or not dead.any() or factor > _LARGEST:
@@ -211,23 +212,22 @@ def _slipping(
     What is inside its cone sticks, what is on its edge slips against its force without lifting.
     """
     B, A, G = map(dense, problem.matrices)
-    limit = problem.size.copy()
-    limit[cone >= 0] *= end.mu[cone[cone >= 0]]
+    limit = limited(problem, cone, end.mu).size
     top = max(np.abs(x).max(initial=0.0) for x in (end.y, end.lam, end.mu)) or 1.0
     presses = end.mu > 1e-7 * top
-    still, ahead = [A, G[presses]], [G[~presses]]
+    sticks, ahead = [A, G[presses]], [G[~presses]]
     for k in range(problem.terms):
         rows = problem.part(k)
         size = float(np.linalg.norm(end.y[rows]))
         if limit[k] <= 1e-7 * top:
             continue
         if size < limit[k] * (1 - 1e-6):
-            still.append(B[rows])
+            sticks.append(B[rows])
             continue
         unit = end.y[rows] / size
-        still.append(B[rows] - np.outer(unit, unit @ B[rows]))
+        sticks.append(B[rows] - np.outer(unit, unit @ B[rows]))
         ahead.append((unit @ B[rows])[None])
-    held, opens = np.vstack(still), np.vstack(ahead)
+    held, opens = np.vstack(sticks), np.vstack(ahead)
     opens = opens / np.maximum(np.linalg.norm(opens, axis=1, keepdims=True), 1e-300)
     reach = np.abs(load).max()
     with_power = Cones(problem.n)
@@ -304,8 +304,8 @@ def _status(low: LimitEnd, high: LimitEnd, none: float) -> Status:
 
 def _scale(problem: Problem, cone: np.ndarray, live: np.ndarray) -> float:
     """Return the factor at which the load is as large as the other forces at work."""
-    others = max(problem.size[cone < 0].max(initial=0.0), np.abs(problem.f).max(initial=0.0))
-    return float(others / np.abs(live).max())
+    other_forces = max(problem.size[cone < 0].max(initial=0.0), np.abs(problem.f).max(initial=0.0))
+    return float(other_forces / np.abs(live).max())
 
 
 def _one_symbol(system: System, load: Any, params: Any, inputs: Any):

@@ -166,10 +166,10 @@ def _modes(problem: Problem, cone: np.ndarray, most: int) -> list[Choice] | None
 
 def _along_lines(problem: Problem, cone: np.ndarray) -> dict[int, int] | None:
     """Return the friction term of every contact that has one; None where modes are not linear."""
-    rough = np.flatnonzero((cone >= 0) & (problem.size > 0))
-    if not (problem.dense and problem.dry) or np.any(problem.widths[rough] != 1):
+    rubbing_terms = np.flatnonzero((cone >= 0) & (problem.size > 0))
+    if not (problem.dense and problem.dry) or np.any(problem.widths[rubbing_terms] != 1):
         return None
-    return dict(zip(cone[rough].tolist(), rough.tolist()))
+    return dict(zip(cone[rubbing_terms].tolist(), rubbing_terms.tolist()))
 
 
 def _answers(modes: list[Choice]) -> list[Answer]:

@@ -106,11 +106,11 @@ def minimum_power(
     return _step(system, at, params, inputs, t, guess, throw)
 
 
-def _least_power(system: System, wrong: list[str], asked: tuple) -> Step:
+def _least_power(system: System, wrong: list[str], arguments: tuple) -> Step:
     """Minimize the power where forces do not balance at its minimum."""
     weighed = as_power(system)
     require_still(weighed)
-    step = _step(weighed, *asked)
+    step = _step(weighed, *arguments)
     forces, known = Forces(step.forces), {p.name: x for p, x in zip(system.parameters, step.params)}
     for term in system.friction:
         if isinstance(term, Drag):
@@ -219,7 +219,7 @@ def _step(
     q, _ = question.layout.state(as_place(at))
     place = question.at(t, q, viscous=True)
     require_place(question, place)
-    rough, near = place, guess.answer if guess is not None else None
+    with_coefficients, near = place, guess.answer if guess is not None else None
     motions = motions_at(question, place) if guess is None else None
     only = None if motions is None else motions.only
     if only is not None:
@@ -228,7 +228,7 @@ def _step(
         outcome, place = solved(question, place, near)
     _require_convex(place, outcome)
     if guess is None:
-        outcome = compared(question, rough, outcome, motions)
+        outcome = compared(question, with_coefficients, outcome, motions)
     step = step_of(question, place, outcome)
     if throw and step.status not in ("moves", "sticks"):
         raise failure(question, place, outcome, step)

@@ -465,17 +465,13 @@ class Question:
                 "numbers are lost.",
                 "State the system in other units.",
             )
-        if power.min(initial=0.0) < 0:
-            worst = int(np.argmin(power))
-            raise StatementError(
-                f"the power of drag '{self.term_name(worst)}' is negative.",
-                f"Found {power[worst]:.6g}, expected zero (dry friction) or more.",
-                "A force that falls with the speed has no least dissipation: use st.simulate.",
-            )
-        if size.min(initial=0.0) < 0:
-            worst = int(np.argmin(size))
-            raise StatementError(
-                f"the limit of friction '{self.term_name(worst)}' is negative here.",
-                f"Found {size[worst]:.6g}, expected zero or more.",
-                "Check its sign, and the normal force in it.",
-            )
+        for what, values, least, remedy in (
+            ("the power of drag '{}' is negative.", power, "zero (dry friction) or more",
+             "A force that falls with the speed has no least dissipation: use st.simulate."),
+            ("the limit of friction '{}' is negative here.", size, "zero or more",
+             "Check its sign, and the normal force in it."),
+        ):  # fmt: skip
+            if values.min(initial=0.0) < 0:
+                worst = int(np.argmin(values))
+                evidence = f"Found {values[worst]:.6g}, expected {least}."
+                raise StatementError(what.format(self.term_name(worst)), evidence, remedy)

@@ -296,16 +296,18 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
     y = here.within(problem, near.y)
     follows, stops, stays, began = bool(len(kept.follow)), 0, 0, max(largest(here.w), driven)
 
-    def caught() -> Answer:
-        """Return the mode in which the slowest term sticks."""
-        k = int(np.argmin(np.where(corners & (here.size > 0), here.r, np.inf)))
-        sticks = stuck.copy()
-        sticks[k] = True
+    def as_answer(of: Problem, sticks: np.ndarray, source: str) -> Answer:
+        """Return velocities and forces as they are now."""
         forces = here.forces.copy()
         forces[held] = rest.spread(-nu[rows + gaps :])
         mu = np.zeros(len(problem.g))
         mu[working] = nu[rows : rows + gaps]
-        return Answer(near.problem, here.v, forces, nu[:rows], mu, sticks, working)
+        return Answer(of, here.v, forces, nu[:rows], mu, sticks, working, source)
+
+    def caught() -> Answer:
+        """Return the mode in which the slowest term sticks."""
+        slowest = int(np.argmin(np.where(corners & (here.size > 0), here.r, np.inf)))
+        return as_answer(near.problem, stuck | (np.arange(problem.terms) == slowest), "")
 
     for _ in range(_MOST_STEPS):
         size = max(largest(here.w), driven)
@@ -343,11 +345,7 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         # Full steps lead onto what holds, and arrive close to the end, where rounding would only
         # mislead a search; in between a step may go too far.
         if error > 1e-6 and astray <= 1e-6 * size:
-            if follows:
-                share, ahead = _closer(problem, kept, C, here, (dv, nu, dnu), ahead, left)
-            else:
-                work = float((C @ dv) @ (nu + dnu))
-                share, ahead = _shortened(problem, here, dv, ahead, kept, work)
+            share, ahead = _shorter(problem, kept, C, here, (dv, nu, dnu), ahead)
             dnu = share * dnu
             # Steps that stop short again and again lead to a kink, where something sticks.
             stops = stops + 1 if share < 0.3 else 0
@@ -362,16 +360,13 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
     else:
         if best > _ACCEPTED:
             return None, None
-    forces = here.forces
-    forces[held] = rest.spread(-nu[rows + gaps :])
-    mu = np.zeros(len(problem.g))
-    mu[working] = nu[rows : rows + gaps]
-    if problem.pressed is not None:
-        size = kept.sizes(problem, nu)
-        sticks = stuck & (problem.pressed >= 0)
-        size[sticks] = problem.size[sticks] * np.maximum(mu, 0.0)[problem.pressed[sticks]]
-        problem = replace(problem, size=size, pressed=None)
-    return Answer(problem, here.v, forces, nu[:rows], mu, stuck, working, "Newton"), None
+    answer = as_answer(problem, stuck, "Newton")
+    if problem.pressed is None:
+        return answer, None
+    size = kept.sizes(problem, nu)
+    sticks = stuck & (problem.pressed >= 0)
+    size[sticks] = problem.size[sticks] * np.maximum(answer.mu, 0.0)[problem.pressed[sticks]]
+    return replace(answer, problem=replace(problem, size=size, pressed=None)), None
 
 
 def _slope(problem: Problem, size: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -407,55 +402,37 @@ def _bend(problem: Problem, look: _Look, y: np.ndarray) -> Any:
     return H - (turn + turn.T) / 2
 
 
-def _closer(
+def _shorter(
     problem: Problem,
     kept: _Kept,
     C: Any,
     here: _Look,
     step: tuple[np.ndarray, np.ndarray, np.ndarray],
     ahead: _Look,
-    left: np.ndarray,
 ) -> tuple[float, _Look]:
-    """Return how much of a step to take so that less of the forces is left, and its end.
+    """Return how much of a step to take, less where it would go too far, and its end.
 
-    Where friction follows pressure there is no power to go down.
+    Power is convex along the line: a slope that has turned round says that the step passes over a
+    minimum. Where friction follows pressure there is no power to go down: less of the forces is to
+    be left.
     """
     dv, nu, dnu = step
-    before, share = float(np.linalg.norm(left)), 1.0
-    for _ in range(12):
-        after = problem.f - ahead.push + C.T @ (nu + share * dnu)
-        if float(np.linalg.norm(after)) <= (1 - 0.1 * share) * before:
+    left, share = problem.f - here.push + C.T @ nu, 1.0
+    follows, little = bool(len(kept.follow)), 1e-6 * problem.force * largest(dv)
+    # What the forces that hold do along the step.
+    held = float((C @ dv) @ (nu + dnu))
+    start = abs(float((here.push - problem.f) @ dv) - held)
+    for _ in range(12 if follows else 40):
+        if follows:
+            after = problem.f - ahead.push + C.T @ (nu + share * dnu)
+            fits = np.linalg.norm(after) <= (1 - 0.1 * share) * np.linalg.norm(left)
+        else:
+            fits = float((ahead.push - problem.f) @ dv) - held <= 0.5 * start + little
+        if fits:
             break
         share *= 0.5
         size = kept.sizes(problem, nu + share * dnu)
         ahead = _Look(problem, here.v + share * dv, kept, size)
-    return share, ahead
-
-
-def _shortened(
-    problem: Problem,
-    here: _Look,
-    dv: np.ndarray,
-    ahead: _Look,
-    kept: _Kept,
-    held: float,
-) -> tuple[float, _Look]:
-    """Return how much of a step to take, less where it would pass over a minimum, and its end.
-
-    `held` is what the forces that hold do along the step.
-    """
-
-    def slope(at: _Look) -> float:
-        return float((at.push - problem.f) @ dv) - held
-
-    # Convex along the line: a slope that has turned round says that the step is too long.
-    start, share = slope(here), 1.0
-    little = 1e-6 * problem.force * largest(dv)
-    for _ in range(40):
-        if slope(ahead) <= 0.5 * abs(start) + little:
-            break
-        share *= 0.5
-        ahead = _Look(problem, here.v + share * dv, kept, here.size)
     return share, ahead
 
 

@@ -159,8 +159,8 @@ def _fresh(problem: Problem) -> Answer | None:
     working = problem.g < 0
     v = least_motion(problem, working)
     w = problem.rates(v)
-    still = problem.speeds(w) <= 1e-6 * max(np.abs(w).max(initial=0.0), 1e-300)
-    if np.any(still & (problem.power < 1) & (problem.size > 0)):
+    slow = problem.speeds(w) <= 1e-6 * max(np.abs(w).max(initial=0.0), 1e-300)
+    if np.any(slow & (problem.power < 1) & (problem.size > 0)):
         return None
     y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
     start = Answer(problem, v, y, lam, mu, np.zeros(problem.terms, dtype=bool), working)

@@ -180,5 +180,5 @@ def _trusted(program: Cones, close: float) -> Solution:
         program.P = program.P + _FLAT * sparse.identity(program.unknowns, format="csc")
         solution = program.solve(close)
     if not solution.solved:
-        raise Unsolved(solution.told)
+        raise Unsolved(solution.word)
     return solution
