@@ -143,3 +143,37 @@ def test_units_of_a_part_and_its_pushes_are_theirs(tmp_path, capsys, old, new, f
     file.write_text(text.replace(old, new, 1))
     assert main(["bounds", str(file)]) == 3
     assert found in capsys.readouterr().err
+
+
+WRONG = {
+    ("centre = [0, -0.008]", "centre = [0, -0.8]"): ("centre", "outside its points"),
+    ('weight = "2 N"', 'weight = "-2 N"'): ("weight", "not positive"),
+    ("edge = [[-0.05, -0.03], [0.05, -0.03]]", "edge = [[0, 0], [0, 0]]"): ("pusher", "no length"),
+    ("points = [[0.04, 0.02], [-0.04, 0.02], [-0.04, -0.02], [0.04, -0.02]]",
+     "outline = [[0.04, 0.02], [-0.04, -0.02], [-0.04, 0.02], [0.04, -0.02]]"):
+        ("outline", "crosses itself"),
+    ('of = "phi.dot"', 'of = "phi.dot"\nat = {x = "1 s"}'): ("at", "another unit"),
+    ('of = "phi.dot"', 'of = "phi.dot"\nat = {phi = "1 mm"}'): ("at", "another unit"),
+    ('pushes = "box.csv"', "[[weigh.pushes]]\npoint = [0, -0.03]\nnormal = [0, 0]\n"
+     "motion = [0, 1, 0]"): ("normal", "no direction"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", WRONG)
+def test_what_cannot_be_is_shown_where_it_stands(change, tmp_path):
+    entry, message = WRONG[change]
+    text = BOX.read_text().replace('noise = ["0.1 mm", "0.1 deg"]\n', "")
+    text = (
+        text.replace("box.csv", str(BOX.with_name("box.csv")))
+        if "pushes" not in change[0]
+        else text
+    )
+    file = tmp_path / "wrong.toml"
+    file.write_text(text.replace(*change))
+    with pytest.raises(st.StatementError, match=message) as error:
+        st.load(file)
+    line = int(str(error.value).removeprefix(f"{file}:").split(":")[0])
+    rows = file.read_text().splitlines()
+    # The entry, or the head of the table in which it stands.
+    assert any(row.startswith(f"{entry} =") for row in rows[line - 1 : line + 3])
+    assert line > 3

@@ -60,6 +60,22 @@ def test_a_push_has_no_clock(speed):
     np.testing.assert_allclose(fit.weights, loads, atol=1e-8)
 
 
+@pytest.mark.parametrize("noise", [None, (1e-4, 1e-3)])
+@pytest.mark.parametrize("other", [1.0, 1e300, 1e-300])
+def test_motions_of_any_size_are_answered_or_refused_in_words(noise, other):
+    # Errors far below the rounding of a motion, and motions far below the longest.
+    feet = [(0.04, 0.02), (-0.04, 0.02), (-0.04, -0.02)]
+    pushes = [
+        {"point": (0.02, -0.03), "normal": (0, 1), "motion": (0, 1e300, 0)},
+        {"point": (0.01, -0.03), "normal": (0, 1), "motion": (0, other, other)},
+    ]
+    try:
+        fit = st.fit_pressure(st.slider(points=feet, weight=1.0), pushes=pushes, noise=noise)
+        assert np.all(np.isfinite(fit.weights)) and fit.weights.sum() == pytest.approx(1.0)
+    except st.StatementError as error:
+        assert str(error).count("\n") == 2
+
+
 def test_the_friction_of_the_finger_comes_from_the_same_pushes():
     rng = np.random.default_rng(8)
     feet, loads = rng.uniform(-0.05, 0.05, (4, 2)), np.array([0.1, 0.2, 0.3, 0.4])

@@ -364,7 +364,7 @@ def _model(reader: Reader) -> Model:
         for kind in questions.QUESTIONS
         if reader.at((kind,)) is not None
     }
-    if units and not spread:
+    if not spread:
         unit_checks.check_questions(reader, units, [system.kinetic, system.potential])
     laws = [s for c in courses.values() if isinstance(c, sp.Expr) for s in contents(c).order]
     needed = (*system.parameters, *(s for s in laws if isinstance(s, Parameter)))

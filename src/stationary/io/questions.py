@@ -166,7 +166,7 @@ def _pushes(reader: Reader, path: Path) -> list[Push]:
     except FileError:
         raise
     except StatementError as error:
-        reader.document.complain(path, *(line.strip() for line in str(error).split("\n")))
+        reader.refuse(path, error)
 
 
 def _measured(reader: Reader, path: Path) -> list[Push]:
@@ -188,7 +188,10 @@ def _measured(reader: Reader, path: Path) -> list[Push]:
         numbers = {key: reader.numbers((*path, k, key), f"'{key}'") for key in given}
         for key in given:
             check_measured(reader, (*path, k, key))
-        pushes.append(Push(**{key: np.ravel(x) for key, x in numbers.items()}))
+        try:
+            pushes.append(Push(**{key: np.ravel(x) for key, x in numbers.items()}))
+        except StatementError as error:
+            reader.refuse((*path, k), error)
     return pushes
 
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import sympy as sp
 
-from stationary.errors import did_you_mean
+from stationary.errors import StatementError, did_you_mean
 from stationary.io import units
 from stationary.io.grammar import parse
 from stationary.io.names import RESERVED, AbstractNames, Names, is_name
@@ -42,6 +42,16 @@ class Reader:
         """Refuse a value of the wrong kind."""
         kind = _KINDS.get(type(self.at(path)), "a date or a time")
         self.document.complain(path, what, f"Found {kind}, expected {expected}.", remedy)
+
+    def refuse(self, path: Path, error: StatementError) -> NoReturn:
+        """Say why what a table states cannot be: at the entry of which that speaks."""
+        what, finding, remedy = (*str(error).split("\n", 2), "", "")[:3]
+        stated = self.at(path)
+        # Short words stand in any sentence.
+        keys = [k for k in stated if len(k) > 4] if isinstance(stated, dict) else []
+        spoken = {m.start(): k for k in keys if (m := re.search(rf"\b{re.escape(k)}\b", what))}
+        place = (*path, *([spoken[min(spoken)]] if spoken else []))
+        self.document.complain(place, what, finding.strip(), " ".join(remedy.split()))
 
     # -- shapes -------------------------------------------------------------------------------
 

@@ -371,7 +371,12 @@ def _part(reader: Reader, path: Path) -> System:
                 path, f"a {kind} has no '{key}'.", f"Expected {', '.join(needed)}.",
                 f"Add {key} = ….",
             )  # fmt: skip
-    return make(reader, path, _name(reader, path) or "")
+    try:
+        return make(reader, path, _name(reader, path) or "")
+    except FileError:
+        raise
+    except StatementError as error:
+        reader.refuse(path, error)
 
 
 def _value(reader: Reader, path: Path, key: str, default: Any = 0) -> Any:

@@ -182,7 +182,7 @@ def check_densities(reader: Reader, written: dict[str, str], given: dict[str, An
 
 def check_questions(reader: Reader, written: dict[str, str], stated: list[Any]) -> None:
     """Look through ranges, parameters and starts of questions: each has the unit of its name."""
-    of = known(reader, written, stated).of
+    of = {**_of_sliders(reader), **known(reader, written, stated).of}
 
     def agree(path: Path, name: str) -> None:
         value = reader.at(path)
@@ -201,13 +201,23 @@ def check_questions(reader: Reader, written: dict[str, str], stated: list[Any]) 
                 )  # fmt: skip
 
     for path in (("equilibria", "within"), ("statics", "start"), ("continue", "start"),
-                 ("linearize", "at"), ("modes", "at")):  # fmt: skip
+                 ("linearize", "at"), ("modes", "at"), ("bounds", "at")):  # fmt: skip
         table = reader.at(path)
         for name in table if isinstance(table, dict) else ():
             agree((*path, name), name)
     moved = reader.at(("continue", "parameter"))
     if isinstance(moved, str):
         agree(("continue", "span"), moved)
+
+
+def _of_sliders(reader: Reader) -> dict[str, Known]:
+    """Return what the coordinates of parts on a table are: two lengths and an angle."""
+    of, parts = {}, reader.at(("parts",))
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict) and part.get("kind") == "slider":
+            for name, unit in zip(part.get("at") or ("x", "y", "phi"), ("m", "m", "rad")):
+                of[name] = Known(units.dimension_of(unit), False)
+    return of
 
 
 def _expressions(kind: str, thing: Any) -> list[Any]:

@@ -28,6 +28,8 @@ from stationary.solve.pressure.expected import (
 _SLIDES, _SHARE = 4.0, 0.02
 # So many standard errors, or such a share of the motion, from rest a foot may go either way.
 _REVERSES, _AT_REST = 4.0, 0.02
+# Motions below this share of the longest are none.
+_IDLE = 1e-9
 # What a second difference of a mean pressure counts where motions err by a hundredth of themselves.
 _LIKELY = 0.01
 # The share of a measured force that counts as its error where none is stated.
@@ -90,6 +92,9 @@ class Measured:
             seen = {e: _noise(e) for e in stated}
             each = [seen[e] for e in stated]
             a, b = np.array([e[:2] for e in each]).T / self.unit
+            # No motion is read better than it is rounded.
+            grain = np.finfo(float).eps * np.maximum(self.long, _IDLE * self.long.max())
+            a, b = np.maximum(a, grain * self.size), np.maximum(b, grain)
             (x, y), self.roots = self.origin / self.size, np.zeros((len(each), 3, 3))
             self.roots[:, 0, 0] = self.roots[:, 1, 1] = a / self.size
             self.roots[:, 0, 2], self.roots[:, 1, 2], self.roots[:, 2, 2] = -b * y, b * x, b
@@ -191,9 +196,10 @@ class Measured:
     @property
     def idle(self) -> np.ndarray:
         """Pushes under which the part did not move, or by less than its errors."""
-        if self.relative:
-            return np.flatnonzero(self.long <= 1e-9 * self.long.max(initial=0.0))
-        return np.flatnonzero(np.all(np.abs(self.y) <= 2 * self.sigma, axis=1))
+        none = self.long <= _IDLE * self.long.max(initial=0.0)
+        if not self.relative:
+            none |= np.all(np.abs(self.y) <= 2 * self.sigma, axis=1)
+        return np.flatnonzero(none)
 
     @property
     def pulling(self) -> np.ndarray:

@@ -54,9 +54,9 @@ def next_push(part: System, search: Search, fitted: Fitted, known: Uncertain) ->
         for load in likely:
             G = _slopes(search, fitted, load, places, normals[line]) @ spread / sigma
             # What the covariance loses to one more push whose errors are one (Woodbury's identity).
-            inner = np.linalg.inv(np.eye(G.shape[1]) + G @ G.transpose(0, 2, 1))
-            L = np.einsum("ku,bru->bkr", loads, G)
-            gain = np.einsum("bkr,brs,bks->b", L, inner, L)
+            _, s, V = np.linalg.svd(G, full_matrices=False)
+            told = s**2 / (1 + s**2)
+            gain = (told[:, None] * (loads @ V.transpose(0, 2, 1)) ** 2).sum(axis=(1, 2))
             left += np.log(np.maximum(whole - gain, 1e-12 * whole))
         best = np.argsort(left, kind="stable")[: 1 if k == _FINER - 1 else 6]
         step = (1 - 2 * _ENDS) / (_PLACES - 1) / 3 ** (k + 1)
