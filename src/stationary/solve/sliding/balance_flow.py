@@ -168,7 +168,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         none, sticks = np.zeros(p.terms), (p.size > 0).astype(float)
         numbers = Numbers(sticks, none, works, here.place.along.copy(), none)
         phase = self._phase(numbers)
-        z = np.concatenate([here.q, answer.y, answer.lam, answer.mu])
+        z = np.concatenate([here.q, *answer.forces])
         z = np.append(z, np.zeros(sum(sizes_of(self.question.sliding)) - len(z)))
         start = Look(here.t, z, 0 * z, np.zeros(0), 0.0, 0.0, 0.0)
         self.digits = phase.measured(start)[1]
@@ -271,7 +271,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         free = B - (B @ over) @ (held / size[:, None])
         small = _DEPENDENT + 64 * self.digits
         for k in wide:
-            rows = slice(p.starts[k], p.starts[k] + p.widths[k])
+            rows = p.part(k)
             reach = max(float(np.linalg.norm(B[rows])), 1e-300)
             taken = B[rows] @ led + p.c[rows] * self.whole
             _, values, ways = np.linalg.svd(free[rows].T)

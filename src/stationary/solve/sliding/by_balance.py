@@ -217,7 +217,7 @@ class ByBalance(AbstractPhase):
         assert answer is not None
         best, room = roomiest(answer)
         z = look.z.copy()
-        forces = np.concatenate([best.y, best.lam, best.mu])
+        forces = np.concatenate(best.forces)
         z[self.n : self.n + len(forces)] = forces
         return replace(look, z=z), room
 
@@ -359,12 +359,9 @@ class ByBalance(AbstractPhase):
         question, numbers = self.question, self.numbers
         q, y, lam, mu, *_ = np.split(look.z, np.cumsum(sizes_of(question.sliding)))
         v = look.rate[: self.n]
-        every = np.arange(len(numbers.works))
-        place = question.at(look.t, q, viscous=True, touching=every)
+        place = question.with_all_contacts(look.t, q)
         problem = limited(place.problem, question.rubs, mu)
-        answer = Answer(
-            problem, v, y, lam, mu, numbers.stuck > 0, numbers.works > 0, "Newton"
-        )  # fmt: skip
+        answer = Answer(problem, v, y, lam, mu, numbers.stuck > 0, numbers.works > 0, "Newton")
         return State(look.t, q, v, answer, place, lost, given)
 
     def remembered(self) -> Any:

@@ -391,7 +391,7 @@ class _Run:
         mu = np.zeros(self.question.sliding.gaps)
         y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
         if answer is not None:
-            y, lam, mu[place.touching] = state.forces or (answer.y, answer.lam, answer.mu)
+            y, lam, mu[place.touching] = state.forces or answer.forces
             power = float(y @ place.problem.rates(state.v))
         energies = [state.lost, state.given, power]
         return np.concatenate([state.q, state.v, self._fed, energies, y, lam, mu])

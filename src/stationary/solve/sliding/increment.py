@@ -19,7 +19,7 @@ from stationary.solve.sliding.endings import runaway
 from stationary.solve.sliding.increment_newton import end_of_increment
 from stationary.solve.sliding.measure import Measure, Units, rests
 from stationary.solve.sliding.problem import Answer, Problem, largest
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.stretch import onto
 
 # What is off by this share of ways and energies is not right.
@@ -65,7 +65,7 @@ def increment(
     """
     start, forces = question.at(t, q), None
     if near is not None and len(near.mu) == len(start.gap):
-        forces = (near.y, near.lam, near.mu)
+        forces = near.forces
     step = _at_once(question, start, h, v, forces, same)
     if step is None:
         raise Failed("too many steps")
@@ -104,7 +104,7 @@ def everywhere(question: Question, place: Place, answer: Answer) -> Answer:
         return answer
     mu, working = np.zeros(len(place.gap)), np.zeros(len(place.gap), dtype=bool)
     mu[place.touching], working[place.touching] = answer.mu, answer.working
-    there = question.at(place.t, place.q, viscous=True, touching=np.arange(len(place.gap)))
+    there = question.with_all_contacts(place.t, place.q)
     problem = limited(there.problem, question.rubs, mu)
     return replace(answer, problem=problem, mu=mu, working=working)
 
@@ -181,7 +181,7 @@ def _proves(question: Question, answer: Answer, start: Place) -> bool:
     """
     p, measure = answer.problem, Measure.of(question, start)
     units = Units.of(start, measure.lengths)
-    energy = units.energy(p, (answer.y, answer.lam, answer.mu))
+    energy = units.energy(p, answer.forces)
     excess = np.where(p.power == 0, answer.resists - p.size, 0.0)
     forces = (
         largest(answer.unbalanced * units.moves), float((excess * units.slips).max(initial=0.0)),
@@ -206,9 +206,8 @@ def _over(
     forces: tuple[np.ndarray, ...],
 ) -> Problem:
     """State the problem for what is left of an increment at a place near its end."""
-    now, given = place.problem, (place.t, place.q, place.u, question.params)
-    K = sparse.csc_matrix(-evaluated(question.sliding, "tangent")(*given)[0])
-    K = K + evaluated(question.sliding, "curvature")(*given, np.concatenate(forces))[0]
+    now, bent = place.problem, question.evaluate("curvature", place, np.concatenate(forces))[0]
+    K = bent - sparse.csc_matrix(question.evaluate("tangent", place)[0])
     K, drag = (K + K.T) / 2, now.viscous
 
     def potential(d: np.ndarray) -> tuple[float, np.ndarray, Any]:

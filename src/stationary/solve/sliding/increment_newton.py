@@ -28,7 +28,7 @@ from stationary.derive.sliding import Sliding
 from stationary.errors import StatementError
 from stationary.solve.sliding.measure import Measure, Units
 from stationary.solve.sliding.problem import Problem, largest
-from stationary.solve.sliding.question import Place, Question, evaluated, terms_of
+from stationary.solve.sliding.question import Place, Question, terms_of
 
 _MOST_STEPS, _SHARP_STEPS = 50, 5
 # Steps without progress after which it is given up.
@@ -197,12 +197,10 @@ class _Way:
         self, x: np.ndarray, forces: tuple[np.ndarray, ...], blur: float, tame: bool
     ) -> Reached | None:
         """Take one step; `blur` rounds the corner of friction, relative to the longest way."""
-        question, sliding, h = self.question, self.question.sliding, self.h
+        question, h = self.question, self.h
         y, lam, mu = forces
         try:
-            place = question.at(
-                self.start.t + h, x, viscous=True, touching=np.arange(len(self.start.gap))
-            )
+            place = question.with_all_contacts(self.start.t + h, x)
         except StatementError:
             # It has gone where the system is not defined.
             return None
@@ -238,15 +236,13 @@ class _Way:
         grown /= resist
         working = mu / press > (place.gap + self.touches) / gap
         working &= ~self.open
-        given = (place.t, x, place.u, question.params)
         bent = (0 * y, np.minimum(lam, 0.0), 0 * mu) if tame else forces
-        bends = [
-            -self.saddle.values("tangent", evaluated(sliding, "tangent")(*given)[0]),
-            self.saddle.values(
-                "curvature", evaluated(sliding, "curvature")(*given, np.concatenate(bent))[0]
-            ),
-        ]
-        grip = self.saddle.values("grip", evaluated(sliding, "grip")(*given)[0])
+
+        def entries(name: str, *more: np.ndarray) -> np.ndarray:
+            return self.saddle.values(name, question.evaluate(name, place, *more)[0])
+
+        bends = [-entries("tangent"), entries("curvature", np.concatenate(bent))]
+        grip = entries("grip")
         left = p.f - p.B.T @ y + p.A.T @ lam + p.G.T @ mu
         if p.viscous is not None:
             _, slope, second = p.viscous(moved / h)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import scipy.sparse as sparse
 from scipy.optimize import brentq
 
 from stationary.solve.sliding.along import Told
-from stationary.solve.sliding.problem import Answer
-from stationary.solve.sliding.question import Place, Question, evaluated
+from stationary.solve.sliding.problem import Answer, stacked
+from stationary.solve.sliding.question import Place, Question
 from stationary.solve.sliding.reduced import least_move
 
 #: Forces of friction, of constraints and of contacts.
@@ -128,7 +127,7 @@ def onto(
         violations = np.concatenate(off)
         if not len(violations):
             return place
-        rounding = question.digits(_stacked(rows), t, place.q, np.concatenate(rates)) / 32
+        rounding = question.digits(stacked(*rows), t, place.q, np.concatenate(rates)) / 32
         if np.all(np.abs(violations) <= rounding):
             return place
         q = place.q + least_move(p, working, violations, held)
@@ -136,16 +135,11 @@ def onto(
     return place if held is None else None
 
 
-def _stacked(rows: list[Any]) -> Any:
-    return sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
-
-
 def supplied(question: Question, place: Place, forces: Forces, v: np.ndarray) -> float:
     """Return the power of loads, pushers and conveyors, by the forces at a place."""
     (y, lam, mu), p = forces, place.problem
     given = float(y @ p.c - lam @ p.b - mu @ p.g)
     if question.fed:
-        here = (place.t, place.q, place.u, question.params)
-        given += float(evaluated(question.sliding, "power")(*here, v)[0][1:].sum())
-        given += float(evaluated(question.sliding, "pumped")(*here)[0][0])
+        given += float(question.evaluate("power", place, v)[0][1:].sum())
+        given += float(question.evaluate("pumped", place)[0][0])
     return given

@@ -99,28 +99,22 @@ class Strides:
         place = self.question.at(t, q, viscous=True)
         outcome, _ = solved(self.question, place)
         near = outcome.answer if outcome.word in ("moves", "sticks") else None
-        if outcome.word == "accelerates" and self._jumps(t, q):
+        soon = self._soon(t, q) if near is None else None
+        far = soon is None or self._measure(soon.place).far(soon.q - q) > _CLOSE
+        if outcome.word == "accelerates" and far:
+            # A start that nothing holds is not even close to a rest.
             raise Ended(status_of(self.question, place, "accelerates", outcome), outcome, place)
-        v = near.v if near is not None else np.zeros_like(q)
-        answer = self._first(t, q) if near is None else everywhere(self.question, place, near)
-        every = self.question.at(t, q, viscous=True, touching=np.arange(len(place.gap)))
-        return State(t, q, v, answer, every, lost, given)
+        v, answer = np.zeros_like(q), soon and soon.answer
+        if near is not None:
+            v, answer = near.v, everywhere(self.question, place, near)
+        return State(t, q, v, answer, self.question.with_all_contacts(t, q), lost, given)
 
-    def _first(self, t: float, q: np.ndarray) -> Answer | None:
-        """Return the forces at a start that velocities do not tell: those a moment later."""
+    def _soon(self, t: float, q: np.ndarray) -> Increment | None:
+        """Return where a start leads in a moment, if that is found."""
         try:
-            return increment(self.question, t, _SHORTEST * self.whole, q, 0 * q, None).answer
+            return increment(self.question, t, _SHORTEST * self.whole, q, 0 * q, None)
         except Failed:
             return None
-
-    def _jumps(self, t: float, q: np.ndarray) -> bool:
-        """Tell whether a start that nothing holds is not even close to a rest."""
-        moment = _SHORTEST * self.whole
-        try:
-            step = increment(self.question, t, moment, q, np.zeros_like(q), None)
-        except Failed:
-            return True
-        return self._measure(step.place).far(step.q - q) > _CLOSE
 
     def enter(self, here: State) -> None:
         """Go on from a state."""
@@ -231,7 +225,7 @@ class Strides:
         for piece in stride.pieces:
             self.steps += 1
             self.shortest = min(self.shortest, piece.step)
-            there = self._at(piece.t, piece.q)
+            there = self.question.with_all_contacts(piece.t, piece.q)
             shares = self._energies(q, place, answer, piece, there)
             taken, fed = taken + shares[0], fed + shares[1]
             v, q, t = (piece.q - q) / piece.step, piece.q, piece.t
@@ -242,12 +236,12 @@ class Strides:
             # where several forces would hold what holds, these need not lead anywhere.
             speed = 2 * v - (stride.whole.q - here.q) / stride.whole.step
             sticks = at_rest(self.question, place, answer)
-            tried = _ahead(answer, stride.whole.answer, sticks), (answer.y, answer.lam, answer.mu)
+            tried = _ahead(answer, stride.whole.answer, sticks), answer.forces
             end = replace(stride.pieces[-1], q=stride.better)
             forces = next((x for x in tried if self._balances(end, speed, x)), None)
         if stride.better is not None and forces is not None:
             v, q = speed, stride.better
-            place, end = self._at(t, q), self._at(t, stride.whole.q)
+            place, end = (self.question.with_all_contacts(t, x) for x in (q, stride.whole.q))
             whole = self._energies(here.q, here.place, here.answer, stride.whole, end)
             # What drags is as coarse as the velocities, of order one; the rest is of order two.
             dry = self.question.system.dissipation.is_zero and not place.problem.drags
@@ -255,15 +249,12 @@ class Strides:
             taken, fed = (x + share * (x - w) for x, w in zip((taken, fed), whole))
         return State(t, q, v, answer, place, here.lost + taken, here.given + fed, forces)
 
-    def _at(self, t: float, q: np.ndarray) -> Place:
-        """Return what is known of a place, with all contacts."""
-        every = np.arange(len(self.here.place.gap))
-        return self.question.at(t, q, viscous=True, touching=every)
-
     def _balances(self, end: Increment, v: np.ndarray, forces: Forces) -> bool:
         """Tell whether extrapolated forces balance, and keep to their limits, where they lead."""
-        problem = limited(self._at(end.t, end.q).problem, self.question.rubs, forces[2])
-        answer = replace(end.answer, problem=problem, v=v, y=forces[0], lam=forces[1], mu=forces[2])
+        y, lam, mu = forces
+        place = self.question.with_all_contacts(end.t, end.q)
+        problem = limited(place.problem, self.question.rubs, mu)
+        answer = replace(end.answer, problem=problem, v=v, y=y, lam=lam, mu=mu)
         return max(answer.residual["force"], answer.residual["friction"]) <= _BALANCED
 
     def _energies(
@@ -275,15 +266,14 @@ class Strides:
         """
         after, v = piece.answer, (piece.q - q) / piece.step
         p = after.problem
-        r = p.speeds(p.rates(after.v))
         size = p.size
         if before is not None:
             size = np.where(p.power == 0, (p.size + before.problem.size) / 2, p.size)
-        taken = float(np.sum(size * r ** (p.power + 1)))
+        taken = float(np.sum(size * after.speeds ** (p.power + 1)))
         if end.problem.viscous is not None:
             taken += float(end.problem.viscous(v)[1] @ v) * piece.step
         ends = [(end, after)] if before is None else [(end, after), (place, before)]
-        given = [supplied(self.question, x, (a.y, a.lam, a.mu), v) for x, a in ends]
+        given = [supplied(self.question, x, a.forces, v) for x, a in ends]
         return taken, float(np.mean(given)) * piece.step
 
     # -- changes ----------------------------------------------------------------------------------
@@ -404,9 +394,7 @@ class Strides:
 
 def _ahead(halves: Answer, whole: Answer, sticks: np.ndarray) -> Forces:
     """Return the forces to which ever shorter increments lead; what slides has its limit."""
-    y, lam, mu = (
-        2 * a - b for a, b in ((halves.y, whole.y), (halves.lam, whole.lam), (halves.mu, whole.mu))
-    )
+    y, lam, mu = (2 * a - b for a, b in zip(halves.forces, whole.forces))
     p, mu = halves.problem, np.where(halves.working, np.maximum(mu, 0.0), 0.0)
     size = 2 * halves.resists - whole.resists
     far = p.speeds(y)
