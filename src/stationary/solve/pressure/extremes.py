@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from stationary.result.least_power import motions
-from stationary.solve.linear import ways_across
+from stationary.solve.linear import Rows, ways_across
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond, possible
@@ -330,8 +330,8 @@ class Extremes:
         rows = np.vstack([np.ones(len(points)), self.programs.frame @ points.T])
         if len(points) != len(rows) + 1:
             return None
-        way = np.linalg.svd(rows)[2][-1]
-        load = np.linalg.lstsq(rows, np.eye(len(rows))[0], rcond=None)[0]
+        held = Rows(rows)
+        way, load = held.tangent[:, -1], held.correction(-np.eye(len(rows))[0])
         with np.errstate(divide="ignore"):
             ends = -load / way
         low, high = ends[way > 0].max(), ends[way < 0].min()

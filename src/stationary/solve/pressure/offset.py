@@ -17,6 +17,7 @@ from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.model.touching import contact
+from stationary.solve.linear import orthonormal
 from stationary.solve.pressure.apart import slope
 from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.uncertain import uncertain
@@ -41,7 +42,7 @@ def offset(search: Search, fitted: Fitted) -> str:
     columns = fitted.J.shape[1]
     scale = np.append(np.full(count, fitted.load.sum() / count), 1.0)[:columns]
     own = fitted.J * scale @ search.ways(columns)
-    across = np.linalg.qr(own)[0] if own.shape[1] else np.zeros((len(own), 0))
+    across = orthonormal(own) if own.shape[1] else own
     best, words = _CHANCE, ""
     for name, readings in _readings(search).items():
         D = np.stack([slope(search, fitted, reading) for reading in readings], axis=1)

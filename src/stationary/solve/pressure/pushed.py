@@ -18,7 +18,7 @@ from stationary.model.drawing import Support
 from stationary.model.symbols import Velocity
 from stationary.model.system import System
 from stationary.solve.inertia import require_system
-from stationary.solve.linear import null_rows
+from stationary.solve.linear import Rows
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.support import Rest, bearing_of
 
@@ -320,7 +320,8 @@ class Scene:
 
 def _held(name: str, rows: np.ndarray, rate: np.ndarray) -> Mode:
     """Return the motions under rows of constraints, and the force of a single one."""
-    base = np.linalg.lstsq(rows, rate, rcond=None)[0]
+    held = Rows(rows)
+    base, free = held.correction(-rate), held.tangent
     if np.abs(rows @ base - rate).max() > 1e-9 * max(np.abs(rate).max(), 1e-300):
         raise NoMotion(
             say(
@@ -330,7 +331,6 @@ def _held(name: str, rows: np.ndarray, rate: np.ndarray) -> Mode:
             ),
             kind="jammed",
         )
-    free = null_rows(rows, 1e-10).T
     force = None
     if free.shape[1] == 2:
         k = int(np.abs(rate).argmax())
