@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -51,7 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # Workers of xdist inherit the folder of the process that started them.
     if not hasattr(config, "workerinput"):
         config.stash[_cache] = tempfile.TemporaryDirectory(prefix="stationary-tests-")
-        os.environ["STATIONARY_CACHE"] = config.stash[_cache].name
+        os.environ["STATIONARY_CACHE"] = folder = config.stash[_cache].name
+        if config.option.without:
+            # Every Python that a test starts runs this first.
+            absent = f"import sys\nsys.modules.update(dict.fromkeys({config.option.without!r}))\n"
+            Path(folder, "sitecustomize.py").write_text(absent)
+            path = (folder, os.environ.get("PYTHONPATH", ""))
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
