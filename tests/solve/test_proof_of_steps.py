@@ -442,3 +442,26 @@ def test_evidence_does_not_depend_on_where_energy_is_counted_from(level):
         for method in (st.Variational(step=0.15), st.Variational(step=0.01), "auto")
     ]
     assert told == ["inaccurate", "done", "done"]
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_narrow_hyperbolic_hill_is_a_number_far_away(width, way):
+    """Turned back by V/cosh²((x − ½)/w), what comes from afar is w log(V/E − 1) further."""
+    hill = st.System(kinetic=x.dot**2 / 2, potential=10 / st.cosh((x - 0.5) / width) ** 2)
+    begin = (1 - way) / 2
+    motion = st.simulate(hill, span=(0, 1), start={x: begin, x.dot: way})
+    assert way * (begin - motion[x][-1]) == pytest.approx(width * np.log(19), abs=1e-10)
+    assert motion[x.dot][-1] == pytest.approx(-way, abs=1e-8)
+
+
+def test_what_grows_with_its_divisor_is_not_cut_off():
+    # exp(x)/cosh(x) is 2 wherever x is large, and (1 + tanh x) throughout.
+    for place in (0.3, 5.0, 340.0):
+        pulled = st.System(kinetic=x.dot**2 / 2, work=x * st.exp(x) / st.cosh(x))
+        motion = st.simulate(pulled, span=(0, 1), start={x: place})
+        expected = solve_ivp(
+            lambda t, y: [y[1], 1 + np.tanh(y[0]) + y[0] * (1 - np.tanh(y[0]) ** 2)],
+            (0, 1), [place, 0], rtol=1e-11, atol=1e-11,
+        )  # fmt: skip
+        assert motion[x][-1] == pytest.approx(expected.y[0, -1], rel=1e-8)

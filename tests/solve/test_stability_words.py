@@ -198,3 +198,14 @@ def test_what_is_held_in_every_direction_is_stable():
     for hold in (st.System(constraints=[x - 2.0]), st.System(contacts=[st.Contact(x - 2.0)])):
         rest = st.statics(weight + hold, start={x: 2.5})
         assert rest.stability == "stable" and rest.stable
+
+
+def test_a_maximum_of_the_energy_is_told():
+    x, y = st.coordinates("x y")
+    hill, pass_ = -(x**2 + 3 * y**2), x**2 - y**2
+    for inertia in (0, (x.dot**2 + y.dot**2) / 2):
+        top = st.statics(st.System(kinetic=inertia, potential=hill), kind="any")
+        assert top.stability == "unstable (saddle)"
+        assert top.stability.message.endswith("the energy has a maximum there")
+        between = st.statics(st.System(kinetic=inertia, potential=pass_), kind="any")
+        assert "maximum" not in between.stability.message

@@ -16,6 +16,13 @@ from stationary.model.shared import Shared, Speed
 # Largest power written as a product: its derivatives stay polynomial.
 _PRODUCTS_UP_TO = 4
 
+# The logarithm of a hyperbolic cosine, and its power, beyond which a division by it is zero: its
+# square and its derivatives are still numbers.
+_LARGEST = 300.0
+
+# What may grow as fast as a hyperbolic cosine.
+_GROWING = (sp.exp, sp.cosh, sp.sinh, Shared)
+
 # The logarithm of a factor beyond which it was split off an exponential.
 _SPLIT_OFF = 20
 
@@ -69,6 +76,11 @@ def _parts(e: Any) -> tuple[Any, ...]:
     return e.args if e.is_Add or e.is_Mul or e.is_Pow or type(e) in FUNCTIONS else ()
 
 
+def _grows(e: Any) -> bool:
+    """Tell whether an expression may grow as fast as what it is divided by."""
+    return e.has(*_GROWING) or any(not p.exp.is_Number for p in e.atoms(sp.Pow))
+
+
 class Translator:
     """Translates expressions over one set of symbols; equal subexpressions become one node."""
 
@@ -99,7 +111,7 @@ class Translator:
         if e.is_Mul:
             return self._product(e)
         if e.is_Pow:
-            return self._power(self(e.base), e.exp)
+            return self._power(self._divisor(e), e.exp)
         if isinstance(e, sp.Piecewise):
             return self._piecewise(e)
         if e in (sp.true, sp.false):
@@ -128,13 +140,23 @@ class Translator:
             ]
         else:
             others = e.args
-        for factor in others:
-            if factor.is_Pow and factor.exp.is_Number and factor.exp.is_negative:
-                below.append(self._power(self(factor.base), -factor.exp))
+        divides = [f.is_Pow and f.exp.is_Number and f.exp.is_negative for f in others]
+        grows = any(not d and _grows(f) for f, d in zip(others, divides))
+        for factor, divisor in zip(others, divides):
+            if divisor:
+                base = self(factor.base) if grows else self._divisor(factor)
+                below.append(self._power(base, -factor.exp))
             else:
                 above.append(self(factor))
         product = functools.reduce(operator.mul, above) if above else 1.0
         return product / functools.reduce(operator.mul, below) if below else product
+
+    def _divisor(self, e: Any) -> Any:
+        """Return the base of a power; a hyperbolic cosine to divide by stays a number."""
+        if not isinstance(e.base, sp.cosh) or not e.exp.is_Number or not e.exp.is_negative:
+            return self(e.base)
+        most = _LARGEST / max(1.0, -float(e.exp))
+        return ca.cosh(ca.fmax(ca.fmin(self(e.base.args[0]), most), -most))
 
     def _power(self, base: Any, exponent: sp.Expr) -> Any:
         if exponent.is_Integer and 0 < int(exponent) <= _PRODUCTS_UP_TO:
