@@ -192,3 +192,17 @@ def test_a_search_says_how_hard_it_looked_and_lists_what_it_found():
     text = repr(found)
     assert text.startswith("2 equilibria, complete; interval subdivision of")
     assert "  stable: theta = " in text and "  unstable (saddle): theta = 3.14159" in text
+
+
+def test_where_families_cross_their_dimension_is_that_of_each():
+    # At the origin both axes are flat, and what lies between them is not.
+    crossed = st.statics(st.System(potential=(x * y) ** 2))
+    assert crossed.family == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turned", [False, True])
+def test_families_that_cross_are_told_with_their_dimension(turned):
+    energy = (x**2 - y**2) ** 2 if turned else (x * y) ** 2
+    found = st.equilibria(st.System(potential=energy), within={x: (-1, 1.1), y: (-1, 1.1)})
+    assert [rest.family for rest in found] == [1]

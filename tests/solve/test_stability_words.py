@@ -209,3 +209,19 @@ def test_a_maximum_of_the_energy_is_told():
         assert top.stability.message.endswith("the energy has a maximum there")
         between = st.statics(st.System(kinetic=inertia, potential=pass_), kind="any")
         assert "maximum" not in between.stability.message
+
+
+@pytest.mark.parametrize("mu", [1e-3, 1e-5, 1e-8])
+@pytest.mark.parametrize("start", [(0.49, 0.86), (0.4, 0.8), (0.6, 0.9)])
+def test_the_triangular_point_of_a_light_planet_is_found_on_its_ring(mu, start):
+    """Beside the sun's, a planet's pull is next to nothing: a ring that hardly slopes."""
+    x, y = st.coordinates("x y")
+    far, near = (st.sqrt((x + shift) ** 2 + y**2) for shift in (mu, mu - 1))
+    plane = st.System(
+        kinetic=((x.dot - y) ** 2 + (y.dot + x) ** 2) / 2, potential=-(1 - mu) / far - mu / near
+    )
+    rest = st.statics(plane, start=dict(zip((x, y), start)), kind="any")
+    # Along the ring forces are mu times as stiff.
+    assert rest[x] == pytest.approx(0.5 - mu, abs=1e-15 / mu)
+    assert rest[y] == pytest.approx(np.sqrt(3) / 2, abs=1e-15 / mu)
+    assert rest.stability == "marginally stable"

@@ -312,8 +312,13 @@ class Examination:
             chance = np.random.default_rng(5).standard_normal((_FEW, len(ways)))
             if all(self._slides(flat @ share, flat) for share in chance):
                 return ways
-        slides = [self._slides(way, flat) for way in ways]
-        return ways[slides] if len(slides) else np.empty((0, self.saddle.n))
+        chosen: list[int] = []
+        for i, way in enumerate(ways):
+            # Where families cross, each slides along its own, and no mixture does.
+            mixed = [way, sum(ways[chosen], start=way)] if chosen else [way]
+            if all(self._slides(x, flat) for x in mixed):
+                chosen.append(i)
+        return ways[chosen]
 
     def _slides(self, way: np.ndarray, flat: np.ndarray) -> bool:
         """Tell whether there is another equilibrium in a direction: a family, no flat minimum."""

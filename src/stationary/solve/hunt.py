@@ -392,7 +392,9 @@ class Hunt:
     def _kept(self) -> list[Equilibrium]:
         """Round equilibria off, and leave out those that contacts do not allow."""
         kept = []
-        for w, d in [*((w, 0) for w in self.single), *self.families]:
+        # Where families cross, a place by itself is on all of them: the largest comes first.
+        families = sorted(self.families, key=lambda family: -family[1])
+        for w, d in [*families, *((w, 0) for w in self.single)]:
             rest = self._rounded(w, d > 0)
             if rest is None or any(self.box.same(rest.q, other.q) for other in kept):
                 continue

@@ -274,13 +274,15 @@ class Balancing:
 
     A step is shortened until the next one, with the same matrix, is shorter than it (Deuflhard,
     Newton Methods for Nonlinear Problems, section 3.3): that depends neither on the units of forces
-    nor on where the forces are large.
+    nor on where the forces are large. `whole` steps are not shortened: where the path follows a
+    narrow valley round a bend, as a ring that hardly slopes, they go across.
     """
 
     lengths: np.ndarray
     accepted: Callable[[Place], float]
     reached: Callable[[np.ndarray, np.ndarray], bool]
     tick: Callable[[], None]
+    whole: bool = False
 
     @np.errstate(over="ignore", invalid="ignore")
     def run(self, place: Place) -> tuple[Place, Ending]:
@@ -322,6 +324,8 @@ class Balancing:
 
     def _along(self, place: Place, linear: Linearized, d, change) -> Place | None:
         """Shorten a step until the one after it is shorter."""
+        if self.whole:
+            return place.moved(d, place.lam + change)
         size, share = self._size(d), 1.0
         probe = place.moved(_PROBE * d, place.lam + _PROBE * change)
         if probe.finite:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -301,6 +301,9 @@ class Search(AbstractAtRest):
             balancing = Balancing(lengths, self.left_over, self.reached, tick)
             if not self.descends:
                 there, ending = balancing.run(place.with_multipliers())
+                if ending in (Ending.TOO_MANY_STEPS, Ending.STALLED):
+                    across, ended = replace(balancing, whole=True).run(place)
+                    there, ending = (across, ended) if ended is Ending.BALANCED else (there, ending)
                 if ending is not Ending.STALLED or not self.conservative(q):
                     return there.q, there.lam, ending
             elif self._convex(place.with_multipliers()):
