@@ -148,3 +148,42 @@ def test_what_touches_without_pressing_stands_still(build, units):
     motion = st.simulate(system, span=(0, second), start=start, points=3)
     assert motion.status == "done" and not motion.changes
     assert np.abs(motion.q - motion.q[0]).max() <= 1e-13 * (1 + origin) * length
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1e-6])
+def test_impacts_without_loss_between_closing_walls_end(scale):
+    """Every impact adds twice the speed of a wall: 1/n of the room is left after n of them."""
+    x, closes = st.coordinates("x"), 0.1 * scale
+    walls = [
+        st.Contact(x - closes * st.t, restitution=1.0, name="left"),
+        st.Contact(scale - closes * st.t - x, restitution=1.0, name="right"),
+    ]
+    system = st.System(kinetic=x.dot**2 / 2, contacts=walls)
+    with pytest.raises(st.NoMotion, match="left, right leave no room at t = 5") as error:
+        st.simulate(system, span=(0, 20), start={x: scale / 2, x.dot: scale}, points=3)
+    motion = error.value.solution
+    assert error.value.kind == "none" and 5 * 0.99 < motion.t[-1] < 5
+    t, room, speed, times = 0.0, scale / 2, scale, []
+    for _ in range(len(motion.changes)):
+        t += room / (speed + closes)
+        room, speed = scale - 2 * closes * t, speed + 2 * closes
+        times.append(t)
+    np.testing.assert_allclose([c.t for c in motion.changes], times, rtol=1e-11)
+
+
+def test_walls_that_close_and_open_again_let_impacts_go_on():
+    """What a mirror that moves to and fro leaves of the speed: impacts that follow its place."""
+    x = st.coordinates("x")
+    wall = 0.7 + 0.3 * st.cos(st.t / 4)
+    system = st.System(
+        kinetic=x.dot**2 / 2,
+        contacts=[
+            st.Contact(x, restitution=1.0, name="left"),
+            st.Contact(wall - x, restitution=1.0, name="right"),
+        ],
+    )
+    motion = st.simulate(system, span=(0, 25), start={x: 0.5, x.dot: 5.0}, points=3)
+    assert motion.status == "done"
+    # Slow walls leave speed times width as it was, but for what a flight is of the wall's time.
+    np.testing.assert_allclose(np.abs(motion[x.dot][-1]), 5.0, rtol=0.02)

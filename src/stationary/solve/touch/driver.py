@@ -500,7 +500,7 @@ class Driver:
         instant = Instant(
             t,
             before,
-            lambda y: self.facts(t, y),
+            lambda y, at=t: self.facts(at, y),
             lambda y: self._energy(t, y),
             lambda y: numeric(self.kernel, "forces")(t, y, self.legs.values(t))[1],
             self.zeno,

@@ -25,9 +25,12 @@ class Undecided(Exception):
     """Raised where no mode, or several, satisfy the laws."""
 
     def __init__(
-        self, kind: str, modes: tuple[str, ...], t: float, impact: bool, blurred: float = 0.0
-    ):
+        self, kind: str, modes: tuple[str, ...], t: float, impact: bool, blurred: float = 0.0,
+        walls: tuple[str, ...] = (),
+    ):  # fmt: skip
         self.kind, self.modes, self.t, self.impact = kind, modes, t, impact
+        #: The contacts that leave no room then.
+        self.walls = walls
         #: How little of each other rows leave free, where that is too little to tell them apart.
         self.blurred = blurred
 

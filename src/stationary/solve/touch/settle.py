@@ -20,6 +20,7 @@ from stationary.solve.touch.mode import (
     brought_to_rest,
     next_mode,
 )
+from stationary.solve.touch.room import room_ends
 from stationary.solve.touch.zeno import Zeno
 
 # Impacts that follow from each other at one instant.
@@ -30,7 +31,7 @@ _AT_ONCE = 100
 class Instant:
     """One instant at which something may change; `settle` says what does.
 
-    `look` gives the facts of a state now, `energy` its energy, `forces` those of the mode before;
+    `look` gives the facts of a state now, or at a time, `energy` its energy, `forces` those of the mode before;
     `rough` is rounding of accelerations besides, `more` how many times that of margins is allowed;
     the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more,
     and contacts that it has `moved` are no longer where they were.
@@ -38,7 +39,7 @@ class Instant:
 
     t: float
     before: Mode
-    look: Callable[[np.ndarray], Facts]
+    look: Callable[..., Facts]
     energy: Callable[[np.ndarray], float]
     forces: Callable[[np.ndarray], np.ndarray]
     zeno: Zeno
@@ -187,7 +188,12 @@ class Instant:
         speed = -float(facts.rate[facts.fixed + which].min())
         rough = float(facts.value_rounding[facts.fixed + which].max())
         series = self.zeno.ends(self.t, frozenset(which.tolist()), speed, rough)
-        until = None
+        until, crowd = None, self.zeno.crowd if series is None else None
+        if crowd is not None:
+            end = room_ends(facts, crowd, lambda t, q, v: self.look(np.concatenate([q, v]), t))
+            if end is not None and self.zeno.near(self.t, end):
+                walls = tuple(facts.touch.names[i] for i in sorted(crowd))
+                raise Undecided("none", (), end, True, walls=walls)
         if series is not None:
             until = series[0]
             near = near.copy()

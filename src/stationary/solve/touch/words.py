@@ -12,6 +12,11 @@ _NAMED = 4
 def undecided(end: Undecided) -> str:
     """Say that no mode, or several, satisfy the laws."""
     what = "impact" if end.impact else "motion"
+    if end.walls:
+        return (
+            f"contacts {', '.join(end.walls)} leave no room at t = {end.t:.6g}: until then impacts there "
+            "follow each other ever faster, without end"
+        )
     if end.kind == "none":
         said = f"no {what} satisfies the laws of contact and friction at t = {end.t:.6g}"
         if end.blurred:

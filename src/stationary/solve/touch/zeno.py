@@ -21,6 +21,10 @@ _APART = 64.0
 # Contacts that open by less than this many roundings of their gaps are closed.
 _ROUGH = 4.0
 
+# Impacts without loss between walls that close are as many as one likes: of so many it is asked now
+# and then whether the room for them ends, and they end where this part of their time is left.
+_MANY, _NOW_AND_THEN, _NEAR = 3000, 100, 0.01
+
 # So many impacts are remembered.
 _KEPT = 64
 
@@ -32,6 +36,7 @@ class Zeno:
     times: list[float] = field(default_factory=list)
     which: list[frozenset[int]] = field(default_factory=list)
     first: float = np.nan
+    count: int = 0
 
     def clear(self) -> None:
         """Forget what was."""
@@ -54,7 +59,8 @@ class Zeno:
         open no further than `rounding` is at its end as well: `speed` is that of the impact.
         """
         if not self.times:
-            self.first = t
+            self.first, self.count = t, 0
+        self.count += 1
         self.times.append(t)
         self.which.append(contacts)
         del self.times[:-_KEPT], self.which[:-_KEPT]
@@ -69,7 +75,7 @@ class Zeno:
                 return t, every
             if not d[0] < d[1] < d[2]:
                 # The series has not begun yet.
-                self.first = t
+                self.first, self.count = t, 0
                 continue
             ratio, other = d[0] / d[1], d[1] / d[2]
             left = d[0] * ratio / (1 - ratio)
@@ -79,3 +85,14 @@ class Zeno:
             if left <= _LEFT * (t - self.first) or rise <= _ROUGH * rounding:
                 return t + left, every
         return None
+
+    @property
+    def crowd(self) -> frozenset[int] | None:
+        """The contacts of a long series, now and then: what follows it costs more than a look."""
+        if self.count < _MANY or self.count % _NOW_AND_THEN:
+            return None
+        return frozenset().union(*self.which)
+
+    def near(self, t: float, end: float) -> bool:
+        """Tell whether a series that ends then has come close to its end."""
+        return end - t <= _NEAR * (t - self.first)
