@@ -1,9 +1,14 @@
 """Contacts that touch and do not press: what follows does not hang on rounding."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import stationary as st
+from stationary.solve.gate.changes import changes
+from stationary.solve.gate.finding import worst
+from stationary.solve.touch.record import Record
 
 # Numbers that a metre, a kilogram and a second have, and where the origin is, in metres.
 UNITS = [(1.0, 1.0, 1.0, 0.0), (1e9, 1e3, 1.0, 0.3), (1e-16, 1e-3, 3e3, 30.0)]
@@ -187,3 +192,28 @@ def test_walls_that_close_and_open_again_let_impacts_go_on():
     assert motion.status == "done"
     # Slow walls leave speed times width as it was, but for what a flight is of the wall's time.
     np.testing.assert_allclose(np.abs(motion[x.dot][-1]), 5.0, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "place, way, claim",
+    [(-1e-6, 0.0, "contact stays outside"), (0.0, 1.0, "contact only pushes"),
+     (0.0, -0.2, "friction stays within its limit")],
+)  # fmt: skip
+def test_what_happens_between_output_times_is_measured(place, way, claim):
+    """A block pulled up or aside while it is held at the floor, or inside it, is found."""
+    x, y, up, aside = *st.coordinates("x y"), *st.parameters(up=0.0, aside=0.0)
+    floor = st.Contact(y, friction=0.1, slip=x, name="floor")
+    system = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, potential=(1 - up) * y - aside * x, contacts=[floor]
+    )  # fmt: skip
+    motion = st.simulate(system, span=(0, 1), start={y: 0.1}, points=2)
+    assert motion.status == "done" and len(motion.modes) == 2
+    given = {"up": 2.0 * (way > 0), "aside": max(-way, 0.0)}
+    pulled = replace(motion, params=np.array([given[p.name] for p in system.parameters]))
+    state = np.zeros((1, 6))
+    state[0, 1] = place
+    record = Record([np.array([0.99])], [state], [motion.modes[-1]])
+    found, seen = changes(pulled, record)
+    assert claim in str(worst(found)) and "'floor' near t = " in str(worst(found))
+    assert worst(changes(motion, Record())[0]) is None
+    np.testing.assert_allclose(seen, [-place, 0.1 * abs(way > 0 or way < 0), -place], atol=1e-12)

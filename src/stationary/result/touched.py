@@ -60,9 +60,10 @@ class Touched(AbstractInertial):
     #: When impacts took energy, and how much.
     impacts: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     #: Where steps have found them: which of the forces of constraints, contacts and friction ever
-    #: acted, these over time, and the penetration, cone and complementarity of those in `taken`.
+    #: acted, and these over time.
     acted: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     given: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    #: The largest penetration, cone and complementarity, of changes and of all steps.
     seen: np.ndarray = field(default_factory=lambda: np.zeros(3))
     #: Steps of one length as they were taken, all or some of them, and by what of velocities the
     #: laws of contact and friction are missed in the worst of all. Steps have been measured where
@@ -80,9 +81,14 @@ class Touched(AbstractInertial):
     def _values(self, times: np.ndarray) -> np.ndarray:
         """Return the vectors p at times, one column each."""
         which = np.maximum(np.searchsorted(self.began, times, "right") - 1, 0)
+        return self.vectors(times, self.modes[which])
+
+    def vectors(self, times: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """Return the vectors p at times, in a mode each, one column each."""
         last = [0.0] if self.kernel.rows else []
-        slots = [self.drives.slots(float(t)) for t in times]
-        return np.array([[*self.params, *self.modes[k], *s, *last] for k, s in zip(which, slots)]).T
+        slots = np.array([self.drives.slots(float(t)) for t in times]).reshape(len(times), -1)
+        same = np.tile([*self.params], (len(times), 1)), np.tile(last, (len(times), 1))
+        return np.hstack([same[0], modes, slots, same[1]]).T
 
     @property
     def _now(self) -> np.ndarray:
@@ -209,10 +215,9 @@ class Touched(AbstractInertial):
             if rub.gap is not None:
                 limit = limit * lam[:, rub.gap]
             over = max(over, float(np.max(np.linalg.norm(z[:, entries], axis=1) - limit)))
-        evidence["penetration"] = abs(float(np.max(-value, initial=0.0)))
-        evidence["cone"] = over
-        evidence["complementarity"] = float(np.max(np.abs(lam * value), initial=0.0))
-        return evidence
+        deep = abs(float(np.max(-value, initial=0.0)))
+        pushed = float(np.max(np.abs(lam * value), initial=0.0))
+        return evidence | dict(zip(names, np.fmax(self.seen, [deep, over, pushed]).tolist()))
 
     @property
     def digits(self) -> float:

@@ -22,7 +22,7 @@ from stationary.solve.progress import Progress
 from stationary.solve.stabilize import natural_rate
 from stationary.solve.touch.begin import begun
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
-from stationary.solve.touch.facts import Facts, Looks
+from stationary.solve.touch.facts import Facts, looks_of
 from stationary.solve.touch.flight import flight_of
 from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import (
@@ -35,6 +35,7 @@ from stationary.solve.touch.margins import (
 )
 from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
 from stationary.solve.touch.rebound import bounced
+from stationary.solve.touch.record import Record
 from stationary.solve.touch.settle import Instant
 from stationary.solve.touch.start import moved_by_action
 from stationary.solve.touch.still import stands
@@ -99,6 +100,7 @@ class Driver:
     steps: int = 0
     last: tuple[float, np.ndarray] | None = None
     pieces: list[Piece] = field(default_factory=list)
+    record: Record = field(default_factory=Record)
     kept: int = 0
     largest: float = 0.0
     strong: float = 0.0
@@ -111,7 +113,7 @@ class Driver:
 
     def __post_init__(self):
         self.every: dict[Any, Legs] = {}
-        self.looks = _looks(self.kernel)
+        self.looks = looks_of(self.kernel)
         self.mode = Mode.nothing(self.kernel.touch)
         self._use(self.mode)
         self.zeno = Zeno()
@@ -236,7 +238,9 @@ class Driver:
                     t, y, self.steps = float(piece.t[-1]), piece.end, self.steps + 1
                     yield piece, False
                 for piece in self._arriving(t, y, end):
+                    mode = self.modes[-1]
                     piece, y, done, over = self._cut(piece)
+                    self.record.note(piece, mode)
                     t = float(piece.t[-1])
                     if t == end and t < self.grid[-1]:
                         shown, y = self.legs.over(t, y)
@@ -582,11 +586,6 @@ class Driver:
         times = np.linspace(facts.t, self.grid[-1], _LOOKS)[1:]
         ahead = [self.facts(float(t), y) for t in times]
         return max(float(np.sqrt(abs(f.force @ f.free))) for f in ahead)
-
-
-@lru_cache(maxsize=64)
-def _looks(kernel: Touching) -> Looks:
-    return Looks(kernel)
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -76,6 +76,12 @@ class Looks:
 
         fixed = len(self.kernel.rows)
         return Facts(self.touch, fixed, t, q, v, summed, beside, inverse, M, *parts)
+
+
+@lru_cache(maxsize=64)
+def looks_of(kernel: Touching) -> Looks:
+    """Return what evaluates facts; one for a kernel."""
+    return Looks(kernel)
 
 
 @dataclass(frozen=True, eq=False)

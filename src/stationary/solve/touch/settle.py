@@ -31,10 +31,10 @@ _AT_ONCE = 100
 class Instant:
     """One instant at which something may change; `settle` says what does.
 
-    `look` gives the facts of a state now, or at a time, `energy` its energy, `forces` those of the mode before;
-    `rough` is rounding of accelerations besides, `more` how many times that of margins is allowed;
-    the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it any more,
-    and contacts that it has `moved` are no longer where they were.
+    `look` gives the facts of a state now, or at a time, `energy` its energy, `forces` those of the
+    mode before; `rough` is rounding of accelerations besides, `more` how many times that of margins
+    is allowed; the rubs `stopped` have come to rest; where the state has `jumped` nothing holds it
+    any more, and contacts that it has `moved` are no longer where they were.
     """
 
     t: float

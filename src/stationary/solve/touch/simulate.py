@@ -19,13 +19,14 @@ from stationary.result.touched import Touched
 from stationary.solve.consistent import repaired
 from stationary.solve.events import Watch, as_events
 from stationary.solve.evidence import failure
+from stationary.solve.gate.changes import changes
 from stationary.solve.gate.claims import refuted
 from stationary.solve.gate.finding import worst
 from stationary.solve.gate.steps import steps
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
 from stationary.solve.touch.driver import Driver, TooMany
-from stationary.solve.touch.facts import Looks
+from stationary.solve.touch.facts import looks_of
 from stationary.solve.touch.method import Touch
 from stationary.solve.touch.moreau import Moreau, Stepper, stepped
 from stationary.solve.touch.near import dry_slips
@@ -122,12 +123,22 @@ def simulate_touch(
         motion = _continued(motion, driver.many, Moreau((last - first) / _STEPS), grid)
     else:
         motion = _judged(motion, tolerances[0], driver.largest, driver.stray)
+        motion = _followed(motion, driver)
     if throw and motion.status in ("none", "several"):
         raise NoMotion(_told(motion, last), kind=str(motion.status), solution=motion,
                        names=motion.status.names)  # fmt: skip
     if throw and not motion.success and motion.status != "interrupted":
         raise DidNotConverge(failure(motion, last), status=motion.status, solution=motion)
     return motion
+
+
+def _followed(motion: Touched, driver: Driver) -> Touched:
+    """Return a motion with what the gate measures at its changes and steps."""
+    if not len(motion.modes):
+        return motion
+    found, seen = changes(motion, driver.record)
+    false = worst(found) if motion.success else None
+    return replace(motion, seen=seen, status=motion.status if false is None else refuted(false))
 
 
 def _many(graph: Any) -> bool:
@@ -145,7 +156,7 @@ def _by_steps(
     q, moved = state.q, 0.0
     stepper = Stepper(touch, driven, params, state.rows)
     if not _many(touch.graph):
-        looks = Looks(touching_of(system, driven.signature, state.rows))
+        looks = looks_of(touching_of(system, driven.signature, state.rows))
         p = np.concatenate([params, np.zeros(looks.kernel.modes), driven.slots(first)])
         p = np.append(p, 0.0) if state.rows else p
         y = np.concatenate([state.q, state.v, np.zeros(2)])

@@ -14,8 +14,8 @@ def undecided(end: Undecided) -> str:
     what = "impact" if end.impact else "motion"
     if end.walls:
         return (
-            f"contacts {', '.join(end.walls)} leave no room at t = {end.t:.6g}: until then impacts there "
-            "follow each other ever faster, without end"
+            f"contacts {', '.join(end.walls)} leave no room at t = {end.t:.6g}: until then impacts "
+            "there follow each other ever faster, without end"
         )
     if end.kind == "none":
         said = f"no {what} satisfies the laws of contact and friction at t = {end.t:.6g}"
