@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.result.touched import Touched
 from stationary.solve.gate.changes import changes
 from stationary.solve.gate.finding import worst
 from stationary.solve.touch.record import Record
@@ -207,7 +208,7 @@ def test_what_happens_between_output_times_is_measured(place, way, claim):
         kinetic=(x.dot**2 + y.dot**2) / 2, potential=(1 - up) * y - aside * x, contacts=[floor]
     )  # fmt: skip
     motion = st.simulate(system, span=(0, 1), start={y: 0.1}, points=2)
-    assert motion.status == "done" and len(motion.modes) == 2
+    assert isinstance(motion, Touched) and motion.status == "done" and len(motion.modes) == 2
     given = {"up": 2.0 * (way > 0), "aside": max(-way, 0.0)}
     pulled = replace(motion, params=np.array([given[p.name] for p in system.parameters]))
     state = np.zeros((1, 6))
