@@ -43,11 +43,11 @@ class Zeno:
         self.times, self.which = [], []
 
     def would_end(self, t: float, contacts: frozenset[int], speed: float) -> bool:
-        """Note an impact, unless impacts like it accumulate here."""
-        known = self.times.copy(), self.which.copy(), self.first
-        if self.ends(t, contacts, speed, 0.0) is None:
+        """Note an impact, unless impacts like it accumulate here, or may."""
+        known = self.times.copy(), self.which.copy(), self.first, self.count
+        if self.ends(t, contacts, speed, 0.0) is None and self.crowd is None:
             return False
-        self.times, self.which, self.first = known
+        self.times, self.which, self.first, self.count = known
         return True
 
     def ends(
