@@ -119,9 +119,9 @@ class _Measured:
     def _worst(
         self, claim: str, off: np.ndarray, allowed: np.ndarray, name: Callable[[int], str]
     ) -> list[Finding]:
-        found = measured(claim, np.max(off, axis=1, initial=0.0), allowed + 1e-300, name)
+        finding = measured(claim, np.max(off, axis=1, initial=0.0), allowed + 1e-300, name)
         return [Finding(f.claim, f"{f.where} near t = {self._when(off, f):.6g}", f.measured,
-                        f.allowed) for f in found]  # fmt: skip
+                        f.allowed) for f in finding]  # fmt: skip
 
-    def _when(self, off: np.ndarray, found: Finding) -> float:
-        return float(self.t[int(np.argmax(np.any(off == found.measured, axis=0)))])
+    def _when(self, off: np.ndarray, finding: Finding) -> float:
+        return float(self.t[int(np.argmax(np.any(off == finding.measured, axis=0)))])

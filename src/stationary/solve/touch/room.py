@@ -11,7 +11,7 @@ from stationary.solve.touch.facts import Facts
 from stationary.solve.touch.laws import FREE, RANK
 
 # Corrections of the time at which no room is left, by what it may still be off, of what is left.
-_CORRECTIONS, _FOUND = 20, 1e-9
+_CORRECTIONS, _CLOSE_TO_END = 20, 1e-9
 
 
 def room_ends(
@@ -42,7 +42,7 @@ def room_ends(
             return None
         step = -room / rate
         end += step
-        if abs(step) <= _FOUND * (end - facts.t):
+        if abs(step) <= _CLOSE_TO_END * (end - facts.t):
             return end
         later = look(end, facts.q + (end - facts.t) * facts.v, facts.v)
         room, rate = float(weights @ later.value[rows]), float(weights @ later.rate[rows])

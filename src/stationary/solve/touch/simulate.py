@@ -136,8 +136,8 @@ def _followed(motion: Touched, driver: Driver) -> Touched:
     """Return a motion with what the gate measures at its changes and steps."""
     if not len(motion.modes):
         return motion
-    found, seen = changes(motion, driver.record)
-    false = worst(found) if motion.success else None
+    claims, seen = changes(motion, driver.record)
+    false = worst(claims) if motion.success else None
     return replace(motion, seen=seen, status=motion.status if false is None else refuted(false))
 
 
