@@ -126,6 +126,16 @@ def test_what_a_track_was_meant_to_be_is_named(tracks, words):
         assert str(error.value).count("\n") == 2
 
 
+def test_a_mirrored_track_is_named():
+    # Seen from below the table.
+    corners, way = np.array([(0, 0), (0.08, 0), (0, 0.03)]), np.linspace(0, 0.02, 60)
+    poses = np.stack([way, 0.3 * way, np.linspace(0.3, 0.5, 60)], axis=1)
+    own = corners[1:].mean(axis=0)
+    tip = np.array([p[:2] + turn(p[2]) @ own for p in poses])
+    with pytest.raises(st.StatementError, match="poses and tip are mirrored"):
+        st.Push.from_track(poses * [1, -1, -1], tip * [1, -1], outline=corners)
+
+
 def test_readings_on_clocks_of_their_own_are_brought_together(tracks):
     # The part at 100 readings a second, the tip at 130 and a little later; readings come twice,
     # and late.

@@ -7,6 +7,9 @@ import numpy as np
 # Units of length that are taken for each other: metres, centimetres, millimetres, inches.
 _UNITS = {1e3: "1000", 1e-3: "1/1000", 1e2: "100", 1e-2: "1/100", 25.4: "25.4", 1 / 25.4: "1/25.4"}
 
+# Gaps that are smaller, in sizes of the part, are as good as none.
+_CLOSE = 1e-3
+
 
 def contact(corners: np.ndarray, poses: np.ndarray, tip: np.ndarray, radius: float):
     """Return where the tip is nearest to the outline, the normal there, which edge, and the gap."""
@@ -47,7 +50,9 @@ def meant(
         ("the angles are in degrees: give radians", 1, one - turn + np.radians(turn), tip),
         ("the angles count clockwise: change their sign", 1, one - 2 * turn, tip),
         ("the tip is in the part's frame: give it on the table", 1, one, poses[:, :2] + back),
-    ]
+        ("poses and tip are mirrored: change the sign of y and of the angles", 1,
+         np.array([1, -1, -1]), tip * [1, -1]),
+    ]  # fmt: skip
     for factor, name in _UNITS.items():
         by, length = f"in another unit: multiply them by {name}", one + (factor - 1) * (one - turn)
         others += [
@@ -64,6 +69,8 @@ def meant(
         gap = np.abs(contact(outline, read, at, radius * size)[3])
         wide = float(np.hypot(*(outline - outline.mean(axis=0)).T).max())
         apart.append(float(np.quantile(gap, 0.8)) / wide)
-    best, second = np.argsort(apart)[:2]
-    clear = apart[best] <= near and apart[best] < 0.5 * apart[second]
-    return others[best][0] if clear else ""
+    # Readings of a part that is like its mirror image may be as good as each other.
+    every = np.maximum(apart, _CLOSE)
+    good = [k for k in np.argsort(every, kind="stable") if every[k] < 2 * every.min()]
+    clear = every.min() <= near and len(good) <= 2
+    return ", or if ".join(others[k][0] for k in good) if clear else ""

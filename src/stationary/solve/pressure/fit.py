@@ -177,7 +177,8 @@ def _at_centre(search: Search, fitted: Fitted, centre: tuple[float, float]) -> F
     enough = 2 * float(f.ppf(1 - _CHANCE, 2, max(known.dof, 1))) if measured.relative else (
         float(chi2.ppf(1 - _CHANCE, 2)))  # fmt: skip
     if kept.left - fitted.left > enough * max(known.rms, least) ** 2:
-        place, (x, y), moved = known.centre, known.quantile * known.off, offset(held, kept)
+        place, (x, y) = known.centre, known.quantile * known.off
+        moved = offset(held, kept) or likely(held)
         raise StatementError(
             "the pushes contradict the stated centre.",
             f"Found the resultant of the loads at ({place[0]:.4g} ± {x:.2g}, {place[1]:.4g} ± "

@@ -46,6 +46,7 @@ def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
 
     yield "angles are given in degrees: give radians", every(lambda p: _turned(p, np.pi / 180))
     yield "angles count clockwise: change their sign", every(lambda p: _turned(p, -1.0))
+    yield "everything is mirrored: change the sign of y and of angles", every(_mirrored)
     yield (
         "normals point out of the part: change their sign",
         every(lambda p: {"normal": tuple(-x for x in p.normal)}),
@@ -94,6 +95,17 @@ def _turned(push: Push, factor: float) -> dict:
         word: (*value[:2], factor * value[2])
         for word in ("motion", "before", "after")
         if (value := getattr(push, word)) is not None
+    }
+
+
+def _mirrored(push: Push) -> dict:
+    """Return everything seen from below the table."""
+    sign = {2: (1, -1), 3: (1, -1, -1)}
+    words = ("point", "normal", "motion", "before", "after", "finger", "force")
+    return {
+        word: tuple(s * x for s, x in zip(sign[len(value)], value))
+        for word in words
+        if (value := getattr(push, word)) is not None and len(value) > 1
     }
 
 
