@@ -33,10 +33,12 @@ def attained(
     looked = _looked_at(scene) if any(map(_claims, duals)) else np.zeros((0, 2))
     ends = zip(("lower", "upper"), bounds.pressures, bounds.motions, told, duals)
     places = [np.atleast_2d(pressure.points) for pressure in bounds.pressures]
-    off = np.split(_outside(scene, np.concatenate(places)), [len(places[0])])
-    for (name, pressure, v, claimed, dual), beyond in zip(ends, off):
-        twist, rows = np.linalg.solve(scene.rates, v), _rates(scene, pressure.points)
-        claims += _rests(scene, pressure, float(beyond.max()), name, rtol)
+    off = _outside(scene, np.concatenate(places))
+    beyond = float(off[: len(places[0])].max()), float(off[len(places[0]) :].max())
+    twists = np.linalg.solve(scene.rates, bounds.motions.T).T
+    for (name, pressure, v, claimed, dual), far, twist in zip(ends, beyond, twists):
+        rows = _rates(scene, pressure.points)
+        claims += _rests(scene, pressure, far, name, rtol)
         claims += _moves(scene, v, name, rtol)
         balanced, power = _balances(scene, pressure, v, (twist, rows), name, rtol)
         claims += balanced
@@ -52,7 +54,7 @@ def attained(
             Finding("what is bounded has its value", where, abs(is_ - claimed), rtol * size)
         )
         if dual is not None and _claims(dual):
-            fastest = float(np.hypot(*(rows @ v).T).max())
+            fastest = float(np.linalg.norm(rows @ v, axis=1).max())
             claims += _proves(scene, pressure, (twist, fastest), dual, looked, name, rtol)
     return claims
 
@@ -172,11 +174,14 @@ def _outside(scene: Scene, points: np.ndarray) -> np.ndarray:
 def _moves(scene: Scene, v: np.ndarray, name: str, rtol: float) -> list[Finding]:
     """Measure that a motion obeys constraints, and does not enter what pushes."""
     A, b, G, g, *_ = scene.rows
-    left = np.concatenate([A @ v + b, G @ v + g])
-    size = np.vstack([abs(A), abs(G)]) @ np.abs(v) + np.abs(np.concatenate([b, g]))
-    k = int(np.argmax(np.abs(left) / np.maximum(size, 1e-300)))
-    return [Finding("velocities obey what pushes", f"at the {name} end", float(abs(left[k])),
-                    float(rtol * size[k]))]  # fmt: skip
+    found: list[tuple[float, float, float]] = []
+    for rows, rate in ((A, b), (G, g)):
+        if len(rows):
+            size = np.abs(rows) @ np.abs(v) + np.abs(rate)
+            left = np.abs(rows @ v + rate)
+            found += zip((left / np.maximum(size, 1e-300)).tolist(), left.tolist(), size.tolist())
+    _, off, size = max(found, key=lambda k: (k[0] != k[0], k[0]))
+    return [Finding("velocities obey what pushes", f"at the {name} end", off, rtol * size)]
 
 
 def _balances(
@@ -193,11 +198,11 @@ def _balances(
     scaled = scene.rates
     rows = known[1] @ scaled
     slip = rows @ known[0]
-    speed, load = np.hypot(*slip.T), np.asarray(pressure.weights) / scene.support.weight
+    speed, load = np.linalg.norm(slip, axis=1), np.asarray(pressure.weights) / scene.support.weight
     # Of a foot slower than velocities are told nobody knows the way it goes.
     still = speed <= rtol * max(float(speed.max()), scene.speed)
-    moving = load[~still] / speed[~still]
-    pull = np.einsum("k,kij,ki->j", moving, rows[~still], slip[~still])
+    moving = np.where(still, 0.0, load / np.where(still, 1.0, speed))
+    pull = (moving[:, None] * slip).ravel() @ rows.reshape(-1, 3)
     gives = [sign * row @ scaled for row in A for sign in (1.0, -1.0)]
     rubs = [0.0] * len(gives)
     for row, along, drift, mu in zip(G, S, s, rough):
@@ -210,29 +215,44 @@ def _balances(
     pushers = np.array(gives).reshape(-1, 3).T
     lengths = np.linalg.norm(pushers, axis=0)
     pushers = pushers / np.where(lengths > 0, lengths, 1.0)
-    # What feet at one place hold is shared as their limits are.
-    share = load[still] / max(load[still].max(initial=0.0), 1e-300)
-    held = (rows[still] * share[:, None, None]).transpose(2, 0, 1).reshape(3, -1)
-    held = np.concatenate([held] * 2, axis=1)
-    held[:, held.shape[1] // 2 :] *= -1
-    whole = np.hstack([pushers, held])
-
-    def tried(least: float) -> tuple[float, float, np.ndarray]:
-        """Return what is left, by how much feet exceed their limits, and the forces."""
-        small = np.zeros((held.shape[1], whole.shape[1]))
-        small[:, pushers.shape[1] :] = np.sqrt(least) * np.eye(held.shape[1])
-        forces, _ = nnls(np.vstack([whole, small]), np.append(pull, np.zeros(len(small))))
-        both = forces[pushers.shape[1] :].reshape(2, -1, 2)
-        above = share * np.linalg.norm(both[0] - both[1], axis=1) - load[still]
-        return float(np.abs(whole @ forces - pull).max()), float(above.max(initial=0.0)), forces
-
-    # Forces of feet at rest are as large as they have to be; that costs a little of the balance.
-    left, above, forces = tried(0.0)
-    if held.size and max(left, above) > rtol:
-        left, above, forces = min((left, above, forces), tried(_LEAST), key=lambda x: max(x[:2]))
+    if pushers.shape[1] == 1 and not still.any():
+        # One pusher alone gives what is along it.
+        push = max(float(pushers[:, 0] @ pull), 0.0)
+        left, above, forces = (
+            float(np.abs(push * pushers[:, 0] - pull).max()),
+            0.0,
+            np.array([push]),
+        )
+    else:
+        left, above, forces = _held(pushers, rows[still], load[still], pull, rtol)
     where = f"at the {name} end"
     rubbed = forces[: len(lengths)] / np.where(lengths > 0, lengths, 1.0) @ np.array(rubs)
     return [
         Finding("friction and what pushes balance", where, left, rtol),
         Finding("feet at rest hold no more than their limit", where, above, rtol),
-    ], scene.support.weight * float(load @ speed + rubbed)  # fmt: skip
+    ], scene.support.weight * float(load @ speed + rubbed)
+
+
+def _held(
+    pushers: np.ndarray, rows: np.ndarray, load: np.ndarray, pull: np.ndarray, rtol: float
+) -> tuple[float, float, np.ndarray]:
+    """Return what pushers and feet at rest leave, by how much feet exceed limits, and forces."""
+    # What feet at one place hold is shared as their limits are.
+    share = load / max(load.max(initial=0.0), 1e-300)
+    held = (rows * share[:, None, None]).transpose(2, 0, 1).reshape(3, -1)
+    held = np.hstack([held, -held])
+    whole = np.hstack([pushers, held])
+
+    def tried(least: float) -> tuple[float, float, np.ndarray]:
+        small = np.zeros((held.shape[1], whole.shape[1]))
+        small[:, pushers.shape[1] :] = np.sqrt(least) * np.eye(held.shape[1])
+        forces, _ = nnls(np.vstack([whole, small]), np.append(pull, np.zeros(len(small))))
+        both = forces[pushers.shape[1] :].reshape(2, -1, 2)
+        above = share * np.linalg.norm(both[0] - both[1], axis=1) - load
+        return float(np.abs(whole @ forces - pull).max()), float(above.max(initial=0.0)), forces
+
+    # Forces of feet at rest are as large as they have to be; that costs a little of the balance.
+    best = tried(0.0)
+    if held.size and max(best[:2]) > rtol:
+        best = min(best, tried(_LEAST), key=lambda x: max(x[:2]))
+    return best

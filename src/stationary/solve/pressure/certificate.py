@@ -12,6 +12,7 @@ in balance, bears load only where f is zero, and the motion is stationary) is ev
 from __future__ import annotations
 
 from dataclasses import replace
+from math import hypot
 
 import numpy as np
 
@@ -91,21 +92,19 @@ def in_balance(mode: Mode, summit: Summit) -> tuple[np.ndarray, float]:
     What rests gives the force that is missing, up to its limit.
     """
     twist, x, m = summit.twist, summit.points, summit.masses
-    v = field(twist, x)
     still = _still(twist, x)
-    ways = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
-    ways[still] = 0.0
+    ways = _ways(twist, x, still)
     left = max(abs(float(m.sum()) - 1), float(np.abs(m @ x).max()))
     rows = [mode.balance(w, twist) for w in mode.free.T]
     count = len(rows)
     rows = np.array([*rows, *mode.cone]).reshape(-1, 3)
-    pull = np.array([m @ (field(w, x) * ways).sum(axis=1) for w in rows])
+    pull = rows @ _wrench(x, m, ways)
     load = float(m[still].sum())
     if not load > 0:
         off = np.concatenate([np.abs(pull[:count]), -pull[count:]])
         return ways, max(left, float(off.max(initial=0.0)))
     q = m[still] @ x[still] / load
-    arms = np.array([field(w, q) for w in rows])
+    arms = rows[:, :2] + rows[:, 2:] * np.array([-q[1], q[0]])
     force = np.linalg.lstsq(arms[:count], -pull[:count], rcond=None)[0] if count else np.zeros(2)
     if count == 1 and len(rows) > 1:
         force = _within(arms, pull, force, load)
@@ -153,8 +152,24 @@ def _multiplied(
 
 
 def _still(twist: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Tell which points rest."""
+    u, v, turn = twist.tolist()
+    slow = 1e-9 * max(abs(u), abs(v), abs(turn))
+    return np.array([hypot(u - turn * b, v + turn * a) <= slow for a, b in x.tolist()])
+
+
+def _ways(twist: np.ndarray, x: np.ndarray, still: np.ndarray) -> np.ndarray:
+    """Return the directions in which points move, none for those that rest."""
     v = field(twist, x)
-    return np.hypot(v[:, 0], v[:, 1]) <= 1e-9 * float(np.abs(twist).max())
+    speed = np.sqrt(v[:, 0] ** 2 + v[:, 1] ** 2)
+    speed[still] = np.inf
+    return v / np.maximum(speed, 1e-300)[:, None]
+
+
+def _wrench(x: np.ndarray, m: np.ndarray, ways: np.ndarray) -> np.ndarray:
+    """Return the wrench of friction in directions."""
+    (a, b), (u, v) = x.T, ways.T
+    return np.array([m @ u, m @ v, m @ (a * v - b * u)])
 
 
 def _moved(rest: Rest, mode: Mode, summit: Summit, ways: np.ndarray, aim: np.ndarray) -> float:
@@ -165,19 +180,16 @@ def _moved(rest: Rest, mode: Mode, summit: Summit, ways: np.ndarray, aim: np.nda
     twist, free = summit.twist, mode.free
     off = aim @ free - _slopes(mode, summit, ways, summit.witness, summit.affine)
     q = centre_of(twist)
-    if q is None or rest.radius or rest.feet or not np.any(_still(twist, summit.points)):
+    if q is None or rest.radius or rest.feet or not _still(twist, summit.points).any():
         return float(np.abs(off).max())
-    a, way, _ = rest.lines
-    long = np.hypot(way[:, 0], way[:, 1])
-    normal = np.stack([way[:, 1], -way[:, 0]], axis=1) / long[:, None]
-    area = float((a[:, 0] * (a + way)[:, 1] - a[:, 1] * (a + way)[:, 0]).sum())
-    normal *= np.sign(area) or 1.0
-    share = ((q - a) * way).sum(axis=1) / long**2
-    far = np.abs(((q - a) * normal).sum(axis=1))
-    on = (far < 1e-9 * REACH) & (share > -1e-9) & (share < 1 + 1e-9)
-    for n, b in zip(normal[on], a[on]):
-        row = np.array([n[1], -n[0], -(n @ b)]) @ free * np.sign(twist[2])
-        off = off - max(float(off @ row) / max(float(row @ row), 1e-300), 0.0) * row
+    (x, y), turns = q.tolist(), 1.0 if twist[2] > 0 else -1.0
+    for long, tx, ty, a, b in rest.sides:
+        across, along = tx * (y - b) - ty * (x - a), tx * (x - a) + ty * (y - b)
+        if abs(across) < 1e-9 * REACH and -1e-9 * long < along < (1 + 1e-9) * long:
+            # The normal to the outside.
+            nx, ny = rest.sense * ty, -rest.sense * tx
+            row = turns * np.array([ny, -nx, -(nx * a + ny * b)]) @ free
+            off = off - max(float(off @ row) / max(float(row @ row), 1e-300), 0.0) * row
     return float(np.abs(off).max())
 
 
@@ -185,11 +197,10 @@ def _slopes(
     mode: Mode, summit: Summit, ways: np.ndarray, witness: np.ndarray, affine: np.ndarray
 ) -> np.ndarray:  # fmt: skip
     """Return the derivative of ⟨w·v̂⟩ + λ·q along each free motion; places at rest move on."""
-    twist, x, m = summit.twist, summit.points, summit.masses
-    v, w = field(twist, x), field(witness, x)
-    speed, still = np.hypot(v[:, 0], v[:, 1]), _still(twist, x)
-    load = np.array([m @ ways[:, 0], m @ ways[:, 1],
-                     m @ (x[:, 0] * ways[:, 1] - x[:, 1] * ways[:, 0])])  # fmt: skip
+    (tx, ty, tw), (wx, wy, ww) = summit.twist.tolist(), witness.tolist()
+    twist, still = summit.twist, _still(summit.twist, summit.points).tolist()
+    atoms = list(zip(summit.points.tolist(), summit.masses.tolist(), ways.tolist(), still))
+    load = _wrench(summit.points, summit.masses, ways)
     plane = mode.normal
     force = mode.force
     assert force is not None
@@ -197,14 +208,18 @@ def _slopes(
     # The virtual motion without what makes the work of the finger vanish, which moves along.
     raw = witness - (plane @ witness) / (plane @ twist) * twist
     share = float(force @ raw) / drive
+    _, lx, ly = affine.tolist()
     changes = []
     for way in mode.free.T:
-        d = field(way, x)
-        turn = (d[:, 1] * ways[:, 0] - d[:, 0] * ways[:, 1]) / np.where(still, 1.0, speed)
-        swings = turn * (w[:, 1] * ways[:, 0] - w[:, 0] * ways[:, 1])
-        # v + δv + ω × δx = 0 where it rests.
-        move = np.stack([-d[:, 1], d[:, 0]], axis=1) / (twist[2] if still.any() else 1.0)
-        goes = witness[2] * (move[:, 0] * ways[:, 1] - move[:, 1] * ways[:, 0])
-        total = float(m @ np.where(still, goes + move @ affine[1:], swings))
+        (dx, dy, dw), total = way.tolist(), 0.0
+        for (x, y), m, (u, v), rests in atoms:
+            p, q = dx - dw * y, dy + dw * x
+            if rests:
+                # v + δv + ω × δx = 0 where it rests.
+                p, q = -q / tw, p / tw
+                total += m * (ww * (p * v - q * u) + lx * p + ly * q)
+            else:
+                turn = (q * u - p * v) / hypot(tx - tw * y, ty + tw * x)
+                total += m * turn * ((wy + ww * x) * u - (wx - ww * y) * v)
         changes.append(total - share * float(load @ way - (force @ way) / drive * (load @ twist)))
     return np.array(changes)

@@ -108,7 +108,8 @@ class Extremes:
             best = self._ascended(functional, inside)
         for _ in range(_TURNS):
             twist = best.twist if best is not None else inside if stuck is None else stuck
-            further = self._beyond(functional, float(functional @ twist), twist)
+            points = None if best is None else best.points
+            further = self._beyond(functional, float(functional @ twist), twist, points)
             if further is None:
                 break
             higher = self._ascended(functional, further)
@@ -201,7 +202,7 @@ class Extremes:
             value = float(functional @ twist)
             for answer in (end.answer, None):
                 answer = answer or climb.exact(end)
-                atoms = self.atoms(answer)
+                atoms = atoms_of(self.rest, answer)
                 for start in (atoms, atoms.loaded(1e-4)):
                     summit = polisher.summit(twist, start)
                     if summit is not None and not self.mode.allows(summit.twist):
@@ -277,7 +278,8 @@ class Extremes:
         return twist if self.mode.allows(twist) else None
 
     def _beyond(
-        self, functional: np.ndarray, value: float, twist: np.ndarray
+        self, functional: np.ndarray, value: float, twist: np.ndarray,
+        points: np.ndarray | None = None,
     ) -> np.ndarray | None:  # fmt: skip
         """Return a motion beyond a value at which some pressure stops or goes on, if there is one.
 
@@ -285,7 +287,7 @@ class Extremes:
         """
         pencil = self._pencil(functional)
         size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
-        answer = beyond(self.single, pencil, value + _BEYOND * size, twist)
+        answer = beyond(self.single, pencil, value + _BEYOND * size, twist, points=points)
         return None if answer is None else self._on(pencil, answer)
 
     def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
@@ -312,7 +314,7 @@ class Extremes:
             motion = self._motions(points[None], masses[None])[0]
             if np.isfinite(motion).all() and self.mode.allows(motion):
                 best = Summit(motion, points, masses)
-            for atoms in (self.atoms(answer), self.atoms(answer).loaded(1e-4)):
+            for atoms in (atoms_of(self.rest, answer), atoms_of(self.rest, answer).loaded(1e-4)):
                 summit = polisher.summit(line, atoms)
                 if (
                     summit is not None and self.mode.allows(summit.twist)
@@ -396,10 +398,3 @@ class Extremes:
         masses = np.concatenate([share * np.array(on.masses), (1 - share) * np.array(back.masses)])
         points, masses = joined(points, masses)
         return Summit(twist, points, masses)
-
-    def atoms(self, answer: Answer) -> Atoms:
-        """Return the atoms of a rough answer."""
-        edges = np.array(answer.edges)
-        places, masses, ways = map(np.array, (answer.points, answer.masses, answer.ways))
-        along = np.array(answer.along)
-        return atoms_of(self.rest, places.T, masses, ways.T, edges < 0, edges, along)

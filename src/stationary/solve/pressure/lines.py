@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import atan2, cos, sin
+from math import atan2, cos, pi, sin
 
 import numpy as np
-from scipy.optimize import nnls
 
-from stationary.solve.pressure.programs import Answers, Programs, centres, fields
+from stationary.solve.pressure.programs import Answers, Programs, fields
+from stationary.solve.pressure.refuted import Refuted
 from stationary.solve.pressure.region import Mode
 from stationary.solve.pressure.single import ROUGH, Answer, Single
-from stationary.solve.pressure.support import WEIGHT
+from stationary.solve.pressure.support import Rest
 
 # Motions by which a line is sampled: around one, and on each piece inside the outline.
 _AROUND = np.array([0.004, 0.012, 0.03, 0.07, 0.16, 0.36, 0.8])
@@ -30,10 +30,6 @@ _AROUND = np.concatenate([-_AROUND[::-1], _AROUND])
 _PIECE = np.array([1e-9, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1 - 1e-9])
 # The same around a foot, in angles at which it is twice as fast as at its slowest.
 _BESIDE = np.array([-3.0, -1.0, -0.3, 0.0, 0.3, 1.0, 3.0])
-# Directions of the force on what rests, and how often one is added where it is greatest.
-_AROUND_REST = np.arange(16) * (np.pi / 8)
-_AROUND_REST = np.stack([np.cos(_AROUND_REST), np.sin(_AROUND_REST)], axis=1)
-_CUTS = 6
 
 
 @dataclass(frozen=True)
@@ -122,18 +118,13 @@ class Pencil:
     def cuts(self, line: Line) -> np.ndarray:
         """Return the angles at which the centre of rotation crosses the border, in order."""
         rest = self.programs.rest
-        if rest.radius:
-            angles = _through_disc(line, rest.radius, np.array(rest.middle))
-        elif rest.feet:
+        if rest.feet:
             return np.zeros(0)
+        if rest.radius:
+            angles = _through_disc(line, rest.radius, np.array(rest.middle)).tolist()
         else:
-            a, way, rows = rest.lines
-            angles = line.where(rows)
-            q = centres(line.at(angles))
-            with np.errstate(invalid="ignore"):
-                share = ((q - a) * way).sum(axis=1) / (way**2).sum(axis=1)
-                angles = angles[(share > -1e-9) & (share < 1 + 1e-9)]
-        return np.sort(angles[(angles > line.low) & (angles < line.high)])
+            angles = _through_edges(line, rest)
+        return np.sort([k for k in angles if line.low < k < line.high])
 
     def knots(self, line: Line) -> np.ndarray:
         """Return the angles that divide a line into pieces inside the support and outside."""
@@ -146,9 +137,7 @@ class Pencil:
     def looks(self, line: Line) -> list[float]:
         """Return angles on every piece of a line; next to feet, where directions change at once."""
         knots = self.knots(line)
-        angles: list[float] = []
-        for a, b in zip(knots[:-1], knots[1:]):
-            angles += (a + (b - a) * _PIECE).tolist()
+        angles = (knots[:-1, None] + np.diff(knots)[:, None] * _PIECE).ravel().tolist()
         # How far the line passes by each foot, or by the centre, where almost all load rests if the
         # push passes close by it.
         rest = self.programs.rest
@@ -185,16 +174,36 @@ class Pencil:
             k if abs(k) > size else 0.0 for k in map(float, (force @ w for w in self._ways))
         )
 
-    def ways(self, twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return virtual motions across and along a line on which the finger does no work."""
+    def ways(self, twists: np.ndarray, once: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return virtual motions across and along a line on which the finger does no work.
+
+        Those that are the same for all motions come `once`, if that is enough.
+        """
         force = self.mode.force
         assert force is not None
         across, along = (
             way - (work / (twists @ force))[:, None] * twists
-            if work else np.broadcast_to(way, twists.shape)
+            if work else way[None] if once else np.broadcast_to(way, twists.shape)
             for way, work in zip(self._ways, self._works)
         )  # fmt: skip
         return across, along
+
+
+def _through_edges(line: Line, rest: Rest) -> list[float]:
+    """Return the angles at which motions turn about points of edges."""
+    (a, b, c), (p, q, r) = line.first.tolist(), line.last.tolist()
+    angles = []
+    for long, tx, ty, x, y in rest.sides:
+        # What is along the edge at its start: zero for motions about points of its line.
+        lever = ty * x - tx * y
+        angle = atan2(-(tx * a + ty * b + lever * c), tx * p + ty * q + lever * r)
+        angle = (angle + pi / 2) % pi - pi / 2
+        u, v, turn = (cos(angle) * k + sin(angle) * m for k, m in ((a, p), (b, q), (c, r)))
+        # How far along it they turn: the velocity across the edge at its start.
+        across, room = ty * (u - turn * y) - tx * (v + turn * x), 1e-9 * long * abs(turn)
+        if turn and -room < (across if turn > 0 else -across) < long * abs(turn) + room:
+            angles.append(angle)
+    return angles
 
 
 def _through_disc(line: Line, radius: float, middle: np.ndarray) -> np.ndarray:
@@ -226,12 +235,12 @@ def _slowest(first: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def beyond(
     single: Single, pencil: Pencil, value: float, twist: np.ndarray, closer: float = 1.0,
-    rounds: int = ROUGH, all_: bool = True,
+    rounds: int = ROUGH, all_: bool = True, points: np.ndarray | None = None,
 ) -> Answer | None:  # fmt: skip
     """Return the program whose pressure goes furthest beyond a value, if samples show one.
 
     They are denser around a motion that is known, by a factor, and where the centre of rotation
-    bears load.
+    bears load. A pressure that has that motion bears load at `points`.
     """
     line = pencil.line(value)
     low, high = pencil.allowed(line)
@@ -244,7 +253,10 @@ def beyond(
     if not len(angles):
         return None
     # Columns that move go beyond those of the grid: only rough programs are left out.
-    open_ = possible(pencil, line.at(angles)) if rounds == ROUGH else np.ones(len(angles), bool)
+    open_ = np.ones(len(angles), dtype=bool)
+    if rounds == ROUGH:
+        near = None if points is None else pencil.programs.beside(points, twist)
+        open_ = possible(pencil, line.at(angles), near=near)
     for angle in angles[open_].tolist():
         motion = cos(angle) * line.first + sin(angle) * line.last
         aim, row = pencil.way(motion)
@@ -259,68 +271,8 @@ def beyond(
     return best
 
 
-def possible(pencil: Pencil, twists: np.ndarray, room: float = 0.0) -> np.ndarray:
-    """Tell at which motions the columns of the grid may have a program that is not above `room`.
-
-    Loads that are not negative come as close as they can to total weight, centre and balance, with
-    friction across that does not rise. What they miss, if they do, is a dual y: where y is less on
-    every column than on the right side, no loads add up to it. So one dual is asked of all motions,
-    and only those that it leaves open ask for their own. On what rests y is greatest along itself.
-    """
-    rest = pencil.programs.rest
-    X, Y = pencil.programs.points.T
-    count, size = len(twists), len(X)
-    U, V = twists[:, :1] - twists[:, 2:] * Y, twists[:, 1:2] + twists[:, 2:] * X
-    speed = np.sqrt(U * U + V * V) + 1e-300
-    U, V = U / speed, V / speed
-    turn = X * V - Y * U
-    A = np.empty((5, count, size))
-    A[0], A[1], A[2] = 1.0, X, Y
-    q = centres(twists)
-    inside = rest.contain(q)
-    q[~inside] = 0.0
-    ways = pencil.ways(twists)
-    for k, way in enumerate(ways):
-        a, b, c = way.T[..., None]
-        A[4 - k] = a * U + b * V + c * turn
-    every = A.reshape(5, -1)
-    # What a force at rest does across and along: (2, 2) for each motion.
-    across = q[:, ::-1] * (-1.0, 1.0)
-    along, aside = (w[:, :2] + w[:, 2:] * across for w in ways[::-1])
-    right = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    # Friction across that is less than none, columns of the border, and what rests.
-    first, last = 1 + size, 1 + size + len(_AROUND_REST)
-    given = np.zeros((5, last + _CUTS))
-    given[4, 0], given[0, first:] = 1.0, 1.0
-    left, open_ = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
-    while left.any():
-        among = np.flatnonzero(left)
-        k = int(among[len(among) // 2])
-        given[:, 1:first] = A[:, k]
-        end = first
-        if inside[k]:
-            end, given[1:3, first:] = last, q[k][:, None]
-            given[3:, first:last] = np.stack([along[k], aside[k]]) @ _AROUND_REST.T
-        left[k], open_[k] = False, True
-        for _ in range(_CUTS):
-            try:
-                loads, off = nnls(given[:, :end], right)
-            except RuntimeError:
-                break
-            if off < 1e-11 * WEIGHT:
-                break
-            y = right - given[:, :end] @ loads
-            y[4] = min(y[4], 0.0)
-            most = (y @ every).reshape(count, size).max(axis=1)
-            push = y[3] * along + y[4] * aside
-            still = np.sqrt(push[:, 0] ** 2 + push[:, 1] ** 2) + (q @ y[1:3] + y[0])
-            still[~inside] = -np.inf
-            shown = np.maximum(most, still) < y[0] - 1e-14 * off + room * y[4]
-            left &= ~shown
-            open_[k] = not shown[k]
-            if shown[k] or still[k] < most[k]:
-                break
-            way = push[k] / np.hypot(push[k, 0], push[k, 1])
-            given[3, end], given[4, end] = along[k] @ way, aside[k] @ way
-            end += 1
-    return open_
+def possible(
+    pencil: Pencil, twists: np.ndarray, room: float = 0.0, near: np.ndarray | None = None
+) -> np.ndarray:
+    """Tell at which motions the columns of the grid may have a program that is not above `room`."""
+    return Refuted(pencil.programs, twists, *pencil.ways(twists, True)).open(room, near)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from dataclasses import field as field_
 from functools import lru_cache
-from math import isfinite
+from math import atan2, cos, hypot, inf, isfinite, sin
 
 import casadi as ca
 import numpy as np
@@ -23,6 +23,7 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.solve.pressure.envelope import centre_of, descended, field, slopes
 from stationary.solve.pressure.lowest import lowest_over
 from stationary.solve.pressure.region import Mode
+from stationary.solve.pressure.single import Answer
 from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 _STEPS = 25
@@ -71,6 +72,8 @@ class Atoms:
     def sorted(self) -> Atoms:
         """Return the same in order of their kinds: fewer conditions to derive."""
         order = sorted(range(len(self.kinds)), key=lambda k: _KINDS.index(self.kinds[k]))
+        if order == list(range(len(order))):
+            return self
         kinds = tuple(self.kinds[k] for k in order)
         return Atoms(kinds, self.edges[order], self.along[order], self.angle[order],
                      self.masses[order])  # fmt: skip
@@ -99,10 +102,16 @@ class Atoms:
 
 @lru_cache(maxsize=128)
 def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
-    """Return the conditions of an extreme and their derivative, for atoms of these kinds."""
+    """Return the conditions of an extreme and their derivative, for atoms of these kinds.
+
+    Unknown are the motion z, masses, places of what is not fixed, and the multipliers.
+    """
     count = len(kinds)
-    sizes = (("z", ways), ("m", count), ("s", count), ("y", 5))
-    z, m, place, y = (ca.SX.sym(n, k) for n, k in sizes)
+    loose = [k for k, kind in enumerate(kinds) if kind != "fixed"]
+    z, m, moved, y = (
+        ca.SX.sym(n, k) for n, k in (("z", ways), ("m", count), ("s", len(loose)), ("y", 5))
+    )
+    place = {k: moved[i] for i, k in enumerate(loose)}
     base, free, force = ca.SX.sym("base", 3), ca.SX.sym("free", 3, 2), ca.SX.sym("force", 3)
     moves = ca.SX.sym("moves", 3, ways)
     aim, A, D = ca.SX.sym("aim", ways), ca.SX.sym("A", 2, count), ca.SX.sym("D", 2, count)
@@ -114,7 +123,7 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
             x = ca.vertcat(-twist[1], twist[0]) / twist[2]
             e = grip * ca.vertcat(ca.cos(place[k]), ca.sin(place[k]))
         else:
-            along = place[k] if kind == "edge" else 0
+            along = place.get(k, 0)
             if round_ and kind == "edge":
                 turn = 2 * ca.pi * along
                 x = A[:, k] + D[0, k] * ca.vertcat(ca.cos(turn), ca.sin(turn))
@@ -128,14 +137,16 @@ def _conditions(kinds: tuple[str, ...], round_: bool, ways: int) -> Numeric:
             column.append((w[0] - w[2] * x[1]) * e[0] + (w[1] + w[2] * x[0]) * e[1])
         total += m[k] * ca.vertcat(*column)
     total -= ca.vertcat(1, 0, 0, 0, 0)
-    loose = ca.vertcat(*(place[k] for k, kind in enumerate(kinds) if kind != "fixed"))
-    unknown = ca.vertcat(z, m, loose)
+    unknown = ca.vertcat(z, m, moved)
     lagrange = ca.dot(aim, z) - ca.dot(y, total)
     every = ca.vertcat(unknown, y)
     residual = ca.vertcat(ca.gradient(lagrange, unknown), total)
-    given = [z, m, place, y, base, moves, free, force, aim, A, D, grip]
-    conditions = ca.Function("conditions", given, [residual, ca.jacobian(residual, every)])
-    return Numeric(conditions, frozenset({1}), dense=True)
+    matrices = (base, moves, free, force, aim, A, D, grip)
+    given = ca.vertcat(*(ca.vec(k) for k in matrices))
+    slope = ca.densify(ca.jacobian(residual, every))
+    # One vector of both, the slope by rows: whoever asks has one array to look at.
+    both = ca.vertcat(ca.densify(residual), ca.vec(slope.T))
+    return Numeric(ca.Function("conditions", [every, given], [both]))
 
 
 class Polisher:
@@ -324,84 +335,75 @@ class Polisher:
         along[k] = round(min(max(along[k], 0.0), 1.0))
         return replace(atoms, kinds=tuple(kinds), along=along)
 
-    def _geometry(self, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-        rest = self.rest
-        A, D = np.zeros((2, len(atoms.kinds))), np.zeros((2, len(atoms.kinds)))
-        for k, kind in enumerate(atoms.kinds):
-            if kind == "still":
-                continue
-            edge, along = atoms.edges[[k]], atoms.along[[k]]
+    def _geometry(self, atoms: Atoms) -> list[float]:
+        """Return where atoms are, or their edges start, and how these go on, each as x, y."""
+        rest, starts, ways = self.rest, [], []
+        for kind, edge, along in zip(atoms.kinds, atoms.edges.tolist(), atoms.along.tolist()):
+            x, y, u, v = 0.0, 0.0, 0.0, 0.0
+            if kind != "still" and rest.radius:
+                (x, y), u = rest.middle, rest.radius
+            elif kind != "still":
+                x, y, u, v, _ = rest.edges[edge]
             if kind == "fixed":
-                A[:, k] = rest.at(edge, along)[0][0]
-            elif rest.radius:
-                A[:, k], D[0, k] = rest.middle, rest.radius
-            else:
-                A[:, k], D[:, k] = rest.at(edge, np.zeros(1))[0][0], rest.at(edge, along)[1][0]
-        return A, D
+                x, y, u, v = x + along * u, y + along * v, 0.0, 0.0
+            starts += [x, y]
+            ways += [u, v]
+        return starts + ways
 
     def _newton(self, base, moves, atoms: Atoms, y, twist):
         """Solve the conditions for these atoms; stop at the first that wants to change its kind."""
         rest, mode = self.rest, self.mode
-        count = moves.shape[1]
-        function = _conditions(atoms.kinds, bool(rest.radius), count)
-        z = moves.T @ (twist - base)  # moves are orthonormal
-        aim, ways = self.functional @ moves, count
-        A, D = self._geometry(atoms)
+        count, ways = len(atoms.kinds), moves.shape[1]
+        function = _conditions(atoms.kinds, bool(rest.radius), ways)
+        aim = self.functional @ moves
         force = mode.force if mode.force is not None else np.zeros(3)
         # Matrices by columns, as the graph has them.
-        given = (base, moves.T.ravel(), mode.free.T.ravel(), force, aim, A.T.ravel(), D.T.ravel(),
-                 self.grip)  # fmt: skip
-        m, place = (
-            atoms.masses.copy(),
-            np.where([k == "still" for k in atoms.kinds], atoms.angle, atoms.along),
-        )
-        first = atoms.masses
-        loose = np.array([k != "fixed" for k in atoms.kinds])
-        count, known = len(m), bool(np.any(y))
+        arrays = base, moves.T.ravel(), mode.free.T.ravel(), force, aim
+        given = np.array([*(x for k in arrays for x in k.tolist()), *self._geometry(atoms),
+                          self.grip])  # fmt: skip
         still = np.array([k == "still" for k in atoms.kinds])
-        most = np.where(still, 0.5, 0.25 if not rest.radius else 0.1)
+        loose = np.array([k != "fixed" for k in atoms.kinds])
+        place = np.where(still, atoms.angle, atoms.along)
+        first, known = atoms.masses, bool(np.any(y))
+        # Moves are orthonormal.
+        u = np.concatenate([moves.T @ (twist - base), first, place[loose], y])
+        # How far a step goes at most: masses, and places.
+        most = np.full(count, 0.25 if not rest.radius else 0.1)
+        most[still] = 0.5
+        most = np.concatenate([np.full(count, 0.3), most[loose]])
+        held, edges = slice(ways, ways + count), np.flatnonzero(~still[loose]) + ways + count
         worst = missed = np.inf
         for turn in range(_STEPS):
-            F, J = function(z, m, place, y, *given)
-            if not (isfinite(F.sum()) and isfinite(J.sum())):
+            (both,) = function(u, given)
+            if not isfinite(both.sum()):
                 return None
+            F, J = both[: len(u)], both[len(u) :].reshape(len(u), len(u))
             if not known:
                 # Multipliers that fit the rest best.
-                rows = J[:-5, -5:]
-                y = np.linalg.lstsq(rows, -F[:-5], rcond=1e-12)[0]
+                u[-5:] = np.linalg.lstsq(J[:-5, -5:], -F[:-5], rcond=1e-12)[0]
                 known = True
                 continue
-            worst = float(np.abs(F).max())
             # Multipliers may be larger than the weight; the pressure itself is not.
-            missed = float(np.abs(F[-5:]).max())
-            size = max(WEIGHT, float(np.abs(y).max()))
+            off = np.abs(F)
+            worst, missed = float(off.max()), float(off[-5:].max())
+            size = max(WEIGHT, float(np.abs(u[-5:]).max()))
             if worst <= 1e-13 * size and missed <= 1e-13 * WEIGHT:
                 break
             # Multipliers and what they are about, each in its own size.
+            both[: len(u) - 5] /= size
             J[:-5] /= size
-            F[:-5] /= size
             J[:, -5:] *= size
             step = _solved(J, -F)
             step[-5:] *= size
-            dz, dm = step[:ways], step[ways : ways + count]
-            ds = np.zeros(count)
-            ds[loose] = step[ways + count : -5]
-            room = 0.3 * float(np.abs(base + moves @ z).max())
-            far = float(np.abs(moves @ dz).max()) / max(room, 1e-300)
-            share = 1 / max(1.0, far, float((np.abs(ds) / most).max()),
-                            float(np.abs(dm).max()) / 0.3)  # fmt: skip
-            z, m, place, y = (
-                z + share * dz,
-                m + share * dm,
-                place + share * ds,
-                y + share * step[-5:],
-            )
-            if turn >= 2 and count > 1 and m.min() < -0.02:
+            room = 0.3 * float(np.abs(base + moves @ u[:ways]).max())
+            far = float(np.abs(moves @ step[:ways]).max()) / max(room, 1e-300)
+            u += step / max(1.0, far, float((np.abs(step[ways:-5]) / most).max()))
+            if turn >= 2 and count > 1 and u[held].min() < -0.02:
                 break
-            if not rest.radius:
-                out = loose & ~still & ((place < -0.02) | (place > 1.02))
-                if out.any():
-                    break
+            if not rest.radius and len(edges) and np.abs(u[edges] - 0.5).max() > 0.52:
+                break
+        z, m, y = u[:ways], u[held], u[-5:]
+        place[loose] = u[ways + count : -5]
         atoms = replace(atoms, along=np.where(still, atoms.along, place),
                         angle=np.where(still, place, atoms.angle), masses=m)  # fmt: skip
         if count > 1 and m.min() < -1e-12:
@@ -472,35 +474,36 @@ def lowest_on(rest: Rest, twist, witness, affine):
     return lowest, where
 
 
-def atoms_of(rest: Rest, points, masses, ways, still, edges, along) -> Atoms:
+def atoms_of(rest: Rest, answer: Answer) -> Atoms:
     """Return the atoms of a rough pressure, those that are neighbours as one."""
     kinds: list[str] = []
     rows: list[list[float]] = []
-    for k in np.argsort(-masses):
-        if masses[k] < 1e-9:
+    places: list[tuple[float, float]] = []
+    columns = zip(answer.masses, *answer.points, *answer.ways, answer.edges, answer.along)
+    for mass, x, y, u, v, edge, along in sorted(columns, key=lambda c: -c[0]):
+        if mass < 1e-9:
             continue
-        if still[k]:
-            angle = float(np.arctan2(ways[k][1], ways[k][0]))
-            same = [i for i, kind in enumerate(kinds) if kind == "still"]
+        if edge < 0:
+            same = [row for row, kind in zip(rows, kinds) if kind == "still"]
             if same:
-                row = rows[same[0]]
-                e = row[3] * np.array([np.cos(row[2]), np.sin(row[2])]) + masses[k] * ways[k]
-                row[2], row[3] = float(np.arctan2(e[1], e[0])), row[3] + masses[k]
+                row = same[0]
+                u, v = row[3] * cos(row[2]) + mass * u, row[3] * sin(row[2]) + mass * v
+                row[2], row[3] = atan2(v, u), row[3] + mass
                 continue
             kinds.append("still")
-            rows.append([-1, 0.0, angle, masses[k]])
+            rows.append([-1, 0.0, atan2(v, u), mass])
+            places.append((inf, inf))
             continue
-        close = []
-        for i, kind in enumerate(kinds):
-            if kind != "still" and not rest.feet:
-                x = rest.at(np.array([int(rows[i][0])]), np.array([rows[i][1]]))[0][0]
-                close += [i] if np.hypot(*(x - points[k])) < 0.12 else []
+        close = [
+            row for row, (a, b) in zip(rows, places) if not rest.feet and hypot(a - x, b - y) < 0.12
+        ]
         if close:
-            rows[close[0]][3] += masses[k]
+            close[0][3] += mass
             continue
-        corner = rest.feet or (not rest.radius and along[k] in (0.0, 1.0))
+        corner = rest.feet or (not rest.radius and along in (0.0, 1.0))
         kinds.append("fixed" if corner else "edge")
-        rows.append([edges[k], along[k], 0.0, masses[k]])
+        rows.append([edge, along, 0.0, mass])
+        places.append((x, y))
     table = np.array(rows)
     return Atoms(tuple(kinds), table[:, 0].astype(int), table[:, 1], table[:, 2], table[:, 3])
 

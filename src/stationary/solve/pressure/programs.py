@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import hypot
 
 import numpy as np
 from scipy.optimize import nnls
 
 from stationary.solve.linear import extent
 from stationary.solve.pressure.region import Mode
-from stationary.solve.pressure.support import WEIGHT, Rest
+from stationary.solve.pressure.support import REACH, WEIGHT, Rest
 
 # How much imbalance costs: more than a multiplier is worth at any motion that matters, for a push
 # that passes the centre at this distance or farther, in sizes of the part.
@@ -79,6 +80,11 @@ class Programs:
         self.solved = 0
 
     @cached_property
+    def level(self) -> np.ndarray:
+        """What each column adds to the load and to its moments: one, x and y."""
+        return np.vstack([np.ones(self.count), self.points.T])
+
+    @cached_property
     def frame(self) -> np.ndarray:
         """Directions in which the support extends: two, or one for a rod."""
         return extent(self.points)
@@ -98,6 +104,21 @@ class Programs:
     def _start(self) -> np.ndarray:
         rows = np.vstack([np.ones(self.count), self.frame @ self.points.T])
         return np.linalg.inv(rows[:, self.first])
+
+    def beside(self, points: np.ndarray, twist: np.ndarray) -> np.ndarray:
+        """Return the columns next to points of the border: one that is there, or two around it.
+
+        Points that rest have none.
+        """
+        u, v, turn = twist.tolist()
+        slow = 1e-9 * max(abs(u), abs(v), abs(turn))
+        held: set[int] = set()
+        for x, y in points.tolist():
+            if hypot(u - turn * y, v + turn * x) > slow:
+                far = np.abs(self.points[:, 0] - x) + np.abs(self.points[:, 1] - y)
+                one, two = far.argpartition(1)[:2].tolist()
+                held |= {one} if far[one] < 1e-9 * REACH else {one, two}
+        return np.array(sorted(held), dtype=int)
 
     def least(
         self, twists: np.ndarray, aims: np.ndarray, rows: np.ndarray,

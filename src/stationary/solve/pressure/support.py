@@ -106,6 +106,17 @@ class Rest:
         long = np.hypot(way[:, 0], way[:, 1])
         return long, way[:, 0] / long, way[:, 1] / long, a[:, 0].copy(), a[:, 1].copy()
 
+    @cached_property
+    def sides(self) -> list[tuple[float, ...]]:
+        """The same, edge by edge."""
+        return list(zip(*(k.tolist() for k in self.tangents)))
+
+    @cached_property
+    def sense(self) -> float:
+        """Whether edges go around counterclockwise, or clockwise: one or minus one."""
+        (x, y), (u, v) = self.corners.T, self._ways.T
+        return float(np.sign((x * v - y * u).sum()) or 1.0)
+
     def at(self, edge: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return points of the border, and their first and second derivatives along it."""
         if self.radius:
@@ -135,7 +146,7 @@ class Rest:
             return bool(self.contain(q[None])[0])
         inside = False
         heights = self.corners[:, 1].tolist()
-        for (a, b, u, v, square), end in zip(self._edges, heights[1:] + heights[:1]):
+        for (a, b, u, v, square), end in zip(self.edges, heights[1:] + heights[:1]):
             across = u * (y - b) - v * (x - a)
             share = u * (x - a) + v * (y - b)
             if across * across <= 1e-24 * square and 0 <= share <= square:
@@ -145,11 +156,16 @@ class Rest:
         return inside
 
     @cached_property
-    def _edges(self) -> list[list[float]]:
+    def edges(self) -> list[list[float]]:
         """Where edges start, how they go on, and the squares of their lengths."""
         return np.hstack(
             [self.corners, self._ways, (self._ways**2).sum(axis=1, keepdims=True)]
         ).tolist()
+
+    @cached_property
+    def _tall(self) -> np.ndarray:
+        """The same, one edge to a row."""
+        return np.array(self.edges).T[..., None].copy()
 
     def contain(self, q: np.ndarray) -> np.ndarray:
         """Tell of points (B, 2) which can carry load."""
@@ -160,7 +176,7 @@ class Rest:
             if self.feet:
                 return np.any(np.abs(self.corners - q[:, None]).max(axis=2) <= near, axis=1)
             # Edges in rows, points in columns: long rows are quick.
-            a, b, u, v, square = np.array(self._edges).T[..., None]
+            a, b, u, v, square = self._tall
             x, y = q[:, 0], q[:, 1]
             p, r = x - a, y - b
             across, share = u * r - v * p, u * p + v * r
