@@ -174,13 +174,13 @@ def _outside(scene: Scene, points: np.ndarray) -> np.ndarray:
 def _moves(scene: Scene, v: np.ndarray, name: str, rtol: float) -> list[Finding]:
     """Measure that a motion obeys constraints, and does not enter what pushes."""
     A, b, G, g, *_ = scene.rows
-    found: list[tuple[float, float, float]] = []
+    shares: list[tuple[float, float, float]] = []
     for rows, rate in ((A, b), (G, g)):
         if len(rows):
             size = np.abs(rows) @ np.abs(v) + np.abs(rate)
             left = np.abs(rows @ v + rate)
-            found += zip((left / np.maximum(size, 1e-300)).tolist(), left.tolist(), size.tolist())
-    _, off, size = max(found, key=lambda k: (k[0] != k[0], k[0]))
+            shares += zip((left / np.maximum(size, 1e-300)).tolist(), left.tolist(), size.tolist())
+    _, off, size = max(shares, key=lambda k: (k[0] != k[0], k[0]))
     return [Finding("velocities obey what pushes", f"at the {name} end", off, rtol * size)]
 
 

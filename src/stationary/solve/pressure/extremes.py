@@ -9,6 +9,7 @@ import numpy as np
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import Rows, ways_across
+from stationary.solve.pressure.certificate import certified
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond, possible
@@ -203,19 +204,23 @@ class Extremes:
             for answer in (end.answer, None):
                 answer = answer or climb.exact(end)
                 atoms = atoms_of(self.rest, answer)
-                for start in (atoms, atoms.loaded(1e-4)):
-                    summit = polisher.summit(twist, start)
-                    if summit is not None and not self.mode.allows(summit.twist):
-                        # The finger sticks before that.
-                        return value, None, twist
-                    if summit is not None:
-                        return float(functional @ summit.twist), polisher.firm(summit, _LOSS), None
+                summit = self._polished(polisher, twist, atoms)
+                if summit is not None and not self.mode.allows(summit.twist):
+                    # The finger sticks before that.
+                    return value, None, twist
+                if summit is not None:
+                    return float(functional @ summit.twist), polisher.firm(summit, _LOSS), None
                 if answer.balanced and abs(answer.value) < 1e-9 * WEIGHT and value > reached:
                     points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
                     taken = Summit(twist, points, masses)
                     reached = value
             if taken is None:
                 reached = max(reached, value - 2 * close * abs(value))
+            corner = self._about_corner(functional, reached) if k == 0 else None
+            if corner is not None:
+                reached = float(functional @ corner.twist)
+                if self._beyond(functional, reached, corner.twist, rounds=EXACT) is None:
+                    return reached, corner, None
             inside = self._inside(functional, climb, end)
         return reached, taken, None
 
@@ -279,7 +284,7 @@ class Extremes:
 
     def _beyond(
         self, functional: np.ndarray, value: float, twist: np.ndarray,
-        points: np.ndarray | None = None,
+        points: np.ndarray | None = None, rounds: int = ROUGH,
     ) -> np.ndarray | None:  # fmt: skip
         """Return a motion beyond a value at which some pressure stops or goes on, if there is one.
 
@@ -287,7 +292,8 @@ class Extremes:
         """
         pencil = self._pencil(functional)
         size = max(abs(value), 1e-3 * float(np.abs(twist).max()))
-        answer = beyond(self.single, pencil, value + _BEYOND * size, twist, points=points)
+        further = value + _BEYOND * size
+        answer = beyond(self.single, pencil, further, twist, rounds=rounds, points=points)
         return None if answer is None else self._on(pencil, answer)
 
     def _on(self, pencil: Pencil, answer: Answer) -> np.ndarray:
@@ -314,14 +320,29 @@ class Extremes:
             motion = self._motions(points[None], masses[None])[0]
             if np.isfinite(motion).all() and self.mode.allows(motion):
                 best = Summit(motion, points, masses)
-            for atoms in (atoms_of(self.rest, answer), atoms_of(self.rest, answer).loaded(1e-4)):
-                summit = polisher.summit(line, atoms)
-                if (
-                    summit is not None and self.mode.allows(summit.twist)
-                    and functional @ (summit.twist - line) >= -1e-9 * abs(reached)
-                ):  # fmt: skip
-                    return polisher.firm(summit, _LOSS)
+            summit = self._polished(polisher, line, atoms_of(self.rest, answer))
+            if (
+                summit is not None and self.mode.allows(summit.twist)
+                and functional @ (summit.twist - line) >= -1e-9 * abs(reached)
+            ):  # fmt: skip
+                return polisher.firm(summit, _LOSS)
         return best
+
+    def _polished(self, polisher: Polisher, twist: np.ndarray, atoms: Atoms) -> Summit | None:
+        """Return the extreme next to a motion; or, of what rests at an edge, the one along it."""
+        loaded = atoms.loaded(1e-4)
+        starts = [atoms] if len(loaded.kinds) == len(atoms.kinds) else [atoms, loaded]
+        for start in starts:
+            summit = polisher.summit(twist, start)
+            if summit is not None:
+                return summit
+        edge = polisher.edge_beside(twist) if "still" in loaded.kinds else -1
+        if edge >= 0:
+            summit = polisher.summit(twist, loaded, edge)
+            # What rests there must want to leave.
+            if summit and certified(self.rest, self.mode, summit, polisher.functional).scope:
+                return summit
+        return None
 
     def _pencil(self, functional: np.ndarray) -> Pencil:
         return Pencil(self.programs, self.mode, functional)

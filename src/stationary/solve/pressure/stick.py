@@ -24,6 +24,8 @@ _FAR = 1e9
 _BEFORE = 3e-7
 # What a pressure may be off its balance, or outside the cone, in weights.
 _BALANCED = 1e-10
+# What programs are off by rounding, in weights.
+_ROUNDING = 2e-14
 
 
 def last_of(
@@ -54,16 +56,28 @@ def last_of(
     if not mode.cone:
         return _summit(start + high * way, answer_, "line")
 
+    shorts: dict[tuple[float, int], tuple[float, Answer]] = {}
+
+    def asked(k: int, place: float, rounds: int) -> Answer:
+        return single.least(start + place * way, -mode.cone[k], way, rounds=rounds)
+
     def short(place: float, rounds: int = ROUGH) -> tuple[float, Answer]:
         """Return by how much the force misses the cone: at most zero where it is inside."""
-        worst: Answer | None = None
-        for w in mode.cone:
-            answer = single.least(start + place * way, -w, way, rounds=rounds)
-            if worst is None or answer.value > worst.value:
-                worst = answer
-            if rounds == ROUGH and answer.value > 0.1:
-                break
-        assert worst is not None
+        if (place, rounds) not in shorts:
+            shorts[place, rounds] = worst_of(place, rounds)
+        return shorts[place, rounds]
+
+    def worst_of(place: float, rounds: int) -> tuple[float, Answer]:
+        rough = [asked(0, place, ROUGH)]
+        if rounds != ROUGH or rough[0].value <= 0.1:
+            rough.append(asked(1, place, ROUGH))
+        first = max(range(len(rough)), key=lambda k: rough[k].value)
+        worst = rough[first]
+        if rounds != ROUGH:
+            worst = asked(first, place, rounds)
+            # Columns that move lower a value: the other is worse only if it is so without them.
+            if rough[1 - first].value > worst.value:
+                worst = max(worst, asked(1 - first, place, rounds), key=lambda a: a.value)
         return worst.value, worst
 
     steep = abs(float(functional @ way))
@@ -146,7 +160,12 @@ def _between(short: Callable[[float], float], inside: float, outside: float) -> 
     if short(outside) <= 0:
         return outside
     wide = outside - inside
-    place = float(brentq(short, inside, outside, xtol=1e-13 * abs(wide), rtol=1e-14))
+
+    def beyond_rounding(place: float) -> float:
+        value = short(place)
+        return value if abs(value) > _ROUNDING else 0.0
+
+    place = float(brentq(beyond_rounding, inside, outside, xtol=1e-13 * abs(wide), rtol=1e-14))
     for share in (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9):
         if short(place - share * wide) <= 0:
             return place - share * wide
