@@ -1,6 +1,7 @@
 """Bounds and weighing from model files, tables of pushes and the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,33 @@ def test_the_command_line_bounds_and_weighs(capsys, tmp_path):
     assert main(["weigh", str(BOX), "--json", "-o", str(picture)]) == 0
     known = json.loads(capsys.readouterr().out)
     assert sum(known["weights"]) == pytest.approx(2.0) and picture.stat().st_size > 5000
-    assert main(["bounds", str(BOX), "--of", "phi.dt"]) == 3
-    assert "nothing that can be bounded" in capsys.readouterr().err
+    assert main(["bounds", str(BOX), "--of", "phi.dt"]) == 2
+    assert "Write theta.dot for a velocity" in capsys.readouterr().err
     assert main(["weigh", str(BOX), "--pushes", str(tmp_path / "none.csv")]) == 5
+
+
+def test_sums_of_velocities_are_bounded_by_files_and_the_command_line(model, capsys, tmp_path):
+    # The velocity along x of the point (0, −c) of the part.
+    x, _, phi = model.system.coordinates
+    plain = st.pressure_bounds(model.system, of=x.dot + 0.02 * phi.dot)
+    text = BOX.read_text().partition("[weigh]")[0]
+    text = text.replace("[[parts]]", '[parameters]\nc = "2 cm"\n\n[[parts]]')
+
+    def asking(of):
+        return text.replace('of = "phi.dot"', f'of = "{of}"')
+
+    file = tmp_path / "box.toml"
+    file.write_text(asking("x' + c*phi'"))
+    for words in (["--of", "x.dot + 0.02*phi.dot"], ["--set", "c=20 mm"]):
+        assert main(["bounds", str(file), "--json", "--set", "c=4 cm", *words]) == 0
+        known = json.loads(capsys.readouterr().out)
+        assert (known["low"], known["high"]) == pytest.approx((plain.low, plain.high), abs=1e-12)
+    # A length times a velocity is no velocity, typed or in the file.
+    mixed = "Found c*y.dot in m^2 s^-1 and x.dot in m/s."
+    assert main(["bounds", str(file), "--of", "x.dot + c*y.dot"]) == 3
+    assert mixed in capsys.readouterr().err
+    with pytest.raises(st.StatementError, match=r"of = (.|\n)*" + re.escape(mixed)):
+        st.load(asking("x.dot + c*y.dot"))
 
 
 def test_a_report_tells_both(model):

@@ -121,7 +121,8 @@ COMMANDS: dict[str, Command] = {
         "bound what a pushed part does over all pressures with which it may rest on its table",
         (
             _argument("--of", metavar="WHAT",
-                      help="a velocity such as phi.dot, power, centre (of rotation) or advance"),
+                      help="velocities, as in phi.dot or x.dot + 0.02*phi.dot; power, centre (of "
+                           "rotation) or advance"),
             _argument("--prove", type=float, metavar="SHARE",
                       help="prove that no pressure goes beyond, up to this share"),
         ),

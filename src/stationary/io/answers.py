@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from stationary.errors import DidNotConverge, StatementError, unknown
+from stationary.io.dimensions import Mismatch
+from stationary.io.unit_checks import check_velocity
 from stationary.model.contents import contents
 from stationary.model.space.rotation import Entry
 from stationary.model.symbols import Parameter
@@ -46,12 +48,13 @@ def values(model: Model) -> dict[str, Any]:
     driven = {u.name for u in model.system.inputs}
     return {
         "params": {k: v for k, v in model.params.items() if k in known},
-        "inputs": {k: _law(model, k, v, known) for k, v in model.inputs.items() if k in driven},
-    }
+        "inputs": {k: _law(model, f"the input '{k}'", v, known)
+                   for k, v in model.inputs.items() if k in driven},
+    }  # fmt: skip
 
 
-def _law(model: Model, name: str, course: Any, known: set[str]) -> Any:
-    """Put the values of those parameters into the law of an input that the system has not."""
+def _law(model: Model, what: str, course: Any, known: set[str]) -> Any:
+    """Put the values of those parameters into an expression that the system has not."""
     if not isinstance(course, sp.Expr):
         return course
     own = [s for s in contents(course).order if isinstance(s, Parameter) and s.name not in known]
@@ -59,8 +62,8 @@ def _law(model: Model, name: str, course: Any, known: set[str]) -> Any:
     for s, value in given.items():
         if value is None:
             raise StatementError(
-                f"parameter '{s.name}' of the input '{name}' has no value.",
-                f"Found {name} = {course}.",
+                f"parameter '{s.name}' of {what} has no value.",
+                f"Found {course}.",
                 f"Give {s.name} a value in [parameters].",
             )
     return course.xreplace({s: sp.Float(value) for s, value in given.items()})
@@ -210,9 +213,16 @@ def _slide(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _bounds(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.pressure.bounds import pressure_bounds
+    from stationary.solve.pressure.bounds import WORDS, pressure_bounds
 
     known = {"at": still(model), "params": values(model)["params"], **asked}
+    if isinstance(known["of"], str) and known["of"] not in WORDS:
+        known["of"] = model.read(known["of"])
+        try:
+            check_velocity(known["of"], model.system.coordinates, model.units)
+        except Mismatch as wrong:
+            raise StatementError(*wrong.args) from None
+    known["of"] = _law(model, "what is bounded", known["of"], set(known["params"]))
     return pressure_bounds(model.system, **known)
 
 

@@ -14,6 +14,7 @@ from stationary.derive.principle import equations
 from stationary.errors import StatementError, did_you_mean, say
 from stationary.io import answers, questions, space, statement, unit_checks
 from stationary.io import continuum as continua
+from stationary.io.dimensions import Mismatch
 from stationary.io.names import AbstractNames, Names, coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.results import is_result_file, load_result
@@ -366,7 +367,14 @@ def _model(reader: Reader) -> Model:
     }
     if not spread:
         unit_checks.check_questions(reader, units, [system.kinetic, system.potential])
-    laws = [s for c in courses.values() if isinstance(c, sp.Expr) for s in contents(c).order]
+    laws = [*courses.values()]
+    if "of" in asked.get("bounds", {}):
+        laws.append(asked["bounds"]["of"])
+        try:
+            unit_checks.check_velocity(laws[-1], system.coordinates, units)
+        except Mismatch as wrong:
+            reader.document.complain(("bounds", "of"), *wrong.args)
+    laws = [s for e in laws if isinstance(e, sp.Expr) for s in contents(e).order]
     needed = (*system.parameters, *(s for s in laws if isinstance(s, Parameter)))
     used = {p.name: p.default for p in needed if p.default is not None}
     declared = {**reader.names.symbols, **reader.names.arrays}

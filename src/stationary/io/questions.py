@@ -19,6 +19,7 @@ from stationary.io.unit_checks import check_measured, dimension
 from stationary.model.push import Push
 from stationary.model.symbols import Coordinate, Parameter
 from stationary.solve.events import Event
+from stationary.solve.pressure.bounds import WORDS
 
 
 def _span(reader: Reader, path: Path) -> tuple[float, float]:
@@ -146,7 +147,7 @@ def _sliding(reader: Reader, path: Path) -> str:
 
 def _bounded(reader: Reader, path: Path) -> Any:
     """Read what is bounded over all pressures: a word, or an expression of velocities."""
-    if reader.at(path) in ("power", "centre", "advance"):
+    if isinstance(reader.at(path), str) and reader.at(path) in WORDS:
         return reader.at(path)
     return reader.expression(path, "what is bounded", inputs=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sympy as sp
@@ -208,6 +209,20 @@ def check_questions(reader: Reader, written: dict[str, str], stated: list[Any]) 
     moved = reader.at(("continue", "parameter"))
     if isinstance(moved, str):
         agree(("continue", "span"), moved)
+
+
+def check_velocity(e: Any, coordinates: Any, written: Mapping[str, str]) -> None:
+    """Look through what is bounded of a part on a table: two velocities and a rate of turning.
+
+    Where no parameter with a unit stands in it, numbers may be lengths that nobody wrote.
+    """
+    if isinstance(e, str):
+        return
+    of = dict(zip((c.name for c in coordinates), map(units.dimension_of, ("m", "m", "rad"))))
+    levers = [s.name for s in sp.S(e).free_symbols if isinstance(s, Parameter)]
+    of |= {name: units.dimension_of(written[name]) for name in levers if name in written}
+    if of.keys() & levers:
+        Dimensions({name: Known(size, True) for name, size in of.items()}).term(e)
 
 
 def _of_sliders(reader: Reader) -> dict[str, Known]:

@@ -27,7 +27,8 @@ from stationary.solve.pressure.vote import ROUGH_VOTE, verdict, votes_of
 
 # Of the greatest power: what is less is the rounding of none.
 _ROUNDING = 1e-14
-_WORDS = {
+#: What is bounded beside velocities, as it may be called.
+WORDS = {
     "power": "power", "centre": "centre", "center": "centre", "the centre of rotation": "centre",
     "centre of rotation": "centre", "center of rotation": "centre", "advance": "advance",
 }  # fmt: skip
@@ -92,7 +93,7 @@ def pressure_bounds(
     True
     """
     scene = Scene.of(part, at, params, t)
-    word = _WORDS.get(of) if isinstance(of, str) else None
+    word = WORDS.get(of) if isinstance(of, str) else None
     if isinstance(of, str) and word is None:
         velocity = {c.name + ".dot": c.dot for c in part.coordinates}
         velocity |= {c.name: c for c in part.coordinates} if span is not None else {}
