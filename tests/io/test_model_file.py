@@ -7,8 +7,8 @@ import pytest
 
 import examples
 import stationary as st
-from stationary.io import units
 from stationary.io.writer import same
+from stationary.model import units
 
 CART = """
 name = "cart with pendulum"

@@ -102,6 +102,40 @@ def test_tracks_of_a_file_are_those_of_arrays(tmp_path):
         np.testing.assert_allclose(a.twist, b.twist, rtol=1e-6, atol=1e-9)
 
 
+# Names and units as others write them, what is between columns, and a row of units.
+WRITTEN = [
+    ("track,t [ms],x [mm],y [mm],phi [deg],tip_x [mm],tip_y [mm]", "", ","),
+    ("run;time (ms);object_x (mm);object_y (mm);yaw (°);pusher_x (mm);pusher_y (mm)", "", ";"),
+    ("Track\tt_ms\tx_mm\ty_mm\ttheta_deg\ttip_x_mm\ttip_y_mm", "", "\t"),
+    ("track t/ms x/mm y/mm phi/° tip_x/mm tip_y/mm", "", " "),
+    ("track,t,x,y,phi,tip_x,tip_y", ",ms,mm,mm,deg,mm,mm", ","),
+    ("track,t_ms,x_mm,y_mm,qx,qy,qz,qw,tip_x_mm,tip_y_mm", "", ","),
+]
+
+
+@pytest.mark.parametrize(("head", "units", "between"), WRITTEN)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "utf-16"])
+def test_tracks_are_read_as_others_write_them(tmp_path, head, units, between, encoding):
+    poses, tip = recorded(np.random.default_rng(3), 0, 0.4, steps=8)
+    rows = []
+    for k, ((x, y, phi), (u, v)) in enumerate(zip(poses, tip)):
+        # A quaternion of any length and sign.
+        turn = [0, 0, -3 * np.sin(phi / 2), -3 * np.cos(phi / 2)]
+        angle = turn if "qx" in head else [np.degrees(phi)]
+        rows.append(["a b", 10 * k, 1e3 * x, 1e3 * y, *angle, 1e3 * u, 1e3 * v])
+    rows.insert(40, ["a b", 395, "NA", *rows[40][3:]])
+    if between == " ":
+        rows = [["ab", *row[1:]] for row in rows]
+    lines = [between.join(map(str, row)) for row in rows]
+    text = ["# recorded by hand", head, units, "% begin", *lines]
+    (tmp_path / "p.csv").write_bytes("\n".join(text).encode(encoding))
+    pushes = st.Push.from_csv(tmp_path / "p.csv", outline=OUTLINE)
+    plain = st.Push.from_track(poses, tip, outline=OUTLINE)
+    assert len(pushes) == len(plain) > 3
+    for a, b in zip(pushes, plain):
+        np.testing.assert_allclose(a.twist, b.twist, rtol=1e-6, atol=1e-9)
+
+
 HEAD = "point_x,point_y,normal_x,normal_y,motion_x,motion_y,motion_phi"
 
 
@@ -123,6 +157,16 @@ def test_gaps_in_a_table_of_pushes_were_not_measured(tmp_path):
         (HEAD, None, "there is no push"),
         (HEAD, ("inf", *range(6)), "none of them whole"),
         (HEAD.replace("normal_x", "point_x"), range(7), "'point_x' is there twice"),
+        (HEAD.replace("point_x", "point_x [kg]"), range(7), "Found 'kg', expected m."),
+        (HEAD.replace("motion_phi", "motion_phi [furlong]"), range(7), "expected rad or rad/s"),
+        (
+            HEAD.replace("motion_x", "motion_x_mm").replace("motion_phi", "motion_phi [deg/s]"),
+            range(7),
+            "some columns are velocities and others ways",
+        ),
+        ("0,-1,0,1,0,0.01,0.02", range(7), "the columns have no names"),
+        ("x,y,qx,qy,qz,tip_x,tip_y", range(7), "the column 'qw' is missing"),
+        ("x,y,qx,qy,qz,qw,tip_x,tip_y", (0, 0, 1, 0, 0, 1, 0, 0), "leaning by 90°"),
     ],
 )
 def test_bad_tables_are_refused_in_three_parts(tmp_path, head, row, message):

@@ -13,8 +13,8 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.io.units import Dimension, dimension_of
 from stationary.model.symbols import Coordinate, t
+from stationary.model.units import Dimension, dimension_of
 
 PLAIN: Dimension = (Fraction(0),) * 3
 TIME: Dimension = (Fraction(0), Fraction(0), Fraction(1))

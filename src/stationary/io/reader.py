@@ -11,10 +11,10 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError, did_you_mean
-from stationary.io import units
 from stationary.io.grammar import parse
 from stationary.io.names import RESERVED, AbstractNames, Names, is_name
 from stationary.io.toml import Document, Path
+from stationary.model import units
 
 _LARGEST = 1e300
 _KINDS = {bool: "a truth", int: "a number", float: "a number", str: "text", list: "a list",

@@ -11,12 +11,12 @@ import numpy as np
 
 from stationary.errors import StatementError
 from stationary.io import space, unit_checks
-from stationary.io import units as unit
 from stationary.io.names import AbstractNames, Rows, is_column
 from stationary.io.reader import Reader
 from stationary.io.source import FileError
 from stationary.io.toml import Path
 from stationary.model import parts, symbols
+from stationary.model import units as unit
 from stationary.model.arrays import Array
 from stationary.model.drawing import DRAWN, Part, Support
 from stationary.model.each import Each, Slot, table_of

@@ -7,11 +7,12 @@ from typing import Any
 
 import sympy as sp
 
-from stationary.io import dimensions, units
+from stationary.io import dimensions
 from stationary.io.dimensions import ENERGY, PLAIN, POWER, TIME, Dimensions, Known, Mismatch
 from stationary.io.names import coordinate_of
 from stationary.io.reader import Reader
 from stationary.io.toml import Path
+from stationary.model import units
 from stationary.model.fields import Field
 from stationary.model.graphs import nodes
 from stationary.model.symbols import Coordinate, Parameter

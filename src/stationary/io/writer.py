@@ -19,7 +19,6 @@ from stationary.io.names import RESERVED, is_column, is_name
 from stationary.io.questions import QUESTIONS, parameters_of
 from stationary.io.results import is_result_file, save_result
 from stationary.io.statement import ENERGIES, TERMS
-from stationary.io.units import value as in_si
 from stationary.model.arrays import Array
 from stationary.model.checks import PREFIX, is_unit
 from stationary.model.continuum import Continuum
@@ -30,6 +29,7 @@ from stationary.model.shared import Shared, opened
 from stationary.model.space.rotation import Entry, Omega, Orientation, orientations
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums
+from stationary.model.units import value as in_si
 
 _FUNCTIONS = {sp.Abs: "abs", sp.Max: "max", sp.Min: "min", sp.ceiling: "ceil", sp.Heaviside: "step",
               **{getattr(sp, name): name for name in (

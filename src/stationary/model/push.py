@@ -140,7 +140,14 @@ class Push:
         before_… and after_…), all in the part's frame; where measured finger_x, finger_y, force_x,
         force_y (or force_normal), noise_length, noise_angle, noise_force. Or recorded tracks, one
         reading a row, on the table: x, y, phi of the part and tip_x, tip_y, perhaps t, force_x,
-        force_y, and a number `track` where there are several.
+        force_y, and `track`, a number or a name, where there are several; quaternions qx, qy, qz,
+        qw may stand for phi.
+
+        Units that follow a name or stand in a row of their own (``x [mm]``, ``phi_deg``, ``t/ms``)
+        are converted to metres, radians, seconds and newtons, and the outline is in metres then;
+        where none is stated, numbers are taken as they are. Semicolons, tabulators or spaces may be
+        between the columns; empty entries, "NA" and the like were not measured; lines that begin
+        with "#" or "%" are comments.
 
         Parameters
         ----------

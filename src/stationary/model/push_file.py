@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stationary.errors import StatementError, did_you_mean
+from stationary.errors import StatementError
+from stationary.model.push_columns import PUSH, TRACK, column, in_si, is_unit, named, turned
 from stationary.model.track import Pushes, cut
 
-# What a table of pushes may have: words of a push, and the columns of each.
-_PUSH = {
-    "point": ("point_x", "point_y"),
-    "normal": ("normal_x", "normal_y"),
-    "motion": ("motion_x", "motion_y", "motion_phi"),
-    "before": ("before_x", "before_y", "before_phi"),
-    "after": ("after_x", "after_y", "after_phi"),
-    "finger": ("finger_x", "finger_y"),
-    "force": ("force_x", "force_y"),
-    "noise": ("noise_length", "noise_angle"),
-}
-# What a recorded track has; forces and times may be left out.
-_TRACK = {"poses": ("x", "y", "phi"), "tip": ("tip_x", "tip_y"), "force": ("force_x", "force_y")}
-_ALONE = {"force": "force_normal", "noise": "noise_force"}
-_KNOWN = {name for columns in (*_PUSH.values(), *_TRACK.values()) for name in columns}
-_KNOWN |= {"t", "track", *_ALONE.values()}
 # Rows that a table may have.
 _MOST = 1_000_000
+# How others write that nothing was measured.
+_UNMEASURED = {"", "-", "--", "na", "n/a", "nan", "null", "none", "missing"}
 
 
 def read(push: Any, path: Any, outline: Any, radius: float, far: float | None) -> Pushes:
     """Return the pushes of a file: as they stand there, or cut from tracks."""
-    head, rows = _table(path)
-    strange = [name for name in head if name not in _KNOWN]
-    if strange:
-        raise StatementError(
-            f"{path}: '{strange[0][:40]}' is no column of measured pushes.",
-            f"Found {', '.join(head)[:200]}.",
-            did_you_mean(strange[0], sorted(_KNOWN)).strip()
-            or f"Known: {', '.join(sorted(_KNOWN))}.",
-        )
+    head, rows, tracks = _table(path)
     columns = {name: rows[:, k] for k, name in enumerate(head)}
+    turned(path, columns)
     if "tip_x" not in columns:
         return _pushes(push, path, columns)
     if outline is None:
@@ -53,13 +35,13 @@ def read(push: Any, path: Any, outline: Any, radius: float, far: float | None) -
         )
     every, words, refused = Pushes(), [], []
     which = columns.get("track", np.zeros(len(rows)))
-    for name in np.unique(which[np.isfinite(which)]):
+    for k in np.unique(which[np.isfinite(which)]):
         tables = {}
-        for word, names in _TRACK.items():
+        for word, names in TRACK.items():
             timed = ("t", *names) if "t" in columns else names
             if word != "force" or "force_x" in columns:
-                table = np.column_stack([_column(path, columns, column) for column in timed])
-                tables[word] = table[which == name]
+                table = np.column_stack([column(path, columns, n) for n in timed])
+                tables[word] = table[which == k]
         try:
             pushes = cut(
                 push, tables["poses"], tables["tip"], outline, radius, tables.get("force"), far
@@ -67,7 +49,8 @@ def read(push: Any, path: Any, outline: Any, radius: float, far: float | None) -
         except StatementError as error:
             # One track that is no push leaves the others as they are.
             refused.append(error)
-            words.append(f"track {name:g} left out: {str(error).splitlines()[0].rstrip('.')}")
+            name = f"track {tracks[int(k)]}" if tracks else "the track"
+            words.append(f"{name} left out: {str(error).splitlines()[0].rstrip('.')}")
             continue
         every += pushes
         words.append(pushes.told)
@@ -87,9 +70,9 @@ def _none(path: Any, seen: str) -> StatementError:
 
 def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
     stated: dict[str, np.ndarray] = {}
-    for word, names in _PUSH.items():
+    for word, names in PUSH.items():
         if any(name in columns for name in names):
-            stated[word] = np.column_stack([_column(path, columns, name) for name in names])
+            stated[word] = np.column_stack([column(path, columns, name) for name in names])
     if "force_normal" in columns and "force" not in stated:
         stated["force"] = columns["force_normal"]
     if "noise_force" in columns and "noise" in stated:
@@ -99,7 +82,7 @@ def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
             raise StatementError(
                 f"{path}: pushes have no {word}.",
                 f"Found {', '.join(columns)[:200]}.",
-                f"Add the columns {', '.join(_PUSH[word])}; or give a track: x, y, phi, tip_x, "
+                f"Add the columns {', '.join(PUSH[word])}; or give a track: x, y, phi, tip_x, "
                 "tip_y.",
             )
     rows = [{word: table[k] for word, table in stated.items() if np.all(np.isfinite(table[k]))}
@@ -115,64 +98,102 @@ def _pushes(push: Any, path: Any, columns: dict[str, np.ndarray]) -> Pushes:
     return pushes
 
 
-def _column(path: Any, columns: dict[str, np.ndarray], name: str) -> np.ndarray:
-    if name not in columns:
+def _table(path: Any) -> tuple[list[str], np.ndarray, list[str]]:
+    """Return the names of columns, their numbers in SI units, and the names of tracks."""
+    lines, between = _lines(path)
+    if len(lines) < 2:
+        raise _none(path, f"{len(lines)} row{'s' * (len(lines) != 1)}")
+    (_, first), *lines = lines
+    if all(_number(entry, between) is not None for entry in first):
         raise StatementError(
-            f"{path}: the column '{name}' is missing.",
-            f"Found {', '.join(columns)[:200]}.",
-            "Add it, or leave out what belongs to it.",
+            f"{path}: the columns have no names.",
+            f"Found numbers in the first row: {', '.join(first)[:60]}.",
+            "Write names there, as in t,x,y,phi,tip_x,tip_y.",
         )
-    return columns[name]
+    # What has neither a name nor an entry is the end of rows that end with a separator.
+    wide = len(first)
+    while wide and not first[wide - 1].strip() and not any(
+        entry.strip() for _, line in lines for entry in line[wide - 1 : wide]
+    ):  # fmt: skip
+        wide -= 1
+    head, stated = named(path, first[:wide])
+    below = lines[0][1]
+    if all(not e.strip() or is_unit(e.strip(" []()")) for e in below) and not all(
+        _number(e, between) is not None for e in below
+    ):
+        stated = [e.strip(" []()") or old for e, old in zip(below, stated, strict=False)]
+        stated += [""] * (len(head) - len(stated))
+        lines = lines[1:]
+    rows = np.full((len(lines), len(head)), np.nan)
+    tracks: dict[str | float, tuple[int, str]] = {}
+    for k, (row, line) in enumerate(lines):
+        for j, entry in enumerate(line[: len(head)]):
+            number = _number(entry, between)
+            if head[j] == "track" and entry.strip():
+                # Tracks are named as they like.
+                name = entry.strip() if number is None else number
+                number = tracks.setdefault(name, (len(tracks), entry.strip()))[0]
+            if number is None:
+                raise StatementError(
+                    f"{path}: row {row} is not made of numbers.",
+                    f"Found '{entry[:40]}' in the column '{head[j]}'.",
+                    "Give numbers with a point; leave out what was not measured.",
+                )
+            rows[k, j] = number
+    in_si(path, head, stated, rows)
+    return head, rows, [name for _, name in tracks.values()]
 
 
-def _table(path: Any) -> tuple[list[str], np.ndarray]:
+def _number(entry: str, between: str) -> float | None:
+    """Return a number, nan for what was not measured, None for other text."""
+    # Where semicolons are between numbers, a comma may be their point.
+    entry = (entry.replace(",", ".") if between == ";" else entry).strip()
+    if entry.lower() in _UNMEASURED:
+        return np.nan
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            text = list(_plain(file))
+        return float(entry)
+    except ValueError:
+        return None
+
+
+def _lines(path: Any) -> tuple[list[tuple[int, list[str]]], str]:
+    """Return the rows that are not empty, each with its place in the file, and what is between."""
+    try:
+        text = list(_plain(_decoded(Path(path).read_bytes())))
         between = _between(text)
-        lines = [r for r in csv.reader(text, delimiter=between) if any(c.strip() for c in r)]
+        reader = csv.reader(text, delimiter=between, skipinitialspace=True)
+        return [(reader.line_num, r) for r in reader if any(c.strip() for c in r)], between
     except (OSError, TypeError, ValueError, csv.Error) as error:
         raise StatementError(
             f"the pushes '{path}' cannot be read.",
             f"Found: {getattr(error, 'strerror', None) or error}.",
             "Give a file of comma-separated values with names in its first row.",
         ) from None
-    head = [name.strip().lower() for name in lines[0]] if lines else []
-    rows = np.full((max(len(lines) - 1, 0), len(head)), np.nan)
-    for k, line in enumerate(lines[1:]):
-        for j, entry in enumerate(line[: len(head)]):
-            try:
-                # Where semicolons are between numbers, a comma may be their point.
-                number = entry.replace(",", ".") if between == ";" else entry
-                rows[k, j] = float(number) if number.strip() else np.nan
-            except ValueError:
-                raise StatementError(
-                    f"{path}: row {k + 2} is not made of numbers.",
-                    f"Found '{entry[:40]}' in the column '{head[j]}'.",
-                    "Give numbers with a point; leave out what was not measured.",
-                ) from None
-    if not len(rows):
-        raise _none(path, f"{len(lines)} row{'s' * (len(lines) != 1)}")
-    twice = [name for k, name in enumerate(head) if name in head[:k]]
-    if twice:
-        raise StatementError(
-            f"{path}: the column '{twice[0][:40]}' is there twice.",
-            f"Found {', '.join(head)[:200]}.",
-            "Leave one of them out.",
-        )
-    return head, rows
+
+
+def _decoded(data: bytes) -> str:
+    """Return text as spreadsheets write it: in UTF-8, UTF-16 or, where a byte is neither, Latin."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    if b"\0" in data:
+        raise ValueError("no text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _between(text: list[str]) -> str:
-    """Return what is between the names of the first row: a comma, a semicolon or a tabulator."""
-    first = next((line for line in text if line.strip()), "")
-    return next((mark for mark in ";\t" if mark in first and "," not in first), ",")
+    """Return what is between the names of the first row."""
+    first = next((line.strip() for line in text if line.strip()), "")
+    if "," in first:
+        return ","
+    return next((mark for mark in ";\t " if mark in first), ",")
 
 
-def _plain(file: Any):
-    """Give lines, without comments, and no more than a table may have."""
-    for k, line in enumerate(file):
+def _plain(text: str) -> Iterator[str]:
+    """Give lines, comments as empty ones, and no more than a table may have."""
+    for k, line in enumerate(text.splitlines()):
         if k > _MOST:
             raise ValueError(f"more than {_MOST} rows")
-        if not line.startswith("#"):
-            yield line
+        yield "" if line.lstrip().startswith(("#", "%", "//")) else line

@@ -46,7 +46,7 @@ def split(text: str) -> tuple[str, str] | None:
 
     Examples
     --------
-    >>> from stationary.io.units import split
+    >>> from stationary.model.units import split
     >>> split("9.81 m/s^2")
     ('9.81', 'm/s^2')
     """
@@ -59,7 +59,7 @@ def value(number: str, unit: str) -> float:
 
     Examples
     --------
-    >>> from stationary.io.units import value
+    >>> from stationary.model.units import value
     >>> value("5", "cm"), value("72", "km/h"), value("0.3", "N m/rad")
     (0.05, 20.0, 0.3)
     """
@@ -79,7 +79,7 @@ def dimension_of(unit: str) -> Dimension:
 
     Examples
     --------
-    >>> from stationary.io.units import dimension_of
+    >>> from stationary.model.units import dimension_of
     >>> [int(power) for power in dimension_of("N/m")]
     [0, 1, -2]
     """
