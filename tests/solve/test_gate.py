@@ -587,3 +587,44 @@ def test_increments_are_examined_between_the_times_that_are_told():
         wrong = 1e-2 * (np.arange(count) == column)
         false = replace(slide, dense=lambda t, wrong=wrong: states(t) + wrong)
         assert judged(false, between=ends).status == "refuted", column
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_wrong_step_of_a_discrete_action_is_refuted(unit, monkeypatch):
+    # Off by a millionth in one place or velocity of one step, told or gone on from, or all steps
+    # taken under another weight: the status is what the gate finds.
+    system, start = hung(unit, 5.0)
+    root, pieces = np.sqrt(unit), st.Variational.pieces
+    span, method = (0, root), st.Variational(step=root / 200)
+
+    def asked():
+        return st.simulate(system, span=span, start=start, points=11, method=method, throw=False)
+
+    right = asked()
+    assert right.status == "done"
+
+    def wrong(step, i, by):
+        def told(self, ode, t, y, end, *, grid, dense):
+            for piece in pieces(self, ode, t, y, end, grid=grid, dense=dense):
+                states = shifted(piece.evaluate(piece.t), (step, i), by)
+                yield replace(piece, evaluate=lambda t: states.copy(), end=states[-1])
+
+        return told
+
+    for step, i in [(57, 0), (57, 6), (100, 3), (-1, 2), (-1, 5)]:
+        by = 1e-6 * np.ptp(right.y[:, i])
+        monkeypatch.setattr(st.Variational, "pieces", wrong(step, i, by))
+        motion = asked()
+        assert motion.status == "refuted" and "t = " in motion.status.message, (step, i)
+
+    x = st.coordinates("x")
+    g = st.parameters(g=9.81)
+    fall = st.System(kinetic=x.dot**2 / 2, potential=g * x)
+
+    def heavier(self, ode, *rest, **known):
+        return pieces(self, replace(ode, p=ode.p * (1 + 1e-6)), *rest, **known)
+
+    monkeypatch.setattr(st.Variational, "pieces", heavier)
+    with pytest.raises(st.DidNotConverge, match="cannot be trusted") as caught:
+        st.simulate(fall, span=span, start={x: 5 * unit}, method=method)
+    assert caught.value.status == "refuted"

@@ -30,6 +30,8 @@ from stationary.solve.digits import LONGER, LOOKS, LOOSER, digits_left, disturbe
 from stationary.solve.ends import Ends
 from stationary.solve.events import Ending, Event, Watch, as_events, with_own_parameters
 from stationary.solve.evidence import failure
+from stationary.solve.gate.discrete import discrete
+from stationary.solve.gate.finding import refuted, worst
 from stationary.solve.gate.run import proven
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
@@ -484,6 +486,9 @@ class _Run:
         try:
             pieces = self.integrator.pieces(ode, t, y, end, grid=grid, dense=dense)
             for piece in trusted(pieces, partial(self.pace.decays, ode)):
+                false = worst(discrete(ode, y, piece)) if fixed else None
+                if false is not None:
+                    raise Stopped("refuted", refuted(false).message, t)
                 piece, border = self.legs.cut(piece, ode, self.integrator)
                 stood = self._crossings.stands(ode, piece) if self._crossings and fixed else None
                 if stood is not None:

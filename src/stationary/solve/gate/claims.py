@@ -20,7 +20,6 @@ from stationary.result.pressure import PressureBounds
 from stationary.result.slide import Slide
 from stationary.result.state import State as Consistent
 from stationary.result.statespace import StateSpace
-from stationary.result.status import Status
 from stationary.result.step import Step
 from stationary.result.touched import Touched
 from stationary.result.weighed import FittedPressure
@@ -31,7 +30,7 @@ from stationary.solve.gate.contacts import contacts
 from stationary.solve.gate.curvature import curvature
 from stationary.solve.gate.curvature import energy as energy_at_rest
 from stationary.solve.gate.equation import energy, equation, stepped
-from stationary.solve.gate.finding import Finding, worst
+from stationary.solve.gate.finding import Finding, refuted, worst
 from stationary.solve.gate.friction import friction
 from stationary.solve.gate.nearest import nearest
 from stationary.solve.gate.plain import plainly_right
@@ -59,11 +58,6 @@ def judged(result: Any, **known: Any) -> Any:
     """Return a result with the status that it deserves."""
     false = worst(findings(result, **known))
     return result if false is None else replace(result, status=refuted(false))
-
-
-def refuted(false: Finding) -> Status:
-    """Return the status of what is not as it claims."""
-    return Status("refuted", f"what it claims is not so: {false}")
 
 
 def passed(result: Any, asker: str, *, throw: bool = True, **known: Any) -> Any:

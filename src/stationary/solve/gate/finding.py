@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stationary.result.status import Status
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -61,3 +63,8 @@ def measured(claim: str, values: np.ndarray, allowed: np.ndarray, name) -> list[
             shares[~fits] = np.nan_to_num(values[~fits] / allowed[~fits], nan=np.inf)
     i = int(np.argmax(shares))
     return [Finding(claim, f"'{name(i)}'", float(values[i]), float(allowed[i]))]
+
+
+def refuted(false: Finding) -> Status:
+    """Return the status of what is not as it claims."""
+    return Status("refuted", f"what it claims is not so: {false}")

@@ -20,8 +20,7 @@ from stationary.solve.consistent import repaired
 from stationary.solve.events import Watch, as_events
 from stationary.solve.evidence import failure
 from stationary.solve.gate.changes import changes
-from stationary.solve.gate.claims import refuted
-from stationary.solve.gate.finding import worst
+from stationary.solve.gate.finding import refuted, worst
 from stationary.solve.gate.steps import steps
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
