@@ -28,6 +28,7 @@ def test_every_method_passes_where_the_motion_is_determined(method):
     assert found.residual["energy"] < 1e-6 and found.residual["R"] < 1e-8
 
 
+@pytest.mark.slow
 def test_a_row_of_ten_loses_ten_rows_at_once_and_goes_on():
     system, start = four_bars(10)
     plain, a = one_angle(10)

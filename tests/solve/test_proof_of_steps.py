@@ -260,15 +260,18 @@ def test_digits_left_are_those_that_another_statement_of_the_same_motion_shares(
     # A double pendulum in angles, and in positions on rods by series: errors of their own.
     system, u, v = in_positions()
     start = {x: np.sin(2), y: -np.cos(2), u: np.sin(2) + np.sin(1), v: -np.cos(2) - np.cos(1)}
+    more = []
     for end in (2, 6, 10, 14, 30):
         one = st.simulate(double_pendulum(), span=(0, end), start={a: 2.0, b: 1.0}, method=method)
         other = st.simulate(system, span=(0, end), start=start)
         places = [st.sin(a), -st.cos(a), st.sin(a) + st.sin(b), -st.cos(a) - st.cos(b)]
         missed = max(abs(one[e][-1] - other[s][-1]) for e, s in zip(places, (x, y, u, v)))
         shared = np.clip(-np.log10(max(missed, 1e-16)), 0, 16)
-        # The difference holds the error of either, and one coordinate may be right by chance.
-        least = min(one.digits, other.digits)
-        assert least - 1.5 < shared < least + 2.5
+        # The difference holds the error of either. Digits that are told are there at every end.
+        more.append(shared - min(one.digits, other.digits))
+        assert more[-1] > -1.5
+    # Errors of different sign may meet by chance at one end: few are told only if it is so at most.
+    assert np.median(more) < 2.5
     assert one.digits < 1
     assert f"digits left at the end: {int(one.digits)}" in repr(one)
 

@@ -1,5 +1,7 @@
 """The discrete variational integrator: order, momenta, energy over long times, and scale."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -385,3 +387,58 @@ def test_metres_beside_radians_are_the_same_in_every_unit(unit, held):
         return np.concatenate([motion.q[-1] / scale, motion.v[-1] / scale * span[1]])
 
     np.testing.assert_allclose(ends(unit), ends(1.0), rtol=0, atol=1e-11)
+
+
+# -- wrong steps ----------------------------------------------------------------------------------
+
+
+def hung(unit):
+    """Two weights on two rods far from the origin, pulled aside by a load."""
+    a, b, c, d = st.coordinates("a b c d")
+    far = 5 * unit
+    weights = st.particle(1.0, at=(a, b), gravity=G) + st.particle(2.0, at=(c, d), gravity=G)
+    rods = st.rod((far, 0.0), (a, b), 2 * unit) + st.rod((a, b), (c, d), unit)
+    pulled = weights + rods + st.System(loads=[st.Load(4.0, on=c)])
+    return pulled, {a: far + unit, b: -unit, c: far + 2 * unit, d: -2 * unit}
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_wrong_step_of_a_discrete_action_is_refuted(unit, monkeypatch):
+    # Off by a millionth in one place or velocity of one step, told or gone on from, or all steps
+    # taken under another weight: the status is what the gate finds.
+    system, start = hung(unit)
+    root, pieces = np.sqrt(unit), st.Variational.pieces
+    span, method = (0, root), st.Variational(step=root / 200)
+
+    def asked():
+        return st.simulate(system, span=span, start=start, points=11, method=method, throw=False)
+
+    right = asked()
+    assert right.status == "done"
+
+    def wrong(step, i, by):
+        def told(self, ode, t, y, end, *, grid, dense):
+            for piece in pieces(self, ode, t, y, end, grid=grid, dense=dense):
+                states = piece.evaluate(piece.t)
+                states[step, i] += by
+                yield replace(piece, evaluate=lambda t: states.copy(), end=states[-1])
+
+        return told
+
+    for step, i in [(57, 0), (57, 6), (100, 3), (-1, 2), (-1, 5)]:
+        by = 1e-6 * np.ptp(right.y[:, i])
+        monkeypatch.setattr(st.Variational, "pieces", wrong(step, i, by))
+        motion = asked()
+        assert motion.status == "refuted" and "t = " in motion.status.message, (step, i)
+
+    x = st.coordinates("x")
+    g = st.parameters(g=9.81)
+    fall = st.System(kinetic=x.dot**2 / 2, potential=g * x)
+
+    def heavier(self, ode, *rest, **known):
+        return pieces(self, replace(ode, p=ode.p * (1 + 1e-6)), *rest, **known)
+
+    monkeypatch.setattr(st.Variational, "pieces", heavier)
+    with pytest.raises(st.DidNotConverge, match="cannot be trusted") as caught:
+        st.simulate(fall, span=span, start={x: 5 * unit}, method=method)
+    assert caught.value.status == "refuted"

@@ -35,7 +35,7 @@ from stationary.solve.gate.finding import refuted, worst
 from stationary.solve.gate.run import proven
 from stationary.solve.inertia import check_inertia, require_system
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational, has_series
-from stationary.solve.legs import Legs, shortened
+from stationary.solve.legs import Legs, ending, shortened
 from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
 from stationary.solve.pace import Pace
 from stationary.solve.passing import Crossings, refuse_forks
@@ -372,17 +372,17 @@ class _Run:
                         self.legs.seen(y)
                         if t == end and t in projecting:
                             y = self.legs.changed = self._projected(t, y)
-                            piece = _ending(piece, y)
+                            piece = ending(piece, y)
                         if t == end < self.grid[-1] and (event is None or not event.terminal):
                             try:
                                 shown, y = self.legs.over(t, y)
                             except Stopped:
                                 yield piece, None
                                 raise
-                            piece = piece if shown is y else _ending(piece, shown)
+                            piece = piece if shown is y else ending(piece, shown)
                         if t == self.grid[-1]:
                             shown = self.legs.extra(t, y)
-                            piece = piece if shown is y else _ending(piece, shown)
+                            piece = piece if shown is y else ending(piece, shown)
                         over = event is not None and event.terminal
                         yield piece, t if over else None
                         if event is not None:
@@ -577,17 +577,6 @@ class _Run:
                     states.append(piece.evaluate(inside))
                 y = piece.end
         return np.concatenate(states)
-
-
-def _ending(piece: Piece, y: np.ndarray) -> Piece:
-    """Return a piece whose last state is another one."""
-
-    def evaluate(times: np.ndarray) -> np.ndarray:
-        states = piece.evaluate(times)
-        states[times == piece.t[-1]] = y
-        return states
-
-    return replace(piece, evaluate=evaluate, end=y)
 
 
 def _choose(method: Any, kernel: AbstractKernel) -> AbstractIntegrator:

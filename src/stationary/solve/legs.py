@@ -286,3 +286,14 @@ def shortened(piece: Piece, t: float, y: np.ndarray) -> Piece:
 
     steps = max(1, round(piece.steps * (len(times) - 1) / (len(piece.t) - 1)))
     return replace(piece, t=times, evaluate=evaluate, end=y, steps=steps)
+
+
+def ending(piece: Piece, y: np.ndarray) -> Piece:
+    """Return a piece whose last state is another one."""
+
+    def evaluate(times: np.ndarray) -> np.ndarray:
+        states = piece.evaluate(times)
+        states[times == piece.t[-1]] = y
+        return states
+
+    return replace(piece, evaluate=evaluate, end=y)
