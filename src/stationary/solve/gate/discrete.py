@@ -136,6 +136,6 @@ def _free(off: np.ndarray, slopes: np.ndarray, roots: np.ndarray) -> np.ndarray:
 def _worst(claim: str, off: np.ndarray, allowed: np.ndarray, name: Any, t: np.ndarray):
     """Return the worst entry of a table with one row for each step."""
     k = int(np.argmax(np.max(np.nan_to_num(off, nan=np.inf) / (allowed + 1e-300), axis=1)))
-    (found,) = measured(claim, off[k], allowed[k] + 1e-300, name)
-    where = f"{found.where} in the step from t = {t[k]:.6g}"
-    return [Finding(found.claim, where, found.measured, found.allowed)]
+    (largest,) = measured(claim, off[k], allowed[k] + 1e-300, name)
+    where = f"{largest.where} in the step from t = {t[k]:.6g}"
+    return [Finding(largest.claim, where, largest.measured, largest.allowed)]
