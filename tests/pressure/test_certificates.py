@@ -10,7 +10,10 @@ from scipy.optimize import linprog
 import stationary as st
 from stationary.result.least_power import motions
 from stationary.solve.pressure.circle import lowest_around
+from stationary.solve.pressure.lowest import _on_edges, _on_few
+from stationary.solve.pressure.programs import Programs
 from stationary.solve.pressure.pushed import Scene
+from stationary.solve.pressure.refuted import Refuted
 from stationary.solve.pressure.support import Rest
 
 BOX = [(-0.05, -0.03), (0.05, -0.03), (0.05, 0.03), (-0.05, 0.03)]
@@ -286,3 +289,105 @@ def test_a_locus_has_no_notches_where_it_crosses_the_outline():
     beside = middle + 1.02 * (locus[::3] - middle)
     beside = beside[Path(outline).contains_points(beside) & ~Path(locus).contains_points(beside)]
     assert len(beside) > 8 and not any(possible(q) for q in beside)
+
+
+# Corners, the centre, which edge is pushed and where along it: of x.dot + 0.3 φ.dot an end is a
+# motion about a point within an edge.
+ABOUT_EDGES = [
+    ([(0.8835, 0.4684), (0.8518, 0.5238), (0.633, 0.7742), (0.5539, 0.8326), (0.53, 0.848),
+      (-0.997, -0.0779), (0.5551, -0.8318), (0.8785, -0.4778)], (0.4861, 0.2574), 5, 0.867),
+    ([(0.3994, 0.9168), (-0.6946, 0.7194), (-0.8881, -0.4596), (-0.862, -0.5069),
+      (-0.0183, -0.9998)], (-0.4127, -0.066), 0, 0.592),
+    ([(-0.2484, 0.851), (-0.7317, -0.3916), (-0.6195, -0.3573), (0.4268, -0.8359),
+      (0.6136, -0.4317), (0.8702, -0.4777)], (0.0518, -0.2739), 1, 0.225),
+    ([(-1, -0.6), (1, -0.6), (1, 0.6), (0.2351, 0.6), (0, -0.5725), (-0.2351, 0.6), (-1, 0.6)],
+     (-0.0738, -0.5869), 0, 0.78),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("corners", "centre", "edge", "share"), ABOUT_EDGES)
+def test_ends_about_a_point_of_an_edge_are_certified(corners, centre, edge, share):
+    P, Q = np.array([corners[edge], corners[edge + 1]], float)
+    place, (u, v) = P + share * (Q - P), (Q - P) / np.hypot(*(Q - P))
+    point = (place[0] - v * st.t, place[1] + u * st.t)
+    finger = st.Pusher(point=point, edge=(tuple(P), tuple(Q)))
+    part = st.slider(outline=corners, weight=2, centre=centre, pusher=finger)
+    x, _, phi = part.coordinates
+    found = st.pressure_bounds(part, of=x.dot + 0.3 * phi.dot)
+    assert all(d and d.certified and d.lowest > -1e-7 for d in (found.proof.low, found.proof.high))
+    a = np.array(corners, float)
+    way = np.roll(a, -1, axis=0) - a
+    u, v, turn = found.motions.T
+    away = []
+    for q in np.c_[-v, u] / turn[:, None]:
+        along = np.clip(((q - a) * way).sum(axis=1) / (way**2).sum(axis=1), 0, 1)
+        away.append(np.linalg.norm(q - a - along[:, None] * way, axis=1).min())
+    assert min(away) < 1e-9
+    # The pressures that are named attain the ends.
+    for (points, weights), end in zip(found.pressures, (found.low, found.high)):
+        step = st.minimum_power(st.slider(points=points, weights=weights, pusher=finger))
+        assert step[x.dot] + 0.3 * step[phi.dot] == pytest.approx(end, abs=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 7, 20])
+def test_numbers_and_arrays_bound_a_dual_alike(count):
+    rng = np.random.default_rng(count)
+    corners = convex(rng, count)
+    corners[::3] *= 0.7  # Not convex.
+    rest = Rest(corners)
+    for k in range(60):
+        twist, witness, affine = rng.normal(size=(3, 3)) * 10.0 ** rng.integers(-3, 3, (3, 1))
+        if k % 3 == 1:
+            # About a point of an edge, or nearly so.
+            a, b = corners[k % count], corners[(k + 1) % count]
+            x, y = a + rng.uniform() * (b - a)
+            twist = np.array([y, -x, 1.0]) * rng.normal() + (k % 2) * 1e-9 * rng.normal(size=3)
+        elif k % 3 == 2:
+            twist[2] *= 10.0 ** rng.integers(-12, 0)
+        given = (twist[None], witness[None], affine[None])
+        (many,) = _on_edges(rest, *given)
+        few = _on_few(rest, *(x.tolist() for x in (twist, witness, affine)))
+        size = np.abs(witness).max() + np.abs(affine).max()
+        assert few == pytest.approx(many.min(), abs=1e-10 * size)
+
+
+def test_motions_are_refuted_where_no_loads_balance():
+    told = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        corners = convex(rng, int(rng.integers(3, 7)))
+        rest = Rest(corners - rng.uniform(-0.2, 0.2, 2))
+        programs = Programs(rest)
+        base, way, across, along = rng.normal(size=(4, 3))
+        twists = base + np.linspace(-1, 1, 20)[:, None] * way
+        room = rng.uniform(-0.3, 0.3)
+        open_ = Refuted(programs, twists, across[None], along[None]).open(room)
+        for twist, found in zip(twists, open_):
+            # The least friction across, with forces on what rests in a polygon within the circle.
+            least = least_across(programs.points, rest, twist, across, along, 1.0)
+            most = least_across(programs.points, rest, twist, across, along, 1 / np.cos(np.pi / 64))
+            if least < room - 1e-6:
+                assert found
+            elif most > room + 1e-6:
+                assert not found
+                told += 1
+    assert told > 50
+
+
+def least_across(points, rest, twist, across, along, limit):
+    """Return the least ⟨across·v̂⟩ with ⟨along·v̂⟩ = 0 over loads at points and at what rests."""
+    u, v = twist[0] - twist[2] * points[:, 1], twist[1] + twist[2] * points[:, 0]
+    ways, places = np.c_[u, v] / np.hypot(u, v)[:, None], points
+    q = np.array([-twist[1], twist[0]]) / twist[2]
+    if rest.contains(q):
+        angle = np.arange(64) * np.pi / 32
+        ways = np.vstack([ways, limit * np.c_[np.cos(angle), np.sin(angle)]])
+        places = np.vstack([points, np.tile(q, (64, 1))])
+
+    def friction(way):
+        push = np.c_[way[0] - way[2] * places[:, 1], way[1] + way[2] * places[:, 0]]
+        return (push * ways).sum(axis=1)
+
+    rows = np.vstack([np.ones(len(places)), places.T, friction(along)])
+    found = linprog(friction(across), A_eq=rows, b_eq=[1, 0, 0, 0])
+    return found.fun if found.status == 0 else np.inf
