@@ -15,14 +15,18 @@ from stationary.errors import StationaryError
 def ten_times(
     monkeypatch: pytest.MonkeyPatch, package: str, room: str, name: str
 ) -> Iterator[float]:
-    """Let a number that decides be ten times larger, then smaller, wherever it is used."""
+    """Let a number that decides be ten times larger, then smaller, wherever it is used.
+
+    What is counted stays a whole number, and at least one.
+    """
     rooms = {k: v for k, v in sys.modules.items() if k.startswith(f"{package}.")}
     value = getattr(rooms[f"{package}.{room}"], name)
     for factor in (10.0, 0.1):
+        new = max(round(factor * value), 1) if isinstance(value, int) else factor * value
         with monkeypatch.context() as patch:
             for module, inside in rooms.items():
                 if module.endswith(f".{room}") or (name[0] != "_" and hasattr(inside, name)):
-                    patch.setattr(inside, name, factor * value)
+                    patch.setattr(inside, name, new)
             yield factor
 
 

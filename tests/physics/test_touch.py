@@ -71,7 +71,9 @@ def test_energy_is_kept_between_two_walls(count, pull):
     low, high = np.sqrt(1 + 0.6 * pull), np.sqrt(1 - 1.4 * pull)
     first, each = 1.4 / (1 + high), 2 / (low + high)
     motion = simulate(walls, span=(0, count * each), start={x: 0.3, x.dot: 1.0}, points=11)
-    assert np.allclose(motion.changes.t, first + each * np.arange(count), rtol=1e-12)
+    # What is lost of one time does not shift the next.
+    assert np.allclose(motion.changes.t, first + each * np.arange(count), rtol=1e-14, atol=0)
+    assert motion.residual["penetration"] < 1e-15
     assert list(motion.changes.name[:4]) == ["right", "left"] * 2
     assert np.abs(motion.energy / motion.energy[0] - 1).max() < 1e-13
 

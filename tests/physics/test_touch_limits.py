@@ -4,23 +4,46 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.solve.touch import impulses
 from tests.checks import ten_times
+from tests.physics.test_touch_many import discs
 
 G = 9.81
 x, y, phi = st.coordinates("x y phi")
 
 DECIDE = {
-    "begin": ["_RESOLVED", "_ENDED"],
-    "crossings": ["_RESOLVED", "_DIP", "_FAR"],
-    "driver": ["_STOPS", "_TOGETHER", "_BREAKS"],
-    "facts": ["_DIGITS"],
+    "begin": ["_RESOLVED", "_ENDED", "_ROUGH", "_LONG"],
+    "crossings": ["_RESOLVED", "_SOON", "_DIP", "_FAR"],
+    "driver": ["_STOPS", "_TOGETHER", "_BREAKS", "_DECAYS"],
+    "facts": ["DIGITS", "_COMPUTED", "_SHARED"],
     "laws": ["ROUNDING", "RANK", "FREE", "_NEARLY", "_TURNED"],
     "margins": ["ROUNDINGS"],
-    "sieve": ["_CLEARLY"],
-    "simulate": ["_ZERO", "_BALANCE", "_ROUNDING"],
-    "start": ["_WAY"],
+    "mode": ["_LEFT"],
+    "sieve": ["_CLEARLY", "_GIVE", "_STRONG"],
+    "simulate": ["_ZERO", "_BALANCE_OF_SERIES", "_BALANCE", "_ROUNDING"],
+    "start": ["_TYPED", "_WAY"],
     "zeno": ["_AGREE", "_LEFT", "_APART", "_ROUGH"],
 }
+
+# Of free flights, and of walls that close on one.
+DECIDE_REBOUNDS = {
+    "mode": ["_LEFT"],
+    "rebound": ["_CLEAR", "_GRAZES"],
+    "record": ["_MOST", "_OF_A_PIECE"],
+    "room": ["_CLOSE_TO_END"],
+    "zeno": ["_AGREE", "_LEFT", "_APART", "_ROUGH", "_MANY", "_NOW_AND_THEN", "_NEAR"],
+}
+
+# Of steps of one length.
+DECIDE_STEPS = {
+    "cones": ["_CLOSE", "_FLAT", "_GIVE"],
+    "impulses": ["_KEPT", "_POLISHED", "_ROUGHLY", "_CHANGED", "_POINTS", "_POLISH", "_AGREE",
+                 "_ENOUGH", "_CLOSELY", "_NEARLY", "_ROUNDING", "_TOLD_APART", "_TURNED"],
+    "moreau": ["_PUSHED", "_STRAIGHT", "_BELOW", "_HARD", "_MISSED", "_TOLD", "_DIGITS", "_STILL"],
+    "near": ["_ASIDE", "_PULLED", "_WIDER"],
+    "proximal": ["_NEAR", "_FIRST", "_LESS", "_MORE", "_LEAST", "_MOST"],
+    "step_law": ["GIVE"],
+}  # fmt: skip
 
 
 def systems():
@@ -75,3 +98,65 @@ def test_no_answer_depends_on_a_number_that_decides(monkeypatch):
                 for k, new in zip(some, answers([every[k] for k in some])):
                     same = pytest.approx(known[k], rel=1e-9, abs=1e-9)
                     assert new == same, (room, name, factor)
+
+
+def flights():
+    walls = [st.Contact(x, restitution=1, name="left"), st.Contact(1 - x, restitution=1, name="r")]
+    fast = st.System(kinetic=x.dot**2 / 2, potential=0.2 * x, contacts=walls)
+    yield fast, {x: 0.3, x.dot: 1.0}, 30
+    walls = [
+        st.Contact(y + 0.3 * x, restitution=0.95, name="floor"),
+        st.Contact(1 - x, restitution=0.9, name="right"),
+        st.Contact(1 + x - 0.2 * st.t, restitution=1, name="left"),
+    ]
+    mass = (x.dot**2 + 1.3 * y.dot**2 + 0.4 * x.dot * y.dot) / 2
+    yield st.System(kinetic=mass, potential=G * y, contacts=walls), {y: 1.0, x.dot: 0.7}, 3
+    closes = st.Contact(1 - x - 0.1 * st.t - 0.02 * st.t**2, restitution=1, name="right")
+    walls = [st.Contact(x, restitution=1, name="left"), closes]
+    yield st.System(kinetic=x.dot**2 / 2, contacts=walls), {x: 0.3, x.dot: 2.0}, 30
+
+
+@pytest.mark.slow
+def test_no_rebound_depends_on_a_number_that_decides(monkeypatch):
+    every = list(flights())
+
+    def answers():
+        for system, start, end in every:
+            motion = st.simulate(system, span=(0, end), start=start, points=3, throw=False)
+            assert isinstance(motion, st.Touched)
+            assert motion.residual["penetration"] < 1e-11
+            yield motion.status.message, motion.changes.t[:200] / end
+
+    known = list(answers())
+    assert "left, right leave no room at t = 5:" in known[-1][0]
+    for room, names in DECIDE_REBOUNDS.items():
+        for name in names:
+            for factor in ten_times(monkeypatch, "stationary.solve.touch", room, name):
+                for (said, times), (words, new) in zip(known, answers()):
+                    assert words == said, (room, name, factor)
+                    assert new == pytest.approx(times, rel=1e-12), (room, name, factor)
+
+
+@pytest.mark.slow
+def test_no_step_depends_on_a_number_that_decides(monkeypatch):
+    every = [(*discs(9, 0.4, rough=0.3), 0.3), (*discs(7, 0.36), 0.4)]
+
+    def answers():
+        for box, r, places, end in every:
+            motion = st.simulate(
+                box, span=(0, end), start={r: places}, points=3, method=st.Moreau(step=5e-3)
+            )
+            yield motion[r]
+
+    known = list(answers())
+    # The same once more as with many rows, whose sets are not searched but told by programs.
+    for few, tries, near in ((200, 12, 1e-6), (0, 1, 1e-5)):
+        monkeypatch.setattr(impulses, "_FEW", few)
+        monkeypatch.setattr(impulses, "_TRIES", tries)
+        for room, names in DECIDE_STEPS.items():
+            if few and room in ("cones", "impulses", "proximal"):
+                continue
+            for name in names:
+                for factor in ten_times(monkeypatch, "stationary.solve.touch", room, name):
+                    for places, new in zip(known, answers()):
+                        assert np.abs(new - places).max() < near * 0.1, (room, name, factor)

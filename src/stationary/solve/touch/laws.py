@@ -74,6 +74,11 @@ class Unit:
     choices: tuple[Choice, ...]
     runs: bool
 
+    @property
+    def may_open(self) -> bool:
+        """Whether nothing keeps it closed but its law."""
+        return self.gap is None or any(c.kind == "open" for c in self.choices)
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -453,7 +458,9 @@ class Law:
         # one that satisfies the laws is the only one.
         alone = all(u.rest <= u.moving and not (u.gap is not None and u.slips) for u in self.units)
         if count <= MOST:
-            return (alone and self.mended(first)) or self.answers()
+            # What must stay closed may need to be pulled: there need be no mode at all.
+            free = all(u.may_open for u in self.units)
+            return (alone and free and self.mended(first)) or self.answers()
         return [replace(answer, proven=alone) for answer in self.mended(first)]
 
     def _parts(self) -> list[list[int]]:
@@ -505,15 +512,17 @@ def _relaxed(law: Law, first: tuple[Choice, ...]) -> list[Answer]:
             if unit.gap is not None:
                 g = unit.gap
                 shut = any(c.kind != "open" for c in unit.choices)
-                move(g, max(z[g] - w[g] / diagonal[g], 0.0) if shut else 0.0)
+                least = 0.0 if unit.may_open else -np.inf
+                move(g, max(z[g] - w[g] / diagonal[g], least) if shut else 0.0)
             known = [c for c in unit.choices if c.kind == "slide" and c.along is not None]
-            limit = unit.moving * (1.0 if unit.gap is None else z[unit.gap])
+            push = 1.0 if unit.gap is None else max(z[unit.gap], 0.0)
+            limit = unit.moving * push
             if unit.runs and known:
                 for row, d in zip(unit.slips, known[0].along or ()):
                     move(row, -limit * d)
             elif unit.slips:
                 rows = list(unit.slips)
-                hold = unit.rest * (1.0 if unit.gap is None else z[unit.gap])
+                hold = unit.rest * push
                 wanted = z[rows] - w[rows] / diagonal[rows].max()
                 size = float(np.linalg.norm(wanted))
                 if size > hold:
@@ -536,7 +545,8 @@ def _shown(law: Law, z: np.ndarray, w: np.ndarray) -> tuple[Choice, ...]:
     for unit in law.units:
         kinds = {c.kind for c in unit.choices}
         g = unit.gap
-        if g is not None and (z[g] <= 1e-9 * np.abs(z).max(initial=1e-300) or kinds == {"open"}):
+        weak = g is not None and z[g] <= 1e-9 * np.abs(z).max(initial=1e-300)
+        if kinds == {"open"} or (weak and unit.may_open):
             mode.append(Choice("open"))
             continue
         if not unit.slips:

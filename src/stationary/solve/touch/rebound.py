@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, sqrt, ulp
+from math import fsum, inf, sqrt, ulp
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -173,11 +173,14 @@ def bounced(driver: Driver, t: float, y: np.ndarray, end: float) -> Iterator[Pie
     names, p = driver.kernel.touch.names, driver.legs.values(t)
     extent, first = driver.extent, driver.starts[0].copy()
     first[driver.kernel.size :] = 0.0
-    while (rebound := _next(rebounds, driver, t, y, p, left, rough)) is not None:
-        until, i, terms, after, strike = rebound
+    # Times are rounded, states are not: what is lost of each time is added to the next.
+    late = 0.0
+    while (rebound := _next(rebounds, driver, t, y, p, left, rough, late)) is not None:
+        soon, until, i, terms, after, strike = rebound
         if until >= end:
             break
-        piece = _piece(t, y, terms, until, after)
+        piece = _piece(t, late, y, terms, soon, until, after)
+        late = fsum((t, late, soon, -until))
         t, y, left = until, after, i
         driver.changes.append(Change(t, "impact", names[i], strike.push))
         driver.impacts.append((t, strike.taken))
@@ -197,9 +200,9 @@ def bounced(driver: Driver, t: float, y: np.ndarray, end: float) -> Iterator[Pie
 
 def _next(
     rebounds: Rebounds, driver: Driver, t: float, y: np.ndarray, p: np.ndarray, left: int | None,
-    rough: list[float],
-) -> tuple[float, int, np.ndarray, np.ndarray, Strike] | None:  # fmt: skip
-    """Return the end of a flight and what happens there, if that is clear."""
+    rough: list[float], late: float,
+) -> tuple[float, float, int, np.ndarray, np.ndarray, Strike] | None:  # fmt: skip
+    """Return how long a flight takes, when it ends, and what happens there, if that is clear."""
     terms, parabolas = rebounds.ahead(t, y, p)
     soon, i = inf, -1
     for k, c in enumerate(parabolas):
@@ -208,11 +211,11 @@ def _next(
             return None
         if zero < soon:
             soon, i = zero, k
-    until = t + soon
+    until = fsum((t, late, soon))
     if not _CLEAR * ulp(until) < soon < inf:
         return None
     n = rebounds.size
-    before = _at(y, terms, until - t)
+    before = _at(y, terms, soon)
     v, strike, values, sizes = rebounds.strike(until, before, p, i)
     slow = _CLEAR * 64 * _EPS * strike.fast
     rooms = [max(a, _CLEAR * 64 * _EPS * b) for a, b in zip(rough, sizes)]
@@ -227,7 +230,7 @@ def _next(
     after = before
     after[n : 2 * n] = v
     after[2 * n] += strike.supplied
-    return until, i, terms, after, strike
+    return soon, until, i, terms, after, strike
 
 
 def _at(y: np.ndarray, terms: np.ndarray, since: float) -> np.ndarray:
@@ -238,9 +241,13 @@ def _at(y: np.ndarray, terms: np.ndarray, since: float) -> np.ndarray:
     return state + y
 
 
-def _piece(t: float, y: np.ndarray, terms: np.ndarray, until: float, after: np.ndarray) -> Piece:
+def _piece(
+    t: float, late: float, y: np.ndarray, terms: np.ndarray, soon: float, until: float,
+    after: np.ndarray,
+) -> Piece:  # fmt: skip
     def evaluate(times: np.ndarray) -> np.ndarray:
-        states = np.array([_at(y, terms, since) for since in (times - t).tolist()])
+        flown = np.clip((times - t) - late, 0.0, soon)
+        states = np.array([_at(y, terms, since) for since in flown.tolist()])
         states[times == until] = after
         return states.reshape(len(times), len(y))
 
