@@ -340,12 +340,14 @@ def motion_answer(
         for name, values in list(columns.items())[1:]
         if name != "balance"
     ]
-    # What the sum of energies is not known to is rounding.
+    # What the sum of energies is not known to, or no quantity beside its largest, is rounding.
     largest = np.max(np.abs([motion.kinetic, motion.potential]))
-    known_to = min(motion.residual["energy"], 1e-14 * largest)
+    energy = min(motion.residual["energy"], 1e-14 * largest)
     for row in ends:
+        known_to = float(np.finfo(float).eps) * max(map(abs, row[1:]))
         if row[0] == _labelled(motion, "energy"):
-            row[1:] = [0.0 if abs(value) <= known_to else value for value in row[1:]]
+            known_to = max(known_to, energy)
+        row[1:] = [0.0 if abs(value) <= known_to else value for value in row[1:]]
     few = ends[: 2 * _SHOWN]
     note = "" if len(few) == len(ends) else f"{len(few)} of {len(ends)} quantities shown"
     head, *evidence = str(motion).splitlines()

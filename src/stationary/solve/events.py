@@ -166,6 +166,8 @@ class Watch:
         self.awake = bool(events)
         # Events whose zero a motion starts from, and the side that it comes from.
         self._left: dict[int, float] = {}
+        # How large the entries of the state have been: they are rounded where they are largest.
+        self._largest = np.zeros(1)
 
     def _lowered(self, e: sp.Expr, what: str) -> ca.Function:
         """Return an expression as a function of t, y, the parameters and nothing else."""
@@ -220,10 +222,13 @@ class Watch:
             return True, y
         return False, self._acted(now, t, y)
 
-    def look(self, piece: Piece, rates: Rates | None = None) -> Ending | None:
+    def look(
+        self, piece: Piece, rates: Rates | None = None, *, changes: bool = False
+    ) -> Ending | None:
         """Note the events of a piece; return how the first one that ends it does so.
 
-        `rates` gives ẏ after an action, where that is known.
+        `rates` gives ẏ after an action, where that is known; `changes` says that a change of the
+        motion ends the piece: what is zero there is reached then, and may turn back at once.
         """
         if not self._events:
             return None
@@ -235,7 +240,7 @@ class Watch:
         for i, (f, event) in enumerate(zip(self._functions, self._events)):
             course = self._course(f, piece, self._left.get(i))
             passed.append(passages(course, times, course(times, states), event.direction).tolist())
-        self._left.clear()
+        self._left = self._at_zero(piece, times, states, passed, changes)
         ends = [r[0] for r, e in zip(passed, self._events) if r and (e.terminal or e.action)]
         if not ends:
             for noted, roots in zip(self.times, passed):
@@ -245,7 +250,7 @@ class Watch:
         # What happens within rounding of it happens at the same instant.
         last = end + 4 * np.spacing(abs(end))
         y = piece.evaluate(np.array([end]))[0]
-        terminal, now = False, []
+        terminal, now, met = False, [], set(self._left if end == piece.t[-1] else ())
         for i, (event, roots) in enumerate(zip(self._events, passed)):
             self.times[i] += [min(r, end) for r in roots if r <= last]
             if any(end <= r <= last for r in roots):
@@ -259,7 +264,37 @@ class Watch:
         after = self._acted(now, end, y)
         for i in now:
             self._settle(i, end, y, after, rates)
+            if i in met and i in self._left:
+                self._left[i] = 0.0
         return Ending(end, after, False)
+
+    def _at_zero(
+        self, piece: Piece, times: np.ndarray, states: np.ndarray, passed: list[list[float]],
+        changes: bool,
+    ) -> dict[int, float]:  # fmt: skip
+        """Clear events of what rounding does at zero; return those that the next piece leaves.
+
+        What is zero where a change ends a piece happens there, once, and may turn back at once.
+        What has been at zero since, as a gap that stays closed, does not happen again.
+        """
+        self._largest = np.maximum(self._largest, np.abs(states).max(axis=0))
+        end, y = float(times[-1]), states[-1]
+        rates, left = self._ahead(piece, end, y), dict[int, float]()
+        for i, (f, event) in enumerate(zip(self._functions, self._events)):
+            stays = self._left.get(i) == 0.0
+            if not (changes or stays):
+                continue
+            value, _, rate, _ = self._rate(f, end, y, rates)
+            size = self._rate(f, end, self._largest, rates)[1]
+            rough = 64 * np.finfo(float).eps * (size + abs(rate * end))
+            if stays and np.all(np.abs(self._course(f, piece, None)(times, states)) <= rough):
+                passed[i], left[i] = [], 0.0
+            elif changes and abs(value) <= rough:
+                near = end - 2 * rough / abs(rate) if rate else end
+                passed[i], left[i] = [r for r in passed[i] if r < near], 0.0
+                if not event.direction or rate * event.direction > 0:
+                    passed[i].append(end)
+        return left
 
     def _settle(
         self, i: int, t: float, before: np.ndarray, y: np.ndarray, after: Rates | None

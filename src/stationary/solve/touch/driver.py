@@ -345,7 +345,8 @@ class Driver:
                 piece = shortened(piece, t, at) if t > piece.t[0] else _empty(t, at)
         # Accelerations after an action are those of the mode only where nothing is held.
         rates = (lambda t, y: self.legs.ode(t).f(t, y)) if self.mode.free else None
-        event = self.watch.look(piece, rates) if piece.t[-1] > piece.t[0] else None
+        whole = piece.t[-1] > piece.t[0]
+        event = self.watch.look(piece, rates, changes=left is not None) if whole else None
         y, t = piece.end, float(piece.t[-1])
         self.reached = t, y
         if event is not None:
