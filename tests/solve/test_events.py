@@ -1,5 +1,7 @@
 """Events: located to rounding, terminal or not, in either direction."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -264,3 +266,23 @@ def test_an_action_at_a_turning_point_that_leaves_the_velocity_at_zero_happens_o
     again = np.pi / 2 if place == "other side" else np.pi
     known = np.arange(first, 10, again)
     assert motion.events["top"] == pytest.approx(known, rel=1e-12)
+
+
+@pytest.mark.parametrize("length, time", [(1.0, 1.0), (1e9, 1e3), (1e-15, 1e-8)])
+def test_what_is_zero_where_it_touches_happens_there_once(length, time):
+    x, y = st.coordinates("x y")
+    pull, kick = 9.81 * length / time**2, length / time
+    fall = np.sqrt(2 * 0.5 * length / pull)
+    for e, expected in ((1, 2 * np.arange(5) + 1), (0, [1])):
+        floor = st.Contact(y, restitution=e, friction=0.1, slip=x, name="floor")
+        kinetic = (x.dot**2 + y.dot**2) / 2
+        ball = st.System(kinetic=kinetic, potential=pull * y, contacts=[floor])
+        asked: Any = {"span": (0, 9.3 * fall), "start": {y: 0.5 * length}, "points": 3}
+        ways = [st.Event(y, direction=d) for d in (0, -1, 1)]
+        noted = st.simulate(ball, events=ways, **asked).events
+        for times, told in zip(noted, (expected, expected, [])):
+            assert times / fall == pytest.approx(np.array(told), rel=1e-12)
+        kicked = st.Event(y, action={x.dot: x.dot + kick})
+        assert len(st.simulate(ball, events=[kicked], **asked).events[0]) == len(expected)
+        last = st.simulate(ball, events=[st.Event(y, terminal=True)], **asked)
+        assert last.status == "event" and last.t[-1] / fall == pytest.approx(1, rel=1e-12)

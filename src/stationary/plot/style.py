@@ -119,6 +119,10 @@ def _can_be_set(text: str) -> bool:
     return True
 
 
+# So many times as wide as before is a panel once the figure is laid out, or wider.
+_LAID_OUT = 1.15
+
+
 def legend(axes: Any) -> None:
     """Name the lines of a panel above it, where they hide nothing."""
     lines = axes.get_legend_handles_labels()[0]
@@ -126,11 +130,15 @@ def legend(axes: Any) -> None:
         # Names share rows of about equal length.
         rows = -(-len(lines) // 4)
         columns = -(-len(lines) // rows)
-        axes.legend(
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            ncols=columns,
-            borderaxespad=0.2,
-            columnspacing=1.2,
-            handletextpad=0.5,
-        )
+        # Fewer of them where the panel is narrower than the names.
+        for few in range(columns, 0, -1):
+            made = axes.legend(
+                loc="lower left",
+                bbox_to_anchor=(0, 1),
+                ncols=few,
+                borderaxespad=0.2,
+                columnspacing=1.2,
+                handletextpad=0.5,
+            )
+            if made.get_window_extent().width <= _LAID_OUT * axes.get_window_extent().width:
+                break
