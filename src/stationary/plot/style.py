@@ -132,7 +132,7 @@ def legend(axes: Any) -> None:
         columns = -(-len(lines) // rows)
         # Fewer of them where the panel is narrower than the names.
         for few in range(columns, 0, -1):
-            made = axes.legend(
+            entries = axes.legend(
                 loc="lower left",
                 bbox_to_anchor=(0, 1),
                 ncols=few,
@@ -140,5 +140,5 @@ def legend(axes: Any) -> None:
                 columnspacing=1.2,
                 handletextpad=0.5,
             )
-            if made.get_window_extent().width <= _LAID_OUT * axes.get_window_extent().width:
+            if entries.get_window_extent().width <= _LAID_OUT * axes.get_window_extent().width:
                 break

@@ -72,7 +72,7 @@ class Looks:
             return _COMPUTED * np.where(np.isfinite(errors), errors, 0.0)
 
         def beside(q: np.ndarray, v: np.ndarray) -> Facts:
-            return self(t, np.concatenate([q, v]), p)
+            return self(t, np.concatenate([q, v, y[2 * n :]]), p)
 
         fixed = len(self.kernel.rows)
         return Facts(self.touch, fixed, t, q, v, summed, beside, inverse, M, *parts)
