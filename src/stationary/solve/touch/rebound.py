@@ -246,7 +246,7 @@ def _piece(
     after: np.ndarray,
 ) -> Piece:  # fmt: skip
     def evaluate(times: np.ndarray) -> np.ndarray:
-        flown = np.clip((times - t) - late, 0.0, soon)
+        flown = np.maximum(np.minimum((times - t) - late, soon), 0.0)
         states = np.array([_at(y, terms, since) for since in flown.tolist()])
         states[times == until] = after
         return states.reshape(len(times), len(y))
