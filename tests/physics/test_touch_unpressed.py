@@ -1,6 +1,7 @@
 """Contacts that touch and do not press: what follows does not hang on rounding."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -214,7 +215,40 @@ def test_what_happens_between_output_times_is_measured(place, way, claim):
     state = np.zeros((1, 6))
     state[0, 1] = place
     record = Record([np.array([0.99])], [state], [motion.modes[-1]])
-    found, seen = changes(pulled, record)
+    found, seen = changes(pulled, record, 0.0)
     assert claim in str(worst(found)) and "'floor' near t = " in str(worst(found))
-    assert worst(changes(motion, Record())[0]) is None
+    assert worst(changes(motion, Record(), 0.0)[0]) is None
     np.testing.assert_allclose(seen, [-place, 0.1 * abs(way > 0 or way < 0), -place], atol=1e-12)
+
+
+@pytest.mark.parametrize("length", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-10])
+def test_what_steps_by_a_tolerance_may_be_off_is_no_penetration(length, rtol):
+    a, b, x = st.coordinates("a b x")
+    since = (st.t - 0.2 + abs(st.t - 0.2)) / 2
+    fall, g = 0.2 * 9.81 * length, 9.81 * length
+    table = st.Contact(a + fall * since**3, friction=0.3, slip=x, name="table")
+    stack = st.System(
+        kinetic=(a.dot**2 + 3 * b.dot**2) / 2 + 2 * x.dot**2,
+        potential=g * (a + 3 * b) + 20 * x**2,
+        contacts=[table, st.Contact(b - a, name="pair")],
+    )
+    asked: Any = {"rtol": rtol, "atol": rtol / 100, "points": 6}
+    motion = st.simulate(stack, span=(0, 1), start={x: 0.3 * length}, **asked)
+    assert motion.status == "done"
+    ridden = -fall * np.maximum(motion.t - 0.2, 0) ** 3
+    assert motion[b] == pytest.approx(ridden, rel=0, abs=20 * rtol * length)
+
+
+@pytest.mark.parametrize("length, time", [(1.0, 1.0), (1e9, 1e3), (1e-15, 1e-8)])
+def test_what_an_input_lifts_leaves_when_it_is_as_strong_as_the_weight(length, time):
+    y, lift = st.coordinates("y"), st.inputs("lift")
+    g = 9.81 * length / time**2
+    floor = [st.Contact(y, name="floor")]
+    block = st.System(
+        kinetic=y.dot**2 / 2, potential=g * y, loads=[st.Load(lift, on=y)], contacts=floor
+    )
+    ramp = {lift: 2 * g * st.t / time}
+    motion = st.simulate(block, span=(0, 3 * time), inputs=ramp, points=7)
+    since = np.maximum(motion.t / time - 0.5, 0)
+    assert motion[y] / length == pytest.approx(9.81 * since**3 / 3, rel=1e-9, abs=1e-12)

@@ -16,19 +16,25 @@ from stationary.solve.touch.record import Record
 # the metric of the masses; and forces, of the strongest in that metric.
 _WAYS, _ROUNDINGS, _ASIDE, _FORCES = 1e-8, 64.0, 1e-12, 1e-7
 
+# Inside steps, motions by a tolerance are off by so many times that.
+_INSIDE = 100.0
+
 # Columns that are measured together.
 _TOGETHER = 4096
 
 
-def changes(motion: Touched, record: Record) -> tuple[list[Finding], np.ndarray]:
+def changes(motion: Touched, record: Record, tolerance: float) -> tuple[list[Finding], np.ndarray]:
     """Measure where steps begin, their middles, and changes.
 
-    Return findings, and the largest penetration, excess over cones, and force times gap.
+    The tolerance is that of the steps, relative; zero where these are exact to rounding. Return
+    findings, and the largest penetration, excess over cones, and force times gap.
     """
     blocks = [_Block(motion, *some) for some in _blocks(motion, record)]
     if not blocks:
         return [], np.zeros(3)
-    return _Measured(motion, blocks).findings(), np.max([b.numbers for b in blocks], axis=0)
+    return _Measured(motion, blocks, tolerance).findings(), np.max(
+        [b.numbers for b in blocks], axis=0
+    )
 
 
 def _blocks(motion: Touched, record: Record) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -79,7 +85,7 @@ def _long(M: np.ndarray, columns: np.ndarray) -> float:
 class _Measured:
     """All blocks beside what their claims allow."""
 
-    def __init__(self, motion: Touched, blocks: Sequence[_Block]):
+    def __init__(self, motion: Touched, blocks: Sequence[_Block], tolerance: float):
         self.touch = touch_of(motion.system)
         self.t = np.concatenate([b.t for b in blocks])
         self.gap, self.push, self.z, self.over = (
@@ -99,8 +105,8 @@ class _Measured:
         ways = np.hstack([b.q for b in blocks]) - motion.starts[0, : len(facts[0].q), None]
         far = _long(facts[0].M, ways)
         self.near = _WAYS * np.ptp(self.gap, axis=1) + _ROUNDINGS * rounding
-        self.near += _ASIDE * far * size[at]
-        self.weak = _FORCES * strongest / size
+        self.near += max(_ASIDE, _INSIDE * tolerance) * far * size[at]
+        self.weak = max(_FORCES, _INSIDE * tolerance) * strongest / size
         self.first = facts[0].fixed
 
     def findings(self) -> list[Finding]:

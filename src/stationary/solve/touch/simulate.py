@@ -135,7 +135,9 @@ def _followed(motion: Touched, driver: Driver) -> Touched:
     """Return a motion with what the gate measures at its changes and steps."""
     if not len(motion.modes):
         return motion
-    claims, seen = changes(motion, driver.record)
+    # Series are followed to rounding, whatever is asked for.
+    tolerance = 0.0 if driver.used == [Taylor.__name__] else driver.tolerances[0]
+    claims, seen = changes(motion, driver.record, tolerance)
     false = worst(claims) if motion.success else None
     return replace(motion, seen=seen, status=motion.status if false is None else refuted(false))
 
