@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as draw
 
 import stationary as st
+from stationary.solve.touch.laws import Choice, Law, Unit
 
 END = 3.0
 
@@ -253,6 +254,21 @@ def test_every_change_is_the_one_that_all_modes_allow(seed):
 @settings(max_examples=200)
 def test_every_change_of_many_systems_is_the_one_that_all_modes_allow(seed, count):
     check(seed, count)
+
+
+def test_what_must_stay_closed_has_an_answer_only_where_it_pushes():
+    closed, seen = (Choice("closed"),), set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        count = 1 + seed % 3
+        B, rates = rng.normal(size=(count, 4)), rng.normal(size=count) - 0.5
+        units = tuple(Unit(f"{k}", k, (), 0.0, 0.0, closed, False) for k in range(count))
+        found = Law(B @ B.T, rates, np.abs(rates), 0, units).all_or_one(closed * count)
+        pushes = bool(np.all(np.linalg.solve(B @ B.T, -rates) > 0))
+        assert len(found) == pushes
+        assert all(np.abs(answer.w).max() < 1e-9 for answer in found)
+        seen.add((count, pushes))
+    assert len(seen) == 6
 
 
 @pytest.mark.slow
