@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.path import Path
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 
 import stationary as st
 from stationary.result.least_power import motions
+from stationary.solve.pressure.border import Border
 from stationary.solve.pressure.circle import lowest_around
+from stationary.solve.pressure.locus import inner_motion
 from stationary.solve.pressure.lowest import _on_edges, _on_few
 from stationary.solve.pressure.programs import Programs
 from stationary.solve.pressure.pushed import Scene
@@ -391,3 +393,63 @@ def least_across(points, rest, twist, across, along, limit):
     rows = np.vstack([np.ones(len(places)), places.T, friction(along)])
     found = linprog(friction(across), A_eq=rows, b_eq=[1, 0, 0, 0])
     return found.fun if found.status == 0 else np.inf
+
+
+def notched(seed):
+    """A plate with a notch, pushed at the edge below it."""
+    rng = np.random.default_rng(seed)
+    wide, deep = rng.uniform(0.1, 0.3), rng.uniform(0.2, 1.2)
+    corners = [
+        (-1, -0.6),
+        (1, -0.6),
+        (1, 0.6),
+        (wide, 0.6),
+        (0, 0.6 - deep),
+        (-wide, 0.6),
+        (-1, 0.6),
+    ]
+    centre = (rng.uniform(-0.5, 0.5), -0.6 + rng.uniform(0.1, 0.9) * (1.2 - deep))
+    finger = st.Pusher(point=(rng.uniform(-0.9, 0.9), st.t - 0.6), edge=((-1, -0.6), (1, -0.6)))
+    return st.slider(outline=corners, weight=1, centre=centre, pusher=finger)
+
+
+def around(q, corners):
+    """Return points of edges in many directions from a point, which may be next to one of them."""
+    angle = np.arange(240) * (np.pi / 240) + 1e-3
+    normal = np.c_[-np.sin(angle), np.cos(angle)]
+    way = np.roll(corners, -1, axis=0) - corners
+    with np.errstate(divide="ignore"):
+        share = normal @ (q - corners).T / (normal @ way.T)
+    ray, edge = np.nonzero((share > 0) & (share < 1))
+    return corners[edge] + share[ray, edge][:, None] * way[edge]
+
+
+def balances(scene, twist):
+    """Tell whether loads on the border and at what rests have friction along the finger's force."""
+    (mode,), rest = scene.modes, scene.rest
+    q = np.array([-twist[1], twist[0]]) / twist[2]
+    points = np.vstack([rest.corners, rest.columns, around(q, rest.corners)])
+    ways = np.c_[twist[0] - twist[2] * points[:, 1], twist[1] + twist[2] * points[:, 0]]
+    ways, places = ways / np.linalg.norm(ways, axis=1, keepdims=True), points
+    if rest.contains(q):
+        angle = np.arange(64) * np.pi / 32
+        ways = np.vstack([ways, np.c_[np.cos(angle), np.sin(angle)]])
+        places = np.vstack([points, np.tile(q, (64, 1))])
+    force = np.c_[ways, places[:, 0] * ways[:, 1] - places[:, 1] * ways[:, 0]]
+    across = np.linalg.svd(mode.force[None])[2][1:]
+    rows = np.vstack([np.ones(len(places)), places.T, across @ force.T])
+    return nnls(rows, np.eye(5)[0], maxiter=5000)[1] < 1e-6
+
+
+@pytest.mark.parametrize("seed", [0, 5, 8])
+def test_rays_of_a_locus_end_where_no_pressure_balances(seed):
+    scene = Scene.of(notched(seed), None, None, 0.0)
+    (mode,) = scene.modes
+    start = inner_motion(scene.rest, mode)
+    angles = np.arange(9) * (2 * np.pi / 9)
+    reach = Border(Programs(scene.rest), mode, start).reach(angles)
+    for angle, far in zip(angles, reach):
+        way = mode.free @ [np.cos(angle), np.sin(angle)]
+        assert balances(scene, start + 0.99 * far * way)
+        for beyond in (1.01, 1.05, 1.2):
+            assert not balances(scene, start + beyond * far * way)

@@ -162,7 +162,7 @@ class PressureBounds(AbstractShown):
         "attained": both ends are, and no pressure beside theirs goes further; that none at all does
         is searched for, not proven. "proven": none does, by more than `prove=` allows.
         "conservative" where the ends are not attained. "searched" for a locus: neither proven nor
-        certified, to about one in a thousand; single rays may end several percent short.
+        certified, to about one in a thousand.
     outer : tuple of two numbers, optional
         What no pressure goes beyond: proven, where that was asked for.
     band : ndarray, shape (count, 3)

@@ -7,12 +7,13 @@ some pressure goes further, and positive beyond the end of the set.
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
-from stationary.solve.pressure.programs import Answers, Programs
+from stationary.solve.pressure.programs import Answers, Programs, centres
 from stationary.solve.pressure.region import Mode
 
 _FAR = 1e6
+# Of sizes of the part: centres of rotation beyond see all of the border in one direction.
+_BEYOND = 1e3
 # What rests is held in any direction: columns of as many as tell an end to half a percent.
 _TURN = np.arange(32) * (np.pi / 16)
 _AROUND = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
@@ -22,9 +23,6 @@ _HALVES, _NEAR, _MORE, _ONWARD = 18, 4e-3, 2e-2, 20
 # How often columns move while an end is enclosed, and while secants, so many at most, lead to it
 # until the last one changes it by this part only.
 _ROUGH, _FULL, _STEPS, _CLOSE = 2, 4, 10, 3e-5
-# Rays that the hull of all ends exceeds by this factor are followed further, in so many samples;
-# the hull is that of ends cut off at so many usual ones.
-_NOTCH, _TRIED, _LONG = 1.03, 3, 1e3
 
 
 class Border:
@@ -44,10 +42,23 @@ class Border:
         # A finger that would have to pull does not push: as good as far outside.
         drive = np.where(drive > 0, drive, np.inf)
         way, other = (w - (w @ force / drive)[:, None] * twists for w in (way, other))
+        more = self._passing(twists)
         if rounds:
-            return self.programs.refined(twists, way, other, rounds=rounds)
+            return self.programs.refined(twists, way, other, rounds=rounds, more=more)
         grips = np.broadcast_to(_AROUND, (len(angles), *_AROUND.shape))
-        return self.programs.least(twists, way, other, near, grips=grips)
+        return self.programs.least(twists, way, other, near, more, grips)
+
+    def _passing(self, twists: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return places of further columns, where the border passes by the centre of rotation.
+
+        There directions change within its distance, however short: once the centre leaves the part,
+        an edge next to it does what was done at rest.
+        """
+        rest = self.programs.rest
+        if rest.feet:
+            return None
+        q = centres(twists)
+        return rest.passing(np.where(np.abs(q) < _BEYOND, q, _BEYOND))
 
     def reach(self, angles: np.ndarray) -> np.ndarray:
         """Return how far the set goes along rays."""
@@ -68,16 +79,9 @@ class Border:
             near, inside = answers.basis, answers.value < 0
             low, value = np.where(inside, middle, low), np.where(inside, answers.value, value)
             high = np.where(inside, high, middle)
-        # Columns that move reach a little further.
+        # Columns that move reach a little further; secants compare what the same columns say.
+        value = np.minimum(value, self._values(angles, low[None])[0])
         ends = self._enclosed(angles, low, value, high - low + _MORE * (high + 1e-3))
-        short, tried = self._notches(angles, ends[0])
-        h = self._values(angles[short], tried)
-        inside = h < 0
-        some = np.flatnonzero(inside.any(axis=0))
-        last = len(tried) - 1 - inside[::-1, some].argmax(axis=0)
-        onward = (tried[1] - tried[0])[some]
-        short = short[some]
-        ends[:, short] = self._enclosed(angles[short], tried[last, some], h[last, some], onward)
         return self._roots(angles, ends)
 
     def _values(self, angles: np.ndarray, tried: np.ndarray) -> np.ndarray:
@@ -103,24 +107,6 @@ class Border:
             )
             left = left[goes & (z < _FAR)]
         return ends
-
-    def _notches(self, angles: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which rays end before their neighbours' ends, seen from outside, and reaches.
-
-        Where a centre of rotation crosses the border of the part, columns that stand still miss
-        pressures: a ray may seem to end there. Further out columns that move decide.
-        """
-        ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        size = float(np.median(reach))
-        if len(angles) < 4 or not size > 0:
-            return np.zeros(0, dtype=int), np.zeros((_TRIED, 0))
-        sides = ConvexHull(np.minimum(reach, _LONG * size)[:, None] * ways).equations
-        out = sides[:, :2] @ ways.T
-        with np.errstate(divide="ignore"):
-            far = np.where(out > 0, -sides[:, 2:] / out, np.inf).min(axis=0)
-        short = np.flatnonzero(far > _NOTCH * reach)
-        a, b = reach[short], 1.02 * far[short]
-        return short, a + (b - a) * np.linspace(0, 1, _TRIED + 1)[1:, None]
 
     def _roots(self, angles: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """Return where programs change their sign, by secants and the Illinois rule.

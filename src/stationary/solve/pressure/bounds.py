@@ -176,8 +176,7 @@ def _centre(scene: Scene, count: int) -> PressureBounds:
         scene, "the centre of rotation", (0.0 if inside else ends[0], ends[1]), (low, high)
     )
     words = f"the border of the locus is where programs along {count} rays change their sign, to "
-    words += "about one in a thousand between the motions of least and greatest turning (single "
-    words += "rays may end several percent short)"
+    words += "about one in a thousand between the motions of least and greatest turning"
     if len(scene.modes) > 1:
         words += "; of the modes of a rough finger it is the hull"
     return replace(

@@ -8,8 +8,11 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from stationary.solve.pressure.border import Border
+from stationary.solve.pressure.climb import even_load, moved
 from stationary.solve.pressure.envelope import centre_of
 from stationary.solve.pressure.extremes import Extremes
+from stationary.solve.pressure.region import Mode, spread_motion
+from stationary.solve.pressure.support import Rest
 
 
 def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
@@ -28,7 +31,7 @@ def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
         else:
             rays = count if single else max(count // 2, 8)
             angles = np.arange(rays) * (2 * np.pi / rays)
-            border = Border(hunt.programs, mode, hunt.start)
+            border = Border(hunt.programs, mode, inner_motion(scene.rest, mode))
             twists = [t for t in border.motions(angles) if mode.allows(t)]
         centres += [q for q in map(centre_of, twists) if q is not None]
     for _, summit in known:
@@ -41,3 +44,12 @@ def locus_of(scene: Any, count: int, known: Any) -> np.ndarray:
     if not single and len(border) > 2:
         border = border[ConvexHull(border).vertices]
     return border
+
+
+def inner_motion(rest: Rest, mode: Mode) -> np.ndarray:
+    """Return a motion around which others are possible: that under a pressure of no large atoms.
+
+    Where one atom bears much of the load, the part turns about it: at the border of what it can do.
+    """
+    twist = moved(*even_load(rest), mode)
+    return twist if mode.allows(twist) else spread_motion(rest, mode)

@@ -185,19 +185,19 @@ class Programs:
 
     def refined(
         self, twists: np.ndarray, aims: np.ndarray, rows: np.ndarray, grip: float = 1.0,
-        rounds: int = 12,
+        rounds: int = 12, more: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> Answers:  # fmt: skip
         """Solve programs whose columns may be anywhere: they move to where f is least.
 
         Newton's method along the border takes the atoms of an answer, and the lowest column, there;
-        the force on what rests turns against the witness.
+        the force on what rests turns against the witness. The first may be at further places, too.
         """
-        answers = self.least(twists, aims, rows, grip=grip)
+        answers = self.least(twists, aims, rows, more=more, grip=grip)
         q = centres(twists)
         if self.rest.feet and not self.rest.contain(q).any():
             return answers
         count = answers.basis.shape[1]
-        width = grown = 0
+        width, grown = 0 if more is None else more[0].shape[1], 0
         for turn in range(rounds):
             # Pairs of columns that are closer and closer stand for one that is stationary.
             apart = 0.1 / 12.0**turn

@@ -218,6 +218,27 @@ class Rest:
         wide = np.broadcast_to(step[:, None], along.shape)
         return np.broadcast_to(close[:, None], along.shape)[on], along[on], wide[on]
 
+    def passing(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places on the two edges that pass closest by each of many points (B, 2).
+
+        Seen from a point they are turned alike, so that they come as close as it does.
+        """
+        if self.radius:
+            x, y = (q - self.middle).T
+            far = np.abs(np.hypot(x, y) - self.radius) / (2 * np.pi * self.radius)
+            along = np.arctan2(y, x)[:, None] / (2 * np.pi) + far[:, None] * _TANGENTS
+            return np.zeros(along.shape, dtype=int), along % 1.0
+        way = self._ways[: self.pieces]
+        square = (way**2).sum(axis=1)
+        arm = q[:, None] - self.corners[: self.pieces]
+        share = (arm * way).sum(axis=2) / square
+        off = arm - np.clip(share, 0, 1)[..., None] * way
+        close = (off**2).sum(axis=2).argsort(axis=1)[:, :2]
+        across = np.abs(way[:, 0] * arm[..., 1] - way[:, 1] * arm[..., 0]) / square
+        share, across = (np.take_along_axis(k, close, 1)[..., None] for k in (share, across))
+        along = np.clip(share + across * _TANGENTS, 0.0, 1.0).reshape(len(q), -1)
+        return np.repeat(close, len(_TANGENTS), axis=1), along
+
     @cached_property
     def spacing(self) -> np.ndarray:
         """How far apart the columns of each edge are, as a share of it."""
