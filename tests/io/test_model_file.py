@@ -1,12 +1,14 @@
 """Model files: what they state, and that systems survive being written and read."""
 
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import examples
 import stationary as st
+from stationary.cli import main
 from stationary.io.writer import same
 from stationary.model import units
 
@@ -366,3 +368,44 @@ x = "5 cm"
     for name in ("m", "c", "G", "x", "x.dot", "a.dot"):
         assert again.unit(name) == model.unit(name)
     assert [again.unit(n) for n in ("m", "x", "x.dot")] == ["kg", "m", "m/s"]
+
+
+@pytest.mark.parametrize("unit", ["mm", "m", "km"])
+def test_units_are_kept_inferred_through_rods_and_told_in_tables(unit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rod = f"""
+coordinates = ["x", "y", "phi"]
+[parameters]
+m = "1 kg"
+g = "9.81 m/s^2"
+l = "2 {unit}"
+[energies]
+potential = "m*g*y"
+[[constraints]]
+R = "x^2 + (y - l)^2 - l^2"
+[[constraints]]
+R = "x - phi"
+[start]
+x = "1 {unit}"
+"""
+    Path("rod.toml").write_text(rod, encoding="utf-8")
+    model = st.load("rod.toml")
+    # A wheel of radius 1 may be meant: nothing is known of its angle.
+    assert [model.unit(name) for name in ("x", "y", "y.dot", "phi")] == ["m", "m", "m/s", ""]
+    spring = """
+[coordinates]
+x = "m"
+"r[2,2]" = "m"
+[parameters]
+k = "3 N/m"
+[energies]
+potential = "k*(x^2 + r[0,0]^2 + r[0,1]^2 + r[1,0]^2 + r[1,1]^2)/2"
+"""
+    Path("spring.toml").write_text(spring.replace('"m"', f'"{unit}"'), encoding="utf-8")
+    written = st.save(st.load("spring.toml"))
+    Path("again.toml").write_text(written, encoding="utf-8")
+    again = st.load("again.toml")
+    assert again.unit("x") == again.unit("r[1,0]") == "m" and st.save(again) == written
+    assert main(["statics", "spring.toml", "-o", "rest.csv"]) == 0
+    head = Path("rest.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert head.startswith('x (m),"r[0,0] (m)"') and "energy (J)" in head

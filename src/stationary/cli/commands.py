@@ -167,9 +167,23 @@ def _rest_facts(rest: st.Equilibrium) -> dict[str, Any]:
     }
 
 
-def _rest_columns(rests: list[st.Equilibrium]) -> tuple[list[str], list[list[Any]]]:
-    names = _coordinates(rests[0].system) if rests else []
-    head = [*names, "energy", "stable", "smallest eigenvalue", "unbalanced force"]
+def _with_unit(model: st.Model, name: str) -> str:
+    """Write a coordinate or a parameter with its SI unit, where the file has units."""
+    unit = model.unit(name)
+    return f"{name} ({unit})" if unit else name
+
+
+def _rest_columns(
+    model: st.Model, rests: list[st.Equilibrium]
+) -> tuple[list[str], list[list[Any]]]:
+    names = [_with_unit(model, name) for name in _coordinates(rests[0].system)] if rests else []
+    head = [
+        *names,
+        "energy (J)" if model.units else "energy",
+        "stable",
+        "smallest eigenvalue",
+        "unbalanced force",
+    ]
     rows = [
         [*rest.q, "" if rest.energy is None else float(rest.energy),
          _YES_NO[rest.stable], float(rest.eigenvalues.min(initial=np.inf)),
@@ -190,7 +204,7 @@ def statics(model: st.Model, options: Any) -> Answer:
         entries.append(("…", f"{len(shown)} coordinates in all"))
     entries += [tuple(line.strip().split("  ", 1)) for line in str(rest).splitlines()[1:]]
     title = f"{_name(model)} rests, {rest.told}, at"
-    head, rows = _rest_columns([rest])
+    head, rows = _rest_columns(model, [rest])
     files = {"csv": lambda path: write_csv(path, head, rows)}
     return Answer([facts(title, ((k, v.strip()) for k, v in entries))], known, files)
 
@@ -205,7 +219,7 @@ def equilibria(model: st.Model, options: Any) -> Answer:
     needed = {"within": "--within NAME=FROM:TO"} if boxed else {}
     given = _given(model, "equilibria", needed, within=within)
     rests = model.ask("equilibria", **given)
-    head, rows = _rest_columns(list(rests))
+    head, rows = _rest_columns(model, list(rests))
     few = len(head) - 4 <= 6
     title = f"{len(rests)} state{'s' * (len(rests) != 1)} of rest of {_name(model)}"
     columns = range(len(head)) if few else [0, 1, 2, *range(len(head) - 4, len(head))]
@@ -244,7 +258,7 @@ def linearize(model: st.Model, options: Any) -> Answer:
         lin.plot(_name(model)).savefig(path)
 
     pairs = [[float(z.real), float(z.imag)] for z in lin.eigenvalues]
-    files = {"csv": lambda path: write_csv(path, ("real", "imaginary"), pairs),
+    files = {"csv": lambda path: write_csv(path, ("real (1/s)", "imaginary (1/s)"), pairs),
              "png": picture, "svg": picture, "pdf": picture}  # fmt: skip
     return Answer([shown], known, files)
 
@@ -300,7 +314,8 @@ def continue_(model: st.Model, options: Any) -> Answer:
         for k, b in enumerate(diagram.branches)
         for i in range(len(b))
     ]
-    head = ["branch", diagram.parameter, *names, "stable"]
+    labels = [_with_unit(model, name) for name in (diagram.parameter, *names)]
+    head = ["branch", *labels, "stable"]
     files = {"csv": lambda path: write_csv(path, head, rows)}
     files |= {e: lambda path: diagram.plot().savefig(path) for e in ("png", "svg", "pdf")}
     return Answer(shown, known, files)

@@ -11,6 +11,7 @@ import casadi as ca
 import sympy as sp
 
 from stationary.errors import CompileError
+from stationary.model.graphs import nodes
 from stationary.model.shared import Shared, Speed
 
 # Largest power written as a product: its derivatives stay polynomial.
@@ -78,7 +79,9 @@ def _parts(e: Any) -> tuple[Any, ...]:
 
 def _grows(e: Any) -> bool:
     """Tell whether an expression may grow as fast as what it is divided by."""
-    return e.has(*_GROWING) or any(not p.exp.is_Number for p in e.atoms(sp.Pow))
+    return any(
+        isinstance(p, _GROWING) or isinstance(p, sp.Pow) and not p.exp.is_Number for p in nodes(e)
+    )
 
 
 class Translator:
@@ -141,7 +144,8 @@ class Translator:
         else:
             others = e.args
         divides = [f.is_Pow and f.exp.is_Number and f.exp.is_negative for f in others]
-        grows = any(not d and _grows(f) for f, d in zip(others, divides))
+        hyperbolic = any(d and isinstance(f.base, sp.cosh) for f, d in zip(others, divides))
+        grows = hyperbolic and any(not d and _grows(f) for f, d in zip(others, divides))
         for factor, divisor in zip(others, divides):
             if divisor:
                 base = self(factor.base) if grows else self._divisor(factor)

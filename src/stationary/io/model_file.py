@@ -360,6 +360,7 @@ def _model(reader: Reader) -> Model:
         _refuse(reader, error)
     start = start_of(reader, ("start",))
     units = {**unit_checks.units_of_start(reader), **units}
+    units |= unit_checks.inferred(units, system.constraints) if units else {}
     asked = {
         kind: questions.arguments(reader, kind)
         for kind in questions.QUESTIONS

@@ -59,7 +59,10 @@ def coordinates(reader: Reader, units: dict[str, str]) -> list[Any]:
         )  # fmt: skip
     if isinstance(given, dict):
         entries = [((*path, name), name, True) for name in reader.table(path)]
-        units |= {name: reader.text((*path, name), f"the unit of '{name}'") for name in given}
+        units |= {
+            name.partition("[")[0].strip(): reader.text((*path, name), f"the unit of '{name}'")
+            for name in given
+        }
     else:
         listed = reader.items(path, "'coordinates'")
         entries = [(p, reader.text(p, "a coordinate"), False) for p in listed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
@@ -79,6 +80,48 @@ def in_si(written: dict[str, str], name: str) -> str:
         angle = any(word in written[stem] for word in ("rad", "deg", "rev", "°"))
         return ("rad/s" if name.endswith(".dot") else "rad") if angle else ""
     return dimensions.text(dimensions.total(size, TIME, -1) if name.endswith(".dot") else size)
+
+
+def inferred(written: dict[str, str], constraints: Any) -> dict[str, str]:
+    """Return units of coordinates that stand beside known ones in a sum of squares, as in a rod.
+
+    Where something is added as it stands, or a number is a factor, the number may carry a unit
+    that nobody wrote: nothing is inferred.
+    """
+    of: dict[str, Known] = {}
+    for name, unit in written.items():
+        try:
+            of[name] = Known(units.dimension_of(unit), True)
+        except units.UnknownUnit:
+            continue
+    measured, more = Dimensions(of), {}
+
+    def infer(e: Any, size: units.Dimension) -> None:
+        if isinstance(e, Coordinate):
+            stem = e.name.partition("[")[0]
+            if not e.name.endswith(".dot") and stem not in of and size != PLAIN:
+                of[stem], more[stem] = Known(size, True), dimensions.text(size)
+        elif e.is_Add:
+            for part in e.args:
+                infer(part, size)
+        elif e.is_Pow and e.exp.is_Rational and e.exp:
+            infer(e.base, tuple(x / Fraction(int(e.exp.p), int(e.exp.q)) for x in size))
+        elif e.is_Mul and len(e.args) == 2 and e.args[0] == -1:
+            infer(e.args[1], size)
+
+    sums = [node for row in constraints for e in row.expressions() for node in nodes(e)
+            if isinstance(node, sp.Add)]  # fmt: skip
+    for node in sums:
+        squares = [
+            e for e in node.args if e.is_Pow or e.is_Mul and e.args[0] == -1 and e.args[1].is_Pow
+        ]
+        try:
+            known = [k for e in squares if (k := measured.term(e)) is not None and k.written]
+        except Mismatch:
+            continue
+        for e in squares if known else ():
+            infer(e, known[0].dimension)
+    return more
 
 
 def units_of_start(reader: Reader) -> dict[str, str]:

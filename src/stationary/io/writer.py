@@ -259,12 +259,21 @@ class _Writer:
             self.line("name", system.name)
         if self.model.about:
             self.line("about", self.model.about)
-        self.line("coordinates", [_declared(c) for c in system.coordinates])
+        units = {c.name: self.model.units.get(c.name, "") for c in system.coordinates}
+        begun = {k for k, v in start.items() if isinstance(v, float)}
+        # Units stand beside what starts, or beside the coordinates, which then all have one.
+        beside = all(units.values()) and bool(units.keys() - begun)
+        if not beside:
+            self.line("coordinates", [_declared(c) for c in system.coordinates])
         turned = orientations(c for c in system.coordinates if isinstance(c, Entry))
         if turned:
             self.line("rotations", [r.name for r in turned])
         if system.inputs and not self.model.inputs:
             self.line("inputs", [u.name for u in system.inputs])
+        if beside:
+            self.table("coordinates", {
+                _declared(c): self.model.unit(c.name) or units[c.name] for c in system.coordinates
+            })  # fmt: skip
         watched = (x for question in asked.values() for x in question.get("events", ()))
         known = {p.name: p for p in (*system.parameters, *parameters_of(watched))}
         if known:
