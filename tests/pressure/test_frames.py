@@ -51,6 +51,27 @@ def test_pushes_that_contradict_a_stated_centre_are_refused(noise):
     assert str(error.value).count("\n") == 2
 
 
+@pytest.mark.parametrize("signs", [(1, -1), (-1, 1)])
+@pytest.mark.parametrize("loads", [LOADS, np.array([0.2, 0.3, 0.4, 0.1])])
+def test_mirrored_records_of_symmetric_parts_contradict_a_centre_by_their_name(signs, loads):
+    # A box is its own mirror image about both axes. With a centre on one of them a turn by half a
+    # circle does as well; with another it does not.
+    box = np.array([(0.05, 0.03), (-0.05, 0.03), (-0.05, -0.03), (0.05, -0.03)])
+    rng = np.random.default_rng(4)
+    pushes = noisy(measured(rng, box, loads, 16), rng)
+    other = [{**p, "point": p["point"] * signs, "normal": p["normal"] * signs,
+              "motion": p["motion"] * [*signs, -1]} for p in pushes]  # fmt: skip
+    part = st.slider(points=box, weight=1.0, centre=loads @ box)
+    assert st.fit_pressure(part, pushes=pushes, noise=ERRORS).status == "fitted"
+    if np.allclose(loads @ box, loads @ box * signs):
+        return
+    with pytest.raises(st.StatementError, match="contradict the stated centre") as error:
+        st.fit_pressure(part, pushes=other, noise=ERRORS)
+    axis = "x" if signs[0] < 0 else "y"
+    assert f"mirrored: change the sign of {axis}" in str(error.value)
+    assert "shifted" not in str(error.value)
+
+
 TURN = rotation(np.radians(5))
 OFF = {
     "the motions are turned by -[45]": lambda p: {
@@ -141,6 +162,11 @@ def test_sensors_that_are_off_are_told(unit):
                  for p in pushes]  # fmt: skip
         part = st.slider(points=FEET, weight=weight * unit)
         fit = st.fit_pressure(part, pushes=other, noise=(*ERRORS, 0.01 * unit), friction=0.0)
+        # Of the loads that the sensor shows, and of those with the stated weight.
+        other = weight * unit / fit.weights.sum()
+        either = (1.0, other) if "sum up to" in fit.status.message else (1.0,)
+        low, high = fit.intervals.T
+        assert all(np.all((low <= s * fit.weights) & (s * fit.weights <= high)) for s in either)
         return fit.status.message
 
     right = said(lambda f: f)

@@ -136,6 +136,17 @@ def test_a_mirrored_track_is_named():
         st.Push.from_track(poses * [1, -1, -1], tip * [1, -1], outline=corners)
 
 
+@pytest.mark.parametrize(("late", "named"), [(0, False), (12, True), (-12, True)])
+def test_a_part_that_moves_without_a_force_is_told(tracks, late, named):
+    poses, tip = tracks[1]
+    moves = np.linalg.norm(np.gradient(poses, axis=0), axis=1) > 0
+    rng = np.random.default_rng(7)
+    force = np.outer(np.roll(moves, late), (0.6, 0.8)) + 0.02 * rng.normal(size=(len(poses), 2))
+    pushes = st.Push.from_track(poses, tip, outline=OUTLINE, force=force)
+    assert ("check its clock" in pushes.told) == named
+    assert all(abs(np.hypot(*p.force) - 1) < 0.05 for p in pushes)
+
+
 def test_readings_on_clocks_of_their_own_are_brought_together(tracks):
     # The part at 100 readings a second, the tip at 130 and a little later; readings come twice,
     # and late.

@@ -77,6 +77,7 @@ def cut(
     moving = np.concatenate([*stretches, np.zeros(0, dtype=int)])
     if np.count_nonzero(touching[moving]) < 0.5 * len(moving):
         _refuse(corners, read[moving], tip[moving], gap[moving], radius, size)
+    unfelt, clock = _unfelt(force, way, max(_BEGUN * step, _MOVED * error) / 2)
     fits, rests, lost = [], 0, int(np.count_nonzero(~touching))
     for rows in _runs(touching, edge, jumps, when):
         for part in _short(poses[rows] * [1, 1, size], step, error):
@@ -84,6 +85,7 @@ def cut(
             # Of readings before the finger touches, and after, the gap is wider.
             wider = np.abs(gap[chosen] - np.median(gap[chosen]))
             chosen = chosen[wider <= max(_AWAY[0] * error, _AWAY[1] * size)]
+            chosen = chosen[~unfelt[chosen]]
             if len(chosen) < _FEW:
                 rests += len(chosen)
                 continue
@@ -101,6 +103,7 @@ def cut(
         f"{int(np.count_nonzero(~whole))} readings not finite" * (not whole.all()),
         f"{lost} without contact" * bool(lost),
         f"{rests} at rest or too short" * bool(rests),
+        clock,
         f"{_FEW} readings, the fewest for a push, go {apart:.2g}" * (apart > step),
         f"{int(np.count_nonzero(jumps))} jumps of the pose, at reading {where}" * bool(where),
         f"the tip is up to {aside:.2g} off the outline" * (aside > _OFF * size),
@@ -340,6 +343,34 @@ def _steady(force: np.ndarray) -> np.ndarray:
     off = np.abs(force - np.median(force, axis=0))
     usual = np.median(off, axis=0) / 0.6745
     return np.all((off <= _SPIKES * usual) | (usual == 0), axis=1)
+
+
+def _unfelt(force: np.ndarray | None, way: np.ndarray, seen: float) -> tuple[np.ndarray, str]:
+    """Tell where the part moves and no force is there, at the begin or the end; say it in words.
+
+    What slides over a table is pushed: the clock of the force is another than that of the part.
+    """
+    none = np.zeros(len(way), dtype=bool)
+    begun = np.linalg.norm(way - way[:_FEW].mean(axis=0), axis=1) > seen
+    ended = np.linalg.norm(way - way[-_FEW:].mean(axis=0), axis=1) <= seen
+    moving = np.flatnonzero(np.logical_or.accumulate(begun)
+                            & ~np.logical_and.accumulate(ended[::-1])[::-1])  # fmt: skip
+    if force is None or not len(moving):
+        return none, ""
+    strong = np.hypot(*force[moving].T)
+    weak = strong < 0.5 * np.median(strong)
+    words = []
+    for order, said in ((1, "before the force begins"), (-1, "after the force ends")):
+        rows = moving[::order]
+        count = 0 if weak.all() else int(np.argmin(weak[::order]))
+        unfelt = rows[:count]
+        if count <= _FEW:
+            continue
+        first, last = (way[k].mean(axis=0) for k in (unfelt[:_FEW], unfelt[-_FEW:]))
+        if np.linalg.norm(last - first) > seen:
+            none[unfelt] = True
+            words.append(said)
+    return none, f"the part moves {' and '.join(words)}: check its clock" if words else ""
 
 
 def _err_together(fits: list[_Smooth]) -> float:

@@ -129,8 +129,14 @@ def fit_pressure(
     moved = "" if doubt else rough or offset(search, fitted) or _far_off(search, fitted)
     doubt += f"; they agree better if {moved}" * bool(moved)
     doubt += aside(part, [taken[k] for k in names], names) + beside(search.measured)
-    doubt += _heavier(search, fitted)
-    fit = _told(part, search, fitted, names, out, doubt)
+    heavier = _heavier(search, fitted)
+    fit = _told(part, search, fitted, names, out, doubt + heavier)
+    if heavier:
+        # Sensor or weight, one of them is wrong: the loads are those of either.
+        either = weight / fitted.load.sum()
+        low, high = fit.intervals.T
+        low, high = np.minimum(low, either * low), np.maximum(high, either * high)
+        fit = replace(fit, intervals=np.stack([low, high], axis=1))
     known = {"pushes": search.measured, "weight": None if forced else weight}
     return passed(fit, "fit_pressure", **known)
 
@@ -164,7 +170,7 @@ def _heavier(search: Search, fitted: Fitted) -> str:
     if not search.forced or abs(total - weight) < max(2 * off, _FORCE * weight):
         return ""
     return (f"; by the forces the loads sum up to {total:.3g} ± {off:.1g}, the part is stated with "
-            f"{weight:.3g}")  # fmt: skip
+            f"{weight:.3g}: intervals hold the loads of both")  # fmt: skip
 
 
 def _at_centre(search: Search, fitted: Fitted, centre: tuple[float, float]) -> Fitted:
@@ -178,7 +184,7 @@ def _at_centre(search: Search, fitted: Fitted, centre: tuple[float, float]) -> F
         float(chi2.ppf(1 - _CHANCE, 2)))  # fmt: skip
     if kept.left - fitted.left > enough * max(known.rms, least) ** 2:
         place, (x, y) = known.centre, known.quantile * known.off
-        moved = offset(held, kept) or likely(held)
+        moved = likely(held) or offset(held, kept)
         raise StatementError(
             "the pushes contradict the stated centre.",
             f"Found the resultant of the loads at ({place[0]:.4g} ± {x:.2g}, {place[1]:.4g} ± "

@@ -14,6 +14,9 @@ from stationary.solve.pressure.search import Search
 # Another reading is named if most pushes then miss the fit by less than this share of themselves,
 # and by less than this share of what they miss it by as they are given.
 _FITS, _CLOSER = 0.1, 0.3
+# Readings that miss it by no more than so many times the least are as likely: of a part that
+# is its own mirror image, mirrored and turned.
+_ALIKE = 1.5
 # Fingers touch a part within so many of its sizes.
 _NEAR = 10.0
 
@@ -22,7 +25,7 @@ def likely(search: Search) -> str:
     """Return in words how the pushes are read so that they agree; "" if no other way helps."""
     given = search.measured
     plain = [replace(p, noise=None) for p in given.pushes]
-    missed, best, words = np.inf, np.inf, ""
+    missed, misses = np.inf, {}
     near = np.median(np.hypot(*given.place.T)) < _NEAR
     for name, pushes in (("", plain), *_others(plain, bool(near))):
         measured = given.of(pushes)
@@ -33,11 +36,14 @@ def likely(search: Search) -> str:
         other = replace(search, measured=given.of([pushes[k] for k in usable]))
         load, mu = other.starts()[0]
         left = float(np.median(other.measured.per_push(other.descended(load, mu, 1e-3).r)))
-        if not name:
+        if name:
+            misses[name] = left
+        else:
             missed = left
-        elif left < best:
-            best, words = left, name
-    return words if best < _FITS and best < _CLOSER * missed else ""
+    enough = min(_FITS, _CLOSER * missed, _ALIKE * min(misses.values(), default=np.inf))
+    return "; or if ".join(
+        name for name in sorted(misses, key=misses.__getitem__) if misses[name] < enough
+    )
 
 
 def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
@@ -46,7 +52,11 @@ def _others(pushes: list[Push], near: bool) -> Iterator[tuple[str, list[Push]]]:
 
     yield "angles are given in degrees: give radians", every(lambda p: _turned(p, np.pi / 180))
     yield "angles count clockwise: change their sign", every(lambda p: _turned(p, -1.0))
-    yield "everything is mirrored: change the sign of y and of angles", every(_mirrored)
+    for axis, signs in (("y", (1, -1)), ("x", (-1, 1))):
+        yield (
+            f"everything is mirrored: change the sign of {axis} and of angles",
+            every(lambda p, s=signs: _mirrored(p, s)),
+        )
     yield (
         "normals point out of the part: change their sign",
         every(lambda p: {"normal": tuple(-x for x in p.normal)}),
@@ -98,9 +108,9 @@ def _turned(push: Push, factor: float) -> dict:
     }
 
 
-def _mirrored(push: Push) -> dict:
+def _mirrored(push: Push, signs: tuple[int, int]) -> dict:
     """Return everything seen from below the table."""
-    sign = {2: (1, -1), 3: (1, -1, -1)}
+    sign = {2: signs, 3: (*signs, -1)}
     words = ("point", "normal", "motion", "before", "after", "finger", "force")
     return {
         word: tuple(s * x for s, x in zip(sign[len(value)], value))
