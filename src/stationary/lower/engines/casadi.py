@@ -79,6 +79,11 @@ class Numeric:
             self._evaluate()
             return [x.copy() for x in self._outputs]
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether the latest evaluation came to its end: else what it returned is none."""
+        return self._buffer.ret() == 0
+
     def length(self, k: int) -> int:
         """Return how many rows an output has."""
         return self._shapes[k].shape[0]

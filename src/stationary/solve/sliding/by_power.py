@@ -11,7 +11,7 @@ import numpy as np
 from stationary.result.status import Status
 from stationary.solve.sliding import along
 from stationary.solve.sliding.along import Told
-from stationary.solve.sliding.compiled import Held, InMode
+from stationary.solve.sliding.compiled import Held, InMode, Tried
 from stationary.solve.sliding.endings import Ended, conflict
 from stationary.solve.sliding.flow import AbstractFlow, AbstractPhase, Dense, Passed
 from stationary.solve.sliding.judge import roomiest, several
@@ -153,6 +153,17 @@ class ByPower(AbstractPhase):
         self.least = min(self.least, self._margin(answer, place))
         return np.concatenate([answer.v, self._powers(answer, place)])
 
+    def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
+        """Try a step all at once, where its equations are compiled."""
+        if self.compiled is None or not self.compiled.steps:
+            return None
+        return self.compiled.step(t, x, h, next(self._guesses(t)))
+
+    def accept(self, tried: Tried) -> None:
+        """Take a step that was tried."""
+        self.least = min(self.least, tried.margin)
+        self.known = tried.known or self.known
+
     def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the rate of the latest answer."""
         answer = self.last or self.near
@@ -199,20 +210,19 @@ class ByPower(AbstractPhase):
             return -np.inf
 
     def slow(self, answer: Answer, share: float) -> bool:
-        """Tell whether something that slides in a plane is slower than a share of the speeds.
-
-        Compiled equations have no corner there.
-        """
-        if self.compiled is not None:
-            return False
+        """Tell whether something that slides in a plane is slower than a share of the speeds."""
         p = answer.problem
         wide = (p.widths > 1) & (p.power == 0) & (p.size > 0) & ~answer.stuck
         return bool(np.any(answer.speeds[wide] < share * answer.speed))
 
     def begins(self, t: float, x: np.ndarray) -> bool:
-        """Tell whether the mode can be followed from a state: all that slides shows how."""
+        """Tell whether the mode can be followed from a state: all that slides shows how.
+
+        Compiled equations have no corner where it is slow.
+        """
         try:
-            return not self.slow(self.held(t, x[: self.n])[0], _BEGINS)
+            answer = self.held(t, x[: self.n])[0]
+            return self.compiled is not None or not self.slow(answer, _BEGINS)
         except Passed:
             return False
 
@@ -291,7 +301,12 @@ class ByPower(AbstractPhase):
     # -- what comes to rest or turns --------------------------------------------------------------
 
     def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
-        """Begin a step; return how long the mode lasts if something in it is about to rest."""
+        """Begin a step; return how long the mode lasts if something in it is about to rest.
+
+        Compiled equations have no corner there.
+        """
+        if self.compiled is not None:
+            return np.inf
         self.anchor = self.held(t, x[: self.n])[0]
         return self.left(t, x, h, whole) if self.slow(self.anchor, _SLOW) else np.inf
 

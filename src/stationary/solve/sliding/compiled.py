@@ -10,12 +10,13 @@ and beyond, where ρ is below zero, the mode has ended.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from math import isfinite
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.integrate import DOP853
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 
@@ -38,6 +39,38 @@ _SOFT = 1e-8
 _DEPENDENT = 1e-9
 # No time, speed or force is as large.
 _FAR = 1e300
+# Equations of one size each are singular where nothing but this is left of one.
+_SINGULAR = 1e-14
+# Unknowns that are smaller than this share of all that is at work are none.
+_NONE = 2.0**-53
+# A mode that ends by and by is not further from holding than that, as a share, where it ends.
+JUMP = 1e-2
+# What is foreseen adds up to so many times what is known at most.
+_FAR_AHEAD = 10.0
+
+
+def _method() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times and weights of the stages, and the weights of powers of time on their path."""
+    count, ends = DOP853.n_stages, np.append(DOP853.B, 0.0)
+    stages = count + 1 + len(DOP853.C_EXTRA)
+    weights = np.zeros((stages, stages))
+    weights[:count, :count], weights[count, :count] = DOP853.A, DOP853.B
+    weights[count + 1 :] = DOP853.A_EXTRA
+    first, last, whole = np.zeros((3, stages))
+    first[0] = last[count] = 1.0
+    whole[: count + 1] = ends
+    shares = [whole, first - whole, 2 * whole - first - last, *DOP853.D]
+    # What each share is multiplied by: s, s (1 − s), s² (1 − s) and so on.
+    power, path = np.polynomial.Polynomial([1.0]), np.zeros((len(shares), stages))
+    for k, share in enumerate(shares):
+        power = power * np.polynomial.Polynomial([1.0, -1.0] if k % 2 else [0.0, 1.0])
+        path[: k + 1] += np.multiply.outer(power.coef[1:], share)
+    return np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), weights, path
+
+
+# The method of Dormand and Prince of order eight, with a path of order seven.
+_TIMES, _WEIGHTS, _PATH = _method()
+_STAGES = len(_TIMES)
 
 
 @dataclass(frozen=True)
@@ -60,6 +93,39 @@ class Held:
     given: float
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A step that was tried: it is as good as small what it is `off` by.
+
+    Attributes
+    ----------
+    path : ndarray
+        Of the share s of the step, the factors of s, s², s³ and so on.
+    off : ndarray
+        Two estimates of what its end is off by, of order five and three, over its length.
+    margin : float
+        The least margin of the mode at any stage.
+    known : list
+        Times and unknowns of stages at which the mode holds.
+    found : bool
+        Whether all stages were found: what turns fast is not foreseen over a long step.
+    """
+
+    path: np.ndarray
+    off: np.ndarray
+    margin: float
+    known: list[tuple[float, np.ndarray]]
+    found: bool
+
+    def error(self, h: float, small: np.ndarray) -> float:
+        """Return what a step of this length is off by, beside what is small."""
+        if not self.found:
+            return np.inf
+        five, three = self.off / small
+        fine, rough = five @ five, three @ three
+        return h * fine / np.sqrt(max((fine + 0.01 * rough) * len(small), 1e-300))
+
+
 class InMode:
     """The mode of an answer, ready to be followed by compiled equations."""
 
@@ -69,9 +135,9 @@ class InMode:
         What sticks may be beyond its limit unless `rooms` count.
         """
         self.question, self.near, self.touching = question, near, place.touching
-        equations = _equations(question.sliding)
+        equations = equations_of(question.sliding)
         assert equations is not None
-        self._equations, wide = equations
+        self._equations, wide = equations, equations.wide
         p, gaps = place.problem, len(place.gap)
         lines, signs = ways_along(p, near)
         sign, mu = np.zeros(p.terms), np.zeros(gaps)
@@ -84,26 +150,41 @@ class InMode:
         self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         self._soft, total = _softness(place, near), len(self._start)
         self._forces = slice(p.n * (total + 1), (total - len(wide)) * (total + 1), total + 1)
-        self._units = None
-        if not (p.even and rooms):
-            # Metres beside radians and beside forces: in these units all unknowns are of one size.
-            speed, force = near.speed, near.strength
-            sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
-                     np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
-            self._units = np.concatenate(sizes)
-        self._shares = not rooms
+        # Metres beside radians and beside forces: in these units all unknowns are of one size.
+        speed, force = near.speed, near.strength
+        sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
+                 np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
+        self._units, self._even, self._shares = np.concatenate(sizes), p.even and rooms, not rooms
+        self._scales = None if self._shares else self._scaled(place)
 
     @classmethod
     def of(cls, question: Question, place: Place, near: Answer, rooms: bool) -> InMode | None:
         """Return the mode of an answer where its equations are few enough to be compiled."""
-        return None if _equations(question.sliding) is None else cls(question, place, near, rooms)
+        return None if equations_of(question.sliding) is None else cls(question, place, near, rooms)
+
+    def _scaled(self, place: Place) -> np.ndarray | None:
+        """Return units of unknowns, sizes of equations, and what is soft, for all of a mode."""
+        given = (place.t, place.q, place.u, self.question.params)
+        _, slope, _ = self._equations.every(*given, self._start, self._mode)
+        sizes = np.abs(slope.reshape(len(self._start), -1).T * self._units).max(axis=1)
+        if not np.all((sizes > 0) & np.isfinite(sizes)):
+            return None
+        return np.concatenate([self._units, 1 / sizes, self._soft])
 
     def at(self, t: float, q: np.ndarray, guess: np.ndarray | None = None) -> Held | None:
         """Find velocities and forces at a place, or None where that fails."""
         z: np.ndarray = self._start if guess is None else guess
-        u, best = self.question.inputs(t, q), np.inf
-        for _ in range(_MOST_STEPS):
-            left, slope, told = self._equations(t, q, u, self.question.params, z, self._mode)
+        given, best = (t, q, self.question.inputs(t, q), self.question.params), np.inf
+        for _ in range(_MOST_STEPS if self._scales is None else _MOST_STEPS // 6):
+            if self._scales is not None:
+                newton = self._equations.newton
+                z, told = newton(*given, z, self._mode, self._scales)
+                if not newton.succeeded or not isfinite(told[0] + told[2] + told[3]):
+                    return None
+                if told[0] <= _RIGHT:
+                    return Held(z, *told[1:])
+                continue
+            left, slope, told = self._equations.every(*given, z, self._mode)
             error = told[0]
             # The largest of numbers passes over what is none.
             if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
@@ -121,7 +202,7 @@ class InMode:
 
     def _move(self, slope: np.ndarray, left: np.ndarray) -> np.ndarray | None:
         """Return the next move of the unknowns; forces that are shared change least."""
-        if self._units is None:
+        if self._even:
             *_, move, singular = dgesv(slope, -left, True, True)
             return None if singular else move
         slope = slope * self._units
@@ -132,6 +213,28 @@ class InMode:
             return -self._units * lstsq(slope, left, cond=_DEPENDENT)[0]
         *_, move, singular = dgesv(slope, -left, True, True)
         return None if singular else self._units * move
+
+    @property
+    def steps(self) -> bool:
+        """Whether steps can be tried: nothing is read from tables, and no forces are shared."""
+        return self._scales is not None and not self.question.system.inputs
+
+    def step(self, t: float, x: np.ndarray, h: float, guess: np.ndarray | None) -> Tried | None:
+        """Try a step of Runge and Kutta, or return None where it leads beyond a jump."""
+        z: np.ndarray = self._start if guess is None else guess
+        runge = self._equations.runge
+        given = (t, h, x, self.question.params, z, self._mode, self._scales)
+        path, off, stages, told = runge(*given)
+        errors, margins, *_ = told.reshape(_STAGES, 4).T
+        path, off = path.reshape(-1, len(x)), off.reshape(2, len(x))
+        wrong = np.flatnonzero(~(errors <= _RIGHT))
+        if not (runge.succeeded and isfinite(np.add.reduce(told))) or (
+            len(wrong) and margins[wrong[0]] < -JUMP
+        ):
+            return None
+        stages = zip((t + h * _TIMES).tolist(), stages.reshape(_STAGES, -1), margins)
+        known = [(at, one) for at, one, margin in stages if margin >= 0]
+        return Tried(path, off, float(margins.min()), known, not len(wrong))
 
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""
@@ -155,11 +258,111 @@ def _softness(place: Place, near: Answer) -> np.ndarray:
     return np.where(held > 0, soft, 0.0)
 
 
-@lru_cache(maxsize=64)
-def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
-    """Compile what is left over, its slope, and what velocities and forces say; None if too many.
+class Equations:
+    """Compiled equations of a mode, and what follows from them by Newton's steps.
 
-    Returns the terms of dry friction in a plane as well.
+    Attributes
+    ----------
+    every : Numeric
+        What is left over, its slope, and what velocities and forces say.
+    wide : list of int
+        The terms of dry friction in a plane.
+    """
+
+    def __init__(self, function: ca.Function, forces: slice, wide: list[int]):
+        self.every, self.wide = Numeric(function), wide
+        self._function, self._forces = function, forces
+
+    @cached_property
+    def newton(self) -> Numeric:
+        """Unknowns by some steps of Newton from a guess, and what they say."""
+        return Numeric(self._newton)
+
+    @cached_property
+    def _newton(self) -> ca.Function:
+        """State Newton's steps: two, and twice two more where these are not enough.
+
+        Beside the arguments of all equations it has units of unknowns, sizes of equations and
+        what is soft.
+        """
+        f, of_forces = self._function, self._forces
+        symbols = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
+        z, size = symbols[4], f.size1_in(4)
+        left, _, says = f(*symbols)
+        units, sizes = ca.SX.sym("units", size), ca.SX.sym("sizes", size)
+        soft = ca.SX.sym("soft", of_forces.stop - of_forces.start)
+        gives = ca.vertcat(ca.SX(of_forces.start, 1), soft, ca.SX(size - of_forces.stop, 1))
+        slope = ca.jacobian(left, z) - ca.diag(ca.sparsify(gives))
+        slope = ca.mtimes([ca.diag(sizes), slope, ca.diag(units)])
+        given = [*symbols, ca.vertcat(units, sizes, soft)]
+        equations = ca.Function("equations", given, [sizes * left, slope], {"cse": True})
+        told = ca.Function("told", given, [says], {"cse": True})
+        here = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(len(given))]
+        at = here[4]
+        for _ in range(2):
+            left, slope = equations(*here[:4], at, *here[5:])
+            at = at - here[6][:size] * ca.solve(slope, left, "qr", {"eps": _SINGULAR})
+        twice = ca.Function("twice", here, [at, told(*here[:4], at, *here[5:])])
+        says = ca.MX.sym("says", 4)
+        stays = ca.Function("stays", [*here, says], [here[4], says])
+        again = ca.Function("again", [*here, says], twice(*here))
+        more = ca.Function.if_else("more", again, stays)
+        found = twice(*here)
+        for _ in range(2):
+            found = more(found[1][0] > _ROUNDING, *here[:4], found[0], *here[5:], found[1])
+        # Beside all that is at work a last digit of it is none.
+        none = ca.fabs(found[0]) < _NONE * here[6][:size]
+        return ca.Function("newton", here, [ca.if_else(none, 0, found[0]), found[1]])
+
+    @cached_property
+    def runge(self) -> Numeric:
+        """Compile a step of Runge and Kutta: its path, what it is off by, and its stages."""
+        newton = self._newton
+        n, count = newton.size1_in(1), newton.size1_in(4)
+        t, h, x = ca.MX.sym("t"), ca.MX.sym("h"), ca.MX.sym("x", n + 2)
+        p, z, mode = (ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in (3, 4, 5))
+        scales = ca.MX.sym("scales", newton.sparsity_in(6))
+        rates, stages, says = [], [], []
+        for k, at in enumerate(_TIMES):
+            moved = h * _sum(_WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
+            guess = _sum(_foreseen(_TIMES[:k], at), stages) if k else z
+            found, told = newton(t + at * h, x[:n] + moved[:n], ca.MX(0, 1), p, guess, mode, scales)
+            rates.append(ca.vertcat(found[:n], told[2:]))
+            stages.append(found)
+            says.append(told)
+        path = [h * _sum(row, rates) for row in _PATH]
+        off = [_sum(row, rates) for row in (DOP853.E5, DOP853.E3)]
+        outputs = [ca.vertcat(*parts) for parts in (path, off, stages, says)]
+        return Numeric(ca.Function("runge", [t, h, x, p, z, mode, scales], outputs))
+
+
+def _sum(weights: np.ndarray, parts: list[Any]) -> Any:
+    """Return a weighted sum."""
+    return reduce(lambda a, b: a + b, (float(w) * x for w, x in zip(weights, parts) if w))
+
+
+def _foreseen(times: np.ndarray, t: float) -> np.ndarray:
+    """Return how much of what is known at some times is expected at another."""
+    weights = np.zeros(len(times))
+    known, first = np.unique(times, return_index=True)
+    nearest = np.argsort(np.abs(known - t), kind="stable")
+    for count in range(1, 5):
+        some = nearest[:count]
+        if len(some) < count:
+            break
+        others = (np.delete(some, k) for k in range(count))
+        of = [np.prod((t - known[o]) / (known[k] - known[o])) for k, o in zip(some, others)]
+        # Far ahead a parabola says less than a line.
+        if np.abs(of).sum() > _FAR_AHEAD:
+            break
+        weights[:] = 0.0
+        weights[first[some]] = of
+    return weights
+
+
+@lru_cache(maxsize=64)
+def equations_of(sliding: Sliding) -> Equations | None:
+    """Compile what is left over, its slope, and what velocities and forces say; None if too many.
 
     The arguments are t, q, u, p, unknowns and the mode: what sticks, signs along lines, what holds,
     what touches, by how much gaps may be off, and whether limits of what sticks count.
@@ -247,7 +450,7 @@ def _equations(sliding: Sliding) -> tuple[Numeric, list[int]] | None:
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
-    return Numeric(function), wide
+    return Equations(function, slice(n, n + rates + rows + gaps), wide)
 
 
 def _is_zero(x: Any) -> bool:

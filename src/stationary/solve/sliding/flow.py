@@ -10,6 +10,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from stationary.solve.sliding.along import Told
+from stationary.solve.sliding.compiled import JUMP, Tried
 from stationary.solve.sliding.endings import Ended
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.question import Question
@@ -21,8 +22,10 @@ _VANISHING = 1e-9
 _LEAST_STEPS, _LOOKS = 10, 8
 # So close to the end of a mode, of the whole span, the rest of the way is straight.
 _STRAIGHT = 2e-6
-# A mode that ends by and by is not further from holding than that, as a share, where it ends.
-_JUMP = 1e-2
+# What velocities add up to may be off by this share of the lengths.
+_ADDS = 1e-8
+# Digits of a way that are none.
+_DIGITS = 1e-13
 
 #: States at times, one per column where these are many.
 Dense = Callable[[Any], np.ndarray]
@@ -61,7 +64,7 @@ class AbstractPhase(ABC):
             rate = self.rate(t, x)
         except Passed:
             return self.latest_rate(t, x)
-        return rate if self.least > -_JUMP else self.latest_rate(t, x)
+        return rate if self.least > -JUMP else self.latest_rate(t, x)
 
     @abstractmethod
     def holds(self, t: float, x: np.ndarray) -> float:
@@ -89,6 +92,13 @@ class AbstractPhase(ABC):
     @abstractmethod
     def recall(self, known: Any) -> None:
         """Go back to where something was known."""
+
+    def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
+        """Try a step all at once, or return None where this phase cannot."""
+        return None
+
+    def accept(self, tried: Tried) -> None:
+        """Take a step that was tried."""
 
     def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
         """Begin a step; return how long the mode lasts if something in it is about to rest."""
@@ -125,6 +135,8 @@ class AbstractFlow(ABC, Generic[P]):
         #: Where it is, in which phase.
         self.t, self.x = span[0], np.zeros(self.n + 2)
         self.phase: P
+        #: The length of the latest step, and what it was off by.
+        self.before: tuple[float, float] | None = None
 
     @abstractmethod
     def latest(self) -> State | None:
@@ -147,11 +159,12 @@ class AbstractFlow(ABC, Generic[P]):
         end, dense, self.h, ends = self._stretch(first, self.x)
         self.steps += 1
         known, change = phase.remembered(), None
-        self.t, self.x = end, phase.onto(end, dense(end))
+        self.t, self.x = end, self._onto(end, dense(end))
         x, rate = self.x, 0 * self.x
         if ends and end < self.last:
             rate = phase.last_rate(end, x)
             self.change(end, x, rate)
+            self.before = None
             change = end if self.phase.mode != phase.mode else None
             self.h = min(max(self.h, self.whole / 1000), self.first_step * self.whole)
         elif not ends:
@@ -214,6 +227,13 @@ class AbstractFlow(ABC, Generic[P]):
                 return self._straight(t, x, left)
             h = longest = 0.95 * left
 
+    def _onto(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Move a state onto all that holds; beyond a jump that is somewhere else."""
+        moved = self.phase.onto(t, x)
+        off = np.abs(moved - x)[: self.n]
+        small = max(self.rtol, _ADDS) * self.lengths + 1024 * np.spacing(np.abs(x[: self.n]))
+        return moved if np.all(off <= small) else x
+
     def _smoothly(self, t: float, dense: Dense) -> bool:
         """Tell whether a mode that ends is still there beyond its end, as smooth as before."""
         later = t + 1e-9 * self.whole
@@ -235,14 +255,46 @@ class AbstractFlow(ABC, Generic[P]):
         # Moves since the step began are judged beside lengths: how far the origin is, says nothing.
         near = 1e-2 * self.rtol * self.lengths + 8 * np.spacing(np.abs(x[: self.n]))
         small = np.append(near, np.full(2, max(self.rtol * self.energy, 1e-300)))
+        quick = self._quick_step(t, x, h, longest, small)
+        if quick is not None:
+            return quick
         solver = DOP853(
-            lambda at, moved: self.phase.rate(at, x + moved), t, 0 * x, self.last, rtol=1e-13,
+            lambda at, moved: self.phase.rate(at, x + moved), t, 0 * x, self.last, rtol=_DIGITS,
             atol=small, first_step=h, max_step=longest,
         )  # fmt: skip
         if solver.step():
             raise Passed
         moves = solver.dense_output()
         return float(solver.t), lambda at: (x + moves(at).T).T, float(solver.h_abs)
+
+    def _quick_step(
+        self, t: float, x: np.ndarray, h: float, longest: float, small: np.ndarray
+    ) -> tuple[float, Dense, float] | None:
+        """Take the same step all at once, or return None where its phase cannot."""
+        h, most = min(h, longest), 10.0
+        while True:
+            end = min(t + h, self.last)
+            h = end - t
+            tried = self.phase.tried(t, x, h)
+            if tried is None or h < _VANISHING * self.whole:
+                return None
+            error = tried.error(h, small + _DIGITS * np.abs(tried.path.sum(axis=0)))
+            growth = 0.9 * max(error, 1e-16) ** (-1 / 8)
+            if error < 1:
+                break
+            h, most = h * max(1 / 3, growth if most > 1 else growth**2), 1.0
+        if self.before is not None:
+            # Steps that became shorter go on to.
+            length, known = self.before
+            growth *= min(1.0, h / length * (known / max(error, 1e-2)) ** (1 / 8))
+        self.before = h, max(error, 1e-2)
+        self.phase.accept(tried)
+        powers = np.arange(1, len(tried.path) + 1)
+
+        def along(at: Any) -> np.ndarray:
+            return (x + np.power.outer((np.asarray(at) - t) / h, powers) @ tried.path).T
+
+        return end, along, min(h * min(most, growth), longest)
 
     def _located(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
         """Return the time at which the mode ends on a step, and whether it does so smoothly.
