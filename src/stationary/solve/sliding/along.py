@@ -58,34 +58,23 @@ class Told:
             _most(left / at.levers) / strength, np.abs(value - bound) / scale,
         )  # fmt: skip
 
+    @classmethod
+    def rowed(cls, rows: list[np.ndarray | None], n: int) -> Told | None:
+        """Tell rows of what is kept, each with its evidence at its end; None is not fine."""
+        some = next((row for row in rows if row is not None), None)
+        if some is None:
+            return None
+        fine = np.array([row is not None for row in rows])
+        table = np.array([some if row is None else row for row in rows])
+        q, v, energies, power, forces, evidence = np.split(
+            table, [n, 2 * n, 2 * n + 2, 2 * n + 3, len(some) - 2], axis=1
+        )
+        return cls(q, v, energies, power[:, 0], forces, fine, *evidence.T)
+
     def rows(self, fed: bool) -> np.ndarray:
         """Return what is kept of each time, with room for the energy that is fed where it is."""
         more = np.zeros((len(self.q), int(fed)))
         return np.hstack([self.q, self.v, more, self.energies, self.power[:, None], self.forces])
-
-
-def onto(question: Question, t: np.ndarray, q: np.ndarray, working: np.ndarray) -> Places | None:
-    """Return the places on the constraints and on the contacts that hold: by rounding's worth.
-
-    None where they cannot be told at once.
-    """
-    at = question.many(t, q)
-    for _ in range(3):
-        if at is None:
-            return None
-        rows = np.concatenate([at.A, at.G[:, working]], axis=1)
-        off = np.hstack([np.where(question.holonomic, at.R, 0.0), at.gap[:, working]])
-        rates = np.hstack([at.b, at.g[:, working]])
-        last = np.spacing(np.maximum(np.abs(at.q), at.length))
-        digits = _times(np.abs(rows), last) + np.spacing(np.abs(t))[:, None] * np.abs(rates)
-        wrong = at.fine & np.any(np.abs(off) > 2 * digits, axis=1)
-        if not wrong.any():
-            return at
-        moves = _times(np.linalg.pinv(rows[wrong], 1e-12), off[wrong])
-        q = at.q.copy()
-        q[wrong] -= moves
-        at = question.many(t, q)
-    return at
 
 
 def _times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from stationary.result.status import Status
-from stationary.solve.sliding import along
 from stationary.solve.sliding.along import Told
 from stationary.solve.sliding.compiled import Held, InMode, Tried
 from stationary.solve.sliding.endings import Ended, conflict
@@ -261,6 +260,10 @@ class ByPower(AbstractPhase):
 
     def onto(self, t: float, x: np.ndarray) -> np.ndarray:
         """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
+        if self.compiled is not None:
+            q = self.compiled.onto(t, x[: self.n])
+            if q is not None:
+                return np.concatenate([q, x[self.n :]])
         return np.concatenate([self._onto(t, x).q, x[self.n :]])
 
     def state(self, t: float, x: np.ndarray) -> State:
@@ -276,17 +279,10 @@ class ByPower(AbstractPhase):
 
     def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
         """Return what is told of many states at once, where their equations are compiled."""
-        if self.compiled is None or self.shares:
+        if self.compiled is None or not self.compiled.tells:
             return None
-        question, n, working = self.question, self.n, self.touching[self.near.working]
-        at = along.onto(question, t, x[:, :n], working)
-        if at is None:
-            return None
-        quick = [self._quick(a, q) for a, q in zip(t.tolist(), at.q)]
-        width = n + len(self.near.y) + question.layout.multipliers + at.gap.shape[1]
-        fine = np.array([one is not None for one in quick])
-        z = np.array([np.zeros(width) if one is None else one.z[:width] for one in quick])
-        return Told.of(question, at, z[:, :n], z[:, n:], x[:, n:], fine)
+        rows = [self.compiled.tell(a, one, next(self._guesses(a))) for a, one in zip(t.tolist(), x)]
+        return Told.rowed(rows, self.n)
 
     def remembered(self) -> Any:
         """Return what leads on from where it is."""

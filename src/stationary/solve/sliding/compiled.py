@@ -24,7 +24,7 @@ from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
 from stationary.solve.sliding.coulomb import limited
-from stationary.solve.sliding.problem import Answer
+from stationary.solve.sliding.problem import ROLLS, Answer
 from stationary.solve.sliding.question import Place, Question, terms_of
 from stationary.solve.sliding.reduced import ways_along
 
@@ -236,6 +236,28 @@ class InMode:
         known = [(at, one) for at, one, margin in stages if margin >= 0]
         return Tried(path, off, float(margins.min()), known, not len(wrong))
 
+    def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
+        """Move a place onto all that holds, or return None where that says more than once."""
+        onto = self._equations.onto
+        moved = onto(t, q, self.question.inputs(t, q), self.question.params, self._mode)[0]
+        return moved if onto.succeeded and isfinite(np.add.reduce(moved)) else None
+
+    @property
+    def tells(self) -> bool:
+        """Whether what is told is compiled: where friction is dry, and no forces are shared."""
+        return self._scales is not None and self._equations.tells
+
+    def tell(self, t: float, x: np.ndarray, guess: np.ndarray | None) -> np.ndarray | None:
+        """Return what is kept of a state, what is left over of forces, and the duality gap."""
+        tell, q = self._equations.tell, x[: len(self.near.v)]
+        z: np.ndarray = self._start if guess is None else guess
+        u, levers = self.question.inputs(t, q), self.question.levers
+        given = (t, x, u, self.question.params, z, self._mode, self._scales, levers)
+        row, evidence = tell(*given)
+        if not (tell.succeeded and evidence[2] <= _RIGHT and isfinite(np.add.reduce(row))):
+            return None
+        return np.append(row, evidence[:2])
+
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""
         p, near = place.problem, self.near
@@ -269,9 +291,12 @@ class Equations:
         The terms of dry friction in a plane.
     """
 
-    def __init__(self, function: ca.Function, forces: slice, wide: list[int]):
-        self.every, self.wide = Numeric(function), wide
-        self._function, self._forces = function, forces
+    def __init__(
+        self, function: ca.Function, forces: slice, wide: list[int], off: ca.Function,
+        shown: ca.Function | None,
+    ):  # fmt: skip
+        self.every, self.wide, self.tells = Numeric(function), wide, shown is not None
+        self._function, self._forces, self._off, self._shown = function, forces, off, shown
 
     @cached_property
     def newton(self) -> Numeric:
@@ -313,6 +338,38 @@ class Equations:
         # Beside all that is at work a last digit of it is none.
         none = ca.fabs(found[0]) < _NONE * here[6][:size]
         return ca.Function("newton", here, [ca.if_else(none, 0, found[0]), found[1]])
+
+    @cached_property
+    def onto(self) -> Numeric:
+        """Compile moves onto all that holds: by rounding's worth."""
+        return Numeric(self._onto)
+
+    @cached_property
+    def _onto(self) -> ca.Function:
+        here = [ca.MX.sym(f"i{k}", self._off.sparsity_in(k)) for k in range(self._off.n_in())]
+        q = here[1]
+        for _ in range(2):
+            if self._off.size1_out(0):
+                off, rows, products = self._off(here[0], q, *here[2:])
+                q = q - rows.T @ ca.solve(products, off, "qr", {"eps": _SINGULAR})
+        return ca.Function("onto", here, [q])
+
+    @cached_property
+    def tell(self) -> Numeric:
+        """Compile what is told of a state: what is kept of it, and its evidence."""
+        newton, shown = self._newton, self._shown
+        assert shown is not None
+        here = [ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in range(newton.n_in())]
+        n = newton.size1_in(1)
+        x, levers = ca.MX.sym("x", n + 2), ca.MX.sym("levers", n)
+        t, _, u, p, z, mode, scales = here
+        q = self._onto(t, x[:n], u, p, mode)
+        z, told = newton(t, q, u, p, z, mode, scales)
+        forces = z[self._forces]
+        power, evidence = shown(t, q, u, p, z[:n], forces, levers)
+        row = ca.vertcat(q, z[:n], x[n:], power, forces)
+        given = [t, x, u, p, here[4], mode, scales, levers]
+        return Numeric(ca.Function("tell", given, [row, ca.vertcat(evidence, told[:2])]))
 
     @cached_property
     def runge(self) -> Numeric:
@@ -450,7 +507,60 @@ def equations_of(sliding: Sliding) -> Equations | None:
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
-    return Equations(function, slice(n, n + rates + rows + gaps), wide)
+    holds = np.zeros(rows, dtype=bool)
+    for part in graph.layout.rows:
+        holds[part.places] = part.holonomic
+    places = np.flatnonzero(holds).tolist()
+    some = ca.vertcat(ca.SX.ones(len(places)), works)
+    normals, off = ca.vertcat(A[places, :], G), ca.vertcat(R[places], gap)
+    sizes_of = ca.sqrt(ca.sum2(normals**2))
+    each = ca.if_else(ca.logic_and(some != 0, sizes_of > 0), 1 / sizes_of, 0)
+    normals, off = ca.densify(ca.diag(each) @ normals), each * off
+    products = ca.densify(normals @ normals.T) + ca.diag(each == 0)
+    out = ca.Function("off", [*here, mode], [off, normals, products], {"cse": True})
+    shown = None
+    if not damps and not drags:
+        shown = _shown(sliding, here, v, ca.vertcat(y, lam, mu))
+    return Equations(function, slice(n, n + rates + rows + gaps), wide, out, shown)
+
+
+def _shown(sliding: Sliding, here: tuple[Any, ...], v: Any, forces: Any) -> ca.Function:
+    """State the power of friction, what is left over of forces, and the duality gap.
+
+    Both are beside what is at work.
+    """
+    rates, rows = sliding.rates, sliding.graph.layout.multipliers
+    y, lam, mu = ca.vertsplit(forces, [0, rates, rates + rows, rates + rows + sliding.gaps])
+    _, c, B, sizes, _ = sliding.slips(*here)
+    _, b, A, _, g, G = sliding.holds(*here)
+    f, levers = sliding.pushes(*here), ca.SX.sym("levers", v.numel())
+    starts, pressed, _ = terms_of(sliding)
+    ends, w, slips, limits = np.append(starts, rates), B @ v + c, ca.SX(0), []
+    for k, first in enumerate(starts.tolist()):
+        size = sizes[first]
+        if pressed[k] >= 0:
+            size = size * ca.fmax(mu[int(pressed[k])], 0)
+        else:
+            limits.append(size)
+        slips += size * ca.norm_2(w[first : int(ends[k + 1])])
+    pushed, value = ca.dot(f, v), slips - ca.dot(f, v)
+    arms = ca.vertcat(*(largest_of(B[:, j]) for j in range(v.numel())))
+    row_sizes = ca.vertcat(*(largest_of(A[i, :].T / levers) for i in range(rows)))
+    held = lam * ca.if_else(row_sizes > 0, row_sizes, 1) if rows else lam
+    least = _some(largest_of(f / levers, *limits), 1)
+    strength = largest_of(least, held, mu)
+    speed = largest_of(w, ROLLS * (ca.dot(arms, ca.fabs(v)) + largest_of(c)))
+    speed = _some(_some(speed, largest_of(v, b)), 1)
+    left = f - B.T @ y + A.T @ lam + G.T @ mu
+    bound = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
+    scale = slips + ca.fabs(pushed) + ca.fabs(value) + strength * speed
+    evidence = ca.vertcat(largest_of(left / levers) / strength, ca.fabs(value - bound) / scale)
+    outputs = [ca.densify(ca.dot(y, w)), ca.densify(evidence)]
+    return ca.Function("shown", [*here, v, forces, levers], outputs, {"cse": True})
+
+
+def _some(size: Any, else_: Any) -> Any:
+    return ca.if_else(size > 0, size, else_)
 
 
 def _is_zero(x: Any) -> bool:

@@ -242,6 +242,11 @@ class Question:
             return np.zeros(0)
         return self._inputs(t, q, self.params, self.drives.slots(t))[0]
 
+    @property
+    def levers(self) -> np.ndarray:
+        """What makes forces of the forces on coordinates, as where it was first asked."""
+        return np.ones(self.system.size) if self._levers is None else self._levers
+
     # -- how large things are ---------------------------------------------------------------------
 
     def scales(self, place: Place) -> Scales:

@@ -62,7 +62,7 @@ class Stretch:
 
     def told(self, t: np.ndarray) -> Told | None:
         """Return what times of it tell at once, or None where they are told one by one."""
-        return self.many(t) if self.many is not None and len(t) > 1 else None
+        return self.many(t) if self.many is not None and len(t) else None
 
 
 class Stepper(Protocol):
