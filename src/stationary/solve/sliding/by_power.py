@@ -225,6 +225,11 @@ class ByPower(AbstractPhase):
         except Passed:
             return False
 
+    def goes_on(self, t: float, x: np.ndarray) -> bool:
+        """Tell whether compiled equations show that the mode holds at a state."""
+        quick = None if self.shares else self._quick(t, x[: self.n])
+        return quick is not None and quick.margin >= 0
+
     def lasts(self, t: float, x: np.ndarray) -> bool:
         """Tell whether the mode is there a moment later, where it holds more than can move."""
         if not overheld(self.near):
@@ -451,6 +456,10 @@ class PowerFlow(AbstractFlow[ByPower]):
                 if late or (phase.near.right() and phase.begins(t + hair, ahead)):
                     self.t, self.x = t + hair, phase.onto(t + hair, ahead)
                     return
+            elif phase.goes_on(t + hair, ahead) and phase.goes_on(
+                t + _THICKEST * self.whole, x + _THICKEST * self.whole * rate
+            ):
+                break
             elif more > (_THICKEST if phase.holds(t + hair, ahead) >= 0 else _LATEST) * self.whole:
                 # What has clearly ended, though that does not show yet, shows a little later.
                 break
