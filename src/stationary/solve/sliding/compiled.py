@@ -330,7 +330,7 @@ class Equations:
         twice = ca.Function("twice", here, [at, told(*here[:4], at, *here[5:])])
         says = ca.MX.sym("says", 4)
         stays = ca.Function("stays", [*here, says], [here[4], says])
-        again = ca.Function("again", [*here, says], twice(*here))
+        again = ca.Function("again", [*here, says], list(twice(*here)))
         more = ca.Function.if_else("more", again, stays)
         found = twice(*here)
         for _ in range(2):
@@ -375,7 +375,7 @@ class Equations:
     def runge(self) -> Numeric:
         """Compile a step of Runge and Kutta: its path, what it is off by, and its stages."""
         newton = self._newton
-        n, count = newton.size1_in(1), newton.size1_in(4)
+        n = newton.size1_in(1)
         t, h, x = ca.MX.sym("t"), ca.MX.sym("h"), ca.MX.sym("x", n + 2)
         p, z, mode = (ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in (3, 4, 5))
         scales = ca.MX.sym("scales", newton.sparsity_in(6))
