@@ -107,7 +107,7 @@ class Tried:
         The least margin of the mode at any stage.
     known : list
         Times and unknowns of stages at which the mode holds.
-    found : bool
+    converged : bool
         Whether all stages were found: what turns fast is not foreseen over a long step.
     """
 
@@ -115,11 +115,11 @@ class Tried:
     off: np.ndarray
     margin: float
     known: list[tuple[float, np.ndarray]]
-    found: bool
+    converged: bool
 
     def error(self, h: float, small: np.ndarray) -> float:
         """Return what a step of this length is off by, beside what is small."""
-        if not self.found:
+        if not self.converged:
             return np.inf
         five, three = self.off / small
         fine, rough = five @ five, three @ three
@@ -332,12 +332,12 @@ class Equations:
         stays = ca.Function("stays", [*here, says], [here[4], says])
         again = ca.Function("again", [*here, says], list(twice(*here)))
         more = ca.Function.if_else("more", again, stays)
-        found = twice(*here)
+        after = twice(*here)
         for _ in range(2):
-            found = more(found[1][0] > _ROUNDING, *here[:4], found[0], *here[5:], found[1])
+            after = more(after[1][0] > _ROUNDING, *here[:4], after[0], *here[5:], after[1])
         # Beside all that is at work a last digit of it is none.
-        none = ca.fabs(found[0]) < _NONE * here[6][:size]
-        return ca.Function("newton", here, [ca.if_else(none, 0, found[0]), found[1]])
+        none = ca.fabs(after[0]) < _NONE * here[6][:size]
+        return ca.Function("newton", here, [ca.if_else(none, 0, after[0]), after[1]])
 
     @cached_property
     def onto(self) -> Numeric:
@@ -383,9 +383,9 @@ class Equations:
         for k, at in enumerate(_TIMES):
             moved = h * _sum(_WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
             guess = _sum(_foreseen(_TIMES[:k], at), stages) if k else z
-            found, told = newton(t + at * h, x[:n] + moved[:n], ca.MX(0, 1), p, guess, mode, scales)
-            rates.append(ca.vertcat(found[:n], told[2:]))
-            stages.append(found)
+            unknowns, told = newton(t + at * h, x[:n] + moved[:n], ca.MX(0, 1), p, guess, mode, scales)
+            rates.append(ca.vertcat(unknowns[:n], told[2:]))
+            stages.append(unknowns)
             says.append(told)
         path = [h * _sum(row, rates) for row in _PATH]
         off = [_sum(row, rates) for row in (DOP853.E5, DOP853.E3)]
