@@ -261,7 +261,7 @@ def _(
 
 def _slides(state: State, rtol: float = _SLIDING) -> list[Finding]:
     return [
-        *balance(state, rtol, besides=state.besides),
+        *balance(state, rtol),
         *rates(state, rtol),
         *contacts(state, rtol),
         *friction(state, rtol),

@@ -51,5 +51,4 @@ def _weakest(state: State) -> float:
     # By the work done over the lengths at work, for moments are no forces.
     moves = length if np.any(length > 0) else np.ones_like(length)
     steepest = (abs(state.holds[2][state.rows :]) @ moves).max(initial=0.0)
-    forces = np.maximum(state.pulls, state.besides)
-    return float((forces * moves).max(initial=0.0) / steepest) if steepest else 0.0
+    return float((state.pulls * moves).max(initial=0.0) / steepest) if steepest else 0.0

@@ -19,8 +19,6 @@ from stationary.solve.sliding.question import evaluated, terms_of
 
 # How many times the last digits of the coordinates are shaken to see what that changes.
 _SHAKES = 3
-# Forces beside this share of what friction could be are next to none.
-_BESIDE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -153,11 +151,6 @@ class State:
             strong = max(np.abs(self.y).max(), limits.max(initial=0.0))
             size = size + abs(self.slips[1]).sum(axis=0) * strong
         return np.asarray(size).ravel()
-
-    @property
-    def besides(self) -> np.ndarray:
-        """What counts on each coordinate where next to nothing rubs, though friction could."""
-        return _BESIDE * self.strongest
 
     @cached_property
     def stiffness(self) -> Any:

@@ -50,7 +50,10 @@ _FAR_AHEAD = 10.0
 
 
 def _method() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return times and weights of the stages, and the weights of powers of time on their path."""
+    """Return times and weights of the stages, and the weights of parts of the path they lead along.
+
+    The first part is the whole move; the others vanish at both ends.
+    """
     count, ends = DOP853.n_stages, np.append(DOP853.B, 0.0)
     stages = count + 1 + len(DOP853.C_EXTRA)
     weights = np.zeros((stages, stages))
@@ -59,13 +62,8 @@ def _method() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     first, last, whole = np.zeros((3, stages))
     first[0] = last[count] = 1.0
     whole[: count + 1] = ends
-    shares = [whole, first - whole, 2 * whole - first - last, *DOP853.D]
-    # What each share is multiplied by: s, s (1 − s), s² (1 − s) and so on.
-    power, path = np.polynomial.Polynomial([1.0]), np.zeros((len(shares), stages))
-    for k, share in enumerate(shares):
-        power = power * np.polynomial.Polynomial([1.0, -1.0] if k % 2 else [0.0, 1.0])
-        path[: k + 1] += np.multiply.outer(power.coef[1:], share)
-    return np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), weights, path
+    path = [whole, first - whole, 2 * whole - first - last, *DOP853.D]
+    return np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), weights, np.array(path)
 
 
 # The method of Dormand and Prince of order eight, with a path of order seven.
@@ -100,7 +98,7 @@ class Tried:
     Attributes
     ----------
     path : ndarray
-        Of the share s of the step, the factors of s, s², s³ and so on.
+        Of the share s of the step, the factors of s, s (1 − s), s² (1 − s), s² (1 − s)² and so on.
     off : ndarray
         Two estimates of what its end is off by, of order five and three, over its length.
     margin : float
@@ -116,6 +114,12 @@ class Tried:
     margin: float
     known: list[tuple[float, np.ndarray]]
     converged: bool
+
+    def along(self, share: Any) -> np.ndarray:
+        """Return the moves at shares of the step, one per row where these are many."""
+        share = np.asarray(share)[..., None]
+        turns = np.where(np.arange(len(self.path)) % 2, 1 - share, share)
+        return np.cumprod(turns, axis=-1) @ self.path
 
     def error(self, h: float, small: np.ndarray) -> float:
         """Return what a step of this length is off by, beside what is small."""
@@ -383,7 +387,8 @@ class Equations:
         for k, at in enumerate(_TIMES):
             moved = h * _sum(_WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
             guess = _sum(_foreseen(_TIMES[:k], at), stages) if k else z
-            unknowns, told = newton(t + at * h, x[:n] + moved[:n], ca.MX(0, 1), p, guess, mode, scales)
+            q = x[:n] + moved[:n]
+            unknowns, told = newton(t + at * h, q, ca.MX(0, 1), p, guess, mode, scales)
             rates.append(ca.vertcat(unknowns[:n], told[2:]))
             stages.append(unknowns)
             says.append(told)

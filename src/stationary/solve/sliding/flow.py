@@ -278,7 +278,7 @@ class AbstractFlow(ABC, Generic[P]):
             tried = self.phase.tried(t, x, h)
             if tried is None or h < _VANISHING * self.whole:
                 return None
-            error = tried.error(h, small + _DIGITS * np.abs(tried.path.sum(axis=0)))
+            error = tried.error(h, small + _DIGITS * np.abs(tried.path[0]))
             growth = 0.9 * max(error, 1e-16) ** (-1 / 8)
             if error < 1:
                 break
@@ -289,12 +289,8 @@ class AbstractFlow(ABC, Generic[P]):
             growth *= min(1.0, h / length * (known / max(error, 1e-2)) ** (1 / 8))
         self.before = h, max(error, 1e-2)
         self.phase.accept(tried)
-        powers = np.arange(1, len(tried.path) + 1)
-
-        def along(at: Any) -> np.ndarray:
-            return (x + np.power.outer((np.asarray(at) - t) / h, powers) @ tried.path).T
-
-        return end, along, min(h * min(most, growth), longest)
+        ahead = min(h * min(most, growth), longest)
+        return end, lambda at: (x + tried.along((at - t) / h)).T, ahead
 
     def _located(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
         """Return the time at which the mode ends on a step, and whether it does so smoothly.
