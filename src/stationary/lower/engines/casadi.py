@@ -79,11 +79,6 @@ class Numeric:
             self._evaluate()
             return [x.copy() for x in self._outputs]
 
-    @property
-    def succeeded(self) -> bool:
-        """Whether the latest evaluation came to its end: else what it returned is none."""
-        return self._buffer.ret() == 0
-
     def length(self, k: int) -> int:
         """Return how many rows an output has."""
         return self._shapes[k].shape[0]
@@ -96,13 +91,22 @@ class Numeric:
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs."""
         with self._lock:
-            for array, value in zip(self._inputs, arguments):
-                array[:] = value
-            self._evaluate()
-            return [
-                x.copy() if shape.plain else shape.of(x)
-                for shape, x in zip(self._shapes, self._outputs)
-            ]
+            return self._called(arguments)
+
+    def checked(self, *arguments: Any) -> list[Any] | None:
+        """Return the outputs, or None where the evaluation fails: at equations that are singular."""
+        with self._lock:
+            outputs = self._called(arguments)
+            return None if self._buffer.ret() else outputs
+
+    def _called(self, arguments: tuple[Any, ...]) -> list[Any]:
+        for array, value in zip(self._inputs, arguments):
+            array[:] = value
+        self._evaluate()
+        return [
+            x.copy() if shape.plain else shape.of(x)
+            for shape, x in zip(self._shapes, self._outputs)
+        ]
 
 
 def available() -> bool:

@@ -181,10 +181,10 @@ class InMode:
         given, best = (t, q, self.question.inputs(t, q), self.question.params), np.inf
         for _ in range(_MOST_STEPS if self._scales is None else _MOST_STEPS // 6):
             if self._scales is not None:
-                newton = self._equations.newton
-                z, told = newton(*given, z, self._mode, self._scales)
-                if not newton.succeeded or not isfinite(told[0] + told[2] + told[3]):
+                found = self._equations.newton.checked(*given, z, self._mode, self._scales)
+                if found is None or not isfinite(found[1][0] + found[1][2] + found[1][3]):
                     return None
+                z, told = found
                 if told[0] <= _RIGHT:
                     return Held(z, *told[1:])
                 continue
@@ -226,15 +226,15 @@ class InMode:
     def step(self, t: float, x: np.ndarray, h: float, guess: np.ndarray | None) -> Tried | None:
         """Try a step of Runge and Kutta, or return None where it leads beyond a jump."""
         z: np.ndarray = self._start if guess is None else guess
-        runge = self._equations.runge
         given = (t, h, x, self.question.params, z, self._mode, self._scales)
-        path, off, stages, told = runge(*given)
+        found = self._equations.runge.checked(*given)
+        if found is None:
+            return None
+        path, off, stages, told = found
         errors, margins, *_ = told.reshape(_STAGES, 4).T
         path, off = path.reshape(-1, len(x)), off.reshape(2, len(x))
         wrong = np.flatnonzero(~(errors <= _RIGHT))
-        if not (runge.succeeded and isfinite(np.add.reduce(told))) or (
-            len(wrong) and margins[wrong[0]] < -JUMP
-        ):
+        if not isfinite(np.add.reduce(told)) or (len(wrong) and margins[wrong[0]] < -JUMP):
             return None
         stages = zip((t + h * _TIMES).tolist(), stages.reshape(_STAGES, -1), margins)
         known = [(at, one) for at, one, margin in stages if margin >= 0]
@@ -242,9 +242,9 @@ class InMode:
 
     def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
         """Move a place onto all that holds, or return None where that says more than once."""
-        onto = self._equations.onto
-        moved = onto(t, q, self.question.inputs(t, q), self.question.params, self._mode)[0]
-        return moved if onto.succeeded and isfinite(np.add.reduce(moved)) else None
+        given = (t, q, self.question.inputs(t, q), self.question.params, self._mode)
+        moved = self._equations.onto.checked(*given)
+        return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
 
     @property
     def tells(self) -> bool:
@@ -253,14 +253,14 @@ class InMode:
 
     def tell(self, t: float, x: np.ndarray, guess: np.ndarray | None) -> np.ndarray | None:
         """Return what is kept of a state, what is left over of forces, and the duality gap."""
-        tell, q = self._equations.tell, x[: len(self.near.v)]
+        q = x[: len(self.near.v)]
         z: np.ndarray = self._start if guess is None else guess
         u, levers = self.question.inputs(t, q), self.question.levers
         given = (t, x, u, self.question.params, z, self._mode, self._scales, levers)
-        row, evidence = tell(*given)
-        if not (tell.succeeded and evidence[2] <= _RIGHT and isfinite(np.add.reduce(row))):
+        found = self._equations.tell.checked(*given)
+        if found is None or not (found[1][2] <= _RIGHT and isfinite(np.add.reduce(found[0]))):
             return None
-        return np.append(row, evidence[:2])
+        return np.append(found[0], found[1][:2])
 
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""

@@ -1,0 +1,47 @@
+"""A compiled step is of order eight, and is no answer where its equations have none."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+from stationary.solve.sliding.by_power import PowerFlow
+from stationary.solve.sliding.question import Question
+
+
+def tractrix(t):
+    """Where a foot is that is towed on a line of unit length, and what friction of 2 took."""
+    return np.array([t - np.tanh(t), 1 / np.cosh(t), 2 * np.log(np.cosh(t))])
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9, 1e15])
+def test_a_step_along_the_tractrix_is_of_order_eight(unit):
+    x, y = st.coordinates("x y")
+    line = st.Constraint(st.norm((x - unit * st.t, y)) - unit, name="line")
+    foot = st.System(constraints=[line], friction=[st.Friction(2.0, on=(x, y))])
+    flow = PowerFlow(Question(foot, span=(0.5, 4.0)), (0.5, 4.0), 1e-9)
+    flow.begin(unit * tractrix(0.5)[:2])
+    start, ends, between = np.append(flow.x[:2], [0.0, 0.0]), [], []
+    for h in (0.6, 0.3):
+        tried = flow.phase.tried(0.5, start, h)
+        assert tried is not None and tried.converged and tried.margin >= 0
+        for share, off in ((1.0, ends), (0.4, between)):
+            moved = tried.along(share)[:3] / unit
+            off.append(np.abs(moved - tractrix(0.5 + share * h) + tractrix(0.5)).max())
+    # Errors of one step: h⁹ at its end, h⁸ between.
+    assert ends[0] < 1e-6 and ends[1] < ends[0] / 2**7.5
+    assert between[0] < 1e-5 and between[1] < between[0] / 2**6.5
+
+
+def test_a_step_beyond_reach_is_not_taken():
+    # A foot towed on a line towards a pin: beyond t = 1 nothing fits.
+    x, y = st.coordinates("x y")
+    held = st.Constraint((st.norm((x - st.t, y)) - 1, y - st.t), name="held")
+    foot = st.System(constraints=[held], friction=[st.Friction(2.0, on=(x, y))])
+    flow = PowerFlow(Question(foot, span=(0.0, 2.0)), (0.0, 2.0), 1e-9)
+    flow.begin(np.array([1.0, 0.0]))
+    beyond = flow.phase.tried(0.0, np.array([1.0, 0.0, 0.0, 0.0]), 2.0)
+    assert beyond is None or beyond.error(2.0, np.ones(4)) >= 1
+    slide = st.quasistatics(foot, span=(0, 2), start={x: 1, y: 0}, throw=False)
+    assert not slide.success
+    assert slide.t[-1] == pytest.approx(1, abs=1e-6)
+    assert slide[y][-1] == pytest.approx(slide.t[-1], abs=1e-9)
