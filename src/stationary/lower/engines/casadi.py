@@ -94,7 +94,7 @@ class Numeric:
             return self._called(arguments)
 
     def checked(self, *arguments: Any) -> list[Any] | None:
-        """Return the outputs, or None where the evaluation fails: at equations that are singular."""
+        """Return the outputs, or None where the evaluation fails, as singular equations do."""
         with self._lock:
             outputs = self._called(arguments)
             return None if self._buffer.ret() else outputs
