@@ -135,3 +135,17 @@ def test_a_ladder_that_stands_sticks_and_one_that_does_not_accelerates():
         at = {x: -np.cos(a) / 2, y: np.sin(a) / 2, phi: a}
         step = st.minimum_power(system, at=at, inputs={"P": 0.0}, throw=False)
         assert step.status == word
+
+
+def test_what_leaps_lands_at_one_place_however_many_times_are_asked_for():
+    # A part on one foot turns ever faster about it until the finger lets go of its edge.
+    def landed(points):
+        way = (0.53 - 0.26 * st.t, st.t - 0.543)
+        pusher = st.Pusher(point=way, edge=((-1, -0.5), (1, -0.5)), friction=1.5)
+        part = st.slider(points=[(0.09, 0.215)], weights=[1.0], pusher=pusher)
+        slide = st.quasistatics(part, span=(0, 0.3), points=points)
+        assert slide.method == "events, then increments"
+        assert slide.residual["energy"] < 1e-6
+        return slide.q[-1]
+
+    assert landed(4) == pytest.approx(landed(11), abs=4e-4)

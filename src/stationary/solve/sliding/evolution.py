@@ -175,6 +175,8 @@ class _Run:
     stepper: Stepper | None = None
     #: How many changes are followed one by one.
     many: float = np.inf
+    #: When and where another way of following it ended, after the latest time that is kept.
+    reached: tuple[float, np.ndarray] | None = None
     #: What is to be said besides how it ended.
     remark: str = ""
 
@@ -251,13 +253,16 @@ class _Run:
         if verdict is not None and (verdict.locked or status == "jammed"):
             # What holds contradicts what drives: that no force decides.
             return self, status
-        # What has been found up to the latest time that was asked for stays.
+        # What has been found stays: where velocities grow, long increments lead elsewhere.
         kept = sum(t == asked for t, asked in zip(self.times, self.grid))
-        last = self.times[kept - 1] if kept else -np.inf
+        fits = kept < len(self.times) and self.times[-1] < self.grid[kept]
+        latest = len(self.times) - 1 if fits else kept - 1
+        last = self.times[latest] if kept else -np.inf
         other = replace(
             self, times=self.times[:kept], rows=self.rows[:kept], evidence=dict(self.evidence),
             events=[t for t in self.events if t <= last], ways=self.ways[: bool(kept)],
             stretches=[x.until(last) for x in self.stretches if x.first <= last], failed=None,
+            reached=(last, self.rows[latest]) if kept else None,
         )  # fmt: skip
         if kept:
             other.remark = f"; events up to t = {last:.6g}, then increments: {status.message}"
@@ -275,11 +280,12 @@ class _Run:
 
     def _increments(self, q: np.ndarray, progress: Progress) -> None:
         strides = Strides(self.question, self.grid, self.step, self.rtol, self.events)
-        lost = given = 0.0
-        if self.rows:
+        t, lost, given = float(self.grid[0]), 0.0, 0.0
+        if self.reached is not None:
             n, fed = len(q), len(self._fed)
-            q, (lost, given) = self.rows[-1][:n], self.rows[-1][2 * n + fed :][:2]
-        here = strides.begin(float(self.grid[max(1, len(self.rows)) - 1]), q, lost, given)
+            t, row = self.reached
+            q, (lost, given) = row[:n], row[2 * n + fed :][:2]
+        here = strides.begin(t, q, lost, given)
         if not self.rows:
             self.keep(here)
         balance = BalanceFlow(self.question, (here.t, float(self.grid[-1])), self.rtol)
