@@ -181,10 +181,10 @@ class InMode:
         given, best = (t, q, self.question.inputs(t, q), self.question.params), np.inf
         for _ in range(_MOST_STEPS if self._scales is None else _MOST_STEPS // 6):
             if self._scales is not None:
-                found = self._equations.newton.checked(*given, z, self._mode, self._scales)
-                if found is None or not isfinite(found[1][0] + found[1][2] + found[1][3]):
+                solved = self._equations.newton.checked(*given, z, self._mode, self._scales)
+                if solved is None or not isfinite(solved[1][0] + solved[1][2] + solved[1][3]):
                     return None
-                z, told = found
+                z, told = solved
                 if told[0] <= _RIGHT:
                     return Held(z, *told[1:])
                 continue
@@ -227,10 +227,10 @@ class InMode:
         """Try a step of Runge and Kutta, or return None where it leads beyond a jump."""
         z: np.ndarray = self._start if guess is None else guess
         given = (t, h, x, self.question.params, z, self._mode, self._scales)
-        found = self._equations.runge.checked(*given)
-        if found is None:
+        tried = self._equations.runge.checked(*given)
+        if tried is None:
             return None
-        path, off, stages, told = found
+        path, off, stages, told = tried
         errors, margins, *_ = told.reshape(_STAGES, 4).T
         path, off = path.reshape(-1, len(x)), off.reshape(2, len(x))
         wrong = np.flatnonzero(~(errors <= _RIGHT))
@@ -257,10 +257,10 @@ class InMode:
         z: np.ndarray = self._start if guess is None else guess
         u, levers = self.question.inputs(t, q), self.question.levers
         given = (t, x, u, self.question.params, z, self._mode, self._scales, levers)
-        found = self._equations.tell.checked(*given)
-        if found is None or not (found[1][2] <= _RIGHT and isfinite(np.add.reduce(found[0]))):
+        kept = self._equations.tell.checked(*given)
+        if kept is None or not (kept[1][2] <= _RIGHT and isfinite(np.add.reduce(kept[0]))):
             return None
-        return np.append(found[0], found[1][:2])
+        return np.append(kept[0], kept[1][:2])
 
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""
