@@ -42,7 +42,7 @@ def likely(search: Search) -> str:
             missed = left
     enough = min(_FITS, _CLOSER * missed, _ALIKE * min(misses.values(), default=np.inf))
     return "; or if ".join(
-        name for name in sorted(misses, key=misses.__getitem__) if misses[name] < enough
+        name for name in sorted(misses, key=misses.__getitem__) if misses[name] <= enough
     )
 
 
