@@ -81,14 +81,7 @@ class Touched(AbstractInertial):
     def _values(self, times: np.ndarray) -> np.ndarray:
         """Return the vectors p at times, one column each."""
         which = np.maximum(np.searchsorted(self.began, times, "right") - 1, 0)
-        return self.vectors(times, self.modes[which])
-
-    def vectors(self, times: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """Return the vectors p at times, in a mode each, one column each."""
-        last = [0.0] if self.kernel.rows else []
-        slots = np.array([self.drives.slots(float(t)) for t in times]).reshape(len(times), -1)
-        same = np.tile([*self.params], (len(times), 1)), np.tile(last, (len(times), 1))
-        return np.hstack([same[0], modes, slots, same[1]]).T
+        return vectors_in(self, times, self.modes[which])
 
     @property
     def _now(self) -> np.ndarray:
@@ -313,3 +306,11 @@ class Touched(AbstractInertial):
             + ", ".join(f"{name} {value:.1e}" for name, value in evidence.items())
             + "\n  digits          not measured: where it touches, a motion may jump with its start"
         )
+
+
+def vectors_in(motion: Touched, times: np.ndarray, modes: np.ndarray) -> np.ndarray:
+    """Return the vectors p of a motion at times, in a mode each, one column each."""
+    last = [0.0] if motion.kernel.rows else []
+    slots = np.array([motion.drives.slots(float(t)) for t in times]).reshape(len(times), -1)
+    same = np.tile([*motion.params], (len(times), 1)), np.tile(last, (len(times), 1))
+    return np.hstack([same[0], modes, slots, same[1]]).T

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from stationary.lower.touching import touch_of
-from stationary.result.touched import Touched
+from stationary.result.touched import Touched, vectors_in
 from stationary.solve.gate.finding import Finding, measured
 from stationary.solve.touch.facts import looks_of
 from stationary.solve.touch.record import Record
@@ -46,7 +46,7 @@ def _blocks(motion: Touched, record: Record) -> Iterator[tuple[np.ndarray, np.nd
     every = np.vstack(modes)
     for first in range(0, len(times), _TOGETHER):
         some = slice(first, first + _TOGETHER)
-        yield times[some], states[some], motion.vectors(times[some], every[some])
+        yield times[some], states[some], vectors_in(motion, times[some], every[some])
 
 
 class _Block:
@@ -92,7 +92,7 @@ class _Measured:
             np.hstack([getattr(b, name) for b in blocks]) for name in ("gap", "push", "z", "over")
         )
         looks = looks_of(motion.touching)
-        p = motion.vectors(motion.began, motion.modes).T
+        p = vectors_in(motion, motion.began, motion.modes).T
         some = np.unique([0, len(motion.began) // 2, len(motion.began) - 1])
         facts = [looks(float(motion.began[k]), motion.starts[k], p[k]) for k in some]
         at = facts[0].gaps
