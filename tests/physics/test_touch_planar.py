@@ -139,3 +139,20 @@ def test_every_change_of_what_slips_in_a_plane_obeys_the_laws(count, seeds):
     seen = [what for seed in seeds for what in check_changes(seed, count)]
     assert {"slides", "sticks", "strikes"} <= set(seen)
     assert seen.count("done") == len(seeds)
+
+
+def test_a_saved_motion_is_followed_from_where_a_slip_begins(tmp_path):
+    x, y = st.coordinates("x y")
+    pull = [st.Load(st.t, on=x), st.Load(st.t**2 / 2, on=y)]
+    system = st.System(
+        kinetic=(x.dot**2 + y.dot**2) / 2, loads=pull, friction=[st.Friction(1.0, on=(x, y))]
+    )
+    motion = st.simulate(system, span=(0, 2), points=5)
+    st.save(motion, tmp_path / "onset.nc")
+    again = st.load(tmp_path / "onset.nc")
+    # It slips where the pull is as large as the limit: t² + t⁴/4 = 1.
+    began = float(np.sqrt(2 * (np.sqrt(2) - 1)))
+    assert motion.changes[0].t == pytest.approx(began, rel=1e-12)
+    times = motion.changes[0].t + np.array([0, 1e-9, 1e-6, 1e-4, 1e-2, 0.08])
+    for q in (x, y, x.dot, y.dot):
+        np.testing.assert_allclose(again.at(times)[q], motion.at(times)[q], rtol=0, atol=1e-10)

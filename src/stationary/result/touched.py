@@ -19,6 +19,9 @@ from stationary.result.steps import Taken
 from stationary.result.trajectory import AbstractInertial
 from stationary.result.views import STAYS
 
+# How long what begins to slide keeps its direction, of the time over which it is followed.
+_SHORT = 1e-6
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Touched(AbstractInertial):
@@ -89,13 +92,20 @@ class Touched(AbstractInertial):
 
         What begins to slide along several rates has none yet: it has the direction of its mode.
         """
-        p, touch = self._values(self.t), touch_of(self.system)
+        p = self._values(self.t)
         fresh = np.isin(self.t, self.began)
+        p[:, fresh] = self._held(p[:, fresh])
+        return p
+
+    def _held(self, p: np.ndarray) -> np.ndarray:
+        """Return p where all that slides along several rates keeps the direction of its mode."""
+        p, touch = p.copy(), touch_of(self.system)
         sticks = len(self.params) + 1 + touch.gaps
         anchors = sticks + len(touch.rubs) + len(touch.dry)
         for j, rub in enumerate(touch.rubs):
             if len(rub.entries) > 1:
-                p[anchors + rub.entries[0], fresh & (p[sticks + j] == 0)] = 1.0
+                first = anchors + rub.entries[0]
+                p[first] = np.where(p[sticks + j] == 0, 1.0, p[first])
         return p
 
     @cached_property
@@ -247,7 +257,7 @@ class Touched(AbstractInertial):
         known, every = known[order], every[order]
         before = np.maximum(np.searchsorted(known, times, "right") - 1, 0)
         between = np.empty((len(times), states.shape[1]))
-        rhs, sizes = numeric(self.touching, "rhs"), np.abs(states).max(axis=0)
+        sizes = np.abs(states).max(axis=0)
         for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
             # What hardly moves beside the rest is its rounding.
             sizes[part] = np.maximum(sizes[part], 1e-3 * sizes[part].max(initial=0.0))
@@ -257,13 +267,32 @@ class Touched(AbstractInertial):
             if here[-1] <= known[k]:
                 between[before == k] = every[k]
                 continue
+            start, state = known[k], every[k]
             p = self._values(known[k : k + 1])[:, 0]
-            followed = solve_ivp(
-                lambda t, y, p=p: rhs(t, y, p)[0], (known[k], here[-1]), every[k], method="DOP853",
-                t_eval=here, rtol=1e-12, atol=1e-14 * sizes + 1e-300,
-            )  # fmt: skip
-            between[before == k] = followed.y.T
+            followed = self._followed(start, state, p, here, 1e-14 * sizes)
+            if followed is None:
+                # What begins to slide along several rates has no direction at first: it keeps that
+                # of its mode for so short a time that its turn is rounding.
+                first = start + _SHORT * (here[-1] - start)
+                early, late = here[here < first], here[here >= first]
+                some = np.append(early, first)
+                held = self._followed(start, state, self._held(p), some, 1e-14 * _SHORT * sizes)
+                if held is not None:
+                    rest = self._followed(first, held[-1], p, late, 1e-14 * sizes)
+                    followed = None if rest is None else np.vstack([held[:-1], rest])
+            between[before == k] = np.nan if followed is None else followed
         return between
+
+    def _followed(
+        self, t: float, y: np.ndarray, p: np.ndarray, times: np.ndarray, small: np.ndarray
+    ) -> np.ndarray | None:
+        """Return states at times after t, in one mode; none where it has no slope."""
+        rhs = numeric(self.touching, "rhs")
+        followed = solve_ivp(
+            lambda t, y: rhs(t, y, p)[0], (t, times[-1]), y, method="DOP853",
+            t_eval=times, rtol=1e-12, atol=small + 1e-300,
+        )  # fmt: skip
+        return followed.y.T if followed.success else None
 
     def _part(self, times: np.ndarray, states: np.ndarray) -> Touched:
         n, width = self.kernel.size, self.y.shape[1]
