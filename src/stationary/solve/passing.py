@@ -33,6 +33,10 @@ from stationary.solve.scales import scales_of
 _EDGE = 0.03
 _EDGES = (_EDGE, 0.01, 0.003, 0.001)
 
+# A rank is lost where this part of it is left, or less. Rows that couple coordinates of other sizes
+# become short, and stay independent.
+_LOST = 1e-5
+
 # One step of so many is looked at, and more where the rows turn so far in between that less than
 # this part of the rank may be left.
 _EVERY, _LOW = 5, 0.25
@@ -130,6 +134,11 @@ class Crossings:
         times, left = self.rows.along(times, piece.evaluate, below)
         if left.min() >= _LOW * self.full:
             return None
+        low = _LOW * self.full
+        if min(left[0], left[-1]) >= _EDGE * self.full:
+            least = self.rows.lowest(times, left, piece.evaluate, low)
+            if least > _LOST * self.full:
+                return None
         best = None
         for t, start in reversed(self.known):
             way = _Way(ode, self.rows, t, start, float(piece.t[0]), float(piece.t[-1]), self.full)

@@ -17,6 +17,9 @@ _MOST_LOOKS = 1000
 # How rows turn, as a difference over a move by this part of the coordinates' sizes.
 _SOON = 1e-4
 
+# Looks around the least of many, and how often they come closer.
+_LOOKS, _CLOSER = 21, 8
+
 
 class Rows:
     """The rows of A along a motion: how far they are from losing their rank, and how they turn.
@@ -53,6 +56,25 @@ class Rows:
         more = self.left(inner, evaluate(inner))
         times, order = np.unique(np.concatenate([times, inner]), return_index=True)
         return times, np.concatenate([left, more])[order]
+
+    def lowest(
+        self, times: np.ndarray, left: np.ndarray, evaluate: Callable, low: float
+    ) -> float:
+        """Return the least that is left around all times at which it goes through a least value.
+
+        Only those below a bound are looked at.
+        """
+        inner = (left[1:-1] <= left[:-2]) & (left[1:-1] <= left[2:]) & (left[1:-1] < low)
+        least = np.inf
+        for k in np.flatnonzero(inner) + 1:
+            ends = times[k - 1], times[k + 1]
+            for _ in range(_CLOSER):
+                looks = np.linspace(*ends, _LOOKS)
+                now = self.left(looks, evaluate(looks))
+                best = int(np.argmin(now))
+                ends = looks[max(best - 1, 0)], looks[min(best + 1, _LOOKS - 1)]
+            least = min(least, float(now.min()))
+        return least
 
     def _turning(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what is left of the rank, and how fast the rows turn."""
