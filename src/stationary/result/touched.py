@@ -267,13 +267,13 @@ class Touched(AbstractInertial):
             if here[-1] <= known[k]:
                 between[before == k] = every[k]
                 continue
-            start, state = known[k], every[k]
+            start, state = float(known[k]), every[k]
             p = self._values(known[k : k + 1])[:, 0]
             followed = self._followed(start, state, p, here, 1e-14 * sizes)
             if followed is None:
                 # What begins to slide along several rates has no direction at first: it keeps that
                 # of its mode for so short a time that its turn is rounding.
-                first = start + _SHORT * (here[-1] - start)
+                first = start + _SHORT * (float(here[-1]) - start)
                 early, late = here[here < first], here[here >= first]
                 some = np.append(early, first)
                 held = self._followed(start, state, self._held(p), some, 1e-14 * _SHORT * sizes)

@@ -73,7 +73,7 @@ class Rows:
                 now = self.left(looks, evaluate(looks))
                 best = int(np.argmin(now))
                 ends = looks[max(best - 1, 0)], looks[min(best + 1, _LOOKS - 1)]
-            least = min(least, float(now.min()))
+                least = min(least, float(now[best]))
         return least
 
     def _turning(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
