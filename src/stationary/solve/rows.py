@@ -57,9 +57,7 @@ class Rows:
         times, order = np.unique(np.concatenate([times, inner]), return_index=True)
         return times, np.concatenate([left, more])[order]
 
-    def lowest(
-        self, times: np.ndarray, left: np.ndarray, evaluate: Callable, low: float
-    ) -> float:
+    def lowest(self, times: np.ndarray, left: np.ndarray, evaluate: Callable, low: float) -> float:
         """Return the least that is left around all times at which it goes through a least value.
 
         Only those below a bound are looked at.
