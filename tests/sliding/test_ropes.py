@@ -117,7 +117,7 @@ def test_what_events_have_found_stays_where_increments_take_over(monkeypatch):
     np.testing.assert_allclose(both.lost[:kept], whole.lost[:kept], atol=1e-12)
     np.testing.assert_allclose(both[r], whole[r], atol=5e-3)
     assert both.lost[-1] == pytest.approx(whole.lost[-1], rel=5e-3)
-    assert f"events up to t = {whole.t[kept - 1]:.6g}, then increments" in repr(both)
+    assert f"events up to t = {changed:.6g}, then increments" in repr(both)
     early, late = both.at(whole.t[kept - 1] / 3), both.at(0.59)
     np.testing.assert_allclose(early[r], whole.at(whole.t[kept - 1] / 3)[r], atol=1e-12)
     np.testing.assert_allclose(late[r], whole.at(0.59)[r], atol=5e-3)
