@@ -244,6 +244,16 @@ def test_where_forces_act_is_said_or_asked_for():
         run(pendulum(), theta=1.0).animate(forces=True)
 
 
+def test_what_pushes_nothing_that_is_drawn_is_named():
+    x, z = st.coordinates("x z")
+    hidden = st.System(
+        kinetic=z.dot**2 / 2, loads=[st.Load(-3.0, on=x), st.Load(-5.0, on=z)],
+        contacts=[st.Contact(x, name="wall"), st.Contact(z, name="stop")],
+    )  # fmt: skip
+    motion = st.simulate(st.particle(1.0, at=(x, 0)) + hidden, span=(0, 1), points=3)
+    assert arrows(motion)[2] == "longest arrow: 3 N, not shown: stop"
+
+
 def test_contacts_of_one_name_push_each_their_own_parts():
     y = st.coordinates("y", shape=(3,))
     parts = st.System(parts=tuple(Part("particle", ((0, y[k]),)) for k in range(3)))

@@ -86,7 +86,8 @@ def pushed(drawn: Scene, motion: AbstractMotion, asked: Any, every: int) -> tupl
         high=np.maximum(drawn.high, np.nanmax(ends, axis=0) + margin),
     )  # fmt: skip
     cut = " or more" if longest < acting.max() else ""
-    return scene, f"longest arrow: {longest:.3g} N{cut}"
+    unseen = f", not shown: {', '.join(forces.unplaced)}" if forces.unplaced else ""
+    return scene, f"longest arrow: {longest:.3g} N{cut}{unseen}"
 
 
 class _ContactForces:
@@ -97,6 +98,8 @@ class _ContactForces:
         self.parts = [p for p in parts_of(motion.system) if p.kind in ("particle", "body")]
         names = map(motion.kernel.layout.name, range(motion.kernel.size))
         self.places = {name: i for i, name in enumerate(names)}
+        #: What pushes nothing that is drawn.
+        self.unplaced: list[str] = []
 
     def arrows(self, asked: Any) -> list[Arrows]:
         """Return the arrows of everything that touches or rubs."""
@@ -114,8 +117,11 @@ class _ContactForces:
                 placed = self._placed(name, rows) if len(units) <= _MANY else []
                 arrows += placed
                 left += [] if placed else rows
-        if left:
-            arrows += self._of_arrays(left)
+                if not placed and name not in self.unplaced:
+                    self.unplaced.append(name)
+        if left and (on_arrays := self._of_arrays(left)):
+            arrows += on_arrays
+            self.unplaced.clear()
         if not arrows and (left or known):
             raise StatementError(
                 "it is not known where the forces of contact act.",
