@@ -67,10 +67,10 @@ from stationary.result.fields import FieldFunction
 from stationary.result.motion import Motion
 from stationary.result.state import State
 from stationary.solve.consistent import consistent
-from stationary.solve.dynamics import simulate
-from stationary.solve.events import Event
 from stationary.solve.integrators import BDF, Runge, Taylor, Variational
-from stationary.solve.stabilize import Baumgarte, Projection
+from stationary.solve.motion.dynamics import simulate
+from stationary.solve.motion.events import Event
+from stationary.solve.motion.stabilize import Baumgarte, Projection
 
 if TYPE_CHECKING:
     from stationary.browser.page import live
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from stationary.io.model_file import Model, load
     from stationary.io.writer import save
     from stationary.many.design import Design, normal, samples
-    from stationary.many.fixed import RK4
+    from stationary.many.fixed_steps import RK4
     from stationary.many.keep import first, least, mean, most, values
     from stationary.many.run import sweep
     from stationary.many.runs import Runs
@@ -101,18 +101,18 @@ if TYPE_CHECKING:
     from stationary.result.step import Step
     from stationary.result.touched import Touched
     from stationary.result.weighed import FittedPressure
-    from stationary.solve.continuation import continuation
-    from stationary.solve.equilibria import equilibria
-    from stationary.solve.linearize import linearize
-    from stationary.solve.modes import modes
+    from stationary.solve.continuation.continuation import continuation
     from stationary.solve.pressure.bounds import pressure_bounds
     from stationary.solve.pressure.fit import fit_pressure
+    from stationary.solve.rest.equilibria import equilibria
+    from stationary.solve.rest.statics import statics
     from stationary.solve.sliding.balance import newton
     from stationary.solve.sliding.evolution import quasistatics
     from stationary.solve.sliding.limits import limit_load, limit_surface
     from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
     from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
-    from stationary.solve.statics import statics
+    from stationary.solve.small_motions.linearize import linearize
+    from stationary.solve.small_motions.modes import modes
     from stationary.solve.touch.method import Touch
     from stationary.solve.touch.moreau import Moreau
 
@@ -141,9 +141,9 @@ LATE = {
         "stationary.result.step": "Step",
         "stationary.result.weighed": "FittedPressure",
         "stationary.result.touched": "Touched",
-        "stationary.solve.continuation": "continuation",
-        "stationary.solve.equilibria": "equilibria",
-        "stationary.solve.modes": "modes",
+        "stationary.solve.continuation.continuation": "continuation",
+        "stationary.solve.rest.equilibria": "equilibria",
+        "stationary.solve.small_motions.modes": "modes",
         "stationary.solve.pressure.bounds": "pressure_bounds",
         "stationary.solve.pressure.fit": "fit_pressure",
         "stationary.solve.sliding.balance": "newton",
@@ -151,11 +151,11 @@ LATE = {
         "stationary.solve.sliding.limits": "limit_load limit_surface",
         "stationary.solve.sliding.principle": "minimum_dissipation minimum_power",
         "stationary.solve.sliding.speed": "SpeedLimit quasistatic_error",
-        "stationary.solve.linearize": "linearize",
-        "stationary.solve.statics": "statics",
+        "stationary.solve.small_motions.linearize": "linearize",
+        "stationary.solve.rest.statics": "statics",
         "stationary.browser.page": "live",
         "stationary.many.design": "Design normal samples",
-        "stationary.many.fixed": "RK4",
+        "stationary.many.fixed_steps": "RK4",
         "stationary.many.keep": "first least mean most values",
         "stationary.many.run": "sweep",
         "stationary.many.runs": "Runs",

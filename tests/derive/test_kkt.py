@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import stationary as st
-from stationary.derive.order import saddle_order
+from stationary.derive.elimination_order import saddle_order
 from stationary.lower.kernel import graph_of
 
 cos, sin = st.cos, st.sin

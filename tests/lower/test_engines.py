@@ -17,7 +17,7 @@ from stationary.lower import cache
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.engines.heyoka import Integrators, equations
 from stationary.lower.kernel import kernel_of
-from stationary.model.shared import Shared
+from stationary.model.built_once import Shared
 from tests.checks import assert_gradient
 
 hy = pytest.importorskip("heyoka")

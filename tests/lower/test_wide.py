@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from stationary.lower.wide import _OPERATIONS, Wide
+from stationary.lower.many_places import _OPERATIONS, Wide
 
 
 def test_every_operation_is_what_it_is_at_one_place():

@@ -8,11 +8,11 @@ import pytest
 import stationary as st
 from stationary.lower.engines import heyoka
 from stationary.lower.kernel import kernel_of
-from stationary.many import alike
+from stationary.many import step_counts
 from stationary.many.design import as_design
 from stationary.many.engines import batches, plain
+from stationary.many.fewer_operations import lighter
 from stationary.many.keep import as_keeps
-from stationary.many.lighter import lighter
 from stationary.many.motions import motions_of
 from stationary.many.question import as_question
 from tests.many.random_sweeps import question
@@ -115,9 +115,9 @@ def test_what_moves_beside_a_motion_changes_no_digit_of_it(monkeypatch, quickly)
     soft = st.System(kinetic=m * x.dot**2 / 2, potential=k * (x**2 / 2 + x**4 / 4))
     random = np.random.default_rng(3)
     over = {(x, k): (random.uniform(0.1, 3, 520), 10 ** random.uniform(-2, 2, 520))}
-    keep, real, found = {"x": x, "top": st.most(x.dot)}, alike.Order.by, {}
+    keep, real, found = {"x": x, "top": st.most(x.dot)}, step_counts.Order.by, {}
     for way in ("given", "energy", "near"):
-        monkeypatch.setattr(alike.Order, "by", lambda self, _, way=way: real(self, way))
+        monkeypatch.setattr(step_counts.Order, "by", lambda self, _, way=way: real(self, way))
         runs = st.sweep(st.simulate, soft, over=over, span=(0, 3), keep=keep, chunk=260)
         assert runs.engine == "batches" and (runs.status == "done").all()
         found[way] = runs["x"].tobytes() + runs["top"].tobytes()
@@ -136,7 +136,7 @@ def test_motions_are_put_beside_those_that_take_as_many_steps():
     y, p, span = np.zeros((512, 2)), np.ones((512, 2)), np.tile([0.0, 1.0], (512, 1))
     names = [q.name for q in motions.kernel.layout.system.parameters]  # pyright: ignore
     y[:, 0], p[:, names.index("k")] = places, springs
-    order = alike.Order(motions, span, y, p, np.arange(512) != 7, 8)  # pyright: ignore
+    order = step_counts.Order(motions, span, y, p, np.arange(512) != 7, 8)  # pyright: ignore
     for way in ("given", "energy", "near"):
         assert sorted(order.by(way)) == [*range(7), *range(8, 512)]
     energy = springs * places**2 / 2
@@ -144,7 +144,7 @@ def test_motions_are_put_beside_those_that_take_as_many_steps():
     assert order.best(np.round(1000 * energy).astype(int)) == "energy"
     assert order.best(np.arange(512)) == "given"
     assert order.best(np.round(springs + 100 * places).astype(int)) == "near"
-    few = alike.Order(motions, span, y, p, np.arange(512) < 100, 8)  # pyright: ignore
+    few = step_counts.Order(motions, span, y, p, np.arange(512) < 100, 8)  # pyright: ignore
     assert few.best(np.arange(512)) is None
 
 

@@ -11,8 +11,8 @@ import sympy as sp
 from scipy.spatial.transform import Rotation
 
 import stationary as st
+from stationary.model.built_once import Shared, opened
 from stationary.model.graphs import nodes
-from stationary.model.shared import Shared, opened
 
 a, b, c, s = st.coordinates("a b c s")
 h = st.parameters(h=0.7)

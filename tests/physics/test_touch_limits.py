@@ -12,14 +12,14 @@ G = 9.81
 x, y, phi = st.coordinates("x y phi")
 
 DECIDE = {
-    "begin": ["_RESOLVED", "_ENDED", "_ROUGH", "_LONG"],
+    "slip_onset": ["_RESOLVED", "_ENDED", "_ROUGH", "_LONG"],
     "crossings": ["_RESOLVED", "_SOON", "_DIP", "_FAR"],
     "driver": ["_STOPS", "_TOGETHER", "_BREAKS", "_DECAYS"],
-    "facts": ["DIGITS", "_COMPUTED", "_SHARED"],
+    "at_state": ["DIGITS", "_COMPUTED", "_SHARED"],
     "laws": ["ROUNDING", "RANK", "FREE", "_NEARLY", "_TURNED"],
     "margins": ["ROUNDINGS"],
     "mode": ["_LEFT"],
-    "sieve": ["_CLEARLY", "_GIVE", "_STRONG"],
+    "mode_sieve": ["_CLEARLY", "_GIVE", "_STRONG"],
     "simulate": ["_ZERO", "_BALANCE_OF_SERIES", "_BALANCE", "_ROUNDING"],
     "start": ["_TYPED", "_WAY"],
     "zeno": ["_AGREE", "_LEFT", "_APART", "_ROUGH"],
@@ -30,7 +30,7 @@ DECIDE_REBOUNDS = {
     "mode": ["_LEFT"],
     "rebound": ["_CLEAR", "_GRAZES"],
     "record": ["_MOST", "_OF_A_PIECE"],
-    "room": ["_CLOSE_TO_END"],
+    "closing_walls": ["_CLOSE_TO_END"],
     "zeno": ["_AGREE", "_LEFT", "_APART", "_ROUGH", "_MANY", "_NOW_AND_THEN", "_NEAR"],
 }
 
@@ -40,7 +40,7 @@ DECIDE_STEPS = {
     "impulses": ["_KEPT", "_POLISHED", "_ROUGHLY", "_CHANGED", "_POINTS", "_POLISH", "_AGREE",
                  "_ENOUGH", "_CLOSELY", "_NEARLY", "_ROUNDING", "_TOLD_APART", "_TURNED"],
     "moreau": ["_PUSHED", "_STRAIGHT", "_BELOW", "_HARD", "_MISSED", "_TOLD", "_DIGITS", "_STILL"],
-    "near": ["_ASIDE", "_PULLED", "_WIDER"],
+    "nearby": ["_ASIDE", "_PULLED", "_WIDER"],
     "proximal": ["_NEAR", "_FIRST", "_LESS", "_MORE", "_LEAST", "_MOST"],
     "step_law": ["GIVE"],
 }  # fmt: skip
@@ -92,7 +92,7 @@ def test_no_answer_depends_on_a_number_that_decides(monkeypatch):
     known = answers(every)
     for room, names in DECIDE.items():
         # The bar is slow, and asks how forces are shared.
-        some = [k for k in range(len(every)) if k != 3 or room in ("facts", "laws", "margins")]
+        some = [k for k in range(len(every)) if k != 3 or room in ("at_state", "laws", "margins")]
         for name in names:
             for factor in ten_times(monkeypatch, "stationary.solve.touch", room, name):
                 for k, new in zip(some, answers([every[k] for k in some])):

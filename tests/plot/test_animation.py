@@ -12,7 +12,7 @@ import stationary as st
 from stationary.errors import StatementError
 from stationary.model.system import Part
 from stationary.plot.animation import animate
-from stationary.plot.pushes import pushed
+from stationary.plot.force_arrows import pushed
 from stationary.plot.scene import scene
 from stationary.plot.strobe import strobe
 

@@ -5,8 +5,8 @@ import pytest
 
 import stationary as st
 from stationary.errors import StationaryError
-from stationary.solve.curve import AbstractCurve
-from stationary.solve.follow import Follower
+from stationary.solve.continuation.arclength import Follower
+from stationary.solve.continuation.equilibrium_curve import AbstractCurve
 
 x, y, theta = st.coordinates("x y theta")
 g = st.parameters(g=9.81)

@@ -153,7 +153,7 @@ def test_pendulums_at_their_bifurcation_are_listed_once():
 @pytest.fixture
 def little_work(monkeypatch):
     """Give a proof up early: what is found must not depend on it."""
-    monkeypatch.setattr("stationary.solve.subdivision._MOST_WORK", 1e6)
+    monkeypatch.setattr("stationary.solve.rest.subdivision._MOST_WORK", 1e6)
 
 
 # -- families --------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from stationary.lower.kernel import graph_of
 from stationary.many.question import VERBS
 from stationary.result.multipliers import Multipliers
 from stationary.result.touched import Touched
-from stationary.solve.gate import lanes
+from stationary.solve.gate import many_answers
 from stationary.solve.gate.claims import findings, judged
-from stationary.solve.gate.reason import Reason, reason
+from stationary.solve.gate.early_end import Reason, reason
 from stationary.solve.gate.state import State
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.pushed import Scene
@@ -547,11 +547,11 @@ def test_of_many_answers_at_once_the_wrong_ones_are_asked_again(unit):
     k, F = rng.uniform(1, 2, (50, 2)), rng.uniform(-1, 1, (50, 2)) * unit
     q, H = F / k, np.zeros((50, 2, 2))
     H[:, 0, 0], H[:, 1, 1] = k.T
-    assert lanes.rest(k * q - F, H, q, q, 1e-9).all()
+    assert many_answers.rest(k * q - F, H, q, q, 1e-9).all()
     for i in range(2):
         wrong = q + 1e-8 * unit * (np.arange(2) == i)
-        assert not lanes.rest(k * wrong - F, H, wrong, wrong, 1e-9).any()
-    assert not lanes.rest(k * q - F, H * [[1, 1], [1, -1]], q, q, 1e-9).any()
+        assert not many_answers.rest(k * wrong - F, H, wrong, wrong, 1e-9).any()
+    assert not many_answers.rest(k * q - F, H * [[1, 1], [1, -1]], q, q, 1e-9).any()
     system, at = pushed(unit, 3.0)
     step = st.minimum_power(system, at=at)
     state = State(step.graph, 0.0, step.q, step.v, step.u, step.params, np.array(step.lam))
@@ -561,7 +561,7 @@ def test_of_many_answers_at_once_the_wrong_ones_are_asked_again(unit):
     given = (A[None], b[None]), (B.reshape(1, 3, 2, 3), np.zeros((1, 3, 2))), size[None, ::2]
 
     def holds(v):
-        return lanes.sliding(*given, np.zeros((1, 3)), free[None], v[None], 1e-9).all()
+        return many_answers.sliding(*given, np.zeros((1, 3)), free[None], v[None], 1e-9).all()
 
     assert holds(step.v)
     for i, much in enumerate(np.array([unit, unit, 1.0])):

@@ -7,7 +7,7 @@ import pytest
 
 import stationary as st
 from stationary.lower.kernel import graph_of
-from stationary.solve.gate.reason import Reason, reason
+from stationary.solve.gate.early_end import Reason, reason
 from stationary.solve.gate.state import State
 
 

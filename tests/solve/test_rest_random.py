@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sparse
 
 import stationary as st
-from stationary.derive.order import saddle_order
+from stationary.derive.elimination_order import saddle_order
 from stationary.solve.linear import Rows, Saddle, block_signs
 
 G = 9.81

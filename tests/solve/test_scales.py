@@ -5,9 +5,9 @@ import pytest
 
 import stationary as st
 from stationary.lower.kernel import graph_of, kernel_of
-from stationary.solve.ode import Ode
+from stationary.solve.motion.ode import Ode
+from stationary.solve.motion.stabilize import natural_rate
 from stationary.solve.scales import scales_of
-from stationary.solve.stabilize import natural_rate
 
 
 def scales(system, q, **more):

@@ -164,7 +164,7 @@ def test_a_chain_of_a_thousand_links_balances_in_few_steps():
 
 
 def test_the_factors_of_a_chain_grow_linearly():
-    from stationary.derive.order import saddle_order
+    from stationary.derive.elimination_order import saddle_order
 
     filled = []
     for links in (200, 400, 800):

@@ -15,8 +15,8 @@ from scipy.integrate._ivp import dop853_coefficients as dop853
 
 from stationary.browser.javascript import code
 from stationary.browser.picture import Picture
+from stationary.derive.elimination_order import saddle_order
 from stationary.derive.graph import Graph
-from stationary.derive.order import saddle_order
 from stationary.errors import StatementError
 from stationary.lower.inputs import SLOTS, Drives, drives, lowered, translate
 from stationary.lower.kernel import graph_of, kernel_of
@@ -27,8 +27,8 @@ from stationary.result.modes import Modes
 from stationary.solve.arguments import refuse_unsmooth, times, touches
 from stationary.solve.consistent import repaired
 from stationary.solve.inertia import check_inertia, sizes_of
-from stationary.solve.ode import Ode
-from stationary.solve.stabilize import natural_rate
+from stationary.solve.motion.ode import Ode
+from stationary.solve.motion.stabilize import natural_rate
 
 # Digits that steps keep: enough for ten seconds of a motion that doubles its errors each second.
 _RTOL, _ATOL = 1e-12, 1e-13

@@ -25,7 +25,7 @@ from stationary.result.diagram import Diagram
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.modes import Modes
 from stationary.result.motion import Motion
-from stationary.solve.dynamics import simulate
+from stationary.solve.motion.dynamics import simulate
 
 _FOLDER = Path(__file__).with_name("page")
 

@@ -15,8 +15,8 @@ from stationary.errors import StatementError, StationaryError, unknown
 from stationary.model.arrays import Array
 from stationary.model.system import System
 from stationary.pages.mathml import math
-from stationary.solve.equilibria import equilibria
-from stationary.solve.statics import statics
+from stationary.solve.rest.equilibria import equilibria
+from stationary.solve.rest.statics import statics
 
 # States of rest are searched for in systems of so few coordinates, and this many are offered.
 _FEW, _OFFERED = 3, 8

@@ -19,9 +19,9 @@ import numpy as np
 import sympy as sp
 
 from stationary.derive.from_sympy import Translator
+from stationary.model.built_once import Speed
 from stationary.model.contents import contents
 from stationary.model.graphs import nodes
-from stationary.model.shared import Speed
 from stationary.model.symbols import Velocity
 
 Row = dict[int, Any]

@@ -11,8 +11,8 @@ import casadi as ca
 import sympy as sp
 
 from stationary.errors import CompileError
+from stationary.model.built_once import Shared, Speed
 from stationary.model.graphs import nodes
-from stationary.model.shared import Shared, Speed
 
 # Largest power written as a product: its derivatives stay polynomial.
 _PRODUCTS_UP_TO = 4

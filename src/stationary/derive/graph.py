@@ -16,7 +16,7 @@ import scipy.sparse as sparse
 
 from stationary.derive.assembly import Assembly, Output
 from stationary.derive.elements import Element
-from stationary.derive.order import saddle_order
+from stationary.derive.elimination_order import saddle_order
 from stationary.errors import DerivationError
 from stationary.model.layout import Layout
 from stationary.model.system import System

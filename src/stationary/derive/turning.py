@@ -8,8 +8,8 @@ import sympy as sp
 
 from stationary.derive.readable import Explanation, block, in_fractions, plain, slope, tidy
 from stationary.derive.virtual_work import conditions
+from stationary.model.built_once import opened
 from stationary.model.checks import is_unit
-from stationary.model.shared import opened
 from stationary.model.space.rotation import Entry, Orientation, orientations
 from stationary.model.symbols import t
 from stationary.model.terms import Constraint

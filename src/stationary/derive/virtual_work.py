@@ -13,9 +13,9 @@ from stationary.derive.readable import (
 from stationary.errors import DerivationError
 from stationary.model import graphs
 from stationary.model.arrays import Array
+from stationary.model.built_once import Shared
 from stationary.model.contents import contents
 from stationary.model.graphs import nodes
-from stationary.model.shared import Shared
 from stationary.model.symbols import Coordinate, Velocity, rate
 from stationary.model.system import System, require, written_out
 from stationary.model.terms import ENERGIES, TERMS, Drag, Load

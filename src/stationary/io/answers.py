@@ -93,20 +93,20 @@ def _check(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _statics(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.statics import statics
+    from stationary.solve.rest.statics import statics
 
     return statics(model.system, **{"start": still(model), **values(model), **asked})
 
 
 def _equilibria(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.equilibria import equilibria
+    from stationary.solve.rest.equilibria import equilibria
 
     return equilibria(model.system, **{**values(model), **asked})
 
 
 def _rest(model: Model, asked: Mapping[str, Any], asker: str) -> Any:
     """Return the state of rest nearest to the start, a stable one if there is one."""
-    from stationary.solve.statics import refuse, statics
+    from stationary.solve.rest.statics import refuse, statics
 
     refuse(model.system, asker)
     time = {"t": asked["t"]} if "t" in asked else {}
@@ -118,7 +118,7 @@ def _rest(model: Model, asked: Mapping[str, Any], asker: str) -> Any:
 
 
 def _linearize(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.linearize import linearize
+    from stationary.solve.small_motions.linearize import linearize
 
     if "at" not in asked:
         asked["at"] = _rest(model, asked, "linearize")
@@ -126,7 +126,7 @@ def _linearize(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _modes(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.modes import modes
+    from stationary.solve.small_motions.modes import modes
 
     if "at" not in asked:
         asked["at"] = _rest(model, asked, "modes")
@@ -134,7 +134,7 @@ def _modes(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _continue(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.continuation import continuation
+    from stationary.solve.continuation.continuation import continuation
 
     known = {"start": still(model), **values(model), **asked}
     name, (first, last) = str(asked["parameter"]), asked["span"]
@@ -192,7 +192,7 @@ def _early(answer: Callable[..., Any], model: Model, known: dict[str, Any]) -> A
 def _simulate(model: Model, asked: dict[str, Any]) -> Any:
     from stationary.io.questions import parameters_of
     from stationary.solve.arguments import touches
-    from stationary.solve.dynamics import simulate
+    from stationary.solve.motion.dynamics import simulate
 
     touching = touches(model.system)
     method = _integrator(asked.pop("method", None), asked.pop("step", None), touching)

@@ -23,7 +23,7 @@ from stationary.lower.kernel import Kernel, graph_of, kernel_of
 from stationary.model.each import Each
 from stationary.model.fields import AbstractAtPoint, Field
 from stationary.model.layout import Layout
-from stationary.result.happened import Happened
+from stationary.result.event_times import Happened
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
 from stationary.result.views import travelling
@@ -35,7 +35,7 @@ _ROOMS = (
     "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
     "result.motion", "result.multipliers", "result.pressure", "result.slide",
     "result.state", "result.statespace", "result.step", "result.touched", "result.quadrics",
-    "result.weighed", "model.push", "solve.equilibria",
+    "result.weighed", "model.push", "solve.rest.equilibria",
 )  # fmt: skip
 
 _CONSTANTS = {

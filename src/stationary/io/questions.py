@@ -18,7 +18,7 @@ from stationary.io.toml import Path
 from stationary.io.unit_checks import check_measured, dimension
 from stationary.model.push import Push
 from stationary.model.symbols import Coordinate, Parameter
-from stationary.solve.events import Event
+from stationary.solve.motion.events import Event
 from stationary.solve.pressure.bounds import WORDS
 
 

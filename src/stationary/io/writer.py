@@ -20,12 +20,12 @@ from stationary.io.questions import QUESTIONS, parameters_of
 from stationary.io.results import is_result_file, save_result
 from stationary.io.statement import ENERGIES, TERMS
 from stationary.model.arrays import Array
+from stationary.model.built_once import Shared, opened
 from stationary.model.checks import PREFIX, is_unit
 from stationary.model.continuum import Continuum
 from stationary.model.drawing import Part, Support
 from stationary.model.each import Each, Slot, Table
 from stationary.model.graphs import LARGE, nodes, written_out
-from stationary.model.shared import Shared, opened
 from stationary.model.space.rotation import Entry, Omega, Orientation, orientations
 from stationary.model.system import System
 from stationary.model.terms import Drag, split_sums

@@ -17,7 +17,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.instructions import instructions
-from stationary.lower.orders import CONSTANT, MOVING, Order, order_of, rises
+from stationary.lower.vanishing_orders import CONSTANT, MOVING, Order, order_of, rises
 
 if TYPE_CHECKING:
     from stationary.lower.kernel import AbstractKernel

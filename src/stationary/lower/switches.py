@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from stationary.lower.instructions import instructions
-from stationary.lower.orders import CONSTANT, MOVING, Order, order_of, rises
+from stationary.lower.vanishing_orders import CONSTANT, MOVING, Order, order_of, rises
 
 # What a value depends on: time, the state; and whether it may be out of its domain somewhere.
 _TIME, _STATE, _RISKY = 1, 2, 4

@@ -13,8 +13,8 @@ from stationary.errors import StationaryError
 from stationary.lower.inputs import SLOTS, Drives, drives
 from stationary.lower.instructions import kinks
 from stationary.lower.kernel import AbstractKernel, graph_of, kernel_of
+from stationary.many.fewer_operations import lighter
 from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, Values
-from stationary.many.lighter import lighter
 from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.model.arrays import Array
@@ -23,8 +23,8 @@ from stationary.model.symbols import Acceleration, Input, from_dynamicsymbols
 from stationary.model.terms import expression
 from stationary.solve.arguments import count, refuse_unsmooth, times, tolerance, touches
 from stationary.solve.consistent import repaired
-from stationary.solve.events import Event, as_events
 from stationary.solve.inertia import check_inertia
+from stationary.solve.motion.events import Event, as_events
 
 # Arguments of simulate that engines of many motions honour, or that change nothing for them.
 _HONOURED = {"span", "start", "params", "inputs", "points", "method", "rtol", "atol", "throw",

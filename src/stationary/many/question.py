@@ -18,16 +18,16 @@ from stationary.model.fields import AbstractAtPoint
 from stationary.model.interpolation import point_named
 from stationary.model.layout import Layout, name_of, pairs
 from stationary.model.system import System, require
-from stationary.solve.continuation import continuation
-from stationary.solve.dynamics import simulate
-from stationary.solve.equilibria import equilibria
-from stationary.solve.linearize import linearize
-from stationary.solve.modes import modes
+from stationary.solve.continuation.continuation import continuation
+from stationary.solve.motion.dynamics import simulate
+from stationary.solve.rest.equilibria import equilibria
+from stationary.solve.rest.statics import statics
 from stationary.solve.sliding.balance import newton
 from stationary.solve.sliding.evolution import quasistatics
 from stationary.solve.sliding.limits import limit_load
 from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
-from stationary.solve.statics import statics
+from stationary.solve.small_motions.linearize import linearize
+from stationary.solve.small_motions.modes import modes
 
 #: The questions that can be asked many times.
 VERBS: dict[str, Callable[..., Any]] = {

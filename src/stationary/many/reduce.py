@@ -15,7 +15,7 @@ from stationary.many.keep import Attribute, Call, End, First, Keep, Mean, Most, 
 from stationary.model.symbols import Parameter
 from stationary.result.diagram import Diagram
 from stationary.result.trajectory import AbstractMotion
-from stationary.solve.events import Event
+from stationary.solve.motion.events import Event
 
 # Looks into an interval, and how often the part around the best one is looked into again.
 _LOOKS = 15

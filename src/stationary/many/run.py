@@ -10,15 +10,15 @@ import numpy as np
 
 from stationary.errors import DidNotConverge, StatementError, say
 from stationary.many import crew
+from stationary.many.checked_once import refuse_shared
 from stationary.many.chunk import Chunk, Interrupted, one, stacked
 from stationary.many.design import as_design
 from stationary.many.engines import compiled, cuda, fastest, why_alone
-from stationary.many.fixed import RK4
-from stationary.many.gathering import Gathering
+from stationary.many.fixed_steps import RK4
 from stationary.many.keep import as_keeps, refuse_unknown
+from stationary.many.partial_runs import Gathering
 from stationary.many.question import Question, as_question, as_verb, names_of
 from stationary.many.runs import Runs
-from stationary.many.shared import refuse_shared
 from stationary.many.store import Store, as_path, created, opened, require_storable
 from stationary.model.system import System, require
 from stationary.solve.progress import Progress

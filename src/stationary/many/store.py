@@ -31,7 +31,7 @@ from stationary.errors import (
 )
 from stationary.many.chunk import Chunk
 from stationary.many.design import Axis, Design
-from stationary.many.gathering import Gathering
+from stationary.many.partial_runs import Gathering
 from stationary.many.question import Question
 from stationary.many.runs import Runs
 from stationary.many.statement import digest, keeps_objects, parts, versions

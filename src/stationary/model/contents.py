@@ -8,9 +8,9 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 
+from stationary.model.built_once import Shared
 from stationary.model.each import Each
 from stationary.model.graphs import nodes
-from stationary.model.shared import Shared
 from stationary.model.symbols import natural, t
 
 # Expressions of a statement are asked about many times while it is checked.

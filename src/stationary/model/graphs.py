@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
-from stationary.model.shared import Shared
+from stationary.model.built_once import Shared
 
 #: What has more parts than this, written out, is differentiated and shown as a graph.
 LARGE = 20_000

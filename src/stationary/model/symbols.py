@@ -12,8 +12,8 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.latex import translate
 
 from stationary.errors import StatementError
+from stationary.model.built_once import shared_in
 from stationary.model.graphs import LARGE, nodes, slope, symbols_in, written_out
-from stationary.model.shared import shared_in
 
 #: Time. Energies, loads and constraints may depend on it.
 t = sp.Symbol("t", real=True)

@@ -12,11 +12,11 @@ import sympy as sp
 from stationary.errors import StatementError
 from stationary.model import graphs
 from stationary.model.arrays import Array
+from stationary.model.built_once import opened
 from stationary.model.checks import is_numbered, is_unit, normalized
 from stationary.model.contents import contents
 from stationary.model.drawing import Part
 from stationary.model.printing import as_latex, as_text
-from stationary.model.shared import opened
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.terms import ENERGIES, TERMS, changed
 from stationary.model.views import show

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
+from stationary.model.finger_contact import contact, meant
 from stationary.model.polygon import area, polygon
-from stationary.model.touching import contact, meant
 
 # A tip this far from the outline, in sizes of the part, touches it still: outlines are measured.
 _TOUCHES = 0.05

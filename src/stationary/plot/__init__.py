@@ -8,10 +8,10 @@ from stationary.plot import (
     forces,
     phase,
     pressure,
+    quasistatic_error,
     runs,
     series,
     sliding,
-    speed,
     strobe,
     surface,
 )
@@ -27,7 +27,7 @@ __all__ = [
     "runs",
     "series",
     "sliding",
-    "speed",
+    "quasistatic_error",
     "strobe",
     "surface",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
-from stationary.plot.pushes import pushed
+from stationary.plot.force_arrows import pushed
 from stationary.plot.scene import Scene, Stroke, ink, move, paper, scene, stage
 from stationary.plot.solids import Surfaces
 from stationary.plot.style import look, words

@@ -12,7 +12,7 @@ from stationary.model.layout import number
 from stationary.model.system import System
 from stationary.model.terms import Drag
 from stationary.result.equilibrium import Equilibrium
-from stationary.solve.stabilize import Baumgarte, Projection
+from stationary.solve.motion.stabilize import Baumgarte, Projection
 
 
 def refuse_unsmooth(system: System, values: np.ndarray) -> None:

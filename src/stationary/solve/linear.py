@@ -17,7 +17,7 @@ import scipy.sparse as sparse
 from scipy.linalg import lapack, qr, svd
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-from stationary.derive.order import saddle_order
+from stationary.derive.elimination_order import saddle_order
 
 # Up to this many unknowns dense factorizations are faster.
 DENSE_UP_TO = 100

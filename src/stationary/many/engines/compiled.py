@@ -16,7 +16,7 @@ from stationary.lower import cache as disk
 from stationary.lower.engines import c
 from stationary.many.chunk import Chunk, completed
 from stationary.many.cores import cores
-from stationary.many.fixed import RK4
+from stationary.many.fixed_steps import RK4
 from stationary.many.keep import Keep
 from stationary.many.motions import Motions, Refused, motions_of, rough_mean
 from stationary.many.program import EVENT, LOST, Program, program

@@ -25,7 +25,7 @@ from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input, Velocity
 from stationary.result.status import Status
-from stationary.solve.gate import lanes
+from stationary.solve.gate import many_answers
 
 # Fewer runs, and systems of more coordinates, are asked one by one.
 _FEWEST, _LARGEST = 64, 24
@@ -198,7 +198,7 @@ def compute(question: Question, first: int, last: int) -> Chunk:
     with np.errstate(all="ignore"):
         told = evaluate(rests.told, np.zeros(len(q)), q, p)
         _, force, stiffness = _split(told, q.shape[1])
-        plain &= lanes.rest(force, stiffness, q, q - start, _BALANCED)
+        plain &= many_answers.rest(force, stiffness, q, q - start, _BALANCED)
     kept = {name: _kept(rests, keep, q, p, energy, curvature)
             for name, keep in question.keeps.items()}  # fmt: skip
     return completed(question, first, kept, ~plain, _DONE)

@@ -28,7 +28,7 @@ from stationary.many.question import Question
 from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input
 from stationary.result.status import Status
-from stationary.solve.gate import lanes
+from stationary.solve.gate import many_answers
 from stationary.solve.sliding.principle import as_time, require_still
 from stationary.solve.sliding.question import sliding_of, terms_of
 
@@ -201,7 +201,7 @@ def _pushed(slides: _Slides, t: Any, q: Any, u: Any, p: Any) -> tuple[np.ndarray
             v = -(share[:, None] @ V[:, :rows])[:, 0]
             Z = V[:, rows:].transpose(0, 2, 1)
         v, power, heat, good = _newton(B, c, limit, f, v, Z, good)
-        good &= lanes.sliding((A, b), (B, c), limit, f, Z, v, _HELD)
+        good &= many_answers.sliding((A, b), (B, c), limit, f, Z, v, _HELD)
         return v, power, heat, good
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from stationary.errors import StatementError
-from stationary.model.shared import Shared, Speed
+from stationary.model.built_once import Shared, Speed
 from stationary.model.space.rotation import Orientation
 from stationary.model.space.vectors import (
     IDENTITY,

@@ -8,8 +8,8 @@ from typing import Any
 import sympy as sp
 
 from stationary.errors import StatementError, did_you_mean
+from stationary.model.built_once import Shared
 from stationary.model.contents import contents
-from stationary.model.shared import Shared
 from stationary.model.space.frames import Frame
 from stationary.model.space.vectors import (
     IDENTITY,

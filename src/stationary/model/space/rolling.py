@@ -9,8 +9,8 @@ import numpy as np
 import sympy as sp
 
 from stationary.errors import StatementError, did_you_mean
+from stationary.model.built_once import Shared, Speed
 from stationary.model.contents import contents
-from stationary.model.shared import Shared, Speed
 from stationary.model.space.frames import Frame
 from stationary.model.space.vectors import (
     across,

@@ -16,8 +16,8 @@ import sympy as sp
 from scipy.spatial.transform import Rotation as Turned
 
 from stationary.errors import StatementError
+from stationary.model.built_once import Shared, Speed
 from stationary.model.kinematics import unit_quaternion
-from stationary.model.shared import Shared, Speed
 from stationary.model.space.vectors import Matrix, apply, is_rotation, transposed, triple
 from stationary.model.symbols import Acceleration, Coordinate, Velocity
 from stationary.model.terms import Constraint, Vector

@@ -7,8 +7,8 @@ from typing import Any
 import sympy as sp
 
 from stationary.errors import StatementError
+from stationary.model.built_once import Shared, Speed
 from stationary.model.contents import contents
-from stationary.model.shared import Shared, Speed
 from stationary.model.space.frames import Frame
 from stationary.model.space.vectors import Matrix, apply, direction, dot, minus, product, transposed
 from stationary.model.symbols import Coordinate

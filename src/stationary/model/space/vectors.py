@@ -10,8 +10,8 @@ from sympy.core.add import _addsort
 from sympy.core.mul import _mulsort
 
 from stationary.errors import StatementError
+from stationary.model.built_once import Shared
 from stationary.model.contents import contents
-from stationary.model.shared import Shared
 from stationary.model.symbols import Coordinate, Parameter, Velocity, t
 from stationary.model.terms import Vector, expression, vector
 

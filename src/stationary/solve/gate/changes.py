@@ -9,7 +9,7 @@ import numpy as np
 from stationary.lower.touching import touch_of
 from stationary.result.touched import Touched, vectors_in
 from stationary.solve.gate.finding import Finding, measured
-from stationary.solve.touch.facts import looks_of
+from stationary.solve.touch.at_state import looks_of
 from stationary.solve.touch.record import Record
 
 # What gaps may be off, of how far they go, of what is rounding of them, and of how far all goes in

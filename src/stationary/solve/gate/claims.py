@@ -29,19 +29,19 @@ from stationary.solve.gate.constraints import constraints, rates
 from stationary.solve.gate.contacts import contacts
 from stationary.solve.gate.curvature import curvature
 from stationary.solve.gate.curvature import energy as energy_at_rest
+from stationary.solve.gate.displacement import way
+from stationary.solve.gate.early_end import Reason, reason
 from stationary.solve.gate.equation import energy, equation, stepped
 from stationary.solve.gate.finding import Finding, refuted, worst
 from stationary.solve.gate.friction import friction
 from stationary.solve.gate.nearest import nearest
-from stationary.solve.gate.plain import plainly_right
 from stationary.solve.gate.pressures import attained
-from stationary.solve.gate.reason import Reason, reason
 from stationary.solve.gate.run import accounted, kept
+from stationary.solve.gate.sliding_states import plainly_right
 from stationary.solve.gate.small_motions import linear_holds, modes_hold
 from stationary.solve.gate.state import State, deflections
 from stationary.solve.gate.steps import steps
 from stationary.solve.gate.surface import surface
-from stationary.solve.gate.way import way
 from stationary.solve.gate.weighing import weighs
 from stationary.solve.pressure.pushed import Scene
 

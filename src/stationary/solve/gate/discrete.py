@@ -13,7 +13,7 @@ from scipy.sparse.linalg import spsolve
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.kernel import AbstractKernel, numeric
 from stationary.solve.gate.finding import Finding, measured
-from stationary.solve.ode import Ode, Piece
+from stationary.solve.motion.ode import Ode, Piece
 
 # What of momenta and velocities may be missing, and how many last digits of places are rounding.
 _MISSING, _LAST_DIGITS = 1e-9, 64.0

@@ -14,7 +14,7 @@ from stationary.result.motion import Motion
 from stationary.result.status import Status
 from stationary.solve.gate.finding import Finding, worst
 from stationary.solve.intervals import Enclosure, NoEnclosure
-from stationary.solve.ode import BlowUp
+from stationary.solve.motion.ode import BlowUp
 from stationary.solve.scales import scales_of
 
 # The energy is balanced at this many times, or once in so many steps where that is more often and

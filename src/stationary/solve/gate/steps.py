@@ -12,9 +12,9 @@ from stationary.lower.touching import touch_of
 from stationary.result.steps import Taken
 from stationary.result.touched import Touched
 from stationary.solve.gate.finding import Finding, measured
-from stationary.solve.gate.stack import Stack
+from stationary.solve.gate.step_rows import Stack
 from stationary.solve.touch.moreau import Stepper
-from stationary.solve.touch.near import dry_slips
+from stationary.solve.touch.nearby import dry_slips
 
 # What an impulse, a velocity or an account may be off, of the terms that it is the sum of.
 _SUMS = 1e-8

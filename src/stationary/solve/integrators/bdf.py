@@ -12,10 +12,10 @@ import numpy as np
 
 from stationary.lower.engines.casadi import quiet
 from stationary.lower.kernel import AbstractKernel, numeric
+from stationary.solve.integrators.between_ends import unseen
 from stationary.solve.integrators.runge import Runge
-from stationary.solve.integrators.unseen import unseen
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
-from stationary.solve.stabilize import sizes
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.motion.stabilize import sizes
 
 # Output times between two looks at the clock and the keyboard.
 _CHUNK = 100

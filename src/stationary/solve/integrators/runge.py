@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stationary.solve.integrators.unseen import unseen
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
-from stationary.solve.stabilize import sizes
+from stationary.solve.integrators.between_ends import unseen
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.motion.stabilize import sizes
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 100

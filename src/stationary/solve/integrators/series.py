@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stationary.lower.rounding import rounding
-from stationary.solve.ode import Ode
+from stationary.solve.motion.ode import Ode
 
 # A step may miss the differential equation by so many parts of what its terms add up to, and by so
 # many of the sizes of states in its time. A series that has converged misses it by a few tens of

@@ -14,7 +14,7 @@ from stationary.errors import MissingExtra, StatementError
 from stationary.lower.engines import heyoka
 from stationary.lower.kernel import AbstractKernel
 from stationary.solve.integrators.series import Series, powers
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece
 
 # Steps between two looks at the clock and the keyboard, fewer where a state has many entries; so
 # few are looked into together after a failure.

@@ -15,8 +15,8 @@ from stationary.derive.graph import Graph
 from stationary.errors import StatementError
 from stationary.lower.engines.casadi import Numeric, quiet
 from stationary.lower.kernel import AbstractKernel, numeric
-from stationary.solve.integrators.unseen import unseen
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
+from stationary.solve.integrators.between_ends import unseen
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Ode, Piece, Stopped
 
 # Steps between two looks at the clock and the keyboard.
 _CHUNK = 1000

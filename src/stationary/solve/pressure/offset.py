@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import f
 
+from stationary.model.finger_contact import contact
 from stationary.model.polygon import area
 from stationary.model.push import Push
 from stationary.model.system import System
-from stationary.model.touching import contact
 from stationary.solve.linear import orthonormal
 from stationary.solve.pressure.apart import slope
 from stationary.solve.pressure.search import Fitted, Search

@@ -18,7 +18,7 @@ from stationary.result.status import Status
 from stationary.solve.arguments import count, times, tolerance
 from stationary.solve.consistent import repaired
 from stationary.solve.gate.claims import passed
-from stationary.solve.gate.reason import Reason
+from stationary.solve.gate.early_end import Reason
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.balance_flow import BalanceFlow
 from stationary.solve.sliding.by_power import PowerFlow

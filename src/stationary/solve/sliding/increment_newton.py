@@ -23,7 +23,7 @@ import scipy.sparse as sparse
 from scipy.linalg.lapack import dgbsv
 from scipy.sparse.linalg import splu
 
-from stationary.derive.order import saddle_order
+from stationary.derive.elimination_order import saddle_order
 from stationary.derive.sliding import Sliding
 from stationary.errors import StatementError
 from stationary.solve.sliding.measure import Measure, Units

@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
-from stationary.derive.order import saddle_order
+from stationary.derive.elimination_order import saddle_order
 from stationary.solve.sliding.mode import Mode
 from stationary.solve.sliding.problem import STILL, Answer, Problem, by_rows, largest, stacked
 

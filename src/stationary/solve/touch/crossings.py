@@ -15,7 +15,7 @@ from numpy.polynomial import chebyshev
 from scipy.optimize import brentq
 
 from stationary.lower.engines.casadi import Numeric
-from stationary.solve.ode import Piece
+from stationary.solve.motion.ode import Piece
 
 # Points at which margins are interpolated, and what the last coefficients may be.
 _NODES = 24

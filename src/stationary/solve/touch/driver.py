@@ -14,16 +14,16 @@ from stationary.lower.kernel import numeric
 from stationary.lower.touching import Touching, touching_of
 from stationary.result.changes import Change
 from stationary.result.status import Status
-from stationary.solve.events import Watch
 from stationary.solve.integrators import Runge, Taylor, has_series
-from stationary.solve.legs import Legs, shortened
-from stationary.solve.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.motion.events import Watch
+from stationary.solve.motion.legs import Legs, shortened
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.motion.stabilize import natural_rate
 from stationary.solve.progress import Progress
-from stationary.solve.stabilize import natural_rate
-from stationary.solve.touch.begin import begun
+from stationary.solve.touch.at_instant import Instant
+from stationary.solve.touch.at_state import Facts, looks_of
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
-from stationary.solve.touch.facts import Facts, looks_of
-from stationary.solve.touch.flight import flight_of
+from stationary.solve.touch.free_flight import flight_of
 from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import (
     beginning,
@@ -36,9 +36,9 @@ from stationary.solve.touch.margins import (
 from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
 from stationary.solve.touch.rebound import bounced
 from stationary.solve.touch.record import Record
-from stationary.solve.touch.settle import Instant
+from stationary.solve.touch.slip_onset import begun
+from stationary.solve.touch.standstill import stands
 from stationary.solve.touch.start import moved_by_action
-from stationary.solve.touch.still import stands
 from stationary.solve.touch.words import remarked, undecided
 from stationary.solve.touch.zeno import Zeno
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from stationary.solve.touch.sieve import sieved
+from stationary.solve.touch.mode_sieve import sieved
 
 # Forces and accelerations below this part of what they are summed from are zero: forces of many
 # contacts follow from each other, and lose digits on the way. Ten times more or less decides alike.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stationary.solve.touch.at_state import Facts
 from stationary.solve.touch.crossings import Fresh
-from stationary.solve.touch.facts import Facts
 from stationary.solve.touch.laws import ROUNDING
 from stationary.solve.touch.mode import Mode
 

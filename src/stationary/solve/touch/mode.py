@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stationary.derive.touch import Touch
-from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.at_state import Facts
 from stationary.solve.touch.laws import FREE, RANK, Answer, Choice, Law, Unit
 
 # Refinements of velocities after an impact.

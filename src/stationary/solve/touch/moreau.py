@@ -24,7 +24,7 @@ from stationary.result.steps import Taken
 from stationary.solve.progress import Progress
 from stationary.solve.touch.cones import Unsolved, part
 from stationary.solve.touch.impulses import solved
-from stationary.solve.touch.near import Near, Rows, rubs_of
+from stationary.solve.touch.nearby import Near, Rows, rubs_of
 from stationary.solve.touch.step_law import SLIDE, STICK, Guess, Law, divided, slips_of
 
 # How much of a violation that a step begins with is taken back in it.

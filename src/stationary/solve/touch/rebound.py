@@ -19,8 +19,8 @@ import numpy as np
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.touching import Touching
 from stationary.result.changes import Change
-from stationary.solve.ode import Piece
-from stationary.solve.touch.flight import flight_terms
+from stationary.solve.motion.ode import Piece
+from stationary.solve.touch.free_flight import flight_terms
 
 if TYPE_CHECKING:
     from stationary.solve.touch.driver import Driver

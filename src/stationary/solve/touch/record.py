@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stationary.solve.ode import Piece
+from stationary.solve.motion.ode import Piece
 
 # So many numbers are kept; of a motion with more steps only changes are looked at from there on.
 _MOST = 4_000_000

@@ -17,18 +17,18 @@ from stationary.result.changes import Changes
 from stationary.result.status import Status
 from stationary.result.touched import Touched
 from stationary.solve.consistent import repaired
-from stationary.solve.events import Watch, as_events
-from stationary.solve.evidence import failure
 from stationary.solve.gate.changes import changes
 from stationary.solve.gate.finding import refuted, worst
 from stationary.solve.gate.steps import steps
 from stationary.solve.inertia import check_inertia
 from stationary.solve.integrators import BDF, Runge, Taylor
+from stationary.solve.motion.events import Watch, as_events
+from stationary.solve.motion.reasons import failure
+from stationary.solve.touch.at_state import looks_of
 from stationary.solve.touch.driver import Driver, TooMany
-from stationary.solve.touch.facts import looks_of
 from stationary.solve.touch.method import Touch
 from stationary.solve.touch.moreau import Moreau, Stepper, stepped
-from stationary.solve.touch.near import dry_slips
+from stationary.solve.touch.nearby import dry_slips
 from stationary.solve.touch.start import mended_of, outside, refuse_coefficients, refuse_inside
 from stationary.solve.touch.step_law import divided
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
-from stationary.solve.touch.facts import Facts
+from stationary.solve.touch.at_state import Facts
 from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import ROUNDINGS
 

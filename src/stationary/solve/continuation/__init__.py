@@ -1,0 +1,1 @@
+"""What becomes of equilibria while a parameter moves."""

@@ -1,0 +1,547 @@
+"""Curves followed over a parameter: predictor and corrector by pseudo-arclength.
+
+What is followed says its equations, their slopes, its scale and what is to be watched, and no more:
+equilibria are one such curve.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.linalg import svd
+
+from stationary.result.status import Status
+from stationary.solve.continuation.equilibrium_curve import AbstractCurve
+from stationary.solve.linear import null_rows
+from stationary.solve.newton import Ending, iterated
+from stationary.solve.progress import Progress
+
+# The first, the longest and the shortest step, in the scaled variables.
+FIRST, _LONGEST, _SHORTEST = 1e-3, 4e-2, 1e-9
+
+# A step may turn the tangent by at most this (cosine): more, and it may have left its branch.
+_TURN = 0.94
+
+# A direction with less than this share along the parameter is level: the start is a fold. A branch
+# that leaves, or is left, with less than the second, computed by differences, is a mirrored one.
+_LEVEL, _SYMMETRIC = 1e-9, 1e-4
+
+# Beyond this distance from the start steps grow with it, and there a branch has left for infinity.
+_WIDE, _AWAY = 4.0, 1e3
+
+# Newton's steps inside a corrector, and the count that leaves the step as it is.
+_MOST_CORRECTIONS, _GOOD_CORRECTIONS = 8, 3
+
+# Bounds on the work: points on a branch, branches, seconds.
+_MOST_POINTS, _MOST_BRANCHES = 5000, 24
+
+
+@dataclass(frozen=True)
+class Trail:
+    """One branch of a curve, point by point.
+
+    Attributes
+    ----------
+    points : ndarray
+        Unknowns and the parameter, one point per row.
+    growing : ndarray of int
+        Number of growing modes at each.
+    status : Status
+        Why it ends.
+    """
+
+    points: np.ndarray
+    growing: np.ndarray
+    status: Status
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point where something happens: "fold", "pitchfork", "branch" or "hopf"."""
+
+    kind: str
+    z: np.ndarray
+    frequency: float | None = None
+
+
+@dataclass
+class Follower:
+    """The branches of a curve, followed from point to point, with what happens on the way.
+
+    Parameters
+    ----------
+    curve : AbstractCurve
+    most_points : int
+        On one branch.
+    deadline : float
+        By `time.monotonic`.
+    """
+
+    curve: AbstractCurve
+    most_points: int
+    deadline: float
+    trails: list[Trail] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    free: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    # -- following --------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Follow all branches that can be reached."""
+        z = self.curve.start / self.curve.scale
+        self.free = np.empty((0, len(z)))
+        tangent = self.tangent(z, None)
+        progress = Progress(f"continuation over {self.curve.parameter}")
+        waiting = [(z, tangent), (z, -tangent)]
+        halves: list[Trail] = []
+        self.free = self._families(z, tangent)
+        if self._singular(z, tangent):
+            self._branch_point(z, tangent, waiting)
+        elif _slope(tangent) < _LEVEL:
+            self._note("fold", z)
+        try:
+            while waiting and len(self.trails) < _MOST_BRANCHES:
+                point, direction = waiting.pop(0)
+                if len(halves) >= 2 and self._known(point, direction):
+                    continue
+                trail, side_branches = self.follow(point, direction, progress)
+                halves.append(trail)
+                waiting += side_branches
+                if len(halves) == 1 and trail.status == "closed":
+                    # The other way round is the same branch again.
+                    waiting.pop(0)
+                    halves.append(trail)
+                if len(halves) == 2:
+                    self.trails[:] = [self._told(_joined(halves[0], halves[1]))]
+                elif len(halves) > 2 and len(trail) > 1:
+                    self.trails.append(self._told(trail, begins=True))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            progress.close()
+        if not self.trails:
+            self.trails = [self._told(half) for half in halves]
+
+    def follow(self, z: np.ndarray, tangent: np.ndarray, progress: Progress):
+        """Follow one branch in one direction; return it and the branches that start from it."""
+        low, high = (edge / self.curve.scale[-1] for edge in self.curve.span)
+        self.free = np.empty((0, len(z)))
+        self.free = self._families(z, tangent)
+        step = FIRST
+        trail, counts, side_branches = [z], [self.curve.growing(z)], []
+        tangents = [tangent]
+        status = Status("points", "reached the bound on points")
+        home = z.copy()
+        while len(trail) < self.most_points:
+            if (far := self._far(z)) is not None:
+                status = far
+                break
+            if time.monotonic() > self.deadline:
+                status = Status("time", "reached the bound on time")
+                break
+            corrected = self.correct(z + step * tangent, tangent)
+            if corrected is None or not self._smooth(z, corrected[0], tangent, step):
+                step /= 2
+                if step < _SHORTEST:
+                    status = Status("stalled", "the curve could not be followed any further")
+                    break
+                continue
+            new, corrections = corrected
+            ahead = self.tangent(new, tangent)
+            if ahead @ tangent < _TURN and step > 1e-6:
+                step /= 2
+                continue
+            edge = self._beyond(new)
+            if edge is not None:
+                last = self._onto(z, new, edge)
+                if last is not None:
+                    self._between(trail[-1], last, tangents[-1], counts[-1], side_branches)
+                    trail.append(last)
+                    counts.append(self.curve.growing(last))
+                    tangents.append(self.tangent(last, tangent))
+                which = "lower" if edge == low else "upper"
+                at = self.curve.span[which == "upper"]
+                status = Status(
+                    "span",
+                    f"reached {self.curve.parameter} = {at:.6g}, the {which} limit of the span",
+                )
+                break
+            self._between(z, new, tangent, counts[-1], side_branches)
+            z, tangent = new, ahead
+            trail.append(z)
+            tangents.append(tangent)
+            counts.append(self.curve.growing(z))
+            progress.show(float(np.clip(z[-1], low, high) - low))
+            begin = self.curve.written_near(home, z)
+            near = _distance(np.array(trail[-2:]), begin) < 0.3 * step
+            # An orientation may come back with the other sign, and sets out from there with it.
+            signs = self.curve.kinematics.signs(home, z)
+            if len(trail) > 12 and near and tangent @ (signs * tangents[0]) > 0.7:
+                further = np.abs(begin - signs * home).max() > 0
+                more = ", whole turns further" if further else ""
+                status = Status("closed", "came back to where it started" + more)
+                trail[-1], counts[-1] = begin, counts[0]
+                break
+            if corrections <= _GOOD_CORRECTIONS:
+                # Far out a branch is as smooth as it is far.
+                reach = float(np.abs(z - home)[:-1].max(initial=0.0))
+                step = min(1.5 * step, _LONGEST * max(1.0, reach / _WIDE))
+            elif corrections > 5:
+                step /= 1.5
+        points = np.array(trail) * self.curve.scale
+        # Exactly, where a limit of the span or the start of the branch is meant.
+        for edge in self.curve.span:
+            points[
+                np.abs(points[:, -1] - edge) <= 4e-16 * max(abs(edge), self.curve.scale[-1]), -1
+            ] = edge
+        return Trail(points, np.array([c[0] for c in counts]), status), side_branches
+
+    def _told(self, trail: Trail, begins: bool = False) -> Trail:
+        """Say of a branch where it begins, and which part of the span it does not reach."""
+        name, parameter = self.curve.parameter, trail.points[:, -1]
+        word, words = str(trail.status), [trail.status.message]
+        if begins:
+            start = next((s for s in self.marks if s.z[-1] == parameter[0]), None)
+            kind = f"the {start.kind} at " if start else ""
+            words.insert(0, f"began at {kind}{name} = {parameter[0]:.6g}")
+        folds = [s.z[-1] for s in self.marks if s.kind == "fold"]
+        slack = 1e-3 * self.curve.scale[-1]
+        lowest, highest = float(parameter.min()), float(parameter.max())
+        # A fold lies a little beyond the points on both sides of it.
+        lowest = min([x for x in folds if lowest - slack < x <= lowest], default=lowest)
+        highest = max([x for x in folds if highest <= x < highest + slack], default=highest)
+        low, high = self.curve.span
+        if lowest > low:
+            words.append(f"no point of it has {name} below {lowest:.6g}")
+        if highest < high:
+            words.append(f"no point of it has {name} above {highest:.6g}")
+        return replace(trail, status=Status(word, "; ".join(words)))
+
+    def _smooth(self, old: np.ndarray, new: np.ndarray, tangent: np.ndarray, step: float) -> bool:
+        """Tell whether a step stayed on its curve: it moved as far as it should, and forward."""
+        move = new - old
+        length = np.linalg.norm(move)
+        return bool(0.5 * step < length < 2 * step and move @ tangent > 0.9 * length)
+
+    def _far(self, z: np.ndarray) -> Status | None:
+        """Tell whether a branch has left for infinity, inside the span."""
+        n = self.curve.n
+        away = np.abs(z - self.curve.start / self.curve.scale)[:n] * (self.curve.periods[:n] == 0)
+        if not len(away) or away.max() < _AWAY:
+            return None
+        worst = int(np.argmax(away))
+        name, value = self.curve.label(worst), z[worst] * self.curve.scale[worst]
+        return Status("away", f"'{name}' went far away, to {value:.3g}")
+
+    def _beyond(self, z: np.ndarray) -> float | None:
+        low, high = (edge / self.curve.scale[-1] for edge in self.curve.span)
+        return low if z[-1] < low - 1e-15 else high if z[-1] > high + 1e-15 else None
+
+    def _onto(self, old: np.ndarray, new: np.ndarray, edge: float) -> np.ndarray | None:
+        """Return the point of the curve at a limit of the span."""
+        share = (edge - old[-1]) / (new[-1] - old[-1])
+        guess = old + share * (new - old)
+        guess[-1] = edge
+        straight = np.zeros(len(guess))
+        straight[-1] = 1.0
+        corrected = self.correct(guess, straight)
+        return None if corrected is None else corrected[0]
+
+    # -- special points ---------------------------------------------------------------------------
+
+    def _between(self, old, new, tangent, before, leaving: list) -> None:
+        """Locate folds, branch points and Hopf points between two points of a branch."""
+        length = float(tangent @ (new - old))
+        if length <= 0:
+            return
+
+        def at(s: float) -> np.ndarray:
+            share = s / length
+            corrected = self.correct(old + share * (new - old), tangent)
+            return old + share * (new - old) if corrected is None else corrected[0]
+
+        ahead = self.tangent(new, tangent)
+        after = self.curve.growing(new)
+        crossed = self.crossing(old, tangent) * self.crossing(new, tangent) < 0
+        if crossed:
+            root = _root(lambda s: self.crossing(at(s), tangent), length)
+            if root is not None:
+                self._branch_point(at(root), tangent, leaving)
+        elif tangent[-1] * ahead[-1] < 0:
+            root = _root(lambda s: self.tangent(at(s), tangent)[-1], length)
+            if root is not None:
+                self._note("fold", at(root))
+        elif abs(after[0] - before[0]) > 1 and (index := self._passed(old, new)) is not None:
+            # Two modes at once: the determinant touches zero and does not change its sign.
+            root = _root(lambda s: self.curve.stiffnesses(at(s))[index], length)
+            if root is not None:
+                self._branch_point(at(root), tangent, leaving)
+        swinging = min(before[2], after[2]) > 1e-3 * max(before[2], after[2], 1e-300)
+        if abs(after[0] - before[0]) == 2 and swinging and not crossed:
+            if min(abs(before[1]), abs(after[1])) > 1e-9 * max(before[2], after[2]):
+                root = _root(lambda s: self.curve.growing(at(s))[1], length)
+            else:
+                # Without damping two frequencies meet before they leave the axis.
+                count = before[0]
+                root = _root(
+                    lambda s: 1.0 if self.curve.growing(at(s))[0] == count else -1.0, length
+                )
+            if root is not None:
+                point = at(root)
+                self._note("hopf", point, self.curve.growing(point)[2])
+
+    def _passed(self, old: np.ndarray, new: np.ndarray) -> int | None:
+        """Return which stiffness goes through zero, if an even number of them does."""
+        before, after = self.curve.stiffnesses(old), self.curve.stiffnesses(new)
+        size = max(np.abs(before).max(initial=0.0), 1e-300)
+        changed = np.flatnonzero((before * after < 0) & (np.abs(before) > 1e-9 * size))
+        return int(changed[0]) if len(changed) >= 2 and len(changed) % 2 == 0 else None
+
+    def _singular(self, z: np.ndarray, tangent: np.ndarray) -> bool:
+        """Tell whether branches cross here."""
+        _, J = self.curve.values(z)
+        sizes = np.linalg.svd(self.bordered(J, tangent), compute_uv=False)
+        return bool(sizes[-1] < 1e-9 * sizes[0])
+
+    def _branch_point(self, z: np.ndarray, tangent: np.ndarray, leaving: list) -> None:
+        """Note a crossing, and put the branches that leave it on the list."""
+        z = self._polished(z)
+        _, J = self.curve.values(z)
+        # The null space of J: one direction is the branch itself, the others leave it.
+        plane = null_rows(np.vstack([J, self.free]), 1e-6, least=2)
+        crossing = self._crossing(z, J, plane, tangent) if len(plane) == 2 else None
+        if crossing is not None:
+            along, ways = crossing[0], [crossing[1]]
+        else:
+            along = plane.T @ (plane @ tangent)
+            along /= np.linalg.norm(along)
+            ways = without(plane, along)
+        kinds = [min(_slope(way), _slope(along)) < _SYMMETRIC for way in ways]
+        if not self._note("pitchfork" if all(kinds) else "branch", z):
+            return
+        for way in ways:
+            leaving += [(z, way), (z, -way)]
+
+    def _polished(self, z: np.ndarray) -> np.ndarray:
+        """Gauss–Newton on F = 0, Jᵀψ = 0, ψ·ψ = 1: at a crossing J has lost a rank."""
+        n = len(z)
+
+        def step(both: np.ndarray) -> np.ndarray:
+            z, psi = both[:n], both[n:]
+            F, J = self.curve.values(z)
+            bend = np.empty((n, n))
+            for j, e in enumerate(1e-5 * np.eye(n)):
+                bend[:, j] = (
+                    (self.curve.values(z + e)[1] - self.curve.values(z - e)[1]).T @ psi / 2e-5
+                )
+            top = np.hstack([J, np.zeros((len(J), len(J)))])
+            K = np.vstack([top, np.hstack([bend, J.T]), np.append(np.zeros(n), 2 * psi)])
+            known = np.concatenate([F, J.T @ psi, [psi @ psi - 1]])
+            return both - np.linalg.lstsq(K, known, rcond=1e-10)[0]
+
+        psi = null_rows(self.curve.values(z)[1].T, 0.0, least=1)[0]
+        both, _, _ = iterated(
+            np.append(z, psi), step, lambda both, move: _ended(both[:n], move[:n]),
+            most=_MOST_CORRECTIONS,
+        )  # fmt: skip
+        there = both[:n]
+        near = np.abs(there - z).max() < _LONGEST
+        return there if near and self.curve.missed(there) < 1e-9 else z
+
+    def _crossing(self, z, J, plane: np.ndarray, tangent: np.ndarray):
+        """Return the tangents of the two branches that cross, that of this one first.
+
+        They are the roots of ψ·F″[t, t] = 0 in the plane of null directions.
+        """
+        free = len(self.free)
+        psi = null_rows(J.T, 0.0, least=1 + free)[0]
+        step = 1e-4
+        bends = []
+        for way in plane:
+            (_, up), (_, down) = (
+                self.curve.values(z + step * way),
+                self.curve.values(z - step * way),
+            )
+            bends.append(plane @ ((up - down).T @ psi) / (2 * step))
+        (low, high), axes = np.linalg.eigh((np.array(bends) + np.array(bends).T) / 2)
+        if not low < -1e-7 * abs(high) or not high > 1e-7 * abs(low):
+            return None
+        first, second = (
+            plane.T @ (np.sqrt(high) * axes[:, 0] + sign * np.sqrt(-low) * axes[:, 1])
+            for sign in (1, -1)
+        )
+        ways = [way / np.linalg.norm(way) for way in (first, second)]
+        ways.sort(key=lambda way: -abs(way @ tangent))
+        return ways
+
+    def _note(self, kind: str, w: np.ndarray, frequency: float | None = None) -> bool:
+        n, scale = self.curve.n, self.curve.scale
+        for known in self.marks:
+            apart = np.abs(self.curve.kinematics.difference(known.z / scale, w))
+            if apart[-1] < 1e-6 and apart[:n].max(initial=0.0) < 1e-4:
+                return False
+        self.marks.append(Mark(kind, w * scale, frequency))
+        return True
+
+    def _known(self, z: np.ndarray, direction: np.ndarray) -> bool:
+        """Tell whether the branch that starts here has been followed already."""
+        probe = self.correct(z + 5 * FIRST * direction, direction)
+        if probe is None:
+            return True
+        # Coordinates and the parameter; multipliers follow from them.
+        some = np.append(np.arange(self.curve.n), len(z) - 1)
+        for trail in self.trails:
+            points = (trail.points / self.curve.scale)[:, some]
+            target = self.curve.written_near(probe[0][some], points, some)
+            if _distance(points, target) < 0.5 * FIRST:
+                return True
+        return False
+
+    # -- onto the curve and along it --------------------------------------------------------------
+
+    def _families(self, w: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+        """Return directions in which a branch can be moved and still rests, one per row.
+
+        They are null directions a little further along it, too: at a crossing there are more.
+        """
+
+        def step(place: np.ndarray) -> np.ndarray:
+            F, J = self.curve.values(place)
+            K = np.vstack([J, tangent])
+            return place - np.linalg.lstsq(K, np.append(F, 0.0), rcond=1e-10)[0]
+
+        place, _, _ = iterated(w + 10 * FIRST * tangent, step, most=_MOST_CORRECTIONS)
+        _, J = self.curve.values(place)
+        plane = null_rows(J, 1e-9)
+        if len(plane) < 2:
+            return np.empty((0, len(w)))
+        # What is left of the null space without the branch itself.
+        ahead = plane.T @ (plane @ tangent)
+        return np.array(without(plane, ahead / np.linalg.norm(ahead)))
+
+    def bordered(self, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+        """Border J with the tangent and with free directions: regular at folds and in families."""
+        f = len(self.free)
+        if not f:
+            return np.vstack([J, tangent])
+        right = np.vstack([self.free.T[:-1] * 1.0, np.zeros((1 + f, f))])[: len(J) + 1 + f]
+        left = np.vstack([J, tangent, self.free])
+        return np.hstack([left, right])
+
+    def solved(self, J: np.ndarray, tangent: np.ndarray, known: np.ndarray) -> np.ndarray | None:
+        """Solve the bordered system, or return None where it is singular."""
+        K = self.bordered(J, tangent)
+        try:
+            solution = np.linalg.solve(K, np.append(known, np.zeros(len(self.free))))
+        except np.linalg.LinAlgError:
+            return None
+        return solution[: len(tangent)] if np.all(np.isfinite(solution)) else None
+
+    def correct(self, z: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
+        """Newton's method onto the curve, in the plane across the tangent."""
+        anchor = z
+
+        def step(z: np.ndarray) -> np.ndarray | None:
+            F, J = self.curve.values(z)
+            if not np.all(np.isfinite(F)):
+                return None
+            # Border with the tangent: at a fold ∂F/∂(q, λ) is singular, the bordered matrix is not.
+            move = self.solved(J, tangent, -np.append(F, tangent @ (z - anchor)))
+            return None if move is None else z + move
+
+        z, count, ending = iterated(z, step, _ended, most=_MOST_CORRECTIONS)
+        if ending is Ending.TOO_MANY_STEPS:
+            good = self.curve.missed(z) <= 1e-10 + 64 * np.spacing(np.abs(z).max())
+        else:
+            good = ending is Ending.BALANCED
+        return (z, count) if good else None
+
+    def tangent(self, z: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+        """Return the unit tangent of the curve, in the direction of the one before."""
+        _, J = self.curve.values(z)
+        if before is None:
+            # At a branch point there is a plane of directions: take that of the parameter.
+            plane = null_rows(np.vstack([J, self.free]), 1e-9, least=1)
+            along = plane[-1]
+            if len(plane) > 1 and max(map(_slope, plane)) > 1e-6:
+                along = plane.T @ plane[:, -1]
+                along /= np.linalg.norm(along)
+            return along if along[-1] >= 0 else -along
+        along = self.solved(J, before, np.append(np.zeros(len(J)), 1.0))
+        if along is None:
+            along = null_rows(np.vstack([J, self.free]), 0.0, least=1)[0]
+        along = along / np.linalg.norm(along)
+        return along if along @ before >= 0 else -along
+
+    def crossing(self, z: np.ndarray, tangent: np.ndarray) -> float:
+        """Return a number that changes sign where another branch crosses: det of the border."""
+        _, J = self.curve.values(z)
+        sign, size = np.linalg.slogdet(self.bordered(J, tangent))
+        # The root keeps the zero and the sign, and tames the size.
+        return float(sign * np.exp(np.clip(size / len(tangent), -200, 200)))
+
+
+def _ended(z: np.ndarray, move: np.ndarray) -> bool:
+    """Tell whether a step is one of last digits: of the scaled variables, or of where they are."""
+    return bool(np.all(np.abs(move) <= 1e-13 + 4 * np.spacing(np.abs(z))))
+
+
+def _slope(direction: np.ndarray) -> float:
+    """Return which share of a direction is along the parameter."""
+    return float(abs(direction[-1]) / np.linalg.norm(direction))
+
+
+def without(plane: np.ndarray, along: np.ndarray) -> list[np.ndarray]:
+    """Return an orthonormal basis of a plane without one direction."""
+    rest = plane - np.outer(plane @ along, along)
+    _, sizes, rows = svd(rest, full_matrices=False)
+    return [row for row, size in zip(rows, sizes) if size > 0.5]
+
+
+def _distance(points: np.ndarray, target: np.ndarray) -> float:
+    """Return the distance of a point from a polygon; it may be given anew for every corner."""
+    if len(points) < 2:
+        return float(np.linalg.norm(points - target, axis=1).min(initial=np.inf))
+    start, leg = points[:-1], np.diff(points, axis=0)
+    target = np.broadcast_to(target, points.shape)[:-1]
+    length = np.maximum((leg**2).sum(axis=1), 1e-300)
+    share = np.clip(((target - start) * leg).sum(axis=1) / length, 0, 1)
+    return float(np.linalg.norm(start + share[:, None] * leg - target, axis=1).min())
+
+
+def _root(f: Callable[[float], float], length: float) -> float | None:
+    """Return where a test function passes through zero along a step."""
+    low, high = f(0.0), f(length)
+    if low == 0.0:
+        return 0.0
+    if not low * high < 0:
+        return None
+    # Imported where it is used: SciPy's optimizers take longer to load than this package.
+    from scipy.optimize import brentq
+
+    return float(brentq(f, 0.0, length, xtol=1e-14, rtol=8.9e-16))
+
+
+def _joined(one: Trail, other: Trail) -> Trail:
+    """Join the two halves of the branch on which the start lies."""
+    if "closed" in (one.status, other.status):
+        return one if one.status == "closed" else other
+    message = "; ".join(dict.fromkeys([other.status.message, one.status.message]))
+    if message == one.status.message:
+        message += ", both ways"
+    # The end that is not at a limit of the span is the one to look at.
+    status = Status(str(other.status if one.status == "span" else one.status), message)
+    if len(other) < 2:
+        return replace(one, status=status)
+
+    return Trail(
+        np.vstack([other.points[::-1], one.points[1:]]),
+        np.concatenate([other.growing[::-1], one.growing[1:]]),
+        status,
+    )

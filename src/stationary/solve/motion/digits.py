@@ -1,0 +1,87 @@
+"""How far the end of a motion can be trusted: how errors of its steps have grown until then.
+
+Energy tells nothing about that: a chaotic motion keeps its energy to rounding and has lost its way.
+The motion is integrated again, beginning with an error as its own steps make it, and what becomes
+of the error is compared with how far and how fast the motion goes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stationary.lower.kernel import numeric
+from stationary.model.shared_lengths import added
+from stationary.result.motion import Motion
+
+#: Tolerances, and fixed steps, of the second run over those of the first.
+LOOSER, LONGER = 10.0, 2.0
+
+# The difference of both runs is at least this many times the error of the first.
+_TIMES = 3.0
+
+# Times at which the second run is looked at to tell how far the motion goes.
+LOOKS = 101
+
+# All digits that a number has.
+_ALL = -np.log10(np.finfo(float).eps)
+
+# Of a motion that an event ends sooner than this part of it nothing is left.
+_LATE = 1e-3
+
+# A coordinate that carries less than this part of the motion is at rest but for rounding.
+_AT_REST = 1e-13
+
+# A motion that goes no further than so many times its rounding is at rest.
+_STILL = 100.0
+
+
+def _rounding(y: np.ndarray, steps: int) -> np.ndarray:
+    """Return what rounding of all steps adds up to by chance."""
+    size = np.abs(y).max(axis=0)
+    # What is exactly zero all along has none.
+    return np.sqrt(max(steps, 1)) * np.where(size > 0, np.spacing(size), 0.0)
+
+
+def disturbed(y: np.ndarray, steps: int, which: int = 0) -> np.ndarray:
+    """Return the first of some states with the rounding of all steps in it, by one of many ways."""
+    signs = np.random.default_rng(which).choice([-1.0, 1.0], y.shape[1])
+    return y[0] + signs * _rounding(y, steps)
+
+
+def _rests(motion: Motion, second: Motion) -> bool:
+    """Tell whether neither run goes anywhere: there is no way to measure digits by."""
+    n, rounding = motion.kernel.size, _rounding(motion.y, motion.steps)
+    reach = rounding[:n] + rounding[n : 2 * n] * (motion.t[-1] - motion.t[0])
+    return all(np.all(np.ptp(run.q, axis=0) <= _STILL * reach) for run in (motion, second))
+
+
+def digits_left(motion: Motion, second: Motion) -> float:
+    """Return how many digits a motion has in common with a second one at the end.
+
+    They are those of places over the way that coordinates go, and of velocities. Coordinates that
+    are added to each other go one way: a mass that the others have not reached yet moves by
+    rounding alone, and is as well known as they are. Of what stays at rest there are none
+    that could be counted: nan.
+    """
+    n, kernel, states = motion.kernel.size, motion.kernel, second.y
+    if not second.success or motion.t[-1] - second.t[-1] > _LATE * (motion.t[-1] - motion.t[0]):
+        return 0.0
+    if _rests(motion, second):
+        return np.nan
+    u = np.zeros(len(kernel.signature))
+    arguments = (motion.t[0], motion.q[0], motion.v[0], u, motion.params)
+    mass = np.abs(numeric(kernel.graph, "dynamics")(*arguments)[0].diagonal())
+    weight = np.sqrt(np.where(mass > 0, mass, np.inf))
+    groups, worst = added(kernel.layout), 0.0
+    for part, origin in ((slice(0, n), states[0, :n]), (slice(n, 2 * n), 0.0)):
+        far = np.abs(states[:, part] - origin).max(axis=0)
+        whole = np.linalg.norm(np.where(np.isfinite(weight), weight, 0.0) * far)
+        for group in groups:
+            far[group] = far[group].max()
+        scale = np.maximum(far, _AT_REST * whole / weight)
+        error = np.abs(states[-1, part] - motion.y[-1, part])
+        moved = (error > 0) & (scale > 0)
+        worst = max(worst, float((error[moved] / scale[moved]).max(initial=0.0)))
+    if motion.method != "Taylor" and worst < 1 / _TIMES**2:
+        worst /= _TIMES
+    return float(np.clip(-np.log10(max(worst, 1e-300)), 0.0, _ALL))

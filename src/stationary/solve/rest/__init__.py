@@ -1,0 +1,1 @@
+"""Where it rests: one minimum, or all equilibria in a box, and what kind each is."""

@@ -1,0 +1,430 @@
+"""What kind of point an equilibrium is: minimum, saddle or family, and by what it is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.lower.rounding import rounding
+from stationary.result.equilibrium import Equilibrium
+from stationary.result.multipliers import Multipliers
+from stationary.result.stability import Stability
+from stationary.result.status import Status
+from stationary.solve.linear import (
+    Saddle,
+    graded_eigenvalues,
+    independent_rows,
+    orthonormal,
+    shared_multipliers,
+    tangent_basis,
+)
+from stationary.solve.newton import Ending, Place
+from stationary.solve.rest.stability import changes_with_time, judged
+
+# A stiffness this many times smaller than the largest does not tell a minimum from a slope: the
+# energy nearby does.
+_SUSPICIOUS = 1e-5
+# Less suspicious, where to look around takes long.
+_SUSPICIOUS_LARGE = 1e-7
+
+# How far from a point the energy is looked at, relative to its extent.
+_NEAREST, _FARTHEST = 1e-8, 0.1
+
+# Mixtures of flat directions that are looked along, at most.
+_MIXED = 64
+
+# Flat directions that are looked along one by one.
+_FEW = 3
+
+# Last digits by which a stiffness is known: sums of many terms lose a few.
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A point at which forces balance, and what can be said of it."""
+
+    search: Any
+    q: np.ndarray
+    stated_lam: np.ndarray
+    active: np.ndarray
+
+    @cached_property
+    def limits(self) -> tuple[np.ndarray, Any]:
+        """R and gaps, and the gradients of those that hold."""
+        return self.search.levels(self.q), self.search.limits(self.q, self.active)[1]
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Which of the rows that hold are independent."""
+        rows = self.limits[1]
+        if not len(self.active) or not np.all(np.isfinite(rows.data)):
+            return np.arange(len(self.active))
+        return independent_rows(rows, self.search.metric)
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Names of rows that say nothing new."""
+        dropped = np.setdiff1d(np.arange(len(self.active)), self.kept)
+        return tuple(self.search.row_name(int(self.active[i])) for i in dropped)
+
+    @cached_property
+    def lam(self) -> np.ndarray:
+        """Multipliers of the active rows; redundant ones share the force, as small as possible."""
+        if len(self.kept) == len(self.active):
+            return self.stated_lam
+        rows, metric = self.limits[1], self.search.metric
+        return shared_multipliers(rows, self.stated_lam, self.kept, metric)
+
+    @cached_property
+    def hessian(self) -> Any:
+        """The stiffness; not symmetric where a load follows the motion."""
+        return self.search.hessian(self.q, self.lam, self.active)
+
+    @cached_property
+    def _moves(self) -> np.ndarray:
+        """Moves of the coordinates that count alike, of the size of one."""
+        metric = self.search.metric
+        return metric / float(np.median(metric)) if len(metric) else metric
+
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether all coordinates count alike as they are."""
+        return bool(np.all(self._moves == 1.0))
+
+    @cached_property
+    def stated(self) -> Saddle:
+        """The conditions of balance, linearized: without rows that say nothing new."""
+        H = self.hessian
+        rows = self.limits[1]
+        some = rows if len(self.kept) == len(self.active) else rows.tocsr()[self.kept]
+        return Saddle((H + H.T) / 2, some, lengths=self.search.metric)
+
+    @cached_property
+    def saddle(self) -> Saddle:
+        """The same in moves that count alike: metres beside radians cost its signs no digits."""
+        if self._alike:
+            return self.stated
+        D = sparse.diags(self._moves)
+        return Saddle((D @ self.stated.H @ D).tocsc(), self.stated.A @ D)
+
+    @cached_property
+    def smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest stiffnesses in moves that count alike, and the ways that have them."""
+        values, vectors = self.saddle.smallest
+        return values, self._moves[:, None] * vectors
+
+    @cached_property
+    def rounding(self) -> np.ndarray:
+        """Below which size each of the smallest eigenvalues is rounding.
+
+        The stiffness is evaluated again with last digits of the coordinates and of the multipliers
+        changed: what that changes is not known.
+        """
+        search, (values, vectors) = self.search, self.smallest
+        rng, changes = np.random.default_rng(4), [np.zeros(len(values))]
+        digit = _DIGITS * np.spacing(np.abs(self.q)) + 1e-14 * search.neighbourhood(self.q)
+        for _ in range(3):
+            q = self.q + digit * rng.uniform(-1, 1, len(self.q))
+            lam = self.lam * (1 + _DIGITS * np.finfo(float).eps * rng.uniform(-1, 1, len(self.lam)))
+            change = search.hessian(q, lam, self.active) - self.hessian
+            changes.append(np.abs(np.sum(vectors * (change @ vectors), axis=0)))
+        return self.saddle.rounding(self.saddle.smallest[1]) + 8 * np.max(changes, axis=0)
+
+    @cached_property
+    def inertia(self) -> tuple[int, int, int]:
+        """Number of positive, negative and zero eigenvalues of the stiffness on the tangent."""
+        saddle = self.saddle
+        values, free = saddle.smallest[0], saddle.n - len(self.kept)
+        zero = int(np.sum(np.abs(values) <= self.rounding))
+        negative = int(np.sum(values < -self.rounding))
+        if len(values) < free and (negative == len(values) or not len(values)):
+            negative = saddle.shifted(2 * np.max(self.rounding, initial=0.0)).negative
+        return free - negative - zero, negative, zero
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of the Hessian on the tangent, as stated; where bodies turn, by the angle."""
+        saddle, entries = self.stated, self.search.layout.kinematics.quaternions
+        if len(entries):
+            # A turn by a small angle moves a quaternion on its sphere by half of it.
+            unit = np.ones(saddle.n)
+            unit[entries] = 0.5
+            S = sparse.diags(unit)
+            H, A = (S @ saddle.H @ S).tocsc(), (saddle.A @ S).tocsc()
+            saddle = Saddle(H, A, lengths=self.search.metric / unit)
+        values = saddle.smallest[0]
+        if self._alike or not saddle.dense or self.inertia[1:] != (0, 0):
+            return values
+        # Of a minimum in metres and radians: one by one as exact as the stiffnesses it is made of.
+        Z = tangent_basis(saddle.A, saddle.lengths)
+        return graded_eigenvalues(Z.T @ (saddle.H @ Z), values)
+
+    def sharper(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return a place nearby that is better balanced, and its multipliers, if there is one.
+
+        What is left of forces bends what is flat: links that are pressed by next to nothing seem to
+        fall to the side. Newton's method goes no further where the stiffness is singular, but
+        across what is flat it does.
+        """
+        search, active, (values, vectors) = self.search, self.active[self.kept], self.smallest
+        stiffest = float(np.max(self.saddle.stiffness, initial=0.0))
+        flat = orthonormal(vectors[:, np.abs(values) <= _SUSPICIOUS_LARGE * stiffest])
+        best = place = Place(search, self.q, self.lam[self.kept], active)
+        lowest = first = search.left_over(place)
+        for _ in range(4):
+            known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
+            rows = sparse.vstack([place.A, flat.T]).tocsc()
+            move, minus = Saddle(place.H, rows).solve(-place.left, known)
+            place = Place(
+                search, search.moved(place.q, move), place.lam - minus[: len(place.lam)], active
+            )
+            if not place.finite or not search.left_over(place) < lowest:
+                break
+            best, lowest = place, search.left_over(place)
+        if not lowest < 0.1 * first:
+            return None
+        lam = np.zeros(len(self.active))
+        lam[self.kept] = best.lam
+        return best.q, lam
+
+    # -- the energy nearby ------------------------------------------------------------------------
+
+    @cached_property
+    def conservative(self) -> bool:
+        """Whether the forces have a potential."""
+        return self.search.stated or self.search.conservative(self.q)
+
+    @cached_property
+    def lower(self) -> np.ndarray | None:
+        """A configuration nearby with less energy, or None at a minimum.
+
+        Directions with a stiffness that is negative or next to nothing are followed to both sides
+        until the energy differs by more than its rounding.
+        """
+        if not self.conservative or not np.all(np.isfinite(self.hessian.data)):
+            return None
+        descents: list[tuple[float, np.ndarray]] = []
+        for way, off in self.weak:
+            for side in (way, -way):
+                rise, there = self._along(side, off)
+                if rise < 0:
+                    descents.append((rise, there))
+            if descents:
+                break
+        return min(descents, key=lambda pair: pair[0])[1] if descents else None
+
+    @cached_property
+    def weak(self) -> list[tuple[np.ndarray, float]]:
+        """Directions in which the stiffness does not tell, and how far off the balance may be."""
+        values, vectors = self.smallest
+        reach = self.search.neighbourhood(self.q)
+        # Lengths beside the largest of them: their squares are numbers in every unit.
+        unit = float(np.max(reach, initial=0.0)) or 1.0
+        reach = reach / unit
+        stiffest = np.maximum(self.search.stiffest, self.saddle.stiffness / self._moves**2)
+        stiffest = float(np.max(stiffest * reach**2, initial=0.0))
+        # Per square of the largest move: a slow mode of many coordinates is no weak one.
+        values = values / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300) ** 2
+        share = _SUSPICIOUS if self.saddle.dense else _SUSPICIOUS_LARGE
+        some = values <= share * stiffest
+        values, vectors = values[some], vectors[:, some]
+        left = self.search.forces(self.q)[0] - self.limits[1].T @ self.lam
+        vectors = vectors / np.abs(vectors / reach[:, None]).max(axis=0, initial=1e-300)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.nan_to_num(np.abs(left @ vectors / values) / unit, nan=0.0, posinf=0.0)
+        # The first of the largest entries goes up: what is found does not depend on chance.
+        first = np.argmax(np.abs(vectors / reach[:, None]) > 0.9, axis=0)
+        vectors = vectors * np.sign(vectors[first, np.arange(len(values))])
+        ways = [(way, float(o)) for way, o in zip(vectors.T, off)]
+        flat = np.flatnonzero(np.abs(values) <= share * stiffest)
+        if len(flat) > 1:
+            # Where several are flat, the energy may fall between them.
+            many = min(8 * len(flat), _MIXED)
+            mixed = np.random.default_rng(3).standard_normal((many, len(flat)))
+            ways += [(vectors[:, flat] @ share, float(off[flat].max())) for share in mixed]
+        return ways
+
+    def _along(self, way: np.ndarray, off: float) -> tuple[float, np.ndarray]:
+        """Return the first change of the energy along a direction that is more than rounding.
+
+        Where it falls, it is followed as far as it goes on falling, or as the point is large.
+        """
+        way = way / np.abs(way / self.search.neighbourhood(self.q)).max()
+        step = max(_NEAREST, min(100 * off, 1e-3))
+        lowest, farthest = (0.0, self.q), 1.0
+        while step < farthest:
+            there = self.search.onto(self.q + step * way, self.active)
+            if there is None or self._through(there):
+                break
+            rise = self._rise(there)
+            if rise > self._noise or rise >= lowest[0] and lowest[0]:
+                return (rise, there) if not lowest[0] else lowest
+            if rise < -self._noise:
+                lowest, farthest = (rise, there), max(_FARTHEST, 16 * step)
+            step *= 4
+        return lowest
+
+    def _rise(self, there: np.ndarray) -> float:
+        """Change of the energy, corrected for what is left of the constraints."""
+        search = self.search
+        change = search.levels(there)[self.active] - self.limits[0][self.active]
+        return search.rise(self.q, there, search.stated) - float(self.lam @ change)
+
+    @cached_property
+    def _noise(self) -> float:
+        """Rounding of the energy: how it scatters where it cannot change."""
+        rng = np.random.default_rng(2)
+        tiny = 1e-11 * self.search.neighbourhood(self.q)
+        scatter = [
+            abs(self._rise(self.q + tiny * rng.standard_normal(len(self.q)))) for _ in range(4)
+        ]
+        search, energy = self.search, self.search.forces(self.q)[1]
+        noise = 8 * max(scatter) + 4e-16 * abs(energy)
+        if search.stated:
+            # What cancels, as 1 − cos does, is lost however little it scatters.
+            at = [search.t, self.q, search.inputs(self.q), search.params]
+            lost = rounding(search.balance, "forces", at, output=1)
+            noise += 0.0 if lost is None else 4 * float(lost[0])
+        return noise
+
+    def _through(self, there: np.ndarray) -> bool:
+        """Tell whether a configuration passes through a contact that is open."""
+        rows = self.search.balance.rows
+        if not self.search.balance.gaps:
+            return False
+        gaps, B = self.search.limits(there, np.arange(rows, rows + self.search.balance.gaps))
+        return bool(np.any(gaps < -self.search.small(there, B, 1e-12)))
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Directions in which the system can be moved and still rests, one per row."""
+        values, vectors = self.smallest
+        flat = vectors[:, np.abs(values) <= self.rounding]
+        flat = flat if self._alike else orthonormal(flat)
+        ways = flat.T
+        if len(ways) > _FEW:
+            # A family of fewer dimensions holds no mixture of all of them.
+            chance = np.random.default_rng(5).standard_normal((_FEW, len(ways)))
+            if all(self._slides(flat @ share, flat) for share in chance):
+                return ways
+        chosen: list[int] = []
+        for i, way in enumerate(ways):
+            # Where families cross, each slides along its own, and no mixture does.
+            mixed = [way, sum(ways[chosen], start=way)] if chosen else [way]
+            if all(self._slides(x, flat) for x in mixed):
+                chosen.append(i)
+        return ways[chosen]
+
+    def _slides(self, way: np.ndarray, flat: np.ndarray) -> bool:
+        """Tell whether there is another equilibrium in a direction: a family, no flat minimum."""
+        search, active = self.search, self.active[self.kept]
+        reach = search.neighbourhood(self.q)
+        q = search.moved(self.q, 1e-2 * way / np.abs(way / reach).max())
+        lam = self.lam[self.kept]
+        for _ in range(12):
+            place = Place(search, q, lam, active)
+            if not place.finite:
+                return False
+            if search.left_over(place) <= 1:
+                return True
+            # Across the flat directions only: along them a flat minimum would be found again.
+            rows = sparse.vstack([place.A, flat.T])
+            known = np.concatenate([-place.c, np.zeros(flat.shape[1])])
+            move, minus = Saddle(place.H, rows.tocsc()).solve(-place.left, known)
+            q, lam = search.moved(q, move), lam - minus[: len(lam)]
+        return False
+
+    # -- the result -------------------------------------------------------------------------------
+
+    @cached_property
+    def minimum(self) -> bool | None:
+        """Whether the energy has a minimum there; None where the forces have none."""
+        return self.inertia[1] == 0 and self.lower is None if self.conservative else None
+
+    @cached_property
+    def frozen(self) -> str | None:
+        """What changes as time goes on, if anything does."""
+        return changes_with_time(self.search, self.q)
+
+    @cached_property
+    def stability(self) -> Status:
+        """What small motions do, in a word, and why."""
+        K, A = self.hessian, self.limits[1]
+        word = judged(self.search, self.q, K, A, self.minimum, self.frozen)
+        above, below, level = self.inertia
+        if not self.conservative or above or level or not below or word != Stability.SADDLE:
+            return word
+        # In the plane of places and velocities it is a saddle; the energy alone has more to say.
+        told = word.message if word.message.startswith("a small motion") else ""
+        return Status(word, f"{told}; " * bool(told) + "the energy has a maximum there")
+
+    def _potential(self) -> float | None:
+        """Return the energy of forces that have one though none is stated: their work from q = 0.
+
+        Two quadratures must agree on it.
+        """
+        search = self.search
+        if not (np.all(np.isfinite(self.hessian.data)) and search.conservative(self.q)):
+            return None
+        works = []
+        for count in (40, 60):
+            nodes, weights = np.polynomial.legendre.leggauss(count)
+            pulls = [float(search.forces((x + 1) / 2 * self.q)[0] @ self.q) for x in nodes]
+            works.append(float(weights @ pulls) / 2)
+        zero = search.forces(np.zeros_like(self.q))[1]
+        size = max(abs(zero), *map(abs, works), 1e-300)
+        good = np.isfinite(size) and abs(works[0] - works[1]) <= 1e-10 * size
+        return zero + works[1] if good else None
+
+    def _inputs(self) -> dict[str, Any]:
+        """Return what holds for the inputs: numbers, or the expressions that were given."""
+        search = self.search
+        values = zip(search.system.inputs, search.signature, search.inputs(self.q).tolist())
+        return {
+            u.name: content if kind == "expression" else value
+            for u, (kind, content), value in values
+        }
+
+    def wrapped(self, status: Ending) -> Equilibrium:
+        """Return the result, with its evidence."""
+        search, q = self.search, self.q
+        g, energy = search.forces(q)
+        c, rows = self.limits
+        gaps = c[search.balance.rows :]
+        residual = {
+            "force": float(np.abs(g - rows.T @ self.lam).max(initial=0.0)),
+            "R": float(np.abs(c[: search.balance.rows]).max(initial=0.0)),
+        }
+        if len(gaps):
+            residual["gap"] = float(max(0.0, -gaps.min()))
+        finite = bool(np.all(np.isfinite(self.hessian.data)))
+        # Large systems take long; where forces do not balance, signs say nothing.
+        balanced = status in (Ending.BALANCED, Ending.SADDLE)
+        known = finite and (balanced or self.saddle.dense)
+        return Equilibrium(
+            system=search.system,
+            graph=search.balance.graph,
+            q=q,
+            params=search.params,
+            u=search.inputs(q),
+            inputs=self._inputs(),
+            t=search.t,
+            lam=Multipliers.of(search.full(self.lam, self.active), search.layout),
+            energy=energy if search.has_energy(q) else self._potential(),
+            eigenvalues=self.eigenvalues if known else np.empty(0),
+            inertia=self.inertia if known else (0, 0, 0),
+            stability=self.stability
+            if finite and status in (Ending.BALANCED, Ending.SADDLE)
+            else Status(Stability.UNDECIDED, "forces do not balance there"),
+            frozen=self.frozen,
+            free=self.free if finite and status is Ending.BALANCED else np.empty((0, len(q))),
+            residual=residual,
+            redundant=self.redundant,
+            status=Status(str(status), status.value),
+            steps=search.steps,
+        )

@@ -1,0 +1,1 @@
+"""Small motions about a state: linear equations, and natural modes."""

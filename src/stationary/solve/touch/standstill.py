@@ -1,0 +1,42 @@
+"""What stands still for good: everything is held, and nothing that holds it changes with time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from stationary.lower.touching import Touching
+from stationary.solve.touch.at_state import Facts
+from stationary.solve.touch.laws import RANK
+from stationary.solve.touch.mode import Mode
+
+
+def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float) -> bool:
+    """Tell whether a state stays where it is for as long as is left.
+
+    All coordinates are held by constraints, closed contacts and what sticks, and at the rates that
+    there are they do not come further than the rounding of where they are.
+    """
+    fixed = len(kernel.rows)
+    rows = [*range(fixed), *(fixed + np.flatnonzero(mode.held)).tolist()]
+    if len(rows) < kernel.size or np.any(mode.along) or not _steady(kernel):
+        return False
+    facts = look()
+    if np.any(np.abs(facts.rate[rows]) * left > facts.value_rounding[rows]):
+        return False
+    size = np.sqrt(np.diag(facts.W)[rows])
+    held = np.linalg.svd(facts.W[np.ix_(rows, rows)] / size / size[:, None], compute_uv=False)
+    return int(np.sum(held > RANK * held[0])) == len(facts.v)
+
+
+@lru_cache(maxsize=64)
+def _steady(kernel: Touching) -> bool:
+    """Tell whether what holds a state is the same at all times; what loads it may vary."""
+    rows = [kernel.touch.rows]
+    if kernel.rows:
+        rows.append(kernel.graph.constraints)
+    # Arguments are the time, places, velocities, inputs and parameters.
+    return not any(f.jac_sparsity(out, given).nnz()
+                   for f in rows for out in range(f.n_out()) for given in (0, 3))  # fmt: skip
