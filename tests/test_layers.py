@@ -31,6 +31,9 @@ LAYERS = [
 ]
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
+# The rooms of sliding, from the bottom up, by the same rule.
+SLIDING = ["problem", "convex", "coulomb", "telling", "instant", "over_time", "limits"]
+
 LONGEST = 600
 COEFFICIENT_TABLES: set[str] = set()  # the only files that may be longer, as paths from the root
 
@@ -100,6 +103,21 @@ def test_every_part_of_the_package_has_a_layer():
 
 def test_imports_point_one_way():
     assert violations(PACKAGE) == []
+
+
+def test_rooms_of_sliding_import_from_those_below_alone():
+    files, wrong = modules(PACKAGE), []
+    home = "stationary.solve.sliding."
+    inside = {name: path for name, path in files.items() if name.startswith(home)}
+    assert {name[len(home) :].split(".")[0] for name in inside} == set(SLIDING)
+    for name, path in inside.items():
+        room = name[len(home) :].split(".")[0]
+        source = path.read_text(encoding="utf-8")
+        for line, target in imports(source, name, path.name == "__init__.py", set(files)):
+            other = target[len(home) :].split(".")[0] if target.startswith(home) else room
+            if SLIDING.index(other) > SLIDING.index(room):
+                wrong.append(f"{room}/{path.name}:{line} imports {target}")
+    assert wrong == []
 
 
 def test_applications_stand_on_the_public_api_alone():

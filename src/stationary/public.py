@@ -106,11 +106,11 @@ if TYPE_CHECKING:
     from stationary.solve.pressure.fit import fit_pressure
     from stationary.solve.rest.equilibria import equilibria
     from stationary.solve.rest.statics import statics
-    from stationary.solve.sliding.balance import newton
-    from stationary.solve.sliding.evolution import quasistatics
-    from stationary.solve.sliding.limits import limit_load, limit_surface
-    from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
-    from stationary.solve.sliding.speed import SpeedLimit, quasistatic_error
+    from stationary.solve.sliding.instant.force_balance import newton
+    from stationary.solve.sliding.instant.least_power import minimum_dissipation, minimum_power
+    from stationary.solve.sliding.limits.load import limit_load, limit_surface
+    from stationary.solve.sliding.limits.speed import SpeedLimit, quasistatic_error
+    from stationary.solve.sliding.over_time.evolution import quasistatics
     from stationary.solve.small_motions.linearize import linearize
     from stationary.solve.small_motions.modes import modes
     from stationary.solve.touch.method import Touch
@@ -146,11 +146,11 @@ LATE = {
         "stationary.solve.small_motions.modes": "modes",
         "stationary.solve.pressure.bounds": "pressure_bounds",
         "stationary.solve.pressure.fit": "fit_pressure",
-        "stationary.solve.sliding.balance": "newton",
-        "stationary.solve.sliding.evolution": "quasistatics",
-        "stationary.solve.sliding.limits": "limit_load limit_surface",
-        "stationary.solve.sliding.principle": "minimum_dissipation minimum_power",
-        "stationary.solve.sliding.speed": "SpeedLimit quasistatic_error",
+        "stationary.solve.sliding.instant.force_balance": "newton",
+        "stationary.solve.sliding.over_time.evolution": "quasistatics",
+        "stationary.solve.sliding.limits.load": "limit_load limit_surface",
+        "stationary.solve.sliding.instant.least_power": "minimum_dissipation minimum_power",
+        "stationary.solve.sliding.limits.speed": "SpeedLimit quasistatic_error",
         "stationary.solve.small_motions.linearize": "linearize",
         "stationary.solve.rest.statics": "statics",
         "stationary.browser.page": "live",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import stationary as st
-from stationary.solve.sliding.by_power import PowerFlow
-from stationary.solve.sliding.question import Question
+from stationary.solve.sliding.over_time.by_power import PowerFlow
+from stationary.solve.sliding.problem.question import Question
 
 
 def tractrix(t):

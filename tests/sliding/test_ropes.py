@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 
 import stationary as st
 from stationary.result.status import Status
-from stationary.solve.sliding import evolution, increment, increment_newton, strides
-from stationary.solve.sliding.question import sliding_of
+from stationary.solve.sliding.over_time import evolution, increment, increment_newton, strides
+from stationary.solve.sliding.problem.question import sliding_of
 from tests.checks import assert_order
 
 x, y = st.coordinates("x y")

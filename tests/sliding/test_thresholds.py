@@ -4,34 +4,36 @@ import numpy as np
 import pytest
 
 import stationary as st
-from stationary.solve.sliding.compiled import equations_of
+from stationary.solve.sliding.over_time.power_equations import equations_of
 from tests.checks import ten_times
 
 # Numbers that decide, room by room, and what asks that room.
 DECIDE = {
-    "balance": (("_BEYOND", "_PROVED"), ("newton",)),
-    "balance_flow": (("_DEPENDENT",), ("chain", "plane")),
-    "by_balance": (("_RIGHT", "_CLEAR", "_DIGITS", "_ADDS", "_DEPENDENT", "_FULL"),
-                   ("chain", "plane")),
-    "by_power": (("_NO_TIME", "_THINNEST", "_THICKEST", "_LATEST", "_BEGINS", "_FULL"),
-                 ("feet", "tractrix")),
-    "choice": (("LAW", "_OFF"), ("push",)),
-    "compiled": (
+    "instant.force_balance": (("_BEYOND", "_PROVED"), ("newton",)),
+    "over_time.balance_flow": (("_DEPENDENT",), ("chain", "plane")),
+    "over_time.by_balance": (
+        ("_RIGHT", "_CLEAR", "_DIGITS", "_ADDS", "_DEPENDENT", "_FULL"), ("chain", "plane"),
+    ),
+    "over_time.by_power": (
+        ("_NO_TIME", "_THINNEST", "_THICKEST", "_LATEST", "_BEGINS", "_FULL"), ("feet", "tractrix"),
+    ),
+    "coulomb.choice": (("LAW", "_OFF"), ("push",)),
+    "over_time.power_equations": (
         ("_ROUNDING", "_RIGHT", "_SOFT", "_DEPENDENT", "_SINGULAR", "_NONE", "_FAR_AHEAD", "JUMP"),
         ("feet",),
     ),
-    "coulomb": (("_ROUNDING",), ("push", "feet")),
-    "endings": (("_NEARLY", "_NEUTRAL"), ("chain", "plane")),
-    "flow": (("_VANISHING", "_STRAIGHT", "_ADDS"), ("feet", "chain")),
-    "increment": (("_RIGHT",), ("steps",)),
-    "increment_newton": (("_LAST", "_SOFT", "_TOUCHES"), ("steps",)),
-    "limits": (("_LARGEST", "_NO_LOAD", "_FINE"), ("slope",)),
-    "measure": (("_ROUNDING", "_STILL"), ("steps",)),
-    "problem": (("STILL", "ROLLS", "_EVEN", "_ACROSS", "_NO_FORCE"), ("push", "feet")),
-    "question": (("_TOUCHING", "_DIGITS", "_LEAST", "_MOST"), ("feet", "plane")),
-    "reduced": (("_ROUNDING", "_ACCEPTED"), ("push", "tractrix")),
-    "settle": (("_FREE", "_FREE_AMONG_MANY", "_SLOW", "_FLAT"), ("push", "tractrix")),
-    "telling": (("_ROUNDING",), ("push",)),
+    "coulomb.pressed": (("_ROUNDING",), ("push", "feet")),
+    "telling.endings": (("_NEARLY", "_NEUTRAL"), ("chain", "plane")),
+    "over_time.flow": (("_VANISHING", "_STRAIGHT", "_ADDS"), ("feet", "chain")),
+    "over_time.increment": (("_RIGHT",), ("steps",)),
+    "over_time.increment_newton": (("_LAST", "_SOFT", "_TOUCHES"), ("steps",)),
+    "limits.load": (("_LARGEST", "_NO_LOAD", "_FINE"), ("slope",)),
+    "problem.measure": (("_ROUNDING", "_STILL"), ("steps",)),
+    "problem.numbers": (("STILL", "ROLLS", "_EVEN", "_ACROSS", "_NO_FORCE"), ("push", "feet")),
+    "problem.question": (("_TOUCHING", "_DIGITS", "_LEAST", "_MOST"), ("feet", "plane")),
+    "convex.reduced": (("_ROUNDING", "_ACCEPTED"), ("push", "tractrix")),
+    "convex.settle": (("_FREE", "_FREE_AMONG_MANY", "_SLOW", "_FLAT"), ("push", "tractrix")),
+    "telling.step": (("_ROUNDING",), ("push",)),
 }  # fmt: skip
 
 

@@ -204,8 +204,8 @@ def _simulate(model: Model, asked: dict[str, Any]) -> Any:
 
 
 def _slide(model: Model, asked: dict[str, Any]) -> Any:
-    from stationary.solve.sliding.evolution import quasistatics
-    from stationary.solve.sliding.principle import minimum_power
+    from stationary.solve.sliding.instant.least_power import minimum_power
+    from stationary.solve.sliding.over_time.evolution import quasistatics
 
     if "span" in asked:
         return _early(quasistatics, model, {"start": still(model), **values(model), **asked})

@@ -22,10 +22,10 @@ from stationary.solve.continuation.continuation import continuation
 from stationary.solve.motion.dynamics import simulate
 from stationary.solve.rest.equilibria import equilibria
 from stationary.solve.rest.statics import statics
-from stationary.solve.sliding.balance import newton
-from stationary.solve.sliding.evolution import quasistatics
-from stationary.solve.sliding.limits import limit_load
-from stationary.solve.sliding.principle import minimum_dissipation, minimum_power
+from stationary.solve.sliding.instant.force_balance import newton
+from stationary.solve.sliding.instant.least_power import minimum_dissipation, minimum_power
+from stationary.solve.sliding.limits.load import limit_load
+from stationary.solve.sliding.over_time.evolution import quasistatics
 from stationary.solve.small_motions.linearize import linearize
 from stationary.solve.small_motions.modes import modes
 

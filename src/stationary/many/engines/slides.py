@@ -29,8 +29,8 @@ from stationary.many.vectors import evaluate
 from stationary.model.symbols import Acceleration, Input
 from stationary.result.status import Status
 from stationary.solve.gate import many_answers
-from stationary.solve.sliding.principle import as_time, require_still
-from stationary.solve.sliding.question import sliding_of, terms_of
+from stationary.solve.sliding.instant.least_power import as_time, require_still
+from stationary.solve.sliding.problem.question import sliding_of, terms_of
 
 # Fewer runs, and systems of more velocities, are asked one by one.
 _FEWEST, _LARGEST = 64, 24

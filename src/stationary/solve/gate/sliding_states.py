@@ -13,7 +13,7 @@ from stationary.derive.sliding import Sliding
 from stationary.solve.gate.constraints import ROUNDINGS as LAST_DIGITS
 from stationary.solve.gate.contacts import ROUNDINGS as CLOSED
 from stationary.solve.gate.friction import STILL
-from stationary.solve.sliding.question import evaluated, in_rows, terms_of
+from stationary.solve.sliding.problem.question import evaluated, in_rows, terms_of
 
 
 def plainly_right(

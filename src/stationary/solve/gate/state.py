@@ -15,7 +15,7 @@ from stationary.derive.sliding import Sliding
 from stationary.lower.kernel import numeric
 from stationary.lower.rounding import rounding
 from stationary.solve.scales import Scales, scales_of
-from stationary.solve.sliding.question import evaluated, terms_of
+from stationary.solve.sliding.problem.question import evaluated, terms_of
 
 # How many times the last digits of the coordinates are shaken to see what that changes.
 _SHAKES = 3

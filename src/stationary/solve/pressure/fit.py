@@ -26,7 +26,7 @@ from stationary.solve.pressure.offset import aside, offset
 from stationary.solve.pressure.search import Fitted, Search
 from stationary.solve.pressure.smooth import shapes
 from stationary.solve.pressure.uncertain import uncertain
-from stationary.solve.sliding.limits import limit_surface
+from stationary.solve.sliding.limits.load import limit_surface
 
 # Feet few enough that the likelihood of each load is followed.
 _EACH = 12

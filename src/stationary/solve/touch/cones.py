@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from stationary.solve.sliding.cones import Cones, Solution
+from stationary.solve.sliding.convex.cones import Cones, Solution
 
 # To what, of velocities, programs are solved; and, for a second try, by what they are made less
 # flat: both in their own units, in which masses and velocities are one.

@@ -1,0 +1,1 @@
+"""The least of power where friction is given: cones, kinks, and what is left free."""

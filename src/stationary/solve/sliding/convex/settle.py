@@ -1,0 +1,317 @@
+"""From a problem to its answer: Newton's method first, the judge where that is in doubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
+
+from stationary.solve.sliding.convex.cones import Cones, End
+from stationary.solve.sliding.convex.judge import Strength, Verdict, judged, resting
+from stationary.solve.sliding.convex.reduced import least_motion, refined
+from stationary.solve.sliding.problem.numbers import STILL, Answer, Problem, by_rows, stacked
+
+# A free direction is one along which nothing resists, to this fraction of what resists elsewhere.
+_FREE = 1e-8
+# Long chains resist as little as the square of their length: there rounding is the measure.
+_FREE_AMONG_MANY = 1e-11
+# Drag of a power below 1 is nearly at rest at this share of the speeds at work.
+_SLOW, _MOST_ROUNDS = 1e-4, 30
+# A motion at which more force is left than this may be on the way to a kink; so many are tried.
+_FLAT, _KINKS = 1e-12, 6
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An answer, or why there is none.
+
+    `others` are velocities that fit as well, `loose` forces; `examined` where all have been looked
+    for at contacts whose friction follows pressure. `problem` is the one without an answer.
+    """
+
+    word: str
+    answer: Answer | None = None
+    verdict: Verdict | None = None
+    rest: Strength | None = None
+    others: np.ndarray | None = None
+    loose: bool = False
+    examined: bool = False
+    problem: Problem | None = None
+
+
+def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
+    """Find how it slides; `guess` is the answer to a problem nearby."""
+    if guess is not None:
+        near = refined(problem, guess)
+        if near is not None and near.right():
+            return Outcome("moves", near)
+    if not problem.driven and (problem.dry or np.any((problem.power == 0) & (problem.size > 0))):
+        rest = at_rest(problem)
+        # What friction does not hold may follow a contact that recedes, as a hand that lowers it.
+        follows = not problem.dry or bool(np.any(problem.g > 0))
+        if rest.word == "sticks" or not follows:
+            return rest
+    # In a large system something is at rest, nearly always: the judge finds out what at once.
+    if guess is None and problem.dense:
+        fresh = _fresh(problem)
+        if fresh is not None:
+            return Outcome("moves", _at_kink(fresh))
+    verdict = judged(problem)
+    answer = None if verdict.answer is None else _polished(problem, verdict.answer)
+    if problem.drags and not (verdict.proved if answer is None else answer.right(1e-6)):
+        # Where imposed motions meet strong drag, what follows them may feel little of it.
+        verdict = judged(problem, slow=True)
+        answer = None if verdict.answer is None else _polished(problem, verdict.answer)
+    if answer is not None and answer.right(1e-6):
+        return Outcome("moves", _at_kink(answer))
+    if not verdict.proved and problem.dry and np.any(problem.f):
+        # Loads that friction can just take have no slowest motion: faster is always better.
+        rest = resting(problem)
+        if rest.static <= 1 + 1e-8:
+            return Outcome("accelerates", verdict=Verdict("accelerates", ray=rest.v), rest=rest)
+    return Outcome(verdict.word if answer is None else "undecided", answer, verdict)
+
+
+def _polished(problem: Problem, answer: Answer) -> Answer:
+    """Refine what the judge found; what is slow and has no friction to spare may move after all."""
+    spare = problem.size - problem.speeds(answer.y) > 1e-5 * problem.force
+    for stuck in (answer.stuck, answer.stuck & spare):
+        better = refined(problem, replace(answer, stuck=stuck))
+        if better is not None and better.right(max(1e-9, 10 * answer.gap)):
+            return replace(better, source="Clarabel, then Newton")
+    return _with_slow_drag(problem, answer) or answer
+
+
+def _at_kink(answer: Answer) -> Answer:
+    """Go on from a motion at which a little force is left: to where one more term sticks.
+
+    Where all that slides is in line, power is as good as straight along some motions: Newton's
+    method sees no more than a little slope there, and the minimum is at a kink, however far.
+    """
+    problem = answer.problem
+    if not (problem.dense and problem.dry) or problem.pressed is not None or answer.right(_FLAT):
+        return answer
+    best, least = answer, max(answer.residual.values())
+    heaviest = np.argsort(np.where(answer.stuck, -1.0, problem.size), kind="stable")[::-1]
+    for k in heaviest[:_KINKS].tolist():
+        stuck = answer.stuck.copy()
+        stuck[k] = True
+        # Newton's method takes the velocity to where this term rests.
+        other = refined(problem, replace(answer, stuck=stuck))
+        if other is not None and other.right() and max(other.residual.values()) < least:
+            best, least = other, max(other.residual.values())
+    return best
+
+
+def _with_slow_drag(problem: Problem, answer: Answer) -> Answer | None:
+    """Refine what the judge found where drag of a power below 1 is nearly at rest.
+
+    There its slope has no bound. So its rates are held, and set to what the force asks for that
+    holds them, which they hardly change: (force/η)^(1/n). What other constraints keep at rest
+    resists with nothing.
+    """
+    steep = (problem.power > 0) & (problem.power < 1) & (problem.size > 0)
+    steep &= answer.speeds <= _SLOW * answer.speed
+    if not steep.any():
+        return None
+    kept = _kept(answer, steep)
+    steep, size = steep & ~kept, np.where(kept, 0.0, problem.size)
+    rows, near, ahead = steep[problem.term], answer, np.zeros(len(problem.c))
+    for _ in range(_MOST_ROUNDS):
+        held = replace(problem, c=problem.c - ahead, size=size)
+        better = refined(held, replace(near, problem=held, stuck=near.stuck | steep))
+        if better is None or not np.all(better.stuck[steep]):
+            return None
+        near, before = better, ahead
+        share = np.divide(better.resists, problem.size, out=np.zeros(problem.terms), where=steep)
+        along = share ** (1 / np.where(steep, problem.power, 1.0) - 1) / np.maximum(
+            problem.size, 1e-300
+        )
+        ahead = np.where(rows, along[problem.term] * better.y, 0.0)
+        if np.abs(ahead - before).max() <= 1e-15 * answer.speed:
+            break
+    polished = replace(
+        near, problem=problem, stuck=near.stuck & ~steep, source="Clarabel, then Newton"
+    )
+    return polished if polished.right(max(1e-9, 10 * answer.gap)) else None
+
+
+def _kept(answer: Answer, terms: np.ndarray) -> np.ndarray:
+    """Return those of some terms whose rates constraints and what sticks decide already."""
+    problem = answer.problem
+    kept = np.zeros(problem.terms, dtype=bool)
+    if not problem.dense:
+        return kept
+    B, A, G = problem.matrices
+    C = np.vstack([A, G[answer.working], B[answer.stuck[problem.term]]])
+    for k in np.flatnonzero(terms):
+        rows = B[problem.term == k]
+        left = rows - rows @ np.linalg.pinv(C) @ C
+        kept[k] = np.abs(left).max() <= 1e-9 * np.abs(rows).max(initial=0.0)
+    return kept
+
+
+def _fresh(problem: Problem) -> Answer | None:
+    """Newton's method from the smallest allowed velocity, where every friction term moves."""
+    working = problem.g < 0
+    v = least_motion(problem, working)
+    w = problem.rates(v)
+    slow = problem.speeds(w) <= 1e-6 * max(np.abs(w).max(initial=0.0), 1e-300)
+    if np.any(slow & (problem.power < 1) & (problem.size > 0)):
+        return None
+    y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
+    start = Answer(problem, v, y, lam, mu, np.zeros(problem.terms, dtype=bool), working)
+    answer = refined(problem, start)
+    return answer if answer is not None and answer.right() else None
+
+
+def at_rest(problem: Problem, cone: np.ndarray | None = None) -> Outcome:
+    """Nothing imposes a motion: it sticks, or it accelerates; drag has no force at rest.
+
+    `cone` gives the contact that presses each term, where sizes are coefficients.
+    """
+    rest, opening, G = None, problem.g > 0, problem.matrices[2]
+    holds = problem.power == 0
+    y, lam, mu = np.zeros(len(problem.c)), np.zeros(len(problem.b)), np.zeros(len(problem.g))
+    if opening.any():
+        # What opens by itself neither pushes nor rubs.
+        G = sparse.diags((~opening).astype(float)) @ G
+    if cone is not None:
+        cone = np.where((cone >= 0) & np.append(opening, [False, False])[cone], -2, cone)
+        holds = holds & (cone != -2)
+    if np.any(problem.f):
+        rest = resting(replace(problem, size=np.where(holds, problem.size, 0.0), G=G), cone)
+        if not rest.static >= 1 - 1e-9 or rest.end is End.INFEASIBLE:
+            verdict = Verdict("accelerates", ray=rest.v)
+            return Outcome("accelerates", verdict=verdict, rest=rest)
+        # All forces in proportion: what holds the largest push holds a smaller one with room left.
+        share = 1 / rest.static if np.isfinite(rest.static) else 1.0
+        y, lam, mu = rest.y * share, rest.lam * share, np.maximum(rest.mu * share, 0.0)
+        mu[opening] = 0.0
+    # What slips by where nothing presses does not stick.
+    every = (problem.power == 0) & (problem.speeds(problem.c) == 0)
+    pressing = mu > 1e-12 * problem.force
+    answer = Answer(problem, np.zeros(problem.n), y, lam, mu, every, pressing, "Clarabel")
+    return Outcome("sticks", answer, rest=rest)
+
+
+# -- uniqueness -----------------------------------------------------------------------------------
+
+
+def free_directions(answer: Answer, slope: Any = None) -> np.ndarray:
+    """Return the directions in which the velocity can change at no cost, one per row.
+
+    Along these every moving rate keeps its direction, what sticks with room to spare stays, and
+    what holds is respected. `slope` is that of loads which depend on the velocity.
+    """
+    problem = answer.problem
+    B, A, G = problem.matrices
+    r, dry = answer.speeds, problem.power == 0
+    moves = (r > STILL * r.max(initial=0.0)) & ~answer.stuck
+    weight = problem.size / problem.force
+    active = answer.working & (answer.mu > 1e-12 * answer.strength)
+    if problem.planar and moves.all() and slope is None:
+        # In a plane only what is across the slip costs.
+        X, Y = problem.planar
+        across = X * (answer.rates[1::2] / r) - Y * (answer.rates[0::2] / r)
+        gram = (across * weight) @ across.T + A.T @ A + G[active].T @ G[active]
+        reach = (X**2 + Y**2) @ weight + (A**2).sum(axis=0) + (G[active] ** 2).sum(axis=0)
+        if _regular(gram, reach):
+            return np.zeros((0, problem.n))
+    term = problem.term
+    # Terms at rest whose friction is used up may start to move, along their force.
+    marginal = ~moves & (answer.resists >= problem.size * (1 - 1e-7))
+    ahead = np.where(moves[term], answer.rates, np.where(marginal[term], answer.y, 0.0))
+    ahead[~dry[term]] = 0.0
+    along = ahead / np.maximum(problem.speeds(ahead), 1e-300)[term]
+    weight = np.sqrt(np.maximum(weight, 0.0))[term]
+    felt = [answer.damping[2]] if answer.damping else []
+    felt += [] if slope is None else [slope]
+    felt = [(x.toarray() if problem.dense else x) / problem.force for x in felt]
+    shared = problem.sums(by_rows(along, B))[term]
+    rows = stacked(by_rows(weight, B - by_rows(along, shared)), A, G[active], *felt)
+    reach = _squares(stacked(by_rows(weight, B), A, G[active], *felt))
+    if not problem.dense:
+        return _null_directions(rows.tocsc(), reach)
+    if _regular(rows.T @ rows, reach):
+        return np.zeros((0, problem.n))
+    scale = np.sqrt(np.where(reach > 0, reach, 1.0))
+    _, values, vectors = np.linalg.svd(rows / scale, full_matrices=len(rows) < problem.n)
+    least = _FREE * np.sqrt(len(rows)) * values.max(initial=1e-300)
+    free = vectors[np.append(values, np.zeros(problem.n - len(values))) <= least] / scale
+    return _to_one(free)
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """Return the sum of the squares of every column."""
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=0)).ravel()
+
+
+def _regular(gram: np.ndarray, reach: np.ndarray) -> bool:
+    """Tell whether a matrix of squares is far from singular, in whatever units.
+
+    `reach` is the square of what each velocity moves at all: what rounding leaves of it is none.
+    """
+    size = np.sqrt(reach)
+    return bool(size.min() > 0) and np.linalg.eigvalsh(gram / np.outer(size, size))[0] > 1e-10
+
+
+def _null_directions(rows: sparse.csc_matrix, reach: np.ndarray) -> np.ndarray:
+    """Return the directions that sparse rows leave free, if any: by inverse iteration."""
+    n = len(reach)
+    size = np.sqrt(np.where(reach > 0, reach, 1.0))
+    rows = rows @ sparse.diags(1 / size)
+    gram = rows.T @ rows + sparse.diags(np.full(n, 1e-15))
+    factors = splu(gram.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    many = 1
+    while True:
+        X = np.random.default_rng(0).standard_normal((n, many))
+        for _ in range(4):
+            X = np.linalg.qr(factors.solve(X))[0]
+        left = np.linalg.qr(rows @ X, mode="r")
+        _, small, turned = np.linalg.svd(np.pad(left, ((0, many - len(left)), (0, 0))))
+        free = X @ turned[small <= _FREE_AMONG_MANY].T
+        if free.shape[1] < many or many == n:
+            break
+        many = min(8 * many, n)
+    return _to_one((free / size[:, None]).T)
+
+
+def _to_one(free: np.ndarray) -> np.ndarray:
+    """Scale directions so that the largest entry of each is one."""
+    return free / np.take_along_axis(free, np.abs(free).argmax(axis=1)[:, None], axis=1)
+
+
+def smallest(answer: Answer, free: np.ndarray) -> Answer:
+    """Of all velocities that cost the same, return the one of smallest size."""
+    problem = answer.problem
+    if not len(free):
+        return answer
+    B, _, G = problem.matrices
+    basis = np.linalg.qr(free.T)[0]
+    shift = -basis @ (basis.T @ answer.v)
+
+    def allowed(v: np.ndarray) -> bool:
+        forward = problem.sums(answer.y * problem.rates(v))
+        room = 1e-10 * problem.force * answer.speed
+        return bool(np.all(forward >= -room) and np.all(G @ v + problem.g >= -1e-10 * answer.speed))
+
+    if not allowed(answer.v + shift):
+        # The least of z² under w·y ≥ 0: a small quadratic program.
+        cones = Cones(basis.shape[1])
+        cones.P = sparse.eye(basis.shape[1], format="csc")
+        cones.cost = basis.T @ answer.v
+        ahead = problem.sums(answer.y[:, None] * (B @ basis))
+        cones.least(sparse.csr_matrix(-ahead), problem.sums(answer.y * answer.rates))
+        cones.least(sparse.csr_matrix(-(G @ basis)), answer.opening)
+        shift = basis @ cones.solve().x
+        if not allowed(answer.v + shift):
+            return answer
+    v = answer.v + shift
+    w = problem.rates(v)
+    stuck = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), answer.speed)
+    return replace(answer, v=v, stuck=stuck & (problem.power == 0))

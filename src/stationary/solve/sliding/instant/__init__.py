@@ -1,0 +1,1 @@
+"""How it slides at one instant: by least power or dissipation, or by the balance of forces."""

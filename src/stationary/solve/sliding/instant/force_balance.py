@@ -1,0 +1,348 @@
+"""How it slides, by the balance of forces: Newton's law without inertia, no principle.
+
+Nothing is minimized, so that this path decides what the principle of minimum power may be believed
+for. Where there is no balance two props tell why: a little drag on every motion, and a little give
+in what holds. With both there is always a balance. As they are taken away, velocities that grow
+without end accelerate, and forces that do are jammed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from stationary.errors import DidNotConverge, StatementError, say
+from stationary.model.system import System
+from stationary.result.step import Step
+from stationary.solve.arguments import as_time
+from stationary.solve.gate.claims import passed
+from stationary.solve.sliding.convex.judge import Verdict
+from stationary.solve.sliding.convex.settle import Outcome
+from stationary.solve.sliding.coulomb.modes import compared
+from stationary.solve.sliding.instant.law import Law
+from stationary.solve.sliding.instant.least_power import as_place, require_place
+from stationary.solve.sliding.problem.numbers import Answer, largest
+from stationary.solve.sliding.problem.question import Question
+from stationary.solve.sliding.telling.step import failure, step_of
+
+# Velocities so many times larger than what is imposed differ from infinite ones by rounding.
+_BEYOND = 1e7
+# How small the props become, as shares of the forces and speeds at work.
+_PROPS = tuple(10.0 ** (-k / 2) for k in range(15))
+# What grows by this much while the props fall to a third has no limit.
+_GROWS = 1.25
+# A proof may be off by this share.
+_PROVED = 1e-7
+# Up to so many modes of contacts each is a place to start from.
+_MOST_MODES = 256
+
+
+def newton(
+    system: System,
+    *,
+    at: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    t: float = 0.0,
+    stiffness: float | None = None,
+    throw: bool = True,
+) -> Step:
+    """Find how a system slides by the balance of its forces: Newton's law with m = 0.
+
+    An independent path: it solves for velocities, multipliers and friction forces together and
+    minimizes nothing, and so holds for every force, magnetic ones and follower loads included.
+
+    Parameters
+    ----------
+    system : System
+    at : dict
+        The configuration; coordinates left out are zero.
+    params, inputs : dict, optional
+    t : float
+    stiffness : float, optional
+        Replace every constraint by a spring of this stiffness, which resists its violation in
+        unit time, as the report does; the velocity tends to that of the rigid constraint.
+    throw : bool
+        If false, a failure is reported in ``step.status`` instead.
+
+    Returns
+    -------
+    Step
+
+    Raises
+    ------
+    NoMotion
+        Its kind is "accelerates" where friction cannot take what the loads give, "jammed" where
+        constraints contradict each other or friction at contacts locks.
+
+    Examples
+    --------
+    >>> x, y = st.coordinates("x y")
+    >>> charge = st.System(
+    ...     loads=[st.Load((1 + 2 * y.dot, -2 * x.dot), on=(x, y), name="field")],
+    ...     friction=[st.Drag(1.0, 1, on=(x, y), name="air")],
+    ... )
+    >>> step = st.newton(charge)
+    >>> round(step[x.dot], 12), round(step[y.dot], 12)
+    (0.2, -0.4)
+    """
+    t = as_time(t)
+    question = Question(system, params, inputs, (t, t))
+    q, v = question.layout.state(as_place(at))
+    place = question.at(t, q, viscous=True)
+    require_place(question, place)
+    if stiffness is not None and not _positive(stiffness):
+        raise StatementError(
+            "stiffness must be positive.", f"Found {stiffness}.", "Give a large number."
+        )
+    law = Law(question, place, stiffness)
+    outcome, size = _balanced(law, v)
+    if outcome.answer is not None:
+        outcome = compared(question, place, outcome)
+    pressed = replace(place, problem=replace(place.problem, size=size))
+    step = step_of(question, pressed, outcome)
+    if throw and step.status in ("accelerates", "jammed"):
+        raise failure(question, pressed, outcome, step)
+    if throw and outcome.answer is None:
+        raise DidNotConverge(
+            say(
+                "the balance of forces has not been reached.",
+                f"Found {law.left:.3g} of the forces still unbalanced, and no proof that there is "
+                "none.",
+                "It may be at the very limit of what friction holds: change a load a little, or "
+                "ask st.minimum_power.",
+            ),
+            status=outcome.word,
+            solution=step,
+        )
+    # What holds with a finite stiffness yields, and claims no more.
+    return step if stiffness is not None else passed(step, "newton", throw=throw)
+
+
+def _positive(value: Any) -> bool:
+    try:
+        return 0 < float(value) < np.inf
+    except (TypeError, ValueError):
+        return False
+
+
+def _balanced(law: Law, v: np.ndarray) -> tuple[Outcome, np.ndarray]:
+    """Find the balance of forces, or why there is none; with it the limits of friction."""
+    nothing, _ = law.sizes(np.zeros(law.gaps))
+    conflict = _conflict(law)
+    if conflict is not None:
+        return Outcome("jammed", verdict=conflict), nothing
+    answer = _within(law, law.solve(v))
+    if answer is not None:
+        return Outcome("moves", answer), answer.problem.size
+    path = _followed(law, v)
+    for start in (*path[-1:], *(mode() for mode in _modes(law))):
+        unknowns = law.sharpest(start, near=True)
+        answer = None if unknowns is None else _within(law, law.answer(unknowns))
+        if answer is not None:
+            return Outcome("moves", answer), answer.problem.size
+    for path in (path, *_ends(law)):
+        proof = _proof(law, path)
+        if proof is not None:
+            return Outcome(proof[0].word, verdict=proof[0]), proof[1]
+    return Outcome("undecided"), nothing
+
+
+def _within(law: Law, answer: Answer | None) -> Answer | None:
+    """Refuse a balance at velocities without bound: dry friction does not grow with them."""
+    if answer is None or not law.problem.dry:
+        return answer
+    return None if answer.speed > _BEYOND * law.speed else answer
+
+
+def _conflict(law: Law) -> Verdict | None:
+    """Find rows that no velocity satisfies together, by forces in them that balance by themselves.
+
+    Aᵀλ + Gᵀμ = 0 with μ ≥ 0 and λ·b + μ·g = −1: of velocities nothing is left, but a contradiction.
+    """
+    p = law.problem
+    # Constraints that are springs contradict nothing.
+    A, b = (law.A, p.b) if law.stiffness is None else (law.A[:0], p.b[:0])
+    rates = np.concatenate([b, p.g]) / law.speed
+    if not np.any(rates):
+        return None
+    rows = np.vstack([A, law.G])
+    scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
+    rows, rates = rows / scale[:, None], rates / scale
+    # Forces of constraints have either sign.
+    table = np.vstack([rows.T, rates])
+    table = np.hstack([table, -table[:, : len(b)]])
+    try:
+        forces, left = nnls(table, np.append(np.zeros(p.n), -1.0))
+    except RuntimeError:
+        return None
+    if left > _PROVED:
+        return None
+    forces[: len(b)] -= forces[len(rows) :]
+    forces = forces[: len(rows)] / scale
+    lam = np.zeros(law.rows)
+    lam[: len(b)] = forces[: len(b)]
+    return Verdict("jammed", rows=lam, gaps=forces[len(b) :])
+
+
+#: Why there is no balance, and the limits of friction there.
+_Proof = tuple[Verdict, np.ndarray]
+
+
+# -- props ----------------------------------------------------------------------------------------
+
+
+def _prop(law: Law, share: float) -> None:
+    law.drag = share * law.light / law.speed
+    law.give = min(share, 1.0) * law.speed / law.strongest
+
+
+def _followed(law: Law, v: np.ndarray) -> list[np.ndarray]:
+    """Return the balance as its props are taken away step by step, as far as it can be followed."""
+    law.strength = law.strongest
+    z, path = law.begin(v), []
+    # Where imposed motions meet strong drag, the prop is as strong at first.
+    more = np.arange(round(2 * np.log10(law.strongest / law.light)), 0, -1)
+    for share in (*10.0 ** (more / 2), *_PROPS):
+        _prop(law, share)
+        eps = min(share, 1.0) * law.speed
+        z, left = law.round(z, eps)
+        # Steep corners amplify rounding; what the end of the path is good for is proved there.
+        if left > 1e-6:
+            break
+        law.measure(z, eps)
+        path.append(law.sharpened(z, eps))
+    _prop(law, 0.0)
+    return path
+
+
+def _ends(law: Law) -> Iterator[list[np.ndarray]]:
+    """Yield the balance under the last props in every mode of few contacts that has one."""
+    for mode in _modes(law):
+        path = []
+        for share in _PROPS[-3:]:
+            _prop(law, share)
+            unknowns = law.sharpest(path[-1] if path else mode(), near=True)
+            if unknowns is None:
+                break
+            path.append(unknowns)
+        _prop(law, 0.0)
+        if len(path) == 3:
+            yield path
+
+
+def _proof(law: Law, path: list[np.ndarray]) -> _Proof | None:
+    """Tell what grew without end, and prove that it does."""
+    if len(path) < 3:
+        return None
+    parts = [np.split(end, [law.n]) for end in path[-3:]]
+    speeds, forces = ([largest(x[i]) for x in parts] for i in (0, 1))
+    grown, proof = path[-1] - path[-2], None
+    if _grows(forces) and forces[-1] > 30 * law.strongest:
+        proof = _locked(law, grown)
+    if proof is None and _grows(speeds) and speeds[-1] > 30 * law.speed:
+        proof = _runs(law, grown[: law.n], path[-1])
+    return proof
+
+
+def _grows(sizes: list[float]) -> bool:
+    return all(b > _GROWS * a for a, b in zip(sizes, sizes[1:]))
+
+
+def _runs(law: Law, v: np.ndarray, end: np.ndarray) -> _Proof | None:
+    """Prove that nothing holds it along the direction in which it grew."""
+    p = law.problem
+    mu = end[len(end) - law.gaps :]
+    # What rubs or is tied to it has a speed of one at most.
+    ray = v / (largest(v * p.levers) or 1.0)
+    held, reach = law.A if law.stiffness is None else law.A[:0], np.abs(law.G) @ np.abs(ray)
+    # What slips by next to nothing does not slip along the ray itself.
+    slipless = (p.speeds(law.B @ ray) <= 1e-5)[p.term]
+    held = np.vstack([held, law.G[np.abs(law.G @ ray) <= 1e-5 * reach], law.B[slipless]])
+    if len(held):
+        ray = ray - np.linalg.lstsq(held, held @ ray, rcond=1e-12)[0]
+    size, _ = law.sizes(mu)
+    slip = size * p.speeds(law.B @ ray)
+    # Drag would hold it at some speed.
+    if np.any(slip[p.power > 0] > _PROVED * p.force):
+        return None
+    given = float(law.force(end[: law.n])[0] @ ray)
+    if given < slip.sum() - _PROVED * p.force or np.any(law.G @ ray < -_PROVED * reach):
+        return None
+    return Verdict("accelerates", ray=ray, rubs=float(slip[law.pressed >= 0].sum())), size
+
+
+def _locked(law: Law, grown: np.ndarray) -> _Proof | None:
+    """Prove that forces within their cones hold against whatever drives, and grow with it."""
+    p = law.problem
+    _, y, lam, mu = np.split(grown, np.cumsum([law.n, len(p.c), law.rows]))
+    top = max(np.abs(lam).max(initial=0.0), np.abs(mu).max(initial=0.0)) or 1.0
+    y, lam, mu = y / top, lam / top, mu / top
+    size, _ = law.sizes(mu)
+    size[law.pressed < 0] = 0.0
+    rows, forces = np.vstack([law.A, law.G, law.B]), np.concatenate([lam, mu, -y])
+    left, pulls = (x.T @ z / p.levers for x, z in ((rows, forces), (abs(rows), abs(forces))))
+    outside = (p.speeds(y) - size).max(initial=0.0)
+    work = lam @ p.b + mu @ p.g - y @ p.c
+    off = largest(left) / (largest(pulls) or 1.0)
+    if max(off, outside, -mu.min(initial=0.0)) > 1e-5 or work >= 0:
+        return None
+    return Verdict("jammed", rows=lam, gaps=mu, locks=y), size
+
+
+# -- places to start from -------------------------------------------------------------------------
+
+
+def _modes(law: Law) -> list[Callable[[], np.ndarray]]:
+    """Return the modes of few contacts: open, stuck, sliding either way.
+
+    There the law is linear, with other friction taken for drag.
+    """
+    p = law.problem
+    rubbing = {int(j): int(k) for k, j in enumerate(law.pressed) if j >= 0 and p.size[k] > 0}
+    choices = [range(4) if j in rubbing else range(2) for j in range(law.gaps)]
+    wide = any(p.widths[k] > 1 for k in rubbing.values())
+    if not rubbing or wide or np.prod([float(len(c)) for c in choices]) > _MOST_MODES:
+        return []
+    return [partial(_mode, law, rubbing, choice) for choice in product(*choices)]
+
+
+def _mode(law: Law, rubbing: dict[int, int], choice: tuple[int, ...]) -> np.ndarray:
+    """Return velocities and forces of one mode: 0 open, 1 stuck, 2 and 3 sliding either way."""
+    p = law.problem
+    other = (law.pressed == -1)[p.term]
+    n, m, rows, gaps = law.n, len(p.c), law.rows, law.gaps
+    a, b, c = n, n + m, n + m + rows
+    M, r = np.zeros((c + gaps, c + gaps)), np.zeros(c + gaps)
+    F, V = law.strength, law.speed
+    M[:n, :n] = -law.drag * np.eye(n) / F
+    M[:n, a:b], M[:n, b:c], M[:n, c:] = -law.B.T / F, law.A.T / F, law.G.T / F
+    r[:n] = -p.f / F
+    M[a:b, a:b] = np.eye(m) / F
+    drag = np.where(other, p.size[p.term], 0.0) / V
+    M[a:b, :n] -= drag[:, None] * law.B / F
+    r[a:b] = drag * p.c / F
+    M[b:c, :n], M[b:c, b:c] = law.A / V, np.eye(rows) * law.soft / V
+    r[b:c] = -p.b / V
+    for j, word in enumerate(choice):
+        if word == 0:
+            M[c + j, c + j] = 1 / F
+        else:
+            M[c + j, :n], r[c + j] = law.G[j] / V, -p.g[j] / V
+            M[c + j, c + j] = law.give / V
+        if word == 0 or j not in rubbing:
+            continue
+        k = rubbing[j]
+        i = int(p.starts[k])
+        if word == 1:
+            M[a + i], r[a + i] = 0.0, -p.c[i] / V
+            M[a + i, :n] = law.B[i] / V
+        else:
+            M[a + i, c + j] = (p.size[k] if word == 2 else -p.size[k]) / F
+    return np.linalg.lstsq(M, r, rcond=1e-13)[0]

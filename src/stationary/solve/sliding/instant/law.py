@@ -1,0 +1,356 @@
+"""Balance, constraints and laws of friction as one system of equations, corners round or sharp.
+
+Velocities, multipliers and friction forces are unknowns together. Nothing is minimized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import splu
+
+from stationary.solve.linear import dense
+from stationary.solve.sliding.problem.numbers import Answer, largest
+from stationary.solve.sliding.problem.question import Place, Question
+
+_MOST_STEPS, _FEW_STEPS = 100, 20
+# How round the corner of friction is at first, as a share of the speeds at work, and at last.
+_ROUND, _SHARP, _SHARPER = 1.0, 1e-9, 0.2
+# How far a slip moves the guess of its force, as multiples of what is natural.
+_FACTORS = (1.0, 0.1, 10.0, 0.01, 100.0)
+# The search is lost where so much of the forces is left over with round corners.
+_LOST = 1e-3
+# Up to so many unknowns matrices are full.
+_FULL = 300
+# How often rows are measured anew by what adds up in them.
+_ROUNDS = 3
+
+#: What is left over at unknowns, its slope, and what adds up in each row.
+Residual = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+class Law:
+    """Balance, constraints and laws of friction at one configuration.
+
+    Two props may hold it up: `drag` resists every velocity, and `give` lets what holds yield to
+    what it carries.
+    """
+
+    def __init__(self, question: Question, place: Place, stiffness: float | None):
+        self.question, self.place, self.stiffness = question, place, stiffness
+        problem = place.problem
+        self.problem = problem
+        self.B, self.A, self.G = map(dense, (problem.B, problem.A, problem.G))
+        self.n, self.rows, self.gaps = problem.n, len(problem.b), len(problem.g)
+        self.pressed = question.pressed(place)
+        self.left = np.inf
+        self.drag = self.give = 0.0
+        self.speed = problem.imposed
+        self.strength = self.strongest = self._strongest()
+        dry = problem.size[(problem.power == 0) & (self.pressed == -1)]
+        self.light = max(dry.max(initial=0.0), largest(problem.f)) or self.strongest
+
+    def _carried(self) -> np.ndarray:
+        """Return the smallest velocity that does what is imposed."""
+        p = self.problem
+        pushes = p.g < 0
+        rows, rates = np.vstack([self.A, self.G[pushes]]), np.append(p.b, p.g[pushes])
+        if not np.any(rates):
+            return np.zeros(self.n)
+        return np.linalg.lstsq(rows, -rates, rcond=1e-12)[0]
+
+    def _strongest(self) -> float:
+        """Return how strong forces are where all move as imposed."""
+        p, v = self.problem, self._carried()
+        grows = p.power > 0
+        size = p.size[grows] * p.speeds(self.B @ v + p.c)[grows] ** p.power[grows]
+        return max(p.force, size.max(initial=0.0), largest(self.force(v)[0]))
+
+    def measure(self, z: np.ndarray, eps: float) -> None:
+        """Measure forces by the strongest of those at v, λ and μ."""
+        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
+        forces = (self.force(v)[0], self.rounded(v, mu, eps)[0], lam, mu)
+        self.strength = max(self.light, *map(largest, forces))
+
+    def force(self, v: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return all forces but those of friction terms and of what holds, and their slope."""
+        force, slope = self.question.evaluate("forces", self.place, v)
+        return force, slope
+
+    # -- the law of friction ----------------------------------------------------------------------
+
+    def sizes(self, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the limit of each term, and its slope in what presses it."""
+        size = self.problem.size.copy()
+        slope = np.zeros_like(size)
+        by_contact = self.pressed >= 0
+        coefficients = size[by_contact]
+        slope[by_contact] = coefficients
+        size[by_contact] = coefficients * np.maximum(mu[self.pressed[by_contact]], 0.0)
+        size[self.pressed == -2] = 0.0
+        return size, slope
+
+    def rounded(self, v: np.ndarray, mu: np.ndarray, eps: float):
+        """Return y, ∂y/∂v and ∂y/∂μ for friction with corners of width eps."""
+        p = self.problem
+        w, (size, slope) = self.B @ v + p.c, self.sizes(mu)
+        # Drag has no corner from the first power on.
+        r = np.sqrt(p.sums(w * w) + np.where(p.power < 1, eps, _SHARP * self.speed) ** 2)
+        unit = w * (r ** (p.power - 1))[p.term]
+        turn = p.sums(w[:, None] * self.B) * (size * (p.power - 1) * r ** (p.power - 3))[:, None]
+        by_v = (size * r ** (p.power - 1))[p.term, None] * self.B + w[:, None] * turn[p.term]
+        by_mu, follows = np.zeros((len(w), self.gaps)), np.flatnonzero(self.pressed[p.term] >= 0)
+        by_mu[follows, self.pressed[p.term[follows]]] = (slope[p.term] * unit)[follows]
+        return size[p.term] * unit, by_v, by_mu
+
+    @property
+    def soft(self) -> float:
+        """How far constraints yield to the forces in them."""
+        return self.give if self.stiffness is None else 1 / self.stiffness
+
+    # -- rounded corners: unknowns v, λ, μ --------------------------------------------------------
+
+    def _round_residual(self, z: np.ndarray, eps: float):
+        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
+        p = self.problem
+        force, slope = self.force(v)
+        y, by_v, by_mu = self.rounded(v, mu, eps)
+        balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
+        F = self.strength
+        held = self.soft * lam + self.A @ v + p.b
+        # Complementarity, rounded: rate · μ = eps².
+        rate = (self.G @ v + p.g + self.give * mu) / self.speed
+        press = mu / F
+        root = np.sqrt(rate**2 + press**2 + 2 * (eps / self.speed) ** 2)
+        touch = rate + press - root
+        root = np.maximum(root, 1e-300)
+        residual = np.concatenate([balance / F, held / self.speed, touch])
+        share = np.concatenate([
+            self._pulls(v, force, y, lam, mu) / F, self._holds(v, lam) / self.speed,
+            np.abs(rate) + np.abs(press) + root,
+        ])  # fmt: skip
+        J = np.zeros((len(z), len(z)))
+        n, m = self.n, self.n + self.rows
+        J[:n, :n] = (slope.toarray() - self.drag * np.eye(n) - self.B.T @ by_v) / F
+        J[:n, n:m] = self.A.T / F
+        J[:n, m:] = (self.G.T - self.B.T @ by_mu) / F
+        J[n:m, :n], J[n:m, n:m] = self.A / self.speed, np.eye(self.rows) * self.soft / self.speed
+        opens = (1 - rate / root) / self.speed
+        J[m:, :n] = opens[:, None] * self.G
+        J[m:, m:] = np.diag((1 - press / root) / F + opens * self.give)
+        return residual, J, share
+
+    def _pulls(
+        self, v: np.ndarray, force: np.ndarray, y: np.ndarray, lam: np.ndarray, mu: np.ndarray
+    ) -> np.ndarray:
+        """Return the size of the forces on each coordinate, whatever their signs."""
+        parts = ((self.B, y), (self.A, lam), (self.G, mu))
+        given = np.abs(force) + self.drag * np.abs(v)
+        return given + sum(np.abs(M.T) @ np.abs(x) for M, x in parts)
+
+    def _holds(self, v: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        """Return the size of the rates in each constraint, whatever their signs."""
+        return self.soft * np.abs(lam) + np.abs(self.A) @ np.abs(v) + np.abs(self.problem.b)
+
+    def _descend(
+        self, z: np.ndarray, residual: Residual, tolerance: float, steps: int, least: float = 1e-6
+    ) -> tuple[np.ndarray, float]:
+        """Solve, and again with every row measured by what adds up in it, where that is more.
+
+        Return what is left as well: of each row, as a share of what adds up in it.
+        """
+        weight, left, best = np.ones(1), np.inf, z
+        for _ in range(_ROUNDS):
+            z = self._shortened(z, residual, weight, tolerance, steps, least)
+            r, _, share = residual(z)
+            share = np.maximum(share, 1e-4 * self.light / self.strength)
+            new = float(np.abs(r / share).max(initial=0.0))
+            if not new < left:
+                break
+            best, left = z, new
+            if left <= tolerance or least > 1e-6:
+                break
+            weight = 1 / share
+        return best, left
+
+    def _shortened(
+        self,
+        z: np.ndarray,
+        residual: Residual,
+        weight: np.ndarray,
+        tolerance: float,
+        steps: int,
+        least: float,
+    ) -> np.ndarray:
+        """Newton's method, shortened until the residual goes down."""
+        r, J, _ = residual(z)
+        for _ in range(steps):
+            size = np.linalg.norm(weight * r)
+            if size <= tolerance:
+                break
+            move = _least(J, -r)
+            share = 1.0
+            while share > least:
+                trial = z + share * move
+                new, slope, _ = residual(trial)
+                if np.linalg.norm(weight * new) <= (1 - 1e-4 * share) * size:
+                    z, r, J = trial, new, slope
+                    break
+                share /= 2
+            else:
+                break
+        return z
+
+    # -- sharp corners: unknowns v, y, λ, μ -------------------------------------------------------
+
+    def _sharp_residual(self, z: np.ndarray, scale: np.ndarray):
+        n, m, rows = self.n, len(self.problem.c), self.rows
+        v, y, lam, mu = np.split(z, [n, n + m, n + m + rows])
+        p = self.problem
+        force, slope = self.force(v)
+        F, a, b, c = self.strength, n, n + m, n + m + rows
+        J = np.zeros((len(z), len(z)))
+        balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
+        J[:a, :n], J[:a, a:b] = (slope.toarray() - self.drag * np.eye(n)) / F, -self.B.T / F
+        J[:a, b:c], J[:a, c:] = self.A.T / F, self.G.T / F
+        size, press = self.sizes(mu)
+        w = self.B @ v + p.c
+        law, works = np.zeros(m), np.abs(y) + size[p.term]
+        for k in range(p.terms):
+            i, d = p.part(k), int(p.widths[k])
+            at = slice(a + i.start, a + i.stop)
+            if p.power[k] != 0:
+                if p.power[k] < 1:
+                    # Infinitely steep at rest: the speed as a function of the force is smooth.
+                    back, bend = _inverse(y[i], size[k], p.power[k])
+                    law[i] = scale[k] * (w[i] - back)
+                    J[at, :n] = scale[k] * self.B[i] / F
+                    J[at, at] = -scale[k] * bend / F
+                    works[i] = scale[k] * (np.abs(self.B[i]) @ np.abs(v) + np.abs(p.c[i]))
+                    continue
+                r = np.linalg.norm(w[i])
+                unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
+                law[i] = y[i] - size[k] * unit
+                works[i] = np.abs(y[i]) + size[k] * np.abs(unit)
+                bend = np.zeros((d, d))
+                if r > 0:
+                    bend = np.eye(d) * r ** (p.power[k] - 1)
+                    bend += (p.power[k] - 1) * r ** (p.power[k] - 3) * np.outer(w[i], w[i])
+                J[at, :n] = -size[k] * bend @ self.B[i] / F
+                J[at, at] = np.eye(d) / F
+                continue
+            # The force is the projection of itself, pushed along the slip, onto what is possible.
+            x = y[i] + scale[k] * w[i]
+            r = np.linalg.norm(x)
+            if r <= size[k] or size[k] == 0 and r == 0:
+                law[i] = scale[k] * w[i]
+                J[at, :n] = scale[k] * self.B[i] / F
+                continue
+            u = x / r
+            law[i] = y[i] - size[k] * u
+            P = size[k] / r * (np.eye(d) - np.outer(u, u))
+            J[at, :n] = -scale[k] * P @ self.B[i] / F
+            J[at, at] = (np.eye(d) - P) / F
+            if self.pressed[k] >= 0:
+                J[at, c + self.pressed[k]] = -press[k] * u / F
+        held = self.soft * lam + self.A @ v + p.b
+        J[b:c, :n] = self.A / self.speed
+        J[b:c, b:c] = np.eye(rows) * self.soft / self.speed
+        rate = self.G @ v + p.g + self.give * mu
+        push = F / self.speed
+        closed = mu - push * rate > 0
+        touch = np.where(closed, rate / self.speed, mu / F)
+        J[c:, :n] = np.where(closed[:, None], self.G / self.speed, 0.0)
+        J[c:, c:] = np.diag(np.where(closed, self.give / self.speed, 1 / F))
+        residual = np.concatenate([balance / F, law / F, held / self.speed, touch])
+        opens = (np.abs(self.G) @ np.abs(v) + np.abs(p.g) + self.give * np.abs(mu)) / self.speed
+        share = np.concatenate([
+            self._pulls(v, force, y, lam, mu) / F, works / F, self._holds(v, lam) / self.speed,
+            np.where(closed, opens, np.abs(mu) / F),
+        ])  # fmt: skip
+        return residual, J, share
+
+    def solve(self, v: np.ndarray) -> Answer | None:
+        """Sharpen the corners step by step, then solve with sharp ones."""
+        z = self.begin(v)
+        eps, left = _ROUND * self.speed, np.inf
+        while eps > _SHARP * self.speed:
+            z, left = self.round(z, eps)
+            if left > _LOST:
+                self.left = left
+                return None
+            self.measure(z, eps)
+            eps *= _SHARPER
+        self.left = left
+        unknowns = self.sharpest(self.sharpened(z, eps / _SHARPER))
+        return None if unknowns is None else self.answer(unknowns)
+
+    def begin(self, v: np.ndarray) -> np.ndarray:
+        """Return v, λ and μ from which to start."""
+        lam, mu = np.zeros(self.rows), np.full(self.gaps, self.strength * 0.1)
+        return np.concatenate([v, lam, mu])
+
+    def round(self, z: np.ndarray, eps: float) -> tuple[np.ndarray, float]:
+        """Solve for v, λ and μ with corners of width eps; return what is left as well."""
+        return self._descend(z, lambda x: self._round_residual(x, eps), 1e-10, 60)
+
+    def sharpened(self, z: np.ndarray, eps: float) -> np.ndarray:
+        """Return v, y, λ and μ where corners were of width eps."""
+        v, lam, mu = np.split(z, [self.n, self.n + self.rows])
+        mu = np.maximum(mu, 0.0)
+        return np.concatenate([v, self.rounded(v, mu, eps)[0], lam, mu])
+
+    def sharpest(self, z: np.ndarray, *, near: bool = False) -> np.ndarray | None:
+        """Return v, y, λ and μ with sharp corners, if the search ends; `near` searches little."""
+        size, _ = self.sizes(z[len(z) - self.gaps :])
+        for factor in _FACTORS[: 1 if near else None]:
+            scale = np.maximum(size, 1e-6 * self.strength) / self.speed * factor
+            unknowns, left = self._descend(
+                z, lambda x, s=scale: self._sharp_residual(x, s), 1e-14,
+                *((_FEW_STEPS, 0.1) if near else (_MOST_STEPS, 1e-6)),
+            )  # fmt: skip
+            self.left = min(self.left, left)
+            if left <= 1e-10:
+                return unknowns
+        return None
+
+    def answer(self, z: np.ndarray) -> Answer:
+        """Return velocities and forces as an answer."""
+        n, m = self.n, len(self.problem.c)
+        v, y, lam, mu = np.split(z, [n, n + m, n + m + self.rows])
+        size, _ = self.sizes(mu)
+        problem = replace(self.problem, size=size)
+        w = self.B @ v + problem.c
+        stuck = problem.speeds(w) <= 1e-9 * max(np.abs(w).max(initial=0.0), self.speed)
+        answer = Answer(problem, v, y, lam, mu, stuck, mu > 0, "force balance")
+        # Forces that hold it at rest hold it, however slowly the search let it creep.
+        creeps = answer.speed <= 1e-6 * self.speed or not problem.driven and problem.dry
+        stuck = problem.speeds(problem.c) <= 1e-9 * self.speed
+        rest = replace(answer, v=np.zeros(n), stuck=stuck)
+        return rest if creeps and rest.right(1e-10) else answer
+
+
+def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rate under which drag resists with y, and its slope in y."""
+    strength, order = np.linalg.norm(y), 1 / power
+    if strength == 0 or size == 0:
+        return np.zeros_like(y), np.zeros((len(y), len(y)))
+    speed = (strength / size) ** order
+    u = y / strength
+    bend = speed / strength * (np.eye(len(y)) + (order - 1) * np.outer(u, u))
+    return speed * u, bend
+
+
+def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solve J x = r; the smallest solution where rows say the same."""
+    try:
+        solution = np.linalg.solve(J, r) if len(r) <= _FULL else splu(sparse.csc_matrix(J)).solve(r)
+        if np.abs(J @ solution - r).max() <= 1e-8 * max(np.abs(r).max(), 1e-300):
+            return solution
+    except (np.linalg.LinAlgError, RuntimeError):
+        pass
+    return np.linalg.lstsq(J, r, rcond=1e-13)[0]

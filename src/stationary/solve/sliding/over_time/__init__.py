@@ -1,0 +1,1 @@
+"""How it slides over time: between changes in a mode, or increment by increment."""

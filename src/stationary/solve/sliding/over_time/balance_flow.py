@@ -1,0 +1,299 @@
+"""The motion by the balance of forces, mode by mode: what follows where one ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebint, chebval, chebvander
+
+from stationary.result.status import Status
+from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
+from stationary.solve.sliding.over_time.by_balance import ByBalance, Look, Numbers
+from stationary.solve.sliding.over_time.flow import AbstractFlow, Passed
+from stationary.solve.sliding.over_time.stretch import State
+from stationary.solve.sliding.problem.question import evaluated
+from stationary.solve.sliding.telling.endings import Ended, runaway
+
+# How far beyond a change one looks for the next mode, of the whole span.
+_AHEAD = (1e-7, 1e-6, 1e-5, 1e-4)
+# How often what does not fit is turned into its opposite there.
+_ROUNDS = 12
+# No velocity leads farther over the whole span than so many lengths at work.
+_FAST = 3.0
+# Rows that depend on others but for this share do.
+_DEPENDENT = 1e-9
+# Shorter steps, of the whole span, are integrated.
+_SHORT = 1e-4
+# Where a step looks that has nothing to integrate but energies, on (−1, 1), and what makes a series
+# of Chebyshev's polynomials of what it sees.
+_NODES = -np.cos(np.pi * np.arange(9) / 8)
+_BENDS = np.linalg.inv(chebvander(_NODES, 8))
+
+
+class BalanceFlow(AbstractFlow[ByBalance]):
+    """The motion by the balance of forces."""
+
+    most_steps, first_step = 200_000, 0.05
+
+    def enter(self, here: State) -> bool:
+        """Find the mode at a state from which it goes on; tell whether there is one.
+
+        All friction is to be dry, and constraints are to hold places.
+        """
+        question = self.question
+        dry = question.holonomic.all() and question.system.dissipation.is_zero
+        if not dry or equations_of(question) is None:
+            return False
+        self.lengths, self.digits = question.lengths(here.place), 0.0
+        self.energy = self._energy(here)
+        entered = self._begin(here)
+        if entered is not None:
+            self._enter(*entered, np.array([here.lost, here.given]))
+        return entered is not None
+
+    def _energy(self, here: State) -> float:
+        """Return the size of the energies at work: forces at any time and springs, over lengths."""
+        p, question = here.place.problem, self.question
+        pushes, tangent = (evaluated(question.sliding, name) for name in ("pushes", "tangent"))
+        K = tangent(here.t, here.q, here.place.u, question.params)[0]
+        forces = [np.abs(p.f), abs(K) @ self.lengths]
+        if question.rubs.max(initial=-1) < 0:
+            forces.append(np.asarray(abs(p.B).T @ p.size[p.term]).ravel())
+        for t in np.linspace(here.t, self.last, 9)[1:]:
+            given = here.q, question.inputs(t, here.q), question.params
+            forces.append(np.abs(pushes(t, *given)[0]))
+        most = [float(np.max(np.nan_to_num(x) * self.lengths, initial=0.0)) for x in forces]
+        return max(most) or 1.0
+
+    def _enter(self, phase: ByBalance, look: Look, energies: np.ndarray) -> None:
+        self.phase, self.t = phase.begun(look), look.t
+        self.x = np.concatenate([look.z[: self.n], energies])
+
+    def latest(self) -> State | None:
+        """Return where it is; velocities without bound say which way alone."""
+        state = self.phase.state(self.t, self.x)
+        far = float(np.max(np.abs(state.v) * self.whole / self.lengths, initial=0.0))
+        return replace(state, v=state.v * min(1.0, _FAST / max(far, _FAST)))
+
+    def jam(self, t: float, x: np.ndarray) -> Ended:
+        """Return that no mode leads on."""
+        return Ended(Status("undecided", "the place follows from no mode any more"))
+
+    def _step(self, t: float, x: np.ndarray, h: float, longest: float) -> Any:
+        if self.phase.decided:
+            looked = self._looked(t, x, min(h, longest), longest)
+            if looked is not None:
+                return looked
+            self.phase.least = np.inf
+        end, dense, ahead = super()._step(t, x, h, longest)
+        if not self.phase.reaches(end, dense(end)):
+            raise Passed
+        return end, dense, ahead
+
+    def _looked(self, t: float, x: np.ndarray, h: float, longest: float) -> Any:
+        """Take a step over which places are known by their balance: energies alone add up.
+
+        None where it would be short, as where velocities grow without bound, or lead elsewhere.
+        """
+        # How far the origin is tells how well places and forces are known.
+        n, share = self.n, max(self.rtol, 16 * self.digits)
+        small = share * np.append(self.lengths, [self.energy, self.energy])
+        while h >= _SHORT * self.whole:
+            end = min(t + h, self.last)
+            times = t + (end - t) * (1 + _NODES) / 2
+            looks, near = [], x[:n]
+            for at, later in zip((*times[:-1], end), (*times[1:], end)):
+                place, rate = self.phase.placed_rate(float(at), near)
+                looks.append((place, rate))
+                near = place + (later - at) * rate[:n]
+            moves, rates = (np.array(part) for part in zip(*looks))
+            moves, bends = moves - x[:n], _BENDS @ rates * (end - t) / 2
+            # The last terms of a series that has come to its end are what is missing of it.
+            missing = float(np.max(np.abs(bends[-2:]).max(axis=0) / np.maximum(small, 1e-300)))
+            factor = min(5.0, 0.9 * max(missing, 1e-30) ** (-1 / _NODES.size))
+            if missing <= 1:
+                break
+            h = (end - t) * max(0.1, factor)
+        else:
+            return None
+        adds = chebint(bends, lbnd=-1)
+        # What velocities add up to tells of leaps.
+        if not self.phase.near(chebval(_NODES, adds[:, :n]).T - moves):
+            return None
+        adds[: len(_NODES), :n], adds[len(_NODES) :, :n] = _BENDS @ moves, 0.0
+
+        def dense(at: Any) -> np.ndarray:
+            return (x + chebval(2 * (at - t) / (end - t) - 1, adds).T).T
+
+        return end, dense, min(longest, (end - t) * factor)
+
+    # -- modes ------------------------------------------------------------------------------------
+
+    def change(self, t: float, x: np.ndarray, rate: np.ndarray) -> None:
+        """Find the mode that begins where the present one ends."""
+        near = self.phase.known[-1]
+        there, wrong = self.phase.look(t, x[: self.n], near), None
+        look = there or near
+        if self.phase.shares and look.least < 0:
+            wrong, look = self.phase.misfits(look), self.phase.room(look)[0]
+        changed = self._settled(look, self.phase.numbers, wrong)
+        if changed is None:
+            raise self.jam(t, x)
+        phase, now = changed
+        if there is None and phase.mode == self.phase.mode:
+            # The same mode from where it was known last leads here again.
+            raise self.jam(t, x)
+        for _ in range(2):
+            # Where a mode begins is where it leads away from the place that was reached.
+            ways, off = (y[: self.n] / self.lengths for y in (now.rate, now.z - look.z))
+            early = float(off @ ways) / max(float(ways @ ways), 1e-300)
+            if abs(early) <= 1e-12 * self.whole or abs(early) > 1e-6 * self.whole:
+                break
+            begun = phase.look(now.t - early, look.z[: self.n], now)
+            now = begun or now
+        self._enter(phase, now, x[self.n :])
+
+    def _phase(self, numbers: Numbers) -> ByBalance:
+        return ByBalance(self.question, numbers, self.lengths, self.whole, self.energy, self.digits)
+
+    def _begin(self, here: State) -> tuple[ByBalance, Look] | None:
+        """Return the mode at the start, and the first look."""
+        p, answer = here.place.problem, here.answer
+        if answer is None or len(answer.mu) != len(here.place.gap):
+            return None
+        closed = here.place.gap <= self.question.closed(here.place)
+        works = (answer.working & closed).astype(float)
+        none, sticks = np.zeros(p.terms), (p.size > 0).astype(float)
+        numbers = Numbers(sticks, none, works, here.place.along.copy(), none)
+        phase = self._phase(numbers)
+        z = np.concatenate([here.q, *answer.forces])
+        z = np.append(z, np.zeros(sum(sizes_of(self.question.sliding)) - len(z)))
+        start = Look(here.t, z, 0 * z, np.zeros(0), 0.0, 0.0, 0.0)
+        self.digits = phase.measured(start)[1]
+        phase = self._phase(numbers)
+        first = phase.look(here.t, here.q, start) if phase.decides(start) else None
+        if first is None:
+            return None
+        moved = np.abs(first.z[: p.n] - here.q) > 1e-6 * self.lengths
+        return None if moved.any() else self._settled(first, numbers, phase.misfits(first))
+
+    def _settled(
+        self, look: Look, numbers: Numbers, wrong: np.ndarray | None
+    ) -> tuple[ByBalance, Look] | None:
+        """Turn what does not fit a little later into its opposite, until all fits."""
+        for share in _AHEAD:
+            first, later = self._here(numbers, look), look.t + share * self.whole
+            trials, seen = [first if wrong is None else self._turned(first, look, wrong)], []
+            while trials and len(seen) < _ROUNDS:
+                trial = trials.pop(0)
+                if trial.value in seen:
+                    continue
+                seen.append(trial.value)
+                aimed = self._aimed(trial, look, later)
+                if aimed is None:
+                    continue
+                phase = self._phase(aimed[0])
+                known = phase.decides(aimed[1])
+                now = phase.look(look.t, look.z[: self.n], aimed[1]) if known else None
+                then = None if now is None else phase.look(later, now.led(later)[: self.n], now)
+                if now is None or then is None or not self._lasts(phase, now):
+                    trials += self._let_slide(phase, look)
+                    continue
+                # What is at its limit now has room or speed left a little later, to rounding.
+                idle = phase.idle(then)
+                if phase.margin(then) < 0 or idle.any():
+                    fits = phase.room(then)[0] if phase.shares else then
+                    # What slides by name alone has a force that is not its own.
+                    misfits = idle if idle.any() else phase.misfits(then)
+                    trials.insert(0, self._turned(trial, fits, misfits))
+                    continue
+                answer = phase.state_of(now).answer
+                assert answer is not None
+                near = np.all(np.abs(now.z - look.z)[: self.n] <= 1e-7 * self.lengths)
+                stable = runaway(self.question, now.t, now.z[: self.n], answer) is None
+                return (phase, now) if near and stable else None
+        return None
+
+    def _lasts(self, phase: ByBalance, now: Look) -> bool:
+        """Tell whether what moves is not held by more than it can be but for this instant."""
+        later = now.t + _AHEAD[-1] * self.whole
+        if not phase.shares or not np.any(now.rate[: self.n]):
+            return True
+        return phase.look(later, now.led(later)[: self.n], now) is not None
+
+    def _let_slide(self, phase: ByBalance, look: Look) -> list[Numbers]:
+        """Return modes in which one line slides that others hold at this very instant alone."""
+        starts, numbers = self.question.starts, phase.numbers
+        narrow = np.diff(np.append(starts, self.question.sliding.rates)) == 1
+        sliding = []
+        for k in np.flatnonzero(narrow & (numbers.stuck > 0)):
+            one = np.arange(len(starts)) == k
+            others = replace(numbers, stuck=np.where(one, 0.0, numbers.stuck))
+            slow = np.append(np.zeros(len(starts)), np.full(len(numbers.works), np.inf))
+            if self._phase(others).idle(replace(look, margins=slow))[k]:
+                sliding += [
+                    replace(others, sign=np.where(one, w, numbers.sign)) for w in (1.0, -1.0)
+                ]
+        return sliding
+
+    def _here(self, numbers: Numbers, look: Look) -> Numbers:
+        """Return a mode in which what sticks does so here."""
+        place = self.question.at(look.t, look.z[: self.n])
+        grips = numbers.grips(self.question.rubs)[place.problem.term]
+        return replace(numbers, along=np.where(grips, numbers.along, place.along))
+
+    def _aimed(self, numbers: Numbers, look: Look, later: float) -> tuple[Numbers, Look] | None:
+        """Find what slides in a plane but can go one way alone, and which; aim along its force.
+
+        None where some of it can go one way alone beside where it is taken anyway.
+        """
+        question, equations = self.question, equations_of(self.question)
+        assert equations is not None
+        gaps = len(numbers.works)
+        place = question.at(later, look.z[: self.n], touching=np.arange(gaps))
+        p = place.problem
+        confined, z = np.zeros(p.terms), look.z.copy()
+        wide = np.flatnonzero((p.widths > 1) & (numbers.stuck == 0) & (p.size > 0))
+        if not len(wide):
+            return replace(numbers, confined=confined), look
+        B, A, G = (x * self.lengths for x in p.matrices)
+        works, sticks = numbers.works > 0, numbers.grips(question.rubs)[p.term]
+        y = z[self.n : self.n + len(p.c)]
+        held = np.vstack([A, G[works], B[sticks]])
+        size = np.maximum(np.linalg.norm(held, axis=1), 1e-300)
+        over = np.linalg.pinv(held / size[:, None], _DEPENDENT)
+        led = -over @ (np.concatenate([p.b, p.g[works], p.c[sticks]]) / size) * self.whole
+        aim = B.T @ np.where(sticks, 0.0, y)
+        aim = aim / max(np.abs(aim).max(initial=0.0), 1e-300)
+        aim = aim - over @ (held / size[:, None]) @ aim
+        free = B - (B @ over) @ (held / size[:, None])
+        small = _DEPENDENT + 64 * self.digits
+        for k in wide:
+            rows = p.part(k)
+            reach = max(float(np.linalg.norm(B[rows])), 1e-300)
+            taken = B[rows] @ led + p.c[rows] * self.whole
+            _, values, ways = np.linalg.svd(free[rows].T)
+            several_ways = int(np.sum(values > small * reach))
+            across = taken - (ways[0] @ taken) * ways[0] if several_ways == 1 else taken
+            if several_ways == p.widths[k]:
+                continue
+            if several_ways > 1 or (several_ways and np.linalg.norm(across) > small * reach):
+                return None
+            confined[k] = np.sign(y[rows] @ (free[rows] @ aim + taken)) or 1.0
+        z[equations[3]] = aim
+        return replace(numbers, confined=confined), replace(look, z=z)
+
+    def _turned(self, numbers: Numbers, look: Look, wrong: np.ndarray) -> Numbers:
+        """Return the mode in which what does not fit does the opposite."""
+        starts, terms = self.question.starts, len(numbers.stuck)
+        narrow = np.diff(np.append(starts, self.question.sliding.rates)) == 1
+        slips, gaps = wrong[:terms], wrong[terms:]
+        ways = np.where(narrow, np.sign(look.z[self.n + starts]), 0.0)
+        return replace(
+            numbers,
+            stuck=np.where(slips, 1 - numbers.stuck, numbers.stuck),
+            sign=np.where(slips, np.where(numbers.stuck > 0, ways, 0.0), numbers.sign),
+            works=np.where(gaps, 1 - numbers.works, numbers.works),
+        )

@@ -1,0 +1,498 @@
+"""Phases in which velocities decide: those of least power, smooth until something changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.result.status import Status
+from stationary.solve.sliding.convex.judge import roomiest, several
+from stationary.solve.sliding.convex.reduced import in_mode, margin, overheld
+from stationary.solve.sliding.convex.settle import Outcome
+from stationary.solve.sliding.instant.least_power import solved
+from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Dense, Passed
+from stationary.solve.sliding.over_time.power_equations import Held, InMode, Tried
+from stationary.solve.sliding.over_time.stretch import State, onto, supplied
+from stationary.solve.sliding.problem.mode import Mode
+from stationary.solve.sliding.problem.numbers import Answer
+from stationary.solve.sliding.problem.question import Place, Question
+from stationary.solve.sliding.telling.along import Told
+from stationary.solve.sliding.telling.endings import Ended, conflict
+from stationary.solve.sliding.telling.step import status_of
+
+# A moment as short is none, of the whole span.
+_NO_TIME = 1e-12
+# How far ahead of a change one looks for what comes next, of the whole span: at first, at most, and
+# where something else comes that starts slowly.
+_THINNEST, _THICKEST, _LATEST = 1e-10, 1e-7, 1e-5
+# What is slower than this share of the speeds at work may be about to rest.
+_SLOW = 0.2
+# What slides slower than this share has no clear direction yet.
+_BEGINS = 1e-8
+# What has less room than that, as a share of its limit, is full.
+_FULL = 1e-9
+# At so many times, as many as a step looks at, unknowns are remembered.
+_KNOWN = 16
+# So often in a row what seems to change may stay as it is.
+_STAYS = 30
+
+
+class ByPower(AbstractPhase):
+    """A phase of least power."""
+
+    def __init__(self, question: Question, near: Answer, place: Place):
+        self.question, self.near, self.touching = question, near, place.touching
+        self.n, self.mode = question.system.size, Mode.of(near, place.touching)
+        #: Whether several forces would hold what holds and sticks: then it is held as long as any.
+        self.shares = several(near)
+        self.compiled = InMode.of(question, place, near, not self.shares)
+        #: The least margin of the mode at any stage since it was last set.
+        self.least = np.inf
+        #: The latest answer, the one where the present step began, and the unknowns of compiled
+        #: equations at the latest times.
+        self.last: Answer | None = None
+        self.anchor: Answer | None = None
+        self.known: list[tuple[float, np.ndarray]] = []
+        #: The latest answers of a search, with their times.
+        self.searched: list[tuple[float, Answer]] = []
+        #: The same by time and place: ends of steps are asked about repeatedly.
+        self._seen: dict[tuple[float, bytes], tuple[Answer, Place]] = {}
+
+    # -- velocities -------------------------------------------------------------------------------
+
+    def held(self, t: float, q: np.ndarray, place: Place | None = None) -> tuple[Answer, Place]:
+        """Return the answer in this mode; the place if it is known."""
+        quick = self._quick(t, q)
+        if quick is None:
+            return self._searched(t, q, place)
+        assert self.compiled is not None
+        self.last, place = self.compiled.answer(quick, place or self._at(t, q))
+        return self.last, place
+
+    def _at(self, t: float, x: np.ndarray) -> Place:
+        return self.question.at(t, x[: self.n], viscous=True, touching=self.touching)
+
+    def _quick(self, t: float, q: np.ndarray) -> Held | None:
+        """Return velocities and forces by compiled equations, if these do."""
+        if self.compiled is None:
+            return None
+        held = None
+        for guess in self._guesses(t):
+            held = self.compiled.at(t, q, guess)
+            if held is not None and held.margin >= 0:
+                # Beyond its end a mode may have answers that do not belong to it.
+                self.known = [*self.known[1 - _KNOWN :], (t, held.z)]
+                break
+        return held
+
+    def _guesses(self, t: float) -> Iterator[np.ndarray | None]:
+        """Guess the unknowns of the compiled equations by those at the nearest times."""
+        if not self.known:
+            yield None
+            return
+        apart = [abs(x[0] - t) for x in self.known]
+        b, last = self.known[nearest := apart.index(min(apart))]
+        if len(apart) > 1:
+            apart[nearest] = np.inf
+            a, first = self.known[apart.index(min(apart))]
+            if a != b and abs(t - b) <= 3 * abs(b - a):
+                yield last + (t - b) / (b - a) * (last - first)
+        yield last
+
+    def _searched(
+        self, t: float, q: np.ndarray, place: Place | None = None
+    ) -> tuple[Answer, Place]:
+        """Return the answer in this mode by a search, from one or another nearby."""
+        seen = self._seen.get((t, q.tobytes()))
+        if seen is not None:
+            self.last = seen[0]
+            return seen
+        place = place or self._at(t, q)
+        starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
+        ahead = self._ahead(t)
+        if ahead is not None:
+            starts.insert(0, ahead)
+        # Where compiled equations fail there is little hope.
+        for near in starts if self.compiled is None else starts[:1]:
+            answer = in_mode(place.problem, near, lines=True)
+            if answer is not None:
+                self.last, self.searched = answer, [*self.searched[1 - _KNOWN :], (t, answer)]
+                seen = answer, replace(place, problem=answer.problem)
+                self._seen[t, q.tobytes()] = seen
+                if len(self._seen) > _KNOWN:
+                    del self._seen[next(iter(self._seen))]
+                return seen
+        raise Passed
+
+    def _ahead(self, t: float) -> Answer | None:
+        """Guess the answer at a time from the two nearest, if it is not far from these."""
+        nearest = sorted(self.searched, key=lambda x: abs(x[0] - t))[:2]
+        if len(nearest) < 2:
+            return None
+        (b, last), (a, first) = nearest
+        if a == b or abs(t - b) > 3 * abs(b - a):
+            return None
+        share = (t - b) / (b - a)
+        v, lam, mu = (
+            y + share * (y - x)
+            for x, y in ((first.v, last.v), (first.lam, last.lam), (first.mu, last.mu))
+        )
+        return replace(last, v=v, lam=lam, mu=mu)
+
+    def rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the rate of a state."""
+        quick = self._quick(t, x[: self.n])
+        if quick is not None:
+            self.least = min(self.least, quick.margin)
+            return np.concatenate([quick.z[: self.n], [quick.taken, quick.given]])
+        answer, place = self._searched(t, x[: self.n])
+        self.least = min(self.least, self._margin(answer, place))
+        return np.concatenate([answer.v, self._powers(answer, place)])
+
+    def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
+        """Try a step all at once, where its equations are compiled."""
+        if self.compiled is None or not self.compiled.steps:
+            return None
+        return self.compiled.step(t, x, h, next(self._guesses(t)))
+
+    def accept(self, tried: Tried) -> None:
+        """Take a step that was tried."""
+        self.least = min(self.least, tried.margin)
+        self.known = tried.known or self.known
+
+    def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the rate of the latest answer."""
+        answer = self.last or self.near
+        return np.concatenate([answer.v, self._powers(answer, self._at(t, x))])
+
+    def _powers(self, answer: Answer, place: Place) -> list[float]:
+        """Return what friction takes and what is supplied."""
+        taken = float(answer.y @ answer.rates)
+        if place.problem.viscous:
+            taken += float(place.problem.viscous(answer.v)[1] @ answer.v)
+        forces = (answer.y, answer.lam, answer.mu)
+        return [taken, supplied(self.question, place, forces, answer.v)]
+
+    def ways(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Return the forces of friction, which tell ways that are too slow to be told."""
+        quick = self._quick(t, q)
+        if quick is None:
+            return self._searched(t, q)[0].y
+        return quick.z[self.n : self.n + len(self.near.y)]
+
+    # -- how long it lasts ------------------------------------------------------------------------
+
+    def _margin(self, answer: Answer, place: Place) -> float:
+        left = margin(answer, rooms=not self.shares)
+        if len(self.touching) < len(place.gap):
+            left = min(left, float(np.delete(place.gap + place.digits, self.touching).min()))
+        return left
+
+    def holds(self, t: float, x: np.ndarray) -> float:
+        """Return by how much the mode holds at a state: below zero it has ended.
+
+        Endlessly less where there is none.
+        """
+        try:
+            quick = None if self.shares else self._quick(t, x[: self.n])
+            if quick is not None:
+                return quick.margin
+            answer, place = self.held(t, x[: self.n])
+            left = self._margin(answer, place)
+            if self.shares and margin(answer) < 0:
+                left = min(left, roomiest(answer)[1] + _FULL)
+            return left
+        except Passed:
+            return -np.inf
+
+    def slow(self, answer: Answer, share: float) -> bool:
+        """Tell whether something that slides in a plane is slower than a share of the speeds."""
+        p = answer.problem
+        wide = (p.widths > 1) & (p.power == 0) & (p.size > 0) & ~answer.stuck
+        return bool(np.any(answer.speeds[wide] < share * answer.speed))
+
+    def begins(self, t: float, x: np.ndarray) -> bool:
+        """Tell whether the mode can be followed from a state: all that slides shows how.
+
+        Compiled equations have no corner where it is slow.
+        """
+        try:
+            answer = self.held(t, x[: self.n])[0]
+            return self.compiled is not None or not self.slow(answer, _BEGINS)
+        except Passed:
+            return False
+
+    def goes_on(self, t: float, x: np.ndarray) -> bool:
+        """Tell whether compiled equations show that the mode holds at a state."""
+        quick = None if self.shares else self._quick(t, x[: self.n])
+        return quick is not None and quick.margin >= 0
+
+    def lasts(self, t: float, x: np.ndarray) -> bool:
+        """Tell whether the mode is there a moment later, where it holds more than can move."""
+        if not overheld(self.near):
+            return True
+        try:
+            self.held(t, x[: self.n])
+        except Passed:
+            return False
+        return True
+
+    def closed(self, place: Place) -> np.ndarray:
+        """Tell which of the touching contacts have not opened."""
+        far = place.gap > 10 * self.question.closed(place)
+        return self.near.working | ~far[self.touching]
+
+    def carried(self, touching: np.ndarray) -> Answer:
+        """Return its answer as one about other contacts that touch."""
+        old, near = self.touching, self.near
+        if np.array_equal(touching, old):
+            return near
+        mu, working = np.zeros(len(touching)), np.zeros(len(touching), dtype=bool)
+        places = np.searchsorted(touching, old)
+        kept = np.isin(old, touching)
+        mu[places[kept]], working[places[kept]] = near.mu[kept], near.working[kept]
+        return replace(near, mu=mu, working=working)
+
+    # -- states -----------------------------------------------------------------------------------
+
+    def _onto(self, t: float, x: np.ndarray) -> Place:
+        place = onto(self.question, t, x[: self.n], self.touching, self.near.working)
+        assert place is not None
+        return place
+
+    def onto(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Move a state onto the constraints and the contacts that hold: by rounding's worth."""
+        if self.compiled is not None:
+            q = self.compiled.onto(t, x[: self.n])
+            if q is not None:
+                return np.concatenate([q, x[self.n :]])
+        return np.concatenate([self._onto(t, x).q, x[self.n :]])
+
+    def state(self, t: float, x: np.ndarray) -> State:
+        """Return what is told of a state."""
+        place = self._onto(t, x)
+        try:
+            answer, place = self.held(t, place.q, place)
+            if self.shares and margin(answer) < 0:
+                answer = roomiest(answer)[0]
+        except Passed:
+            answer = self.last or self.near
+        return State(t, place.q, answer.v, answer, place, *x[self.n :])
+
+    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
+        """Return what is told of many states at once, where their equations are compiled."""
+        if self.compiled is None or not self.compiled.tells:
+            return None
+        rows = [self.compiled.tell(a, one, next(self._guesses(a))) for a, one in zip(t.tolist(), x)]
+        return Told.rowed(rows, self.n)
+
+    def remembered(self) -> Any:
+        """Return what leads on from where it is."""
+        return self.last, self.anchor, self.known
+
+    def recall(self, known: Any) -> None:
+        """Go back to where something was known."""
+        self.last, self.anchor, self.known = known
+        # What is told is found to the last digit, from what is known.
+        self._seen = {}
+
+    # -- what comes to rest or turns --------------------------------------------------------------
+
+    def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
+        """Begin a step; return how long the mode lasts if something in it is about to rest.
+
+        Compiled equations have no corner there.
+        """
+        if self.compiled is not None:
+            return np.inf
+        self.anchor = self.held(t, x[: self.n])[0]
+        return self.left(t, x, h, whole) if self.slow(self.anchor, _SLOW) else np.inf
+
+    def left(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
+        """Foresee how long the mode lasts where something in it comes to rest."""
+        moment, p = min(h / 16, 1e-3 * whole), self.near.problem
+        slides = (p.power < 1) & ~self.near.stuck
+        while moment > _NO_TIME * whole:
+            try:
+                rate = self.rate(t, x)
+                here = self.held(t, x[: self.n])[0]
+                there = self.held(t + moment, (x + moment * rate)[: self.n])[0]
+            except Passed:
+                moment /= 16
+                continue
+            if np.any(p.sums(here.rates * there.rates)[slides] < 0):
+                # What has turned round has been at rest before.
+                moment /= 16
+                continue
+            before, after = here.speeds[slides], there.speeds[slides]
+            slows = after < before * (1 - 1e-12)
+            if not slows.any():
+                return h
+            return float((before[slows] * moment / (before - after)[slows]).min())
+        return 0.0
+
+    def turned(self, t: float, end: float, dense: Dense, whole: float) -> float | None:
+        """Return the time at which something in a plane turns round at once, if it does.
+
+        What goes round a curve turns by and by: then halves of the way turn by less.
+        """
+        if self.compiled is not None:
+            return None
+        near = self.near
+        wide = (near.problem.widths > 1) & (near.problem.power == 0) & ~near.stuck
+        if not wide.any():
+            return None
+
+        def ways(at: float) -> np.ndarray:
+            return self.ways(at, dense(at)[: self.n])
+
+        def opposed(a: np.ndarray, b: np.ndarray) -> bool:
+            return bool(np.any(near.problem.sums(a * b)[wide] < 0))
+
+        try:
+            low, high, a, b = t, end, ways(t), ways(end)
+            if not opposed(a, b):
+                return None
+            while high - low > 1e-12 * whole:
+                middle = (low + high) / 2
+                c = ways(middle)
+                if opposed(a, c):
+                    high, b = middle, c
+                elif opposed(c, b):
+                    low, a = middle, c
+                else:
+                    return None
+        except Passed:
+            return None
+        return low
+
+
+class PowerFlow(AbstractFlow[ByPower]):
+    """The motion by velocities of least power."""
+
+    apart, pace = _THICKEST, 0.02
+
+    def __init__(self, question: Question, span: tuple[float, float], rtol: float):
+        super().__init__(question, span, rtol)
+        #: How often nothing changed where something seemed to.
+        self.stays = 0
+        self.locked = False
+
+    def begin(self, q: np.ndarray) -> State:
+        """Find the mode at the start; return what is known there.
+
+        A drive that sets off right now shows in a moment's time.
+        """
+        t, x = self.t, np.concatenate([q, [0.0, 0.0]])
+        self.lengths = self.question.lengths(self.question.at(t, q))
+        self.phase = self._begun(t, q, None, None)
+        state, moment = self.phase.state(t, x), 1e-9 * self.whole
+        if not np.any(self.phase.near.v):
+            later = self._begun(t + moment, q, None, None)
+            if np.any(later.near.v):
+                self.phase, self.t = later, t + moment
+        self.x = self.phase.onto(self.t, x)
+        return state
+
+    def latest(self) -> State | None:
+        """Return the latest state that was reached, if its forces can be relied on."""
+        if not self.steps or self.locked:
+            return None
+        state = self.phase.state(self.t, self.x)
+        return state if state.answer is not None and state.answer.right(1e-8) else None
+
+    def went(self) -> None:
+        """Forget contacts that have opened by themselves."""
+        self.stays = 0
+        self._let_go(self.t, self.x)
+
+    # -- modes ------------------------------------------------------------------------------------
+
+    def _begun(
+        self, t: float, q: np.ndarray, touching: np.ndarray | None, near: Answer | None
+    ) -> ByPower:
+        """Find what sticks and what touches from here on."""
+        place = self.question.at(t, q, viscous=True, touching=touching)
+        outcome, pressed = solved(self.question, place, near)
+        if outcome.word in ("accelerates", "jammed") or outcome.answer is None:
+            # Where friction locks, forces have grown without bound.
+            self.locked = outcome.verdict is not None and outcome.verdict.locked
+            status = status_of(self.question, pressed, outcome.word, outcome)
+            raise Ended(status, outcome, pressed)
+        return ByPower(self.question, outcome.answer, place)
+
+    def change(self, t: float, x: np.ndarray, rate: np.ndarray) -> None:
+        """Find the mode beyond the end of the present one, and where it begins.
+
+        That shows a hair ahead, or a thicker one where changes are slow. If the new mode exists at
+        its very beginning it begins there, else a hair later.
+        """
+        old = self.phase
+        place = self.question.at(t, x[: self.n], touching=old.touching)
+        closing = np.flatnonzero(place.gap <= self.question.closed(place))
+        touching = np.union1d(old.touching[old.closed(place)], closing).astype(int)
+        near, hair = old.carried(touching), _THINNEST * self.whole
+        while True:
+            ahead = x + hair * rate
+            phase = self._begun(t + hair, ahead[: self.n], touching, near)
+            changed, more = phase.mode != old.mode, 4 * hair
+            later = max(more, _THICKEST * self.whole)
+            if (
+                changed
+                and later < _LATEST * self.whole
+                and not phase.lasts(t + later, x + later * rate)
+            ):
+                # What holds at an instant only is no mode: another shows later.
+                more = later
+            elif changed:
+                self.phase, self.stays = phase, 0
+                if phase.begins(t, x):
+                    return
+                # What starts slowly shows what it is a little later.
+                late = more > _LATEST * self.whole
+                if late or (phase.near.right() and phase.begins(t + hair, ahead)):
+                    self.t, self.x = t + hair, phase.onto(t + hair, ahead)
+                    return
+            elif phase.goes_on(t + hair, ahead) and phase.goes_on(
+                t + _THICKEST * self.whole, x + _THICKEST * self.whole * rate
+            ):
+                break
+            elif more > (_THICKEST if phase.holds(t + hair, ahead) >= 0 else _LATEST) * self.whole:
+                # What has clearly ended, though that does not show yet, shows a little later.
+                break
+            hair = more
+        # What seemed to end may go on: rounding ends nothing, nor do forces that may be others.
+        self.phase = phase
+        self.stays += 1
+        if self.stays <= _STAYS and phase.holds(t + hair, ahead) >= 0:
+            self.t, self.x = t + hair, phase.onto(t + hair, ahead)
+            return
+        message = f"found the same change again and again near t = {t:.6g}"
+        raise Ended(Status("too many changes", f"{message}; increments follow better"))
+
+    def _let_go(self, t: float, x: np.ndarray) -> None:
+        """Forget contacts that have opened by themselves."""
+        near, touching = self.phase.near, self.phase.touching
+        if near.working.all():
+            return
+        place = self.question.at(t, x[: self.n], viscous=True, touching=touching)
+        kept = self.phase.closed(place)
+        if not kept.all():
+            there = self.question.at(t, x[: self.n], viscous=True, touching=touching[kept])
+            mu, working = near.mu[kept], near.working[kept]
+            near = replace(near, problem=there.problem, mu=mu, working=working)
+            self.phase = ByPower(self.question, near, there)
+
+    def jam(self, t: float, x: np.ndarray) -> Ended:
+        """Return the end of a motion whose velocities grow without bound."""
+        touching = self.phase.touching
+        place = self.question.at(t, x[: self.n], viscous=True, touching=touching)
+        verdict = conflict(self.question, place)
+        message = f"velocities grow without bound near t = {t:.6g}"
+        if verdict is None:
+            return Ended(Status("undecided", message))
+        outcome = Outcome("jammed", verdict=verdict)
+        return Ended(status_of(self.question, place, "jammed", outcome), outcome, place)

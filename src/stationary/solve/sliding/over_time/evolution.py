@@ -1,0 +1,494 @@
+"""How it slides over time: between events by a high order, or increment by increment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from stationary.errors import DidNotConverge, NoMotion, StatementError, say
+from stationary.lower.kernel import kernel_of
+from stationary.model.system import System
+from stationary.result.slide import Slide
+from stationary.result.status import Status
+from stationary.solve.arguments import count, times, tolerance
+from stationary.solve.consistent import repaired
+from stationary.solve.gate.claims import passed
+from stationary.solve.gate.early_end import Reason
+from stationary.solve.progress import Progress
+from stationary.solve.sliding.instant.least_power import (
+    require_outside,
+    require_potential,
+    require_resistance,
+    solved,
+)
+from stationary.solve.sliding.over_time.balance_flow import BalanceFlow
+from stationary.solve.sliding.over_time.by_power import PowerFlow
+from stationary.solve.sliding.over_time.stretch import State, Stepper, Stretch
+from stationary.solve.sliding.over_time.strides import Strides
+from stationary.solve.sliding.problem.measure import Measure, rests
+from stationary.solve.sliding.problem.numbers import Answer
+from stationary.solve.sliding.problem.question import Place, Question
+from stationary.solve.sliding.telling.endings import Ended, Pace
+from stationary.solve.sliding.telling.step import failure, step_of
+
+# Changes of what sticks that are still followed one by one.
+_MANY = 50
+# After some changes their number over the whole span is foreseen: how many times too many end it.
+_SOME, _FAR_TOO_MANY = 10, 5
+# So many ends of increments between the times that are told are examined.
+_BETWEEN = 40
+
+
+def quasistatics(
+    system: System,
+    *,
+    span: Any,
+    start: Mapping[Any, Any] | None = None,
+    params: Mapping[Any, float] | None = None,
+    inputs: Mapping[Any, Any] | None = None,
+    points: int = 201,
+    method: str = "auto",
+    step: float | None = None,
+    rtol: float = 1e-9,
+    repair: bool = True,
+    throw: bool = True,
+) -> Slide:
+    """Follow how a system slides when its inertia is negligible.
+
+    Parameters
+    ----------
+    system : System
+        Dry friction and drag, energies, loads, constraints and contacts; T is ignored.
+    span : tuple
+        First and last time.
+    start : dict, optional
+        The configuration at the first time; coordinates left out are zero.
+    params, inputs : dict, optional
+    points : int
+        Number of times at which the motion is kept, evenly spaced.
+    method : "auto", "events" or "increments"
+        "events" integrates the velocity of least power with a high order and locates every change
+        of what sticks or touches. "increments" minimizes over steps of finite time, of order one,
+        as springs with friction and a great many changes need: there it matters how forces change,
+        which "events" do not see. "auto" chooses, and goes on by increments where events end.
+    step : float, optional
+        Length of the increments. If left out, dry friction is followed between its changes, which
+        are located: every place follows from its balance. Other increments, as of drag and of what
+        has hundreds of unknowns, tell changes roughly: they are compared with two halves,
+        which may differ by 1e-4 of the lengths at work (by `rtol` if that is more), and are
+        extrapolated to order two where nothing starts or stops to slide. What they differed by in
+        all is ``slide.residual["increments"]``.
+    rtol : float
+        Relative error per step between events.
+    repair : bool
+        If false, refuse a start that violates a constraint instead of moving it.
+    throw : bool
+        If false, a motion that ends early is returned with its status.
+
+    Returns
+    -------
+    Slide
+        A `Motion`, with forces of friction and the energy they took.
+
+    Examples
+    --------
+    A bead dragged by a link of length 1 follows the tractrix:
+
+    >>> x, y = st.coordinates("x y")
+    >>> link = st.Constraint(st.norm((x - st.t, y)) - 1, name="link")
+    >>> bead = st.System(friction=[st.Friction(1.0, on=(x, y))], constraints=[link])
+    >>> slide = st.quasistatics(bead, span=(0, 2), start={x: 0, y: 1})
+    >>> print(f"{slide[y][-1]:.9f}, {slide.lost[-1]:.8f}")
+    0.265802229, 1.32500275
+    """
+    first, last = times(span)
+    question = Question(system, params, inputs, (first, last))
+    require_potential(system)
+    if not question.sliding.tangent.nnz_out(0):
+        require_resistance(question)
+    if method not in ("auto", "events", "increments"):
+        raise StatementError(
+            "method must be 'auto', 'events' or 'increments'.",
+            f"Found {method!r}.",
+            "Choose one of them.",
+        )
+    if step is not None and not (isinstance(step, Real) and step > 0):
+        raise StatementError("step must be positive.", f"Found {step!r}.", "Give seconds.")
+    q, _ = question.layout.state(start)
+    graph = question.sliding.graph
+    moved = 0.0
+    if question.layout.multipliers:
+        state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
+        moved, q = float(np.abs(state.q - q).max()), state.q
+    require_outside(question, question.at(first, q))
+    grid = np.linspace(first, last, count(points))
+    run = _Run(question, grid, tolerance("rtol", rtol), step)
+    chosen = method
+    if method == "events" and run.bends(q):
+        raise StatementError(
+            "method='events' cannot follow this system.",
+            "Found forces that depend on the place, and no drag that decides every velocity: "
+            "then how forces change decides, and not their power.",
+            "Leave method out, or pass method='increments'.",
+        )
+    if method == "auto":
+        chosen = "increments" if step is not None or run.needs_increments(q) else "events"
+    status = run.follow(q, chosen, _MANY if method == "auto" else 100 * _MANY)
+    if chosen == "events" and method == "auto" and status not in ("done", "interrupted"):
+        # Where velocities do not decide, forces that change over an increment may.
+        run, status = run.handed_over(q, status)
+    if not run.rows:
+        run.keep(State(first, q, np.zeros_like(q), None, question.at(first, q), 0.0, 0.0))
+    slide = run.wrapped(status, moved)
+    slide = passed(slide, "quasistatics", throw=throw, ended=run.reason(), between=run.between())
+    if throw and not slide.success:
+        raise run.error(slide)
+    return slide
+
+
+#: A row of what is kept, what is left over of the forces, and the duality gap.
+_Kept = tuple[np.ndarray, float, float]
+
+
+@dataclass
+class _Run:
+    """One motion: what has been found of it so far."""
+
+    question: Question
+    grid: np.ndarray
+    rtol: float
+    step: float | None
+    times: list[float] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+    events: list[float] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
+    steps: int = 0
+    #: By what it was followed, one after the other.
+    ways: list[str] = field(default_factory=list)
+    evidence: dict[str, float] = field(default_factory=lambda: {"force": 0.0, "gap": 0.0})
+    failed: Ended | None = None
+    stepper: Stepper | None = None
+    #: How many changes are followed one by one.
+    many: float = np.inf
+    #: When and where another way of following it ended, after the latest time that is kept.
+    reached: tuple[float, np.ndarray] | None = None
+    #: What is to be said besides how it ended.
+    remark: str = ""
+
+    @property
+    def method(self) -> str:
+        """By what it was followed, in words."""
+        return ", then ".join(self.ways or ["increments"])
+
+    @property
+    def whole(self) -> float:
+        """The length of the span."""
+        return float(self.grid[-1] - self.grid[0])
+
+    def needs_increments(self, q: np.ndarray) -> bool:
+        """Whether velocities do not decide, or too many points at rest wait for their turn."""
+        if self.bends(q):
+            return True
+        if self.question.sliding.tangent.nnz_out(0):
+            return False
+        if len(self.question.starts) <= _MANY:
+            return False
+        first, last = float(self.grid[0]), float(self.grid[-1])
+        # A drive that starts at this very moment shows in a moment's time.
+        for t in (first, first + 1e-9 * (last - first)):
+            near = self._first(self.question.at(t, q, viscous=True))
+            if near is not None and np.any(near.v):
+                # What is rigid starts at once, however many points it rests on.
+                return min(int(near.stuck.sum()), near.problem.n) > _MANY
+        return False
+
+    def bends(self, q: np.ndarray) -> bool:
+        """Whether forces depend on the place, and no drag decides velocities all the same."""
+        return bool(self.question.sliding.tangent.nnz_out(0)) and not self._drags(q)
+
+    def _drags(self, q: np.ndarray) -> bool:
+        """Whether drag alone decides velocities, however forces change with the place."""
+        problem = self.question.at(float(self.grid[0]), q, viscous=True).problem
+        if not problem.dense:
+            return False
+        B, A, _ = problem.matrices
+        rows = [A, B[((problem.power > 0) & (problem.size > 0))[problem.term]]]
+        if problem.viscous is not None:
+            rows.append(np.nan_to_num(problem.viscous(np.ones(problem.n))[2].toarray()))
+        rows = np.vstack(rows)
+        size = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
+        return int(np.linalg.matrix_rank(rows / size[:, None])) == problem.n
+
+    # -- the ways ---------------------------------------------------------------------------------
+
+    def follow(self, q: np.ndarray, method: str, many: float) -> Status:
+        """Follow the motion one way; events end where changes become too many."""
+        self.many, progress = many if method == "events" else np.inf, Progress("quasistatics")
+        self.stepper = None
+        try:
+            if method == "events":
+                self._events(q, progress)
+            else:
+                self._increments(q, progress)
+        except Ended as end:
+            self.failed = end
+            state = self.stepper.latest() if self.stepper is not None else None
+            if state is not None and state.t > self.times[-1]:
+                self.keep(state)
+            return end.status
+        except KeyboardInterrupt:
+            return Status("interrupted", "stopped by the keyboard; what there is, is kept")
+        finally:
+            progress.close()
+        return Status("done", "reached the end of the span" + self.remark)
+
+    def handed_over(self, q: np.ndarray, status: Status) -> tuple[_Run, Status]:
+        """Go on by increments where events ended; where that leads no further, say why they did."""
+        verdict = self.failed.outcome.verdict if self.failed and self.failed.outcome else None
+        if verdict is not None and (verdict.locked or status == "jammed"):
+            # What holds contradicts what drives: that no force decides.
+            return self, status
+        # What has been found stays: where velocities grow, long increments lead elsewhere.
+        kept = sum(t == asked for t, asked in zip(self.times, self.grid))
+        fits = kept < len(self.times) and self.times[-1] < self.grid[kept]
+        latest = len(self.times) - 1 if fits else kept - 1
+        last = self.times[latest] if kept else -np.inf
+        other = replace(
+            self, times=self.times[:kept], rows=self.rows[:kept], evidence=dict(self.evidence),
+            events=[t for t in self.events if t <= last], ways=self.ways[: bool(kept)],
+            stretches=[x.until(last) for x in self.stretches if x.first <= last], failed=None,
+            reached=(last, self.rows[latest]) if kept else None,
+        )  # fmt: skip
+        if kept:
+            other.remark = f"; events up to t = {last:.6g}, then increments: {status.message}"
+        ended = other.follow(q, "increments", 0)
+        known = other.failed is not None and other.failed.outcome is not None
+        if ended in ("done", "interrupted") or known or len(other.rows) > max(kept, 1):
+            return other, ended
+        return self, status
+
+    def _events(self, q: np.ndarray, progress: Progress) -> None:
+        self.ways.append("events")
+        flow = PowerFlow(self.question, (float(self.grid[0]), float(self.grid[-1])), self.rtol)
+        self.keep(flow.begin(q))
+        self._walk(flow, progress)
+
+    def _increments(self, q: np.ndarray, progress: Progress) -> None:
+        strides = Strides(self.question, self.grid, self.step, self.rtol, self.events)
+        t, lost, given = float(self.grid[0]), 0.0, 0.0
+        if self.reached is not None:
+            n, fed = len(q), len(self._fed)
+            t, row = self.reached
+            q, (lost, given) = row[:n], row[2 * n + fed :][:2]
+        here = strides.begin(t, q, lost, given)
+        if not self.rows:
+            self.keep(here)
+        balance = BalanceFlow(self.question, (here.t, float(self.grid[-1])), self.rtol)
+        if self.step is None and balance.enter(here):
+            # By balance in a mode as far as that leads.
+            self.ways.append("balance")
+            try:
+                self._walk(balance, progress)
+                return
+            except Ended:
+                here = balance.latest() or here
+        strides.enter(here)
+        self.ways.append("increments")
+        try:
+            self._walk(strides, progress)
+        finally:
+            if not strides.steps and len(self.ways) > 1:
+                # They have told why it ends, and led nowhere.
+                self.ways.pop()
+            elif self.step is None:
+                self.evidence["increments"] = strides.changed
+        if strides.cuts and self.step is not None:
+            times = "once" if strides.cuts == 1 else f"{strides.cuts} times"
+            self.remark += (
+                f"; an increment of step={self.step:g} was not found and was cut, {times}, down "
+                f"to {strides.shortest:.3g}"
+            )
+
+    # -- all of them ------------------------------------------------------------------------------
+
+    def _walk(self, stepper: Stepper, progress: Progress) -> None:
+        """Take stretch after stretch, and keep what they say at the times of the grid."""
+        self.stepper, before = stepper, self.steps
+        pace = Pace(float(self.grid[0]), stepper.pace * self.whole)
+        while len(self.rows) < len(self.grid):
+            stretch = stepper.stretch(float(self.grid[len(self.rows)]))
+            self.steps = before + stepper.steps
+            self.stretches.append(stretch)
+            self._keep_along(stretch)
+            if stretch.change is not None:
+                self._changed(stretch.change, stepper.apart * self.whole)
+            if stepper.steps > stepper.most_steps or pace.stalls(stretch.last):
+                raise Ended(Status("too many steps", f"stopped after {stepper.steps} steps"))
+            progress.show((stretch.last - self.grid[0]) / self.whole)
+
+    def _keep_along(self, stretch: Stretch) -> None:
+        reached = stretch.last + 1e-13 * self.whole + 4 * np.spacing(abs(stretch.last))
+        first = len(self.rows)
+        asked = self.grid[first : int(np.searchsorted(self.grid, reached, side="right"))]
+        for t, kept in zip(asked, self._told(stretch, np.minimum(asked, stretch.last))):
+            self._keep(float(t), *kept)
+
+    def _told(self, stretch: Stretch, t: np.ndarray) -> list[_Kept]:
+        """Return what is kept of times of a stretch, in their order."""
+        told = stretch.told(t)
+        if told is None:
+            return [self._kept(stretch.at(x)) for x in t.tolist()]
+        kept = zip(told.rows(bool(self._fed)), told.force, told.gap)
+        every = zip(t.tolist(), told.fine, kept)
+        return [one if fine else self._kept(stretch.at(x)) for x, fine, one in every]
+
+    def _changed(self, t: float, apart: float) -> None:
+        """Note a change; end where they are too many to be followed one by one."""
+        changes, done = len(self.events), (t - float(self.grid[0])) / self.whole
+        # A rope need not be followed to its fiftieth link to see that it has more of them.
+        foreseen = changes >= _SOME and changes > _FAR_TOO_MANY * self.many * done
+        if changes >= self.many or foreseen:
+            message = f"found {changes} changes of what sticks up to t = {t:.6g}"
+            raise Ended(Status("too many changes", f"{message}; increments follow better"))
+        # How it begins is no change.
+        if t - (self.events[-1] if self.events else float(self.grid[0])) > apart:
+            self.events.append(t)
+
+    def _first(self, place: Place) -> Answer | None:
+        """Return what is known of forces and velocities at the start."""
+        outcome, _ = solved(self.question, place)
+        return outcome.answer if outcome.word in ("moves", "sticks") else None
+
+    # -- results ----------------------------------------------------------------------------------
+
+    @property
+    def _fed(self) -> list[float]:
+        return [0.0] if self.question.sliding.graph.fed else []
+
+    def keep(self, state: State) -> None:
+        """Keep what is known at one time."""
+        self._keep(state.t, *self._kept(state))
+
+    def _keep(self, t: float, row: np.ndarray, force: float, gap: float) -> None:
+        self.times.append(t)
+        self.rows.append(row)
+        for name, share in (("force", force), ("gap", gap)):
+            self.evidence[name] = max(self.evidence[name], float(share))
+
+    def _kept(self, state: State) -> _Kept:
+        """Return what is kept of a state, what is left over of its forces, and its duality gap."""
+        answer = state.answer
+        if answer is None:
+            return self._row(state), 0.0, 0.0
+        # The way of an increment may be none, to rounding: then there is no power to compare.
+        compares = "increments" not in self.ways or np.any(
+            answer.speeds > 100 * rests(state.place, Measure.of(self.question, state.place))
+        )
+        return self._row(state), answer.imbalance, answer.gap if compares else 0.0
+
+    def _row(self, state: State) -> np.ndarray:
+        """Return what is kept of a state: coordinates, velocities, energies, power and forces."""
+        layout, answer, place = self.question.layout, state.answer, state.place
+        mu = np.zeros(self.question.sliding.gaps)
+        y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
+        if answer is not None:
+            y, lam, mu[place.touching] = state.forces or answer.forces
+            power = float(y @ place.problem.rates(state.v))
+        energies = [state.lost, state.given, power]
+        return np.concatenate([state.q, state.v, self._fed, energies, y, lam, mu])
+
+    def wrapped(self, status: Status, moved: float) -> Slide:
+        """Return what there is as a motion."""
+        question = self.question
+        kernel = kernel_of(question.system, question.drives.signature)
+        table = np.array(self.rows)
+        width = kernel.states
+        return Slide(
+            system=question.system,
+            t=np.array(self.times),
+            y=table[:, :width],
+            more=table[:, width:],
+            params=question.params,
+            kernel=kernel,
+            drives=question.drives,
+            status=status,
+            steps=self.steps,
+            method=self.method,
+            events=(np.array(self.events),),
+            repaired=moved,
+            evidence=dict(self.evidence),
+            dense=self._dense(np.array(self.times), table),
+        )
+
+    def _dense(self, times: np.ndarray, table: np.ndarray):
+        stretches, ends = self.stretches, [x.last for x in self.stretches]
+
+        @cache
+        def kept() -> tuple[np.ndarray, np.ndarray]:
+            """Return all times and states at which increments end, besides those that are kept."""
+            more = {x.last: x for x in stretches if not x.known and x.last not in times}
+            rows = [self._row(x.at(x.last)) for x in more.values()]
+            every, rows = np.append(times, list(more)), np.vstack([table, *rows])
+            return np.sort(every), rows[np.argsort(every)]
+
+        def between(at: np.ndarray) -> np.ndarray:
+            known, rows = kept()
+            states = np.array([np.interp(at, known, column) for column in rows.T]).T
+            which = np.searchsorted(ends, at)
+            which[np.isin(at, times)] = len(ends)
+            for i in np.unique(which[which < len(ends)]):
+                of = np.flatnonzero((which == i) & (stretches[i].first <= at))
+                if stretches[i].known and len(of):
+                    of = of[np.argsort(at[of])]
+                    states[of] = [row for row, *_ in self._told(stretches[i], at[of])]
+            return states
+
+        return between
+
+    def between(self) -> list[float]:
+        """Return times at which increments end that are not told: some, spread over all."""
+        ends = [x.last for x in self.stretches if not x.known and x.last not in self.times]
+        return ends[:: 1 + len(ends) // _BETWEEN]
+
+    def reason(self) -> Reason | None:
+        """Return what proves that it ends where it does, if something does."""
+        outcome, place = (self.failed.outcome, self.failed.place) if self.failed else (None, None)
+        verdict = outcome.verdict if outcome else None
+        if verdict is None or place is None or not self.stepper:
+            return None
+        gaps = None
+        if verdict.gaps is not None:
+            gaps = np.zeros(len(place.gap))
+            gaps[place.touching] = verdict.gaps
+        return Reason(
+            place.t, place.q, place.u, verdict.rows, gaps, verdict.locks, verdict.ray,
+            verdict.rubs, verdict.stiffness,
+        )  # fmt: skip
+
+    def error(self, slide: Slide) -> DidNotConverge:
+        """Return the error of a motion that ended early, with the motion in it."""
+        end = self.failed
+        outcome, place = (end.outcome, end.place) if end else (None, None)
+        if outcome is not None and place is not None and outcome.word in ("accelerates", "jammed"):
+            step = step_of(self.question, place, outcome)
+            inner = failure(self.question, place, outcome, step)
+            assert isinstance(inner, NoMotion)
+            return NoMotion(
+                f"at t = {slide.t[-1]:.6g} " + str(inner), kind=inner.kind, solution=slide,
+                direction=inner.direction, names=inner.names,
+            )  # fmt: skip
+        return DidNotConverge(
+            say(
+                f"quasistatics stopped at t = {slide.t[-1]:.6g}.",
+                f"{slide.status.message[0].upper()}{slide.status.message[1:]}.",
+                "The motion so far is in error.solution; try method='increments' with a small "
+                "step.",
+            ),
+            status=str(slide.status),
+            solution=slide,
+        )

@@ -1,0 +1,333 @@
+"""The motion as an initial value problem, phase by phase: what every kind of phase shares."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from stationary.solve.sliding.over_time.power_equations import JUMP, Tried
+from stationary.solve.sliding.over_time.stretch import State, Stretch, located
+from stationary.solve.sliding.problem.mode import Mode
+from stationary.solve.sliding.problem.question import Question
+from stationary.solve.sliding.telling.along import Told
+from stationary.solve.sliding.telling.endings import Ended
+
+# A step so short that velocities grow beyond all bounds, of the whole span.
+_VANISHING = 1e-9
+# Steps into which the span is cut at least, and looks at a doubtful one for the end of a mode.
+_LEAST_STEPS, _LOOKS = 10, 8
+# So close to the end of a mode, of the whole span, the rest of the way is straight.
+_STRAIGHT = 2e-6
+# What velocities add up to may be off by this share of the lengths.
+_ADDS = 1e-8
+# Digits of a way that are none.
+_DIGITS = 1e-13
+
+#: States at times, one per column where these are many.
+Dense = Callable[[Any], np.ndarray]
+
+
+class Passed(Exception):  # noqa: N818  # a place, not an error
+    """A time or a place at which the present mode does not exist any more."""
+
+
+class AbstractPhase(ABC):
+    """The motion in one mode: velocities and forces at any time and place, as long as it lasts.
+
+    Its states x are q, the energy lost and the energy supplied.
+    """
+
+    #: What sticks, slides and holds.
+    mode: Mode
+    #: The least margin of the mode at any stage since it was last set.
+    least: float = np.inf
+
+    @abstractmethod
+    def rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the rate of a state; raise `Passed` where the mode has none."""
+
+    @abstractmethod
+    def latest_rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the latest rate that is known."""
+
+    def last_rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the rate at the end of the mode; the latest known where it has just ended.
+
+        Beyond a jump the mode may have an answer that does not belong to it.
+        """
+        self.least = np.inf
+        try:
+            rate = self.rate(t, x)
+        except Passed:
+            return self.latest_rate(t, x)
+        return rate if self.least > -JUMP else self.latest_rate(t, x)
+
+    @abstractmethod
+    def holds(self, t: float, x: np.ndarray) -> float:
+        """Return by how much the mode holds at a state: below zero it has ended.
+
+        Endlessly less where there is none.
+        """
+
+    @abstractmethod
+    def onto(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Move a state onto all that holds: by rounding's worth."""
+
+    @abstractmethod
+    def state(self, t: float, x: np.ndarray) -> State:
+        """Return what is told of a state."""
+
+    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
+        """Return what is told of many states at once, or None where they are told one by one."""
+        return None
+
+    @abstractmethod
+    def remembered(self) -> Any:
+        """Return what leads on from where it is."""
+
+    @abstractmethod
+    def recall(self, known: Any) -> None:
+        """Go back to where something was known."""
+
+    def tried(self, t: float, x: np.ndarray, h: float) -> Tried | None:
+        """Try a step all at once, or return None where this phase cannot."""
+        return None
+
+    def accept(self, tried: Tried) -> None:
+        """Take a step that was tried."""
+
+    def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
+        """Begin a step; return how long the mode lasts if something in it is about to rest."""
+        return np.inf
+
+    def left(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
+        """Foresee how long the mode lasts where a step of length h has passed its end."""
+        return h
+
+    def turned(self, t: float, end: float, dense: Dense, whole: float) -> float | None:
+        """Return the time at which something turns round at once on a step, if it does."""
+        return None
+
+
+P = TypeVar("P", bound=AbstractPhase)
+
+
+class AbstractFlow(ABC, Generic[P]):
+    """The motion as an initial value problem, phase by phase."""
+
+    # Changes this close are one; no motion takes more steps, nor so many that lead nowhere.
+    apart, most_steps, pace = 0.0, 20_000, 0.0
+    # The longest step behind a change, of the whole span.
+    first_step = 0.01
+
+    def __init__(self, question: Question, span: tuple[float, float], rtol: float):
+        self.question, self.rtol = question, rtol
+        self.n, self.last = question.system.size, span[1]
+        self.whole = span[1] - span[0]
+        self.steps, self.h = 0, self.whole / 100
+        #: Moves that matter, and energies; these have kinks where something turns round, which say
+        #: nothing about the motion.
+        self.lengths, self.energy = np.zeros(self.n), 1e300
+        #: Where it is, in which phase.
+        self.t, self.x = span[0], np.zeros(self.n + 2)
+        self.phase: P
+        #: The length of the latest step, and what it was off by.
+        self.before: tuple[float, float] | None = None
+
+    @abstractmethod
+    def latest(self) -> State | None:
+        """Return the latest state that was reached, if its forces can be relied on."""
+
+    @abstractmethod
+    def change(self, t: float, x: np.ndarray, rate: np.ndarray) -> None:
+        """Find the mode beyond the end of the present one, and where it begins."""
+
+    @abstractmethod
+    def jam(self, t: float, x: np.ndarray) -> Ended:
+        """Return the end of a motion whose velocities grow without bound."""
+
+    def went(self) -> None:
+        """Note that a step has ended in its mode."""
+
+    def stretch(self, until: float) -> Stretch:
+        """Take a step in the present mode, and find the next one where it ends; `until` is free."""
+        first, phase = self.t, self.phase
+        end, dense, self.h, ends = self._stretch(first, self.x)
+        self.steps += 1
+        known, change = phase.remembered(), None
+        self.t, self.x = end, self._onto(end, dense(end))
+        x, rate = self.x, 0 * self.x
+        if ends and end < self.last:
+            rate = phase.last_rate(end, x)
+            self.change(end, x, rate)
+            self.before = None
+            change = end if self.phase.mode != phase.mode else None
+            self.h = min(max(self.h, self.whole / 1000), self.first_step * self.whole)
+        elif not ends:
+            self.went()
+        after = self.phase
+
+        def at(t: float) -> State:
+            if t > end:
+                return after.state(t, x + (t - end) * rate)
+            # What was known where the step ended leads to any other time of it.
+            phase.recall(known)
+            return phase.state(t, dense(t))
+
+        def many(t: np.ndarray) -> Told | None:
+            if t[-1] > end:
+                return None
+            phase.recall(known)
+            return phase.told(t, dense(t).T)
+
+        return Stretch(first, self.t, at, change, known=True, many=many)
+
+    def _stretch(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
+        """Take a step in the present mode, up to its end; tell whether it ends there.
+
+        Return its end, the states along it, the length of the next one, and that.
+        """
+        phase, last, h = self.phase, self.last, self.h
+        longest = self.whole / _LEAST_STEPS
+        while True:
+            phase.least = np.inf
+            try:
+                left = phase.foreseen(t, x, h, self.whole)
+                if left < _STRAIGHT * self.whole:
+                    return self._straight(t, x, min(left, last - t))
+                h = min(h, 0.95 * left)
+                end, dense, ahead = self._step(t, x, min(h, last - t), longest)
+            except Passed:
+                left = phase.left(t, x, h, self.whole)
+                if h < _VANISHING * self.whole:
+                    raise self.jam(t, x) from None
+                if left < _STRAIGHT * self.whole:
+                    return self._straight(t, x, min(left, last - t))
+                h = min(h / 4, 0.95 * left)
+                continue
+            if ahead < _VANISHING * self.whole and end < last:
+                raise self.jam(end, dense(end))
+            if phase.least >= 0 and phase.holds(end, dense(end)) >= 0:
+                turned = phase.turned(t, end, dense, self.whole)
+                ends = None if turned is None else (turned, self._smoothly(turned, dense))
+            else:
+                ends = self._located(t, end, dense)
+            if ends is None:
+                return end, dense, ahead, False
+            there, smoothly = ends
+            if smoothly:
+                return there, dense, ahead, True
+            # Stages beyond a jump have spoilt the step: up to it by shorter ones.
+            left = min(there - t, phase.left(t, x, there - t, self.whole))
+            if left < _STRAIGHT * self.whole:
+                return self._straight(t, x, left)
+            h = longest = 0.95 * left
+
+    def _onto(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Move a state onto all that holds; beyond a jump that is somewhere else."""
+        moved = self.phase.onto(t, x)
+        off = np.abs(moved - x)[: self.n]
+        small = max(self.rtol, _ADDS) * self.lengths + 1024 * np.spacing(np.abs(x[: self.n]))
+        return moved if np.all(off <= small) else x
+
+    def _smoothly(self, t: float, dense: Dense) -> bool:
+        """Tell whether a mode that ends is still there beyond its end, as smooth as before."""
+        later = t + 1e-9 * self.whole
+        return -1e-6 < self.phase.holds(later, dense(later)) < 1e-6
+
+    def _straight(self, t: float, x: np.ndarray, left: float) -> tuple[float, Dense, float, bool]:
+        """Go the last bit of a mode, where speeds vanish and directions with them, on a line."""
+        rate = self.phase.last_rate(t, x)
+
+        def along(at: Any) -> np.ndarray:
+            return (x + np.multiply.outer(at - t, rate)).T
+
+        return t + max(left, 4e-16 * abs(t)), along, self.whole / 1000, True
+
+    def _step(
+        self, t: float, x: np.ndarray, h: float, longest: float
+    ) -> tuple[float, Dense, float]:
+        """Take one step in the present mode; return its end, the states along it and the next h."""
+        # Moves since the step began are judged beside lengths: how far the origin is, says nothing.
+        near = 1e-2 * self.rtol * self.lengths + 8 * np.spacing(np.abs(x[: self.n]))
+        small = np.append(near, np.full(2, max(self.rtol * self.energy, 1e-300)))
+        quick = self._quick_step(t, x, h, longest, small)
+        if quick is not None:
+            return quick
+        solver = DOP853(
+            lambda at, moved: self.phase.rate(at, x + moved), t, 0 * x, self.last, rtol=_DIGITS,
+            atol=small, first_step=h, max_step=longest,
+        )  # fmt: skip
+        if solver.step():
+            raise Passed
+        moves = solver.dense_output()
+        return float(solver.t), lambda at: (x + moves(at).T).T, float(solver.h_abs)
+
+    def _quick_step(
+        self, t: float, x: np.ndarray, h: float, longest: float, small: np.ndarray
+    ) -> tuple[float, Dense, float] | None:
+        """Take the same step all at once, or return None where its phase cannot."""
+        h, most = min(h, longest), 10.0
+        while True:
+            end = min(t + h, self.last)
+            h = end - t
+            tried = self.phase.tried(t, x, h)
+            if tried is None or h < _VANISHING * self.whole:
+                return None
+            error = tried.error(h, small + _DIGITS * np.abs(tried.path[0]))
+            growth = 0.9 * max(error, 1e-16) ** (-1 / 8)
+            if error < 1:
+                break
+            h, most = h * max(1 / 3, growth if most > 1 else growth**2), 1.0
+        if self.before is not None:
+            # Steps that became shorter go on to.
+            length, known = self.before
+            growth *= min(1.0, h / length * (known / max(error, 1e-2)) ** (1 / 8))
+        self.before = h, max(error, 1e-2)
+        self.phase.accept(tried)
+        ahead = min(h * min(most, growth), longest)
+        return end, lambda at: (x + tried.along((at - t) / h)).T, ahead
+
+    def _located(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
+        """Return the time at which the mode ends on a step, and whether it does so smoothly.
+
+        None where it does not end.
+        """
+        before = t
+        for at in np.linspace(t, end, _LOOKS + 1)[1:]:
+            left = self.phase.holds(float(at), dense(float(at)))
+            if left < 0:
+                return self._root(t, before, float(at), left, dense)
+            before = float(at)
+        return None
+
+    def _root(
+        self, first: float, low: float, high: float, left: float, dense: Dense
+    ) -> tuple[float, bool]:
+        """Return the first time at which the mode does not hold any more, and whether smoothly.
+
+        It holds from the first time to the low one and has `left` less than nothing at the high
+        one. Where it ends with a jump shorter steps lead closer, and its end is told roughly.
+        """
+        phase = self.phase
+        finest = max(4 * np.finfo(float).eps * max(abs(low), abs(high)), 1e-300)
+        holds = phase.holds(low, dense(low))
+        if holds <= 0:
+            return low, self._smoothly(low, dense)
+        fall = holds - left
+        while high - low > max(0.02 * (low - first), finest):
+            middle = (low + high) / 2
+            there = phase.holds(middle, dense(middle))
+            if there >= 0:
+                low, holds = middle, there
+            else:
+                high, left = middle, there
+        # All the fall within next to no time is a jump.
+        if left == -np.inf or holds - left > 0.5 * fall:
+            return low, False
+        root = located(lambda t: phase.holds(t, dense(t)), low, high, finest)
+        return root, self._smoothly(root, dense)

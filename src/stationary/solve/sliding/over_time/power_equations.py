@@ -1,0 +1,594 @@
+"""Velocities and forces in a mode as one compiled set of equations, for systems of few unknowns.
+
+All forces are unknowns beside the velocities, so that one graph serves every mode: what sticks
+holds its rate, and what slides along a line has the sign of its mode; what holds keeps its gap,
+what does not has no force. In a plane the rate is along the force, w = ρ y, and the force is as
+large as it can be, |y| = a: with ρ as one more unknown nothing has a corner where w comes to rest,
+and beyond, where ρ is below zero, the mode has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
+from math import isfinite
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.integrate import DOP853
+from scipy.linalg import lstsq
+from scipy.linalg.lapack import dgesv
+
+from stationary.derive.sliding import Sliding
+from stationary.lower.engines.casadi import Numeric
+from stationary.solve.linear import dense
+from stationary.solve.sliding.convex.reduced import ways_along
+from stationary.solve.sliding.coulomb.pressed import limited
+from stationary.solve.sliding.problem.numbers import ROLLS, Answer
+from stationary.solve.sliding.problem.question import Place, Question, terms_of
+
+# Up to so many unknowns equations are compiled.
+_MOST_UNKNOWNS = 160
+_MOST_STEPS = 12
+# What is off by this share of forces and speeds at work is rounding; what is more is no answer.
+_ROUNDING, _RIGHT = 1e-13, 1e-11
+# What holds twice is shared by forces that change least: so soft are rows, relative to the rest.
+_SOFT = 1e-8
+# Rows that depend on others but for this share do.
+_DEPENDENT = 1e-9
+# No time, speed or force is as large.
+_FAR = 1e300
+# Equations of one size each are singular where nothing but this is left of one.
+_SINGULAR = 1e-14
+# Unknowns that are smaller than this share of all that is at work are none.
+_NONE = 2.0**-53
+# A mode that ends by and by is not further from holding than that, as a share, where it ends.
+JUMP = 1e-2
+# What is foreseen adds up to so many times what is known at most.
+_FAR_AHEAD = 10.0
+
+
+def _method() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times and weights of the stages, and the weights of parts of the path they lead along.
+
+    The first part is the whole move; the others vanish at both ends.
+    """
+    count, ends = DOP853.n_stages, np.append(DOP853.B, 0.0)
+    stages = count + 1 + len(DOP853.C_EXTRA)
+    weights = np.zeros((stages, stages))
+    weights[:count, :count], weights[count, :count] = DOP853.A, DOP853.B
+    weights[count + 1 :] = DOP853.A_EXTRA
+    first, last, whole = np.zeros((3, stages))
+    first[0] = last[count] = 1.0
+    whole[: count + 1] = ends
+    path = [whole, first - whole, 2 * whole - first - last, *DOP853.D]
+    return np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), weights, np.array(path)
+
+
+# The method of Dormand and Prince of order eight, with a path of order seven.
+_TIMES, _WEIGHTS, _PATH = _method()
+_STAGES = len(_TIMES)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Velocities and forces in a mode, and what they say.
+
+    Attributes
+    ----------
+    z : ndarray
+        Velocities, forces of friction, of constraints and of all contacts, and ρ, in this order.
+    margin : float
+        By how much the mode holds: below zero it has ended.
+    taken, given : float
+        The powers of friction and of what drives.
+    """
+
+    z: np.ndarray
+    margin: float
+    taken: float
+    given: float
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A step that was tried: it is as good as small what it is `off` by.
+
+    Attributes
+    ----------
+    path : ndarray
+        Of the share s of the step, the factors of s, s (1 − s), s² (1 − s), s² (1 − s)² and so on.
+    off : ndarray
+        Two estimates of what its end is off by, of order five and three, over its length.
+    margin : float
+        The least margin of the mode at any stage.
+    known : list
+        Times and unknowns of stages at which the mode holds.
+    converged : bool
+        Whether all stages were found: what turns fast is not foreseen over a long step.
+    """
+
+    path: np.ndarray
+    off: np.ndarray
+    margin: float
+    known: list[tuple[float, np.ndarray]]
+    converged: bool
+
+    def along(self, share: Any) -> np.ndarray:
+        """Return the moves at shares of the step, one per row where these are many."""
+        share = np.asarray(share)[..., None]
+        turns = np.where(np.arange(len(self.path)) % 2, 1 - share, share)
+        return np.cumprod(turns, axis=-1) @ self.path
+
+    def error(self, h: float, small: np.ndarray) -> float:
+        """Return what a step of this length is off by, beside what is small."""
+        if not self.converged:
+            return np.inf
+        five, three = self.off / small
+        fine, rough = five @ five, three @ three
+        return h * fine / np.sqrt(max((fine + 0.01 * rough) * len(small), 1e-300))
+
+
+class InMode:
+    """The mode of an answer, ready to be followed by compiled equations."""
+
+    def __init__(self, question: Question, place: Place, near: Answer, rooms: bool):
+        """Take the mode of an answer at a place; `near` is about the contacts that touch there.
+
+        What sticks may be beyond its limit unless `rooms` count.
+        """
+        self.question, self.near, self.touching = question, near, place.touching
+        equations = equations_of(question.sliding)
+        assert equations is not None
+        self._equations, wide = equations, equations.wide
+        p, gaps = place.problem, len(place.gap)
+        lines, signs = ways_along(p, near)
+        sign, mu = np.zeros(p.terms), np.zeros(gaps)
+        sign[lines] = signs
+        works, touches = np.zeros(gaps), np.zeros(gaps)
+        mu[place.touching], touches[place.touching] = near.mu, 1.0
+        works[place.touching] = near.working
+        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, [rooms]])
+        along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
+        self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
+        self._soft, total = _softness(place, near), len(self._start)
+        self._forces = slice(p.n * (total + 1), (total - len(wide)) * (total + 1), total + 1)
+        # Metres beside radians and beside forces: in these units all unknowns are of one size.
+        speed, force = near.speed, near.strength
+        sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
+                 np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
+        self._units, self._even, self._shares = np.concatenate(sizes), p.even and rooms, not rooms
+        self._scales = None if self._shares else self._scaled(place)
+
+    @classmethod
+    def of(cls, question: Question, place: Place, near: Answer, rooms: bool) -> InMode | None:
+        """Return the mode of an answer where its equations are few enough to be compiled."""
+        return None if equations_of(question.sliding) is None else cls(question, place, near, rooms)
+
+    def _scaled(self, place: Place) -> np.ndarray | None:
+        """Return units of unknowns, sizes of equations, and what is soft, for all of a mode."""
+        given = (place.t, place.q, place.u, self.question.params)
+        _, slope, _ = self._equations.every(*given, self._start, self._mode)
+        sizes = np.abs(slope.reshape(len(self._start), -1).T * self._units).max(axis=1)
+        if not np.all((sizes > 0) & np.isfinite(sizes)):
+            return None
+        return np.concatenate([self._units, 1 / sizes, self._soft])
+
+    def at(self, t: float, q: np.ndarray, guess: np.ndarray | None = None) -> Held | None:
+        """Find velocities and forces at a place, or None where that fails."""
+        z: np.ndarray = self._start if guess is None else guess
+        given, best = (t, q, self.question.inputs(t, q), self.question.params), np.inf
+        for _ in range(_MOST_STEPS if self._scales is None else _MOST_STEPS // 6):
+            if self._scales is not None:
+                solved = self._equations.newton.checked(*given, z, self._mode, self._scales)
+                if solved is None or not isfinite(solved[1][0] + solved[1][2] + solved[1][3]):
+                    return None
+                z, told = solved
+                if told[0] <= _RIGHT:
+                    return Held(z, *told[1:])
+                continue
+            left, slope, told = self._equations.every(*given, z, self._mode)
+            error = told[0]
+            # The largest of numbers passes over what is none.
+            if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
+                return None
+            if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
+                return Held(z, *told[1:])
+            best = min(best, error)
+            if not self._shares:
+                slope[self._forces] -= self._soft
+            move = self._move(slope.reshape(len(z), len(z)).T, left)
+            if move is None:
+                return None
+            z = z + move
+        return None
+
+    def _move(self, slope: np.ndarray, left: np.ndarray) -> np.ndarray | None:
+        """Return the next move of the unknowns; forces that are shared change least."""
+        if self._even:
+            *_, move, singular = dgesv(slope, -left, True, True)
+            return None if singular else move
+        slope = slope * self._units
+        sizes = np.abs(slope).max(axis=1)
+        rows = 1 / np.where(sizes > 0, sizes, 1.0)
+        slope, left = slope * rows[:, None], left * rows
+        if self._shares:
+            return -self._units * lstsq(slope, left, cond=_DEPENDENT)[0]
+        *_, move, singular = dgesv(slope, -left, True, True)
+        return None if singular else self._units * move
+
+    @property
+    def steps(self) -> bool:
+        """Whether steps can be tried: nothing is read from tables, and no forces are shared."""
+        return self._scales is not None and not self.question.system.inputs
+
+    def step(self, t: float, x: np.ndarray, h: float, guess: np.ndarray | None) -> Tried | None:
+        """Try a step of Runge and Kutta, or return None where it leads beyond a jump."""
+        z: np.ndarray = self._start if guess is None else guess
+        given = (t, h, x, self.question.params, z, self._mode, self._scales)
+        tried = self._equations.runge.checked(*given)
+        if tried is None:
+            return None
+        path, off, stages, told = tried
+        errors, margins, *_ = told.reshape(_STAGES, 4).T
+        path, off = path.reshape(-1, len(x)), off.reshape(2, len(x))
+        wrong = np.flatnonzero(~(errors <= _RIGHT))
+        if not isfinite(np.add.reduce(told)) or (len(wrong) and margins[wrong[0]] < -JUMP):
+            return None
+        stages = zip((t + h * _TIMES).tolist(), stages.reshape(_STAGES, -1), margins)
+        known = [(at, one) for at, one, margin in stages if margin >= 0]
+        return Tried(path, off, float(margins.min()), known, not len(wrong))
+
+    def onto(self, t: float, q: np.ndarray) -> np.ndarray | None:
+        """Move a place onto all that holds, or return None where that says more than once."""
+        given = (t, q, self.question.inputs(t, q), self.question.params, self._mode)
+        moved = self._equations.onto.checked(*given)
+        return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
+
+    @property
+    def tells(self) -> bool:
+        """Whether what is told is compiled: where friction is dry, and no forces are shared."""
+        return self._scales is not None and self._equations.tells
+
+    def tell(self, t: float, x: np.ndarray, guess: np.ndarray | None) -> np.ndarray | None:
+        """Return what is kept of a state, what is left over of forces, and the duality gap."""
+        q = x[: len(self.near.v)]
+        z: np.ndarray = self._start if guess is None else guess
+        u, levers = self.question.inputs(t, q), self.question.levers
+        given = (t, x, u, self.question.params, z, self._mode, self._scales, levers)
+        kept = self._equations.tell.checked(*given)
+        if kept is None or not (kept[1][2] <= _RIGHT and isfinite(np.add.reduce(kept[0]))):
+            return None
+        return np.append(kept[0], kept[1][:2])
+
+    def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
+        """Return what was found as an answer, at its place."""
+        p, near = place.problem, self.near
+        forces, lams, mus = p.n, p.n + len(p.c), p.n + len(p.c) + len(p.b)
+        v, y, lam = held.z[:forces], held.z[forces:lams], held.z[lams:mus]
+        mu = held.z[mus + self.touching]
+        problem = p if p.pressed is None else limited(p, p.pressed, mu)
+        answer = Answer(problem, v, y, lam, mu, near.stuck, near.working, "Newton")
+        return answer, replace(place, problem=problem)
+
+
+def _softness(place: Place, near: Answer) -> np.ndarray:
+    """Return for each force how much its row gives way to it: next to nothing."""
+    p = place.problem
+    rows = np.vstack([*p.matrices[:2], dense(place.normals)]) if p.n else np.zeros((0, 0))
+    soft = _SOFT / near.strength * (np.abs(rows) @ near.moves)
+    # What slides has its force, and what is open has none.
+    held = np.concatenate([near.stuck[p.term], np.ones(len(p.b)), np.zeros(len(place.gap))])
+    held[len(held) - len(place.gap) :][place.touching] = near.working
+    return np.where(held > 0, soft, 0.0)
+
+
+class Equations:
+    """Compiled equations of a mode, and what follows from them by Newton's steps.
+
+    Attributes
+    ----------
+    every : Numeric
+        What is left over, its slope, and what velocities and forces say.
+    wide : list of int
+        The terms of dry friction in a plane.
+    """
+
+    def __init__(
+        self, function: ca.Function, forces: slice, wide: list[int], off: ca.Function,
+        shown: ca.Function | None,
+    ):  # fmt: skip
+        self.every, self.wide, self.tells = Numeric(function), wide, shown is not None
+        self._function, self._forces, self._off, self._shown = function, forces, off, shown
+
+    @cached_property
+    def newton(self) -> Numeric:
+        """Unknowns by some steps of Newton from a guess, and what they say."""
+        return Numeric(self._newton)
+
+    @cached_property
+    def _newton(self) -> ca.Function:
+        """State Newton's steps: two, and twice two more where these are not enough.
+
+        Beside the arguments of all equations it has units of unknowns, sizes of equations and
+        what is soft.
+        """
+        f, of_forces = self._function, self._forces
+        symbols = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
+        z, size = symbols[4], f.size1_in(4)
+        left, _, says = f(*symbols)
+        units, sizes = ca.SX.sym("units", size), ca.SX.sym("sizes", size)
+        soft = ca.SX.sym("soft", of_forces.stop - of_forces.start)
+        gives = ca.vertcat(ca.SX(of_forces.start, 1), soft, ca.SX(size - of_forces.stop, 1))
+        slope = ca.jacobian(left, z) - ca.diag(ca.sparsify(gives))
+        slope = ca.mtimes([ca.diag(sizes), slope, ca.diag(units)])
+        given = [*symbols, ca.vertcat(units, sizes, soft)]
+        equations = ca.Function("equations", given, [sizes * left, slope], {"cse": True})
+        told = ca.Function("told", given, [says], {"cse": True})
+        here = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(len(given))]
+        at = here[4]
+        for _ in range(2):
+            left, slope = equations(*here[:4], at, *here[5:])
+            at = at - here[6][:size] * ca.solve(slope, left, "qr", {"eps": _SINGULAR})
+        twice = ca.Function("twice", here, [at, told(*here[:4], at, *here[5:])])
+        says = ca.MX.sym("says", 4)
+        stays = ca.Function("stays", [*here, says], [here[4], says])
+        again = ca.Function("again", [*here, says], list(twice(*here)))
+        more = ca.Function.if_else("more", again, stays)
+        after = twice(*here)
+        for _ in range(2):
+            after = more(after[1][0] > _ROUNDING, *here[:4], after[0], *here[5:], after[1])
+        # Beside all that is at work a last digit of it is none.
+        none = ca.fabs(after[0]) < _NONE * here[6][:size]
+        return ca.Function("newton", here, [ca.if_else(none, 0, after[0]), after[1]])
+
+    @cached_property
+    def onto(self) -> Numeric:
+        """Compile moves onto all that holds: by rounding's worth."""
+        return Numeric(self._onto)
+
+    @cached_property
+    def _onto(self) -> ca.Function:
+        here = [ca.MX.sym(f"i{k}", self._off.sparsity_in(k)) for k in range(self._off.n_in())]
+        q = here[1]
+        for _ in range(2):
+            if self._off.size1_out(0):
+                off, rows, products = self._off(here[0], q, *here[2:])
+                q = q - rows.T @ ca.solve(products, off, "qr", {"eps": _SINGULAR})
+        return ca.Function("onto", here, [q])
+
+    @cached_property
+    def tell(self) -> Numeric:
+        """Compile what is told of a state: what is kept of it, and its evidence."""
+        newton, shown = self._newton, self._shown
+        assert shown is not None
+        here = [ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in range(newton.n_in())]
+        n = newton.size1_in(1)
+        x, levers = ca.MX.sym("x", n + 2), ca.MX.sym("levers", n)
+        t, _, u, p, z, mode, scales = here
+        q = self._onto(t, x[:n], u, p, mode)
+        z, told = newton(t, q, u, p, z, mode, scales)
+        forces = z[self._forces]
+        power, evidence = shown(t, q, u, p, z[:n], forces, levers)
+        row = ca.vertcat(q, z[:n], x[n:], power, forces)
+        given = [t, x, u, p, here[4], mode, scales, levers]
+        return Numeric(ca.Function("tell", given, [row, ca.vertcat(evidence, told[:2])]))
+
+    @cached_property
+    def runge(self) -> Numeric:
+        """Compile a step of Runge and Kutta: its path, what it is off by, and its stages."""
+        newton = self._newton
+        n = newton.size1_in(1)
+        t, h, x = ca.MX.sym("t"), ca.MX.sym("h"), ca.MX.sym("x", n + 2)
+        p, z, mode = (ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in (3, 4, 5))
+        scales = ca.MX.sym("scales", newton.sparsity_in(6))
+        rates, stages, says = [], [], []
+        for k, at in enumerate(_TIMES):
+            moved = h * _sum(_WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
+            guess = _sum(_foreseen(_TIMES[:k], at), stages) if k else z
+            q = x[:n] + moved[:n]
+            unknowns, told = newton(t + at * h, q, ca.MX(0, 1), p, guess, mode, scales)
+            rates.append(ca.vertcat(unknowns[:n], told[2:]))
+            stages.append(unknowns)
+            says.append(told)
+        path = [h * _sum(row, rates) for row in _PATH]
+        off = [_sum(row, rates) for row in (DOP853.E5, DOP853.E3)]
+        outputs = [ca.vertcat(*parts) for parts in (path, off, stages, says)]
+        return Numeric(ca.Function("runge", [t, h, x, p, z, mode, scales], outputs))
+
+
+def _sum(weights: np.ndarray, parts: list[Any]) -> Any:
+    """Return a weighted sum."""
+    return reduce(lambda a, b: a + b, (float(w) * x for w, x in zip(weights, parts) if w))
+
+
+def _foreseen(times: np.ndarray, t: float) -> np.ndarray:
+    """Return how much of what is known at some times is expected at another."""
+    weights = np.zeros(len(times))
+    known, first = np.unique(times, return_index=True)
+    nearest = np.argsort(np.abs(known - t), kind="stable")
+    for count in range(1, 5):
+        some = nearest[:count]
+        if len(some) < count:
+            break
+        others = (np.delete(some, k) for k in range(count))
+        of = [np.prod((t - known[o]) / (known[k] - known[o])) for k, o in zip(some, others)]
+        # Far ahead a parabola says less than a line.
+        if np.abs(of).sum() > _FAR_AHEAD:
+            break
+        weights[:] = 0.0
+        weights[first[some]] = of
+    return weights
+
+
+@lru_cache(maxsize=64)
+def equations_of(sliding: Sliding) -> Equations | None:
+    """Compile what is left over, its slope, and what velocities and forces say; None if too many.
+
+    The arguments are t, q, u, p, unknowns and the mode: what sticks, signs along lines, what holds,
+    what touches, by how much gaps may be off, and whether limits of what sticks count.
+    """
+    graph = sliding.graph
+    n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
+    if n + rates + rows + gaps > _MOST_UNKNOWNS or not sliding.slips.is_a("SXFunction"):
+        return None
+    t, q = ca.SX.sym("t"), ca.SX.sym("q", n)
+    u, p = ca.SX.sym("u", len(graph.system.inputs)), ca.SX.sym("p", len(graph.system.parameters))
+    v, y = ca.SX.sym("v", n), ca.SX.sym("y", rates)
+    lam, mu = ca.SX.sym("lam", rows), ca.SX.sym("mu", gaps)
+    here = (t, q, u, p)
+    _, c, B, sizes, powers = sliding.slips(*here)
+    R, b, A, gap, g, G = sliding.holds(*here)
+    f = sliding.pushes(*here)
+    starts, pressed, _ = terms_of(sliding)
+    terms = len(starts)
+    ends = np.append(starts, rates)
+    stuck, sign = ca.SX.sym("stuck", terms), ca.SX.sym("sign", terms)
+    works, touches = ca.SX.sym("works", gaps), ca.SX.sym("touches", gaps)
+    digits, rooms = ca.SX.sym("digits", gaps), ca.SX.sym("rooms")
+    w, opening = B @ v + c, G @ v + g
+    damps = not graph.system.dissipation.is_zero
+    slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
+    arms = ca.vertcat(*(largest_of(B[:, j]) for j in range(n)))
+    slopes = ca.vertcat(*(largest_of(A[:, j], G[:, j]) for j in range(n)))
+    levers = ca.if_else(arms > 0, arms, ca.if_else(slopes > 0, slopes, 1))
+    drags = [k for k in range(terms) if not _is_zero(powers[int(starts[k])])]
+    limits = [k for k in range(terms) if pressed[k] < 0 and k not in drags]
+    force = largest_of(f / levers, *(sizes[int(starts[k])] for k in limits))
+    # A coefficient of drag is no force, but where there is no other.
+    force = ca.if_else(force > 0, force, largest_of(*(sizes[int(starts[k])] for k in drags)))
+    force = ca.if_else(force > 0, force, 1)
+    dragged = (y[int(starts[k])] for k in drags)
+    strength = largest_of(force, lam, mu, slope / levers, *dragged)
+    speed = largest_of(w, 1e-5 * (ca.dot(arms, ca.fabs(v)) + largest_of(c)))
+    speed = ca.if_else(speed > 0, speed, largest_of(v, b))
+    speed = ca.if_else(speed > 0, speed, 1)
+    law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
+    taken = ca.dot(slope, v)
+    for k in range(terms):
+        part = slice(int(starts[k]), int(ends[k + 1]))
+        first, plane = int(starts[k]), int(ends[k + 1] - starts[k]) > 1
+        size, power = sizes[first], powers[first]
+        contact = int(pressed[k])
+        if contact >= 0:
+            size = size * mu[contact]
+        r = ca.norm_2(w[part]) if plane else ca.fabs(w[part])
+        if power.is_constant() and float(power) == 0:
+            moves = ca.logic_and(stuck[k] == 0, size != 0)
+            left, unit, ahead = y[part] - size * sign[k], force, w[part] * sign[k]
+            if plane:
+                rho = ca.SX.sym("rho")
+                turn = ca.if_else(moves, ca.sumsqr(y[part]) / size - size, rho)
+                left = ca.if_else(size != 0, w[part] - rho * y[part], y[part])
+                unit, ahead = ca.if_else(size != 0, speed, force), rho * size
+                off.append(ca.if_else(moves, ca.fabs(turn) / force, 0))
+                along, turns, wide = [*along, rho], [*turns, turn], [*wide, k]
+            margin.append(ca.if_else(moves, ahead / speed + 1e-11, _FAR))
+            room = size * (1 + 1e-9) + 1e-13 * force - ca.norm_2(y[part])
+            margin.append(ca.if_else(stuck[k] * rooms != 0, room / force, _FAR))
+        else:
+            left, unit = y[part] - size * r ** (power - 1) * w[part], strength
+            left = ca.if_else(r > 0, left, y[part])
+        law.append(ca.if_else(stuck[k] != 0, w[part], left))
+        off.append(largest_of(ca.if_else(stuck[k] != 0, w[part] / speed, left / unit)))
+        taken += ca.dot(y[part], w[part])
+    balance = f - B.T @ y - slope + A.T @ lam + G.T @ mu
+    held = A @ v + b
+    contacts = ca.if_else(works != 0, opening, mu)
+    moves = ca.fabs(v) + ca.if_else(arms > 0, speed / arms, 0)
+    off.append(largest_of(balance / levers) / strength)
+    off.append(_shares(held, A, moves, b))
+    off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, g))
+    margin.append(_least(ca.if_else(works != 0, mu / strength, opening / speed) + 1e-11, touches))
+    margin.append(_least(gap + digits, 1 - touches))
+    given = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
+    if graph.fed:
+        supplied = sliding.power(*here, v)
+        given += ca.sum1(supplied[1:]) + sliding.pumped(*here)
+    z = ca.vertcat(v, y, lam, mu, *along)
+    residual = ca.vertcat(balance, *law, held, contacts, *turns)
+    told = ca.vertcat(largest_of(*off), _smallest(margin), taken, given)
+    mode = ca.vertcat(stuck, sign, works, touches, digits, rooms)
+    outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
+    function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
+    holds = np.zeros(rows, dtype=bool)
+    for part in graph.layout.rows:
+        holds[part.places] = part.holonomic
+    places = np.flatnonzero(holds).tolist()
+    some = ca.vertcat(ca.SX.ones(len(places)), works)
+    normals, off = ca.vertcat(A[places, :], G), ca.vertcat(R[places], gap)
+    sizes_of = ca.sqrt(ca.sum2(normals**2))
+    each = ca.if_else(ca.logic_and(some != 0, sizes_of > 0), 1 / sizes_of, 0)
+    normals, off = ca.densify(ca.diag(each) @ normals), each * off
+    products = ca.densify(normals @ normals.T) + ca.diag(each == 0)
+    out = ca.Function("off", [*here, mode], [off, normals, products], {"cse": True})
+    shown = None
+    if not damps and not drags:
+        shown = _shown(sliding, here, v, ca.vertcat(y, lam, mu))
+    return Equations(function, slice(n, n + rates + rows + gaps), wide, out, shown)
+
+
+def _shown(sliding: Sliding, here: tuple[Any, ...], v: Any, forces: Any) -> ca.Function:
+    """State the power of friction, what is left over of forces, and the duality gap.
+
+    Both are beside what is at work.
+    """
+    rates, rows = sliding.rates, sliding.graph.layout.multipliers
+    y, lam, mu = ca.vertsplit(forces, [0, rates, rates + rows, rates + rows + sliding.gaps])
+    _, c, B, sizes, _ = sliding.slips(*here)
+    _, b, A, _, g, G = sliding.holds(*here)
+    f, levers = sliding.pushes(*here), ca.SX.sym("levers", v.numel())
+    starts, pressed, _ = terms_of(sliding)
+    ends, w, slips, limits = np.append(starts, rates), B @ v + c, ca.SX(0), []
+    for k, first in enumerate(starts.tolist()):
+        size = sizes[first]
+        if pressed[k] >= 0:
+            size = size * ca.fmax(mu[int(pressed[k])], 0)
+        else:
+            limits.append(size)
+        slips += size * ca.norm_2(w[first : int(ends[k + 1])])
+    pushed, value = ca.dot(f, v), slips - ca.dot(f, v)
+    arms = ca.vertcat(*(largest_of(B[:, j]) for j in range(v.numel())))
+    row_sizes = ca.vertcat(*(largest_of(A[i, :].T / levers) for i in range(rows)))
+    held = lam * ca.if_else(row_sizes > 0, row_sizes, 1) if rows else lam
+    least = _some(largest_of(f / levers, *limits), 1)
+    strength = largest_of(least, held, mu)
+    speed = largest_of(w, ROLLS * (ca.dot(arms, ca.fabs(v)) + largest_of(c)))
+    speed = _some(_some(speed, largest_of(v, b)), 1)
+    left = f - B.T @ y + A.T @ lam + G.T @ mu
+    bound = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
+    scale = slips + ca.fabs(pushed) + ca.fabs(value) + strength * speed
+    evidence = ca.vertcat(largest_of(left / levers) / strength, ca.fabs(value - bound) / scale)
+    outputs = [ca.densify(ca.dot(y, w)), ca.densify(evidence)]
+    return ca.Function("shown", [*here, v, forces, levers], outputs, {"cse": True})
+
+
+def _some(size: Any, else_: Any) -> Any:
+    return ca.if_else(size > 0, size, else_)
+
+
+def _is_zero(x: Any) -> bool:
+    return bool(x.is_constant() and float(x) == 0)
+
+
+def largest_of(*parts: Any) -> Any:
+    """Return the largest size of any entry."""
+    entries: list[Any] = [e for x in parts for e in ca.densify(ca.SX(x)).elements()]
+    return reduce(ca.fmax, (ca.fabs(e) for e in entries), ca.SX(0))
+
+
+def _smallest(parts: list[Any]) -> Any:
+    return reduce(ca.fmin, parts)
+
+
+def _least(values: Any, where: Any) -> Any:
+    """Return the least of some values."""
+    some = ca.if_else(where != 0, values, _FAR)
+    return reduce(ca.fmin, ca.densify(some).elements(), ca.SX(_FAR))
+
+
+def _shares(off: Any, rows: Any, moves: Any, rate: Any) -> Any:
+    """Return what is off of rates, as the largest share of what adds up in them."""
+    whole = ca.fabs(rows) @ moves + ca.fabs(rate)
+    return largest_of(ca.if_else(whole > 0, off / whole, 0))

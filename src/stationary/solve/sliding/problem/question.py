@@ -1,0 +1,482 @@
+"""A system without inertia at a time and a configuration, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import isfinite
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sparse
+
+from stationary.derive.sliding import Sliding
+from stationary.errors import StatementError
+from stationary.lower.engines.casadi import Numeric
+from stationary.lower.inputs import Drives, drives, lowered
+from stationary.lower.kernel import graph_of
+from stationary.model.layout import Layout
+from stationary.model.system import System
+from stationary.model.terms import Contact
+from stationary.solve.inertia import require_system
+from stationary.solve.scales import Scales, scales_of
+from stationary.solve.sliding.problem.numbers import DENSE_UP_TO, Problem
+
+# A length this much shorter than what it is tied to is none of its own.
+_NEXT_TO_NONE = 1e-3
+# A gap smaller than this share of the lengths at work is closed.
+_TOUCHING = 1e-8
+# Positions are sums, rounded as such: so many last digits are granted.
+_DIGITS = 64
+
+# Sizes of forces and rates whose products are numbers.
+_LEAST, _MOST = 1e-140, 1e140
+
+_MATRICES = {"slips": {2}, "holds": {2, 5}, "forces": {1}, "viscous": {2}, "tangent": {0},
+             "curvature": {0}, "grip": {0}}  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def sliding_of(system: System) -> Sliding:
+    """Return the graph of a system without inertia; equal statements share one."""
+    for term in system.friction:
+        static = getattr(term, "static", None)
+        if static is not None and static != getattr(term, "limit", None):
+            raise StatementError(
+                f"friction '{term.name}' has a larger limit at rest.",
+                f"Found static={static} beside limit={term.limit}: it sticks and slips, and "
+                "inertia decides how.",
+                "Use simulate, or leave static out.",
+            )
+    return Sliding(graph_of(system))
+
+
+@lru_cache(maxsize=256)
+def evaluated(sliding: Sliding, name: str) -> Numeric | _Dense:
+    """Return a function of the graph, by name, as one of arrays."""
+    function, matrices = getattr(sliding, name), frozenset(_MATRICES.get(name, ()))
+    if name in ("slips", "holds") and sliding.graph.system.size <= DENSE_UP_TO:
+        return _Dense([function], [matrices])
+    return Numeric(function, matrices)
+
+
+def in_rows(
+    sliding: Sliding, name: str, arguments: Collection[tuple[Any, ...]]
+) -> list[np.ndarray] | None:
+    """Return a function's outputs along a first axis; None where its matrices are not full."""
+    function = evaluated(sliding, name)
+    return function.many(arguments) if isinstance(function, _Dense) else None
+
+
+@lru_cache(maxsize=64)
+def _all_of(sliding: Sliding) -> Callable[..., list[Any]]:
+    """Return the outputs of slips, holds and pushes as one function of arrays."""
+    names = ("slips", "holds", "pushes")
+    if sliding.graph.system.size <= DENSE_UP_TO:
+        matrices = [frozenset(_MATRICES.get(name, ())) for name in names]
+        return _Dense([getattr(sliding, name) for name in names], matrices)
+    every = [evaluated(sliding, name) for name in names]
+    return lambda *given: [x for function in every for x in function(*given)]
+
+
+class _Dense:
+    """Functions of a small system as one, whose matrices are full: faster than sparse ones.
+
+    Entries that are the same everywhere, as most limits and rates are, are computed once.
+    """
+
+    def __init__(self, functions: list[ca.Function], matrices: list[frozenset[int]]):
+        scalar = all(function.is_a("SXFunction") for function in functions)
+        arguments: Any = functions[0].sx_in() if scalar else functions[0].mx_in()
+        outputs = [x for function in functions for x in function.call(arguments)]
+        shapes = [
+            function.size_out(k) if k in some else None
+            for function, some in zip(functions, matrices)
+            for k in range(function.n_out())
+        ]
+        ends = np.cumsum([0, *(x.numel() for x in outputs)]).tolist()
+        self._parts = [(slice(a, b), shape) for a, b, shape in zip(ends, ends[1:], shapes)]
+        whole = ca.vertcat(*(ca.vec(ca.densify(x)) for x in outputs))
+        self._values, self._places = np.zeros(ends[-1]), _range(np.arange(ends[-1]))
+        if scalar:
+            entries = whole.elements()
+            varies = np.array([not e.is_constant() for e in entries], dtype=bool)
+            self._values[~varies] = [float(e) for e, v in zip(entries, varies) if not v]
+            self._places = _range(np.flatnonzero(varies))
+            whole = whole[np.flatnonzero(varies).tolist()]
+        self._numeric = Numeric(ca.Function("dense", arguments, [whole], {"cse": scalar}))
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """Return the outputs."""
+        values = self._values.copy()
+        values[self._places] = self._numeric(*arguments)[0]
+        return [
+            values[part] if shape is None else values[part].reshape(shape, order="F")
+            for part, shape in self._parts
+        ]
+
+    def many(self, arguments: Collection[tuple[Any, ...]]) -> list[np.ndarray]:
+        """Return the outputs for many arguments, one after the other along a first axis."""
+        count = len(arguments)
+        values = np.tile(self._values, (count, 1))
+        for row, given in zip(values, arguments):
+            row[self._places] = self._numeric(*given)[0]
+        return [
+            values[:, part]
+            if shape is None
+            else values[:, part].reshape(count, *shape[::-1]).swapaxes(1, 2)
+            for part, shape in self._parts
+        ]
+
+
+def _range(places: np.ndarray) -> Any:
+    """Return places as a slice where they are one, which is faster."""
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
+
+
+def _rows(A: Any, moves: np.ndarray) -> np.ndarray:
+    """Return by how much rows change when coordinates move by this much."""
+    return np.asarray(abs(A) @ moves).ravel()
+
+
+@lru_cache(maxsize=64)
+def terms_of(sliding: Sliding) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Return where the rates of each friction term begin, what presses it, and its widths."""
+    layout, system = sliding.graph.layout, sliding.graph.system
+    entries = (*system.friction, *layout.rubbing)
+    terms = list(entries)
+    widths = [len(x.slip if isinstance(x, Contact) else x.on) for x in terms]
+    gaps = {rows.name: rows.places.ravel() for rows in layout.gaps}
+    starts, pressed = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
+    for term, rows, width in zip(terms, layout.slips, widths):
+        count = rows.places.size // width
+        starts.append(rows.first + width * np.arange(count))
+        pressed.append(gaps[rows.name] if isinstance(term, Contact) else np.full(count, -1))
+    return np.concatenate(starts), np.concatenate(pressed), widths
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the graph says at one time and configuration."""
+
+    t: float
+    q: np.ndarray
+    u: np.ndarray
+    problem: Problem
+    along: np.ndarray
+    R: np.ndarray
+    gap: np.ndarray
+    touching: np.ndarray
+    #: The gradients of all gaps, and by how much these may be off by rounding.
+    normals: Any
+    digits: np.ndarray
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the graph says at many times and configurations, along a first axis.
+
+    What is not `fine`, as where forces grow with velocity, is to be looked at one by one.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    f: np.ndarray
+    B: np.ndarray
+    c: np.ndarray
+    size: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+    G: np.ndarray
+    g: np.ndarray
+    R: np.ndarray
+    gap: np.ndarray
+    levers: np.ndarray
+    #: What is rounded is at least as large.
+    length: np.ndarray | float
+    fine: np.ndarray
+
+
+class Question:
+    """A system with values of parameters and inputs, ready to be asked how it slides."""
+
+    def __init__(
+        self,
+        system: System,
+        params: Mapping[Any, float] | None = None,
+        inputs: Mapping[Any, Any] | None = None,
+        span: tuple[float, float] = (0.0, 0.0),
+    ):
+        require_system(system)
+        self.system = system
+        self.sliding = sliding_of(system)
+        self.params = self.layout.values(params)
+        first, last = span
+        span = (first, last if last > first else float(np.nextafter(first, np.inf)))
+        self.drives: Drives = drives(self.layout, inputs, span)
+        self.span = last - first
+        self._scales: Scales | None = None
+        self._lengths: np.ndarray | None = None
+        self._levers: np.ndarray | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Where every name stands."""
+        return self.sliding.graph.layout
+
+    @cached_property
+    def _inputs(self) -> Any:
+        n, m = self.system.size, len(self.params)
+        t, q, p = ca.SX.sym("t"), ca.SX.sym("q", n), ca.SX.sym("p", m)
+        slots = ca.SX.sym("s", len(self.drives.slots(0.0)))
+        u = lowered(self.drives.signature, self.layout, t, q, ca.SX.zeros(n), p, slots)
+        return Numeric(ca.Function("inputs", [t, q, p, slots], [ca.densify(u)]))
+
+    def inputs(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Return the inputs at a time and configuration."""
+        if not self.system.inputs:
+            return np.zeros(0)
+        return self._inputs(t, q, self.params, self.drives.slots(t))[0]
+
+    @property
+    def levers(self) -> np.ndarray:
+        """What makes forces of the forces on coordinates, as where it was first asked."""
+        return np.ones(self.system.size) if self._levers is None else self._levers
+
+    # -- how large things are ---------------------------------------------------------------------
+
+    def scales(self, place: Place) -> Scales:
+        """Return the lengths at work, as measured where they were first asked for."""
+        if self._scales is None:
+            c = np.abs(place.problem.c) * self.span
+            # What friction acts on may be carried along, and is as wide as its points are apart.
+            wide = np.zeros(len(c))
+            for width in np.unique(place.problem.widths):
+                rows = np.flatnonzero((place.problem.widths == width)[place.problem.term])
+                points = place.along[rows].reshape(-1, width)
+                wide[rows] = np.linalg.norm(np.ptp(points, axis=0)) if width > 1 else 0.0
+            slopes, reach = place.problem.arms, float(np.maximum(c, wide).max(initial=0.0))
+            travel = np.divide(reach, slopes, out=np.zeros(len(slopes)), where=slopes > 0)
+            travel = np.maximum(travel, self._deflections(place))
+            scales = scales_of(
+                self.sliding.graph, self.params, place.t, place.q,
+                u=place.u, span=self.span, travel=travel,
+            )  # fmt: skip
+            # What bends soon may still go far: links are short beside their rope.
+            self._scales = replace(scales, length=np.maximum(scales.length, travel))
+        return self._scales
+
+    def _deflections(self, place: Place) -> np.ndarray:
+        """Return how far each coordinate gives way to friction, and to what changes in the span."""
+        p = place.problem
+        K = abs(sparse.csc_matrix(self.evaluate("tangent", place)[0]))
+        stiff = np.asarray(K.max(axis=1).todense()).ravel() if K.shape[0] else np.zeros(0)
+        if not stiff.any():
+            return np.zeros(p.n)
+        # Coefficients of drag and of contacts are no forces.
+        follows = False if self._follows is None else self._follows
+        limit = np.where((p.power > 0) | follows, 0.0, p.size)
+        force = np.asarray(abs(p.B).T @ limit[p.term]).ravel()
+        for share in np.linspace(0, 1, 9)[1:]:
+            later = self.evaluate("pushes", replace(place, t=place.t + share * self.span))[0]
+            force = np.maximum(force, np.nan_to_num(np.abs(later - p.f)))
+        return np.divide(force, stiff, out=np.zeros(p.n), where=stiff > 0)
+
+    def lengths(self, place: Place) -> np.ndarray:
+        """Return for each coordinate a move that matters."""
+        if self._lengths is None:
+            length = self._tied(place, self.scales(place))
+            longest = float(length.max(initial=0.0))
+            # What nothing moves has no length of its own; where nothing has one, any will do.
+            self._lengths = np.where(length > 0, length, longest if longest > 0 else 1.0)
+        return self._lengths
+
+    def _tied(self, place: Place, scales: Scales) -> np.ndarray:
+        """Return lengths in which what has next to none goes as far as what it is tied to."""
+        length, bend = scales.length, scales.bend
+        tied, curved = length.copy(), np.isfinite(bend)
+        for matrix in (place.problem.A, place.normals):
+            rows = sparse.coo_matrix(abs(matrix))
+            moves, own = rows @ length, rows.data * length[rows.col]
+            short = (own <= _NEXT_TO_NONE * moves[rows.row]) & (rows.data > 0)
+            i, j = rows.row[short], rows.col[short]
+            np.maximum.at(tied, j, np.minimum(moves[i] / rows.data[short], bend[j]))
+        # What a rod is pulled across turns with it: as a share of the radius all go as far.
+        shares = np.divide(tied, bend, out=np.zeros(len(tied)), where=curved)
+        short = curved & (shares <= _NEXT_TO_NONE * shares.max(initial=0.0))
+        return np.where(short, shares.max(initial=0.0) * np.where(curved, bend, 0.0), tied)
+
+    def digits(self, rows: Any, t: float, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return by how much rows with these gradients and rates may be off by rounding."""
+        size = np.abs(q) if self._scales is None else np.maximum(np.abs(q), self._scales.length)
+        return _DIGITS * (abs(rows) @ np.spacing(size) + np.spacing(abs(t)) * np.abs(rate))
+
+    def closed(self, place: Place) -> np.ndarray:
+        """Return for each contact the gap up to which it is closed."""
+        return np.maximum(place.digits, _TOUCHING * _rows(place.normals, self.lengths(place)))
+
+    def held(self, place: Place, share: float) -> np.ndarray:
+        """Return for each constraint what its R may be, as a share of the lengths at work."""
+        p = place.problem
+        digits = self.digits(p.A, place.t, place.q, p.b)
+        return np.maximum(digits, share * _rows(p.A, self.lengths(place)))
+
+    @cached_property
+    def holonomic(self) -> np.ndarray:
+        """Which constraints hold positions, and not rates alone."""
+        holonomic = np.zeros(self.layout.multipliers, dtype=bool)
+        for rows in self.layout.rows:
+            holonomic[rows.places] = rows.holonomic
+        return holonomic
+
+    @cached_property
+    def fed(self) -> bool:
+        """Whether energies or loads push."""
+        system = self.system
+        return bool(system.loads) or not (system.potential.is_zero and system.work.is_zero)
+
+    # -- which term is which ----------------------------------------------------------------------
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the rates of each friction term begin."""
+        return terms_of(self.sliding)[0]
+
+    @cached_property
+    def rubs(self) -> np.ndarray:
+        """For each friction term the contact that presses it, or −1."""
+        return terms_of(self.sliding)[1]
+
+    @cached_property
+    def _follows(self) -> np.ndarray | None:
+        follows = self.rubs >= 0
+        return follows if follows.any() else None
+
+    def pressed(self, place: Place) -> np.ndarray:
+        """For each friction term the touching contact that presses it, −1 for none, −2 for open."""
+        return self._pressing(place.touching, len(place.gap))
+
+    def _pressing(self, touching: np.ndarray, gaps: int) -> np.ndarray:
+        # The last entry answers for terms that no contact presses.
+        where = np.full(gaps + 1, -2)
+        where[-1] = -1
+        where[touching] = np.arange(len(touching))
+        return where[self.rubs]
+
+    def term_name(self, term: int) -> str:
+        """Return the name of a friction term, with its row if it repeats."""
+        count = 0
+        for rows, width in zip(self.layout.slips, terms_of(self.sliding)[2]):
+            size = rows.places.size // width
+            if term < count + size:
+                return rows.name if size == 1 else f"{rows.name}[{term - count}]"
+            count += size
+        raise IndexError(term)
+
+    # -- numbers ----------------------------------------------------------------------------------
+
+    def evaluate(self, name: str, place: Place, *more: Any) -> list[Any]:
+        """Return the outputs of a function of the graph at a place."""
+        given = (place.t, place.q, place.u, self.params)
+        return evaluated(self.sliding, name)(*given, *more)
+
+    def with_all_contacts(self, t: float, q: np.ndarray) -> Place:
+        """Evaluate everything at a time and configuration, as if all contacts touched."""
+        return self.at(t, q, viscous=True, touching=np.arange(self.sliding.gaps))
+
+    def at(
+        self, t: float, q: np.ndarray, *, viscous: bool = False, touching: np.ndarray | None = None
+    ) -> Place:
+        """Evaluate everything at a time and configuration.
+
+        Sizes of friction at contacts are their coefficients: what presses is not known yet.
+        Contacts touch where their gaps are closed, unless said otherwise by `touching`.
+        """
+        u = self.inputs(t, q)
+        given = (t, q, u, self.params)
+        along, c, B, size, power, R, b, A, gap, g, G, f = _all_of(self.sliding)(*given)
+        size, power = size[self.starts], power[self.starts]
+        self._require(f, c, size, power, b, t)
+        normals = sparse.csr_matrix(G) if sparse.issparse(G) else G
+        digits = self.digits(normals, t, q, g) if len(gap) else gap
+
+        def damping(v: np.ndarray) -> tuple[float, np.ndarray, Any]:
+            value, slope, second = evaluated(self.sliding, "viscous")(*given, v)
+            return float(value[0]), slope, second
+
+        damped = damping if viscous and not self.system.dissipation.is_zero else None
+        close, pressed = np.flatnonzero(gap <= digits) if touching is None else touching, None
+        if self._follows is not None:
+            pressed = self._pressing(close, len(gap))
+            size = np.where(pressed == -2, 0.0, size)
+        problem = Problem(
+            f, B, c, self.starts, size, power, A, b, normals[close], g[close], damped,
+            self._follows, pressed, self._levers,
+        )  # fmt: skip
+        if self._levers is None:
+            self._levers = problem.levers
+        place = Place(t, q, u, problem, along, R, gap, close, normals, digits)
+        if touching is None and len(close) < len(gap):
+            # Whether others are as good as closed the lengths at work tell.
+            closed = np.flatnonzero(gap <= self.closed(place))
+            if len(closed) > len(close):
+                return self.at(t, q, viscous=viscous, touching=closed)
+        return place
+
+    def many(self, t: np.ndarray, q: np.ndarray) -> Places | None:
+        """Evaluate everything at many times and configurations; None where that is not worth it."""
+        every = _all_of(self.sliding)
+        dry = self.system.dissipation.is_zero
+        if not isinstance(every, _Dense) or self._levers is None or not dry:
+            return None
+        given = [(a, x, self.inputs(a, x), self.params) for a, x in zip(t.tolist(), q)]
+        _, c, B, size, power, R, b, A, gap, g, G, f = every.many(given)
+        size, power = size[:, self.starts], power[:, self.starts]
+        sums = f.sum(axis=1) + c.sum(axis=1) + size.sum(axis=1) + b.sum(axis=1)
+        most = np.abs(np.hstack([f, size, c, b])).max(axis=1, initial=0.0)
+        dry = np.all(size >= 0, axis=1) & ~power.any(axis=1)
+        fine = np.isfinite(sums) & (most < _MOST) & (most > _LEAST) & dry
+        length = 0.0 if self._scales is None else self._scales.length
+        return Places(t, q, f, B, c, size, A, b, G, g, R, gap, self._levers, length, fine)
+
+    def _require(
+        self,
+        f: np.ndarray,
+        c: np.ndarray,
+        size: np.ndarray,
+        power: np.ndarray,
+        b: np.ndarray,
+        t: float,
+    ) -> None:
+        # One that is not finite makes the sum so.
+        every = np.concatenate((f, size, c, b))
+        if not isfinite(np.add.reduce(every)):
+            raise StatementError(
+                "a force, a friction limit or a rate is not finite here.",
+                f"Found a division by zero or a root of a negative number at t = {t:g}.",
+                "Ask elsewhere, or check the parameters.",
+            )
+        most, forces = (
+            float(np.abs(x).max(initial=0.0)) for x in (every, every[: len(f) + len(size)])
+        )
+        if most > _MOST or (0 < forces < _LEAST and size.any()):
+            raise StatementError(
+                "forces, friction limits or rates are too large or too small to reckon with.",
+                f"Found {most if most > _MOST else forces:.3g} at t = {t:g}; squares of such "
+                "numbers are lost.",
+                "State the system in other units.",
+            )
+        for what, values, least, remedy in (
+            ("the power of drag '{}' is negative.", power, "zero (dry friction) or more",
+             "A force that falls with the speed has no least dissipation: use st.simulate."),
+            ("the limit of friction '{}' is negative here.", size, "zero or more",
+             "Check its sign, and the normal force in it."),
+        ):  # fmt: skip
+            if values.min(initial=0.0) < 0:
+                worst = int(np.argmin(values))
+                evidence = f"Found {values[worst]:.6g}, expected {least}."
+                raise StatementError(what.format(self.term_name(worst)), evidence, remedy)

@@ -1,0 +1,1 @@
+"""What is told: steps with their names and evidence, many times at once, and how it ends."""

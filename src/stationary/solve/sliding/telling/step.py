@@ -1,0 +1,283 @@
+"""What is told of an outcome: a step with its names and its evidence, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stationary.derive.scope import minimum_power_holds
+from stationary.errors import DidNotConverge, NoMotion, say
+from stationary.result.limits import Velocities
+from stationary.result.multipliers import Multipliers
+from stationary.result.status import Status
+from stationary.result.step import Forces, Step
+from stationary.solve.linear import dense, tangent_basis
+from stationary.solve.sliding.convex.settle import Outcome, free_directions, smallest
+from stationary.solve.sliding.coulomb.modes import rubbing
+from stationary.solve.sliding.problem.numbers import Answer
+from stationary.solve.sliding.problem.question import Place, Question
+
+# A velocity this much smaller than what drives is none.
+_ROUNDING = 1e-14
+
+
+def step_of(question: Question, place: Place, outcome: Outcome) -> Step:
+    """Wrap an outcome with its names and its evidence."""
+    layout, problem = question.layout, place.problem
+    answer = outcome.answer
+    free = np.zeros((0, problem.n))
+    others = outcome.others if outcome.others is not None else free
+    follows, slope = rubbing(question, place), None
+    if answer is None:
+        y, lam, mu = (np.zeros(len(x)) for x in (problem.c, problem.b, problem.g))
+        stuck, nothing = np.zeros(problem.terms, dtype=bool), np.full(problem.n, np.nan)
+        answer = Answer(problem, nothing, y, lam, mu, stuck, mu > 0)
+    elif outcome.word == "moves":
+        answer, slope = _felt(question, place, answer)
+        free = free_directions(answer, slope)
+        answer = smallest(answer, free)
+    else:
+        free = _loose(answer) if follows else free_directions(answer)
+    answer = answer.cleared
+    v, y = answer.v, answer.y
+    moves = np.abs(v).max(initial=0.0) > _ROUNDING * answer.speed
+    if outcome.word == "moves" and not moves:
+        v = np.zeros_like(v)
+    word = "sticks" if outcome.word == "moves" and not moves else outcome.word
+    unique = None
+    if outcome.answer is not None:
+        known = not follows or outcome.examined
+        known = known and (slope is None or _monotone(question, place, answer.v, slope))
+        unique = False if len(free) or len(others) else True if known else None
+    mu = np.zeros(question.sliding.gaps)
+    mu[place.touching] = answer.mu
+    return Step(
+        system=question.system,
+        graph=question.sliding.graph,
+        t=place.t,
+        q=place.q,
+        v=v,
+        params=question.params,
+        u=place.u,
+        power=answer.value,
+        dissipated=answer.dissipated,
+        lam=Multipliers.of(np.concatenate([answer.lam, mu]), layout),
+        forces=Forces(forces_of(question, y)),
+        modes=_modes(question, place, answer),
+        unique=unique,
+        free=free,
+        others=others,
+        margin=_margin(outcome, word),
+        gap=answer.gap if outcome.answer is not None else np.nan,
+        residual=answer.residual if outcome.answer is not None else {},
+        status=status_of(question, place, word, outcome, unique),
+        method=answer.source,
+        answer=answer,
+    )
+
+
+def _felt(question: Question, place: Place, answer: Answer) -> tuple[Answer, Any]:
+    """Take loads that depend on the velocity as they are there; return their slope as well."""
+    failing = minimum_power_holds(question.system).failing
+    if not any(name.startswith(("load ", "the kinetic")) for name in failing):
+        return answer, None
+    force, slope = question.evaluate("forces", place, answer.v)
+    given = force + answer.damping[1] if answer.damping else force
+    return replace(answer, problem=replace(answer.problem, f=given)), slope
+
+
+def _monotone(question: Question, place: Place, v: np.ndarray, slope: Any) -> bool:
+    """Tell whether loads are linear in the velocity and resist its changes: then there is one."""
+    there = 1.7 * v + 0.3 * (np.abs(v).max(initial=0.0) or 1.0)
+    other = question.evaluate("forces", place, there)[1].toarray()
+    slope = slope.toarray()
+    size = max(np.abs(slope).max(initial=0.0), 1e-300)
+    linear = np.abs(other - slope).max(initial=0.0) <= 1e-9 * size
+    return bool(linear and np.linalg.eigvalsh(slope + slope.T).max(initial=0.0) <= 1e-9 * size)
+
+
+def _loose(answer: Answer) -> np.ndarray:
+    """Return directions in which nothing at all resists what rests."""
+    problem = answer.problem
+    B, A, G = map(dense, problem.matrices)
+    rubs, presses = (problem.size > 0)[problem.term], answer.mu > 1e-12 * answer.strength
+    return tangent_basis(np.vstack([B[rubs], A, G[presses]])).T
+
+
+def forces_of(question: Question, y: np.ndarray) -> dict[str, Any]:
+    """Return the forces of friction on the system, by name."""
+    return {
+        rows.name: -y[rows.places] if rows.shape else float(-y[rows.places])
+        for rows in question.layout.slips
+    }
+
+
+def _margin(outcome: Outcome, word: str) -> float:
+    if outcome.rest is not None:
+        return outcome.rest.static
+    if outcome.word == "sticks":
+        return np.inf
+    return 1.0 if word == "moves" else np.nan
+
+
+def _modes(question: Question, place: Place, answer: Answer) -> dict[str, Any]:
+    """Tell of every contact whether it is open, holds, sticks or slides."""
+    if not len(place.gap):
+        return {}
+    words = np.full(len(place.gap), "open", dtype=object)
+    closed = (answer.mu > 0) | (np.abs(answer.opening) <= 1e-10 * answer.speed)
+    words[place.touching] = np.where(closed, "holds", "opens")
+    rates = answer.problem.rates(answer.v)
+    slip = answer.problem.speeds(rates)
+    for term in np.flatnonzero(question.rubs >= 0):
+        contact = question.rubs[term]
+        if words[contact] != "holds":
+            continue
+        if answer.stuck[term] or slip[term] <= 1e-9 * answer.speed:
+            words[contact] = "sticks"
+        elif answer.problem.widths[term] > 1:
+            words[contact] = "slides"
+        else:
+            ahead = rates[answer.problem.starts[term]] > 0
+            words[contact] = "slides forward" if ahead else "slides back"
+    return {
+        rows.name: words[rows.places] if rows.shape else str(words[rows.places])
+        for rows in question.layout.gaps
+    }
+
+
+def status_of(
+    question: Question, place: Place, word: str, outcome: Outcome, unique: bool | None = None
+) -> Status:
+    """Return how it ended, with a sentence about it."""
+    locked = outcome.verdict is not None and outcome.verdict.locked
+    if word == "accelerates":
+        direction, (feeder,), sentence = _runaway(question, place, outcome)
+        stiff = outcome.verdict is None or outcome.verdict.stiffness is None
+        what = "the loads give more than friction can take" if stiff else "no rest is near"
+        return Status(word, f"{what}, fed by {feeder}: {sentence}", direction, (feeder,))
+    if word == "jammed":
+        _, names, sentence = _conflict(question, place, outcome)
+        what = "friction locks it" if locked else "no velocity satisfies all constraints"
+        return Status(word, f"{what}: {sentence}", names=names)
+    message = _message(word, outcome)
+    if unique is None and word in ("moves", "sticks"):
+        message += "; whether other motions would fit as well was not examined"
+    return Status(word, message)
+
+
+def _message(word: str, outcome: Outcome) -> str:
+    if outcome.others is not None and len(outcome.others):
+        return (
+            f"{'it slides' if word == 'moves' else 'friction holds it'}; forces and velocities fit "
+            f"each other, but so do those of {len(outcome.others)} other motion(s): Coulomb's law "
+            "does not decide here"
+        )
+    if word == "moves":
+        if outcome.loose:
+            return "it slides; other forces would fit its velocities too, these are the smallest"
+        return "it slides; forces and velocities prove each other"
+    if word == "sticks":
+        if outcome.answer is not None and np.any(outcome.answer.problem.c):
+            return "it stays where it is; what drives slides past it"
+        if outcome.rest is None:
+            pushed = outcome.answer is not None and np.any(outcome.answer.problem.f)
+            return "friction holds it" if pushed else "nothing pushes, nothing moves"
+        if np.isinf(outcome.rest.static):
+            return "it is held, however much all loads grow together"
+        return (
+            f"friction holds it; all loads may grow {outcome.rest.static:.4g} times before it slips"
+        )
+    return f"the solver stopped: {word}"
+
+
+#: A direction in which it runs away, names, and a sentence.
+_Reason = tuple[Velocities | None, tuple[str, ...], str]
+
+
+def _runaway(question: Question, place: Place, outcome: Outcome) -> _Reason:
+    """Return the direction in which it runs away, what feeds it, and the powers along it."""
+    layout, problem, verdict = question.layout, place.problem, outcome.verdict
+    ray = np.zeros(problem.n) if verdict is None or verdict.ray is None else verdict.ray
+    speeds = np.abs(ray) * problem.levers
+    ray = np.where(speeds < 1e-9 * speeds.max(initial=0.0), 0.0, ray)
+    ray = ray / (np.abs(ray).max(initial=0.0) or 1.0)
+    given = question.evaluate("power", place, ray)[0]
+    pressed = question.rubs >= 0
+    r = problem.speeds(problem.matrices[0] @ ray)
+    taken = float(np.sum((problem.size * r)[~pressed]))
+    big = np.argsort(-np.abs(ray))[:3]
+    shown = ", ".join(f"{layout.name(int(i))}.dot {ray[i]:+.3g}" for i in big if ray[i])
+    # Where contacts lift by as much as their friction would need to be pressed, it takes nothing.
+    rubs = 0.0 if verdict is None else verdict.rubs
+    rest = f", at contacts {rubs:.4g}" if rubs else ", contacts nothing" if np.any(pressed) else ""
+    reason = f"the loads give {given.sum():.4g} and friction takes {taken:.4g}{rest}"
+    if verdict is not None and verdict.stiffness is not None:
+        reason = f"the stiffness is {verdict.stiffness:.4g}: nothing brings it back"
+    sentence = f"along ({shown}) {reason}"
+    feeder = question.sliding.supplies[int(np.argmax(given))]
+    return Velocities.of(ray, layout), (feeder,), sentence
+
+
+def _conflict(question: Question, place: Place, outcome: Outcome) -> _Reason:
+    """Return the constraints that contradict each other, or lock, by name."""
+    layout, verdict = question.layout, outcome.verdict
+    if verdict is None or verdict.rows is None or verdict.gaps is None:
+        return None, (), "which of them is not known"
+    weights, gaps = np.abs(verdict.rows), np.abs(verdict.gaps)
+    top = max(weights.max(initial=0.0), gaps.max(initial=0.0)) or 1.0
+    names = [layout.row_name(int(i)) for i in np.flatnonzero(weights > 1e-6 * top)]
+    names += [layout.gap_name(int(place.touching[i])) for i in np.flatnonzero(gaps > 1e-6 * top)]
+    listed = ", ".join(f"'{n}'" for n in names[:6])
+    if verdict.locked:
+        sentence = f"forces of these hold each other within their cones of friction: {listed}"
+    elif len(names) == 1 and np.any(weights):
+        sentence = f"{listed} asks for a motion that no coordinate can give it: it is out of reach"
+    else:
+        sentence = f"these conflict: {listed}"
+    return None, tuple(names), sentence
+
+
+# What is wrong and what to do, where nothing moves as asked.
+_FAILS = {
+    "accelerates": (
+        "there is no quasistatic motion: it accelerates, fed by {}.",
+        "Increase the friction, lower the load, hold the direction by a constraint, or use "
+        "st.simulate.",
+    ),
+    "locked": (
+        "it is jammed: friction locks it, however hard it is driven.",
+        "Lower a coefficient of friction, or drive it another way.",
+    ),
+    "jammed": (
+        "it is jammed: no velocity satisfies all constraints.",
+        "Remove one, or change the motion that it imposes.",
+    ),
+    "kink": (
+        "the dissipation has a kink at rest, which hides what sticks.",
+        "State dry friction as st.Friction(limit, on=…) instead.",
+    ),
+    "stopped": (
+        "the search for the velocity did not end.",
+        "Check the sizes of limits and velocities, or try st.newton.",
+    ),
+}
+
+
+def failure(question: Question, place: Place, outcome: Outcome, step: Step) -> DidNotConverge:
+    """Return the error for a question without an answer."""
+    word = outcome.word
+    if word in ("accelerates", "jammed"):
+        tell = _runaway if word == "accelerates" else _conflict
+        direction, names, sentence = tell(question, place, outcome)
+        locked = outcome.verdict is not None and outcome.verdict.locked
+        what, remedy = _FAILS["locked" if word == "jammed" and locked else word]
+        message = say(what.format(*names[:1]), f"{sentence[0].upper()}{sentence[1:]}.", remedy)
+        return NoMotion(message, kind=word, solution=step, direction=direction, names=names)
+    what, remedy = _FAILS.get(word, _FAILS["stopped"])
+    evidence = "Found a slope or a curvature at v = 0 that is not finite."
+    if word != "kink":
+        evidence = f"Stopped as '{word}', duality gap {step.gap:.1e}."
+    return DidNotConverge(say(what, evidence, remedy), status=str(step.status), solution=step)
