@@ -24,6 +24,8 @@ from stationary.solve.sliding.problem.numbers import (
 
 _MOST_STEPS = 40
 _ROUNDING, _ACCEPTED = 1e-12, 1e-10
+# What is smaller than this share of all that is at work is none.
+NONE = 2.0**-53
 # Terms let go or caught at once, and how often that is tried.
 _ROUNDS = 12
 _NONE = np.zeros(0, dtype=int)
@@ -309,7 +311,10 @@ def _newton(problem: Problem, near: Answer, lines: bool) -> tuple[Answer | None,
         forces[held] = rest.spread(-nu[rows + gaps :])
         mu = np.zeros(len(problem.g))
         mu[working] = nu[rows : rows + gaps]
-        return Answer(of, here.v, forces, nu[:rows], mu, sticks, working, source)
+        # What nothing moves has no velocity: what is left of that before is rounding.
+        moves = problem.levers * np.abs(here.v)
+        v = np.where(moves < NONE * max(largest(here.w), largest(moves)), 0.0, here.v)
+        return Answer(of, v, forces, nu[:rows], mu, sticks, working, source)
 
     def caught() -> Answer:
         """Return the mode in which the slowest term sticks."""

@@ -23,7 +23,7 @@ from scipy.linalg.lapack import dgesv
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
-from stationary.solve.sliding.convex.reduced import ways_along
+from stationary.solve.sliding.convex.reduced import NONE, ways_along
 from stationary.solve.sliding.coulomb.pressed import limited
 from stationary.solve.sliding.problem.numbers import ROLLS, Answer
 from stationary.solve.sliding.problem.question import Place, Question, terms_of
@@ -41,8 +41,6 @@ _DEPENDENT = 1e-9
 _FAR = 1e300
 # Equations of one size each are singular where nothing but this is left of one.
 _SINGULAR = 1e-14
-# Unknowns that are smaller than this share of all that is at work are none.
-_NONE = 2.0**-53
 # A mode that ends by and by is not further from holding than that, as a share, where it ends.
 JUMP = 1e-2
 # What is foreseen adds up to so many times what is known at most.
@@ -194,7 +192,7 @@ class InMode:
             if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
-                return Held(z, *told[1:])
+                return Held(np.where(np.abs(z) < NONE * self._units, 0.0, z), *told[1:])
             best = min(best, error)
             if not self._shares:
                 slope[self._forces] -= self._soft
@@ -340,7 +338,7 @@ class Equations:
         for _ in range(2):
             after = more(after[1][0] > _ROUNDING, *here[:4], after[0], *here[5:], after[1])
         # Beside all that is at work a last digit of it is none.
-        none = ca.fabs(after[0]) < _NONE * here[6][:size]
+        none = ca.fabs(after[0]) < NONE * here[6][:size]
         return ca.Function("newton", here, [ca.if_else(none, 0, after[0]), after[1]])
 
     @cached_property
