@@ -19,7 +19,7 @@ DECIDE = {
     ),
     "coulomb.choice": (("LAW", "_OFF"), ("push",)),
     "over_time.power_equations": (
-        ("_ROUNDING", "_RIGHT", "_SOFT", "_DEPENDENT", "_SINGULAR", "_NONE", "_FAR_AHEAD", "JUMP"),
+        ("_ROUNDING", "_RIGHT", "_SOFT", "_DEPENDENT", "_SINGULAR", "NONE", "_FAR_AHEAD", "JUMP"),
         ("feet",),
     ),
     "coulomb.pressed": (("_ROUNDING",), ("push", "feet")),
