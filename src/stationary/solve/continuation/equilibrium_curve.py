@@ -261,23 +261,23 @@ class EquilibriumCurve(AbstractCurve):
     def periods(self) -> np.ndarray:
         """A whole turn for coordinates that are angles, else zero, in the scaled variables.
 
-        An angle is what can be turned once round without a change of the equations.
+        An angle is what can be turned once round without a change of the equations, and not by a
+        radian: what is light-years long takes no notice of either.
         """
         periods = np.zeros(len(self.start))
         rng = np.random.default_rng(4)
         some = [self.start + 0.3 * rng.standard_normal(len(periods)) * self.scale for _ in range(3)]
-        here = [self.raw(z) for z in some]
+
+        def unchanged(z: np.ndarray, turn: np.ndarray) -> bool:
+            (F, J), (there, slopes) = self.raw(z), self.raw(z + turn)
+            size = max(np.abs(F).max(), np.abs(J * self.scale).max())
+            change = np.max([np.abs(there - F).max(), np.abs((slopes - J) * self.scale).max()])
+            return bool(change <= 1e-9 * size)
+
         for i in range(self.n):
-            turned = np.zeros(len(periods))
-            turned[i] = 2 * np.pi
-            same = moves = True
-            for z, (F, J) in zip(some, here):
-                there, slopes = self.raw(z + turned)
-                size = max(np.abs(F).max(), np.abs(J * self.scale).max())
-                same &= np.abs(there - F).max() <= 1e-9 * size
-                same &= np.abs((slopes - J) * self.scale).max() <= 1e-9 * size
-                moves &= np.abs(J[:, i]).max() * self.scale[i] > 1e-9 * size
-            if same and moves:
+            radian = (np.arange(len(periods)) == i).astype(float)
+            whole = all(unchanged(z, 2 * np.pi * radian) for z in some)
+            if whole and not any(unchanged(z, radian) for z in some):
                 periods[i] = 2 * np.pi / self.scale[i]
         return periods
 
