@@ -197,17 +197,17 @@ def strength(
     `cone` gives, for friction terms of contacts, which contact presses and how rough it is:
     |yₖ| ≤ roughness · μ instead of a fixed limit.
     """
-    n, m, rows = problem.n, len(problem.c), len(problem.b)
+    n, m, rows, arms = problem.n, len(problem.c), len(problem.b), problem.levers
     # Sizes of friction that follows pressure are coefficients: no forces.
     fixed = problem.size if cone is None else problem.size[cone < 0]
-    reach = np.abs(load).max(initial=0.0) or 1.0
-    force = max(fixed.max(initial=0.0), np.abs(dead).max(initial=0.0)) or reach
+    reach = np.abs(load / arms).max(initial=0.0) or 1.0
+    force = max(fixed.max(initial=0.0), np.abs(dead / arms).max(initial=0.0)) or reach
     cones = possible(problem, dead / force, force, cone, load / reach)
     last = cones.unknowns - 1
     cones.cost[last] = -1.0
     solution = cones.solve()
     x, z, end = solution.x, solution.z, solution.end
-    v = -z[:n]
+    v = -z[:n] / arms
     y, lam, mu = (part * force for part in np.split(x[:last], [m, m + rows]))
     # Where there is no limit there is no force, not even by rounding.
     y = np.where(problem.rubs, y, 0.0)
@@ -227,12 +227,16 @@ def strength(
 def possible(
     problem: Problem, push: np.ndarray, force: float, cone: np.ndarray | None, *loads: np.ndarray
 ) -> Cones:
-    """Ask for y, λ, μ within their limits that balance a push, and loads times more unknowns."""
+    """Ask for y, λ, μ within their limits that balance a push, and loads times more unknowns.
+
+    Moments are balanced as forces at their levers.
+    """
     m, rows, gaps = len(problem.c), len(problem.b), len(problem.g)
     cones = Cones(m + rows + gaps + len(loads))
     B, A, G = (sparse.csr_matrix(x) for x in (problem.B, problem.A, problem.G))
     more = [-sparse.csr_matrix(x[:, None]) for x in loads]
-    cones.zero(sparse.hstack([B.T, -A.T, -G.T, *more]), push)
+    over = sparse.diags(1 / problem.levers)
+    cones.zero(over @ sparse.hstack([B.T, -A.T, -G.T, *more]), push / problem.levers)
     pressing = sparse.csr_matrix(
         (-np.ones(gaps), (np.arange(gaps), m + rows + np.arange(gaps))), (gaps, cones.unknowns)
     )
@@ -318,7 +322,7 @@ def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None
     for; `ahead` is the slip of each term by which they may be below that. Where there are none v is
     the direction that proves it; without end some grow against what drives.
     """
-    n, m, rows = problem.n, len(problem.c), len(problem.b)
+    m, rows = len(problem.c), len(problem.b)
     force, speed = problem.force, problem.imposed
     g = problem.g.copy()
     if ahead is not None:
@@ -328,7 +332,8 @@ def balanced(problem: Problem, cone: np.ndarray, ahead: np.ndarray | None = None
     cones.cost[:] = np.concatenate([-problem.c, problem.b, g]) / speed
     solution = cones.solve()
     y, lam, mu = np.split(solution.x * force, [m, m + rows])
-    return Strength(solution.end, -solution.z[:n] * speed, y, lam, mu)
+    v = -solution.z[: problem.n] / problem.levers * speed
+    return Strength(solution.end, v, y, lam, mu)
 
 
 def resting(problem: Problem, cone: np.ndarray | None = None) -> Strength:

@@ -304,8 +304,9 @@ def _status(low: LimitEnd, high: LimitEnd, none: float) -> Status:
 
 def _scale(problem: Problem, cone: np.ndarray, live: np.ndarray) -> float:
     """Return the factor at which the load is as large as the other forces at work."""
-    other_forces = max(problem.size[cone < 0].max(initial=0.0), np.abs(problem.f).max(initial=0.0))
-    return float(other_forces / np.abs(live).max())
+    limits, pulls = problem.size[cone < 0], np.abs(problem.f / problem.levers)
+    strongest = max(limits.max(initial=0.0), pulls.max(initial=0.0))
+    return float(strongest / np.abs(live / problem.levers).max())
 
 
 def _one_symbol(system: System, load: Any, params: Any, inputs: Any):
