@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import stationary as st
 
@@ -219,3 +220,44 @@ def test_a_spinning_fin_strikes_at_its_first_turn_however_little_it_reaches_belo
         exact = (2 * np.pi - np.arccos(high / long) - start) / rate
         missed += [exact] if abs(motion.changes[0].t - exact) > 1e-9 else []
     assert not missed
+
+
+@pytest.mark.parametrize("long", [1.0, 1e-6])
+def test_a_block_behind_a_spring_whose_end_moves_sticks_and_slips_with_the_period_known(long):
+    # What the moving end does to the spring of a block that rests is work, too.
+    F, strong, k, rate = 1.0 * long, 1.5 * long, 4.0, 0.1 * long
+    block = st.System(
+        kinetic=x.dot**2 / 2, potential=k * (x - rate * st.t) ** 2 / 2,
+        friction=[st.Friction(F, on=x, static=strong, name="table")],
+    )  # fmt: skip
+    motion = st.simulate(block, span=(0, 20), points=5)
+    w, more = np.sqrt(k), strong - F
+    period = 2 * more / (k * rate) + 2 / w * (np.pi - np.arctan(more * w / (k * rate)))
+    slips = motion.changes.of("slip", "table").t
+    assert slips == pytest.approx(strong / (k * rate) + period * np.arange(4), rel=1e-11)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]
+
+
+@pytest.mark.parametrize("points", [3, 1001])
+@pytest.mark.parametrize(("long", "heavy"), [(1.0, 1.0), (1e-6, 1e3), (1e4, 1e-2)])
+def test_friction_in_a_plane_beside_a_rough_floor_slips_where_each_is_overcome(long, heavy, points):
+    # Both hold y: how they share its force is open, and decides neither when x slips nor how.
+    k, across, F, mu, rate = 9.0 * heavy, 3.5 * heavy, 0.5 * heavy * long, 0.05, 0.6 * long
+    z = st.coordinates("z")
+    floor = st.Contact(z, friction=mu, slip=y, name="floor")
+    part = st.System(
+        kinetic=heavy * (x.dot**2 + y.dot**2 + z.dot**2) / 2,
+        potential=k * (x - rate * st.t) ** 2 / 2 + across * (y - x) ** 2 / 2 + heavy * G * z * long,
+        friction=[st.Friction(F, on=(x, y), name="plane")], contacts=[floor],
+    )  # fmt: skip
+    motion = st.simulate(part, span=(0, 3), points=points)
+    begins, w = F / (k * rate), np.sqrt((k + across) / heavy)
+
+    def pull(after):
+        x_then = k * rate / heavy / w**2 * (after - np.sin(w * after) / w)
+        return across * x_then - mu * heavy * G * long
+
+    assert motion.changes.of("slip", "plane").t[0] == pytest.approx(begins, rel=1e-11)
+    then = begins + brentq(pull, 0.01, 1.0, xtol=1e-15)
+    assert motion.changes.of("slip", "floor").t[0] == pytest.approx(then, rel=1e-10)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]

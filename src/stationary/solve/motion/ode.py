@@ -138,6 +138,20 @@ def trusted(
     yield from waiting
 
 
+def joined(pieces: list[Piece], first: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the states of pieces at any sorted times; at the first time of all they are known."""
+    begins = np.array([piece.t[0] for piece in pieces])
+
+    def states(times: np.ndarray) -> np.ndarray:
+        which = np.maximum(np.searchsorted(begins, times, "right") - 1, 0)
+        parts = [pieces[k].evaluate(times[which == k]) for k in np.unique(which)]
+        every = np.concatenate(parts)
+        every[times == begins[0]] = first
+        return every
+
+    return states
+
+
 def _coarse(times: np.ndarray) -> np.ndarray:
     """Tell which steps time has enough digits for."""
     return np.diff(times) > _COARSE * np.spacing(np.abs(times[1:]))

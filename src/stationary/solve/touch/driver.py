@@ -17,7 +17,7 @@ from stationary.result.status import Status
 from stationary.solve.integrators import Runge, Taylor, has_series
 from stationary.solve.motion.events import Watch
 from stationary.solve.motion.legs import Legs, shortened
-from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, trusted
+from stationary.solve.motion.ode import AbstractIntegrator, BlowUp, Piece, Stopped, joined, trusted
 from stationary.solve.motion.stabilize import natural_rate
 from stationary.solve.progress import Progress
 from stationary.solve.touch.at_instant import Instant
@@ -37,7 +37,7 @@ from stationary.solve.touch.mode import Mode, Undecided, held_at_rest
 from stationary.solve.touch.rebound import bounced
 from stationary.solve.touch.record import Record
 from stationary.solve.touch.slip_onset import begun
-from stationary.solve.touch.standstill import stands
+from stationary.solve.touch.standstill import at_rest, stands
 from stationary.solve.touch.start import moved_by_action
 from stationary.solve.touch.words import remarked, undecided
 from stationary.solve.touch.zeno import Zeno
@@ -204,16 +204,7 @@ class Driver:
         """The function that gives states at any sorted times, if all pieces were kept."""
         if self.kept >= _DENSE_UP_TO or not self.pieces:
             return None
-        pieces, begins = self.pieces, np.array([p.t[0] for p in self.pieces])
-
-        def states(times: np.ndarray) -> np.ndarray:
-            which = np.maximum(np.searchsorted(begins, times, "right") - 1, 0)
-            parts = [pieces[k].evaluate(times[which == k]) for k in np.unique(which)]
-            joined = np.concatenate(parts)
-            joined[times == begins[0]] = self.starts[0]
-            return joined
-
-        return states
+        return joined(self.pieces, self.starts[0])
 
     def _outputs(self, after: float, until: float) -> np.ndarray:
         low = self.grid.searchsorted(after, "right")
@@ -231,7 +222,7 @@ class Driver:
                 if not np.array_equal(acted, y):
                     y = self._settled(t, self._acted(t, y, acted), [], jumped=y)
                 if over:
-                    yield Piece(np.array([t, t]), lambda ts: np.tile(y, (len(ts), 1)), y, 0), True
+                    yield _empty(t, y), True
                     return
             while t < end:
                 for piece in bounced(self, t, y, end):
@@ -277,7 +268,7 @@ class Driver:
         begins = [j for j in self._several() if self.mode.anchor[rubs[j].entries[0]]]
         if begins:
             self.slid = t
-            first = begun(self.kernel, tuple(begins), t, y, self.legs.values(t), end)
+            first = begun(self.kernel, tuple(begins), t, y, self.legs.values(t), end, self._floor)
             if first is None:
                 names = ", ".join(rubs[j].name for j in begins)
                 raise Stopped("stalled", f"no direction was found in which {names} slides", t)
@@ -296,14 +287,12 @@ class Driver:
             yield flight.piece(t, y, self.legs.values(t), end)
             return
         if stands(self.kernel, lambda: self.facts(t, y), self.mode, end - t):
-            yield Piece(np.array([t, end]), lambda ts: np.tile(y, (len(ts), 1)), y, 1, exact=True)
+            yield at_rest(t, y, end, self._energy)
             return
         integrator = self.integrator
         ode, grid = self.legs.begin(t), self._outputs(t, end)
         self.legs.done.clear()
-        decay = (self.grid[-1] - self.grid[0]) / _DECAYS
-        floor = rates_rounding(*self.known, self.strong, decay)
-        ode = replace(ode, floor=floor, stride=1, extent=self.extent)
+        ode = replace(ode, floor=self._floor, stride=1, extent=self.extent)
         for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, integrator)
             if border is not None:
@@ -311,6 +300,12 @@ class Driver:
             yield piece
             if border is not None:
                 return
+
+    @property
+    def _floor(self) -> np.ndarray:
+        """What is rounding of ẏ in this mode."""
+        decay = (self.grid[-1] - self.grid[0]) / _DECAYS
+        return rates_rounding(*self.known, self.strong, decay)
 
     border: int | None = None
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from stationary.solve.touch.mode_sieve import sieved
+from stationary.solve.touch.sharing import furthest_inside, limits_of
 
 # Forces and accelerations below this part of what they are summed from are zero: forces of many
 # contacts follow from each other, and lose digits on the way. Ten times more or less decides alike.
@@ -32,9 +33,6 @@ FREE = 1e-9
 
 # So many combinations of modes are all tried; beyond it the last mode is mended step by step.
 MOST = 1024
-
-# The smallest tolerance that the solver of linear programs takes: not a choice.
-_SHARP = 1e-10
 
 # Turns of a direction of slip that is not known before in which it must come half as near to its
 # end, steps of Newton's method after them, and what is left of each.
@@ -291,61 +289,12 @@ class Law:
                 if np.abs(K @ x - known).max() > ROUNDING * sizes + floor:
                     return None, True
             if redundant and shared:
-                x = self._shared(choices, held, x, vt[rank:], scale)
+                limits = limits_of(zip(self.units, choices), held, scale)
+                x = furthest_inside(limits, x, vt[rank:])
             z[held] = x / scale
             z = D @ z + shift
             return z, redundant
         return D @ z + shift, False
-
-    def _shared(
-        self, choices: Any, held: list[int], x: np.ndarray, loose: np.ndarray, scale: np.ndarray
-    ) -> np.ndarray:
-        """Choose, of forces that do the same, those that are furthest inside their limits."""
-        from scipy.optimize import linprog
-
-        place = {row: k for k, row in enumerate(held)}
-        rows, known = [], []
-        size = max(float(np.abs(x).max()), 1e-300)
-        for unit, choice in zip(self.units, choices):
-            if choice.kind == "open" or unit.gap is None:
-                if choice.kind == "stick":
-                    for row in unit.slips:
-                        for sign in (1.0, -1.0):
-                            k = place[row]
-                            rows.append(sign * loose[:, k])
-                            known.append(unit.rest * scale[k] - sign * x[k])
-                continue
-            g = place[unit.gap]
-            rows.append(-loose[:, g])
-            known.append(x[g])
-            if choice.kind == "stick":
-                for row in unit.slips:
-                    k, mu = place[row], unit.rest * scale[place[row]] / scale[g]
-                    for sign in (1.0, -1.0):
-                        rows.append(sign * loose[:, k] - mu * loose[:, g])
-                        known.append(mu * x[g] - sign * x[k])
-        if not rows:
-            return x
-        count = len(loose)
-        A = np.hstack([np.array(rows), np.ones((len(rows), 1))])
-        cost = np.zeros(count + 1)
-        cost[-1] = -1.0
-        bounds = [(None, None)] * count + [(None, 1.0)]
-        known = np.array(known) / size
-        sharp = {"primal_feasibility_tolerance": _SHARP, "dual_feasibility_tolerance": _SHARP}
-        optimum = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
-        if optimum.x is None:
-            return x
-        # The solver meets limits to its own tolerance: those that decide are met to rounding, and
-        # so are those that are missed then. One that is near without deciding need not be met.
-        best, met = optimum.x, optimum.ineqlin.marginals < 0
-        for _ in range(len(rows)):
-            best = best + np.linalg.lstsq(A[met], (known - A @ best)[met], rcond=None)[0]
-            missed = (A @ best - known > np.finfo(float).eps) & ~met
-            if not missed.any():
-                break
-            met = met | missed
-        return x + size * (best[:count] @ loose)
 
     def _agrees(self, answer: Answer) -> bool:
         """Tell whether forces push, stay within their limits, and rates agree with the mode."""

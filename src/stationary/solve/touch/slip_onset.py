@@ -61,18 +61,19 @@ def _points() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def begun(
-    kernel: Touching, rubs: tuple[int, ...], t: float, y: np.ndarray, p: np.ndarray, end: float
-) -> Piece | None:
+    kernel: Touching, rubs: tuple[int, ...], t: float, y: np.ndarray, p: np.ndarray, end: float,
+    floor: np.ndarray,
+) -> Piece | None:  # fmt: skip
     """Return the motion from where the rubs begin to slide; none if no stretch is short enough.
 
-    The vector p has the directions in which they begin.
+    The vector p has the directions in which they begin; `floor` is what is rounding of ẏ.
     """
     h = end - t
     for _ in range(_HALVINGS):
         if t + h <= t:
             return None
         rates = _collocated(kernel, rubs, t, y, p, h)
-        if rates is not None:
+        if rates is not None and _resolved(rates, h, floor):
             return _piece(t, h, y, rates)
         h /= 2
     return None
@@ -91,6 +92,15 @@ def _piece(t: float, h: float, y: np.ndarray, rates: np.ndarray) -> Piece:
         return states
 
     return Piece(np.array([t, t + h]), evaluate, last, 1, exact=True)
+
+
+def _resolved(rates: np.ndarray, h: float, floor: np.ndarray) -> bool:
+    """Tell whether the points of a stretch resolve ẏ there, and not the directions alone."""
+    n = (len(floor) - 2) // 2
+    # What is rounding of accelerations is that of velocities once it has added up.
+    floor = np.concatenate([h * floor[n : 2 * n], floor[n:]])
+    tail = np.abs((_points()[2] @ rates)[-2:]).max(axis=0)
+    return bool(np.all(tail <= _RESOLVED * np.abs(rates).max(axis=0) + floor))
 
 
 def _collocated(

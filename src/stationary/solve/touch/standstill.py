@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from stationary.lower.touching import Touching
+from stationary.solve.motion.ode import Piece
 from stationary.solve.touch.at_state import Facts
 from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.mode import Mode
@@ -29,6 +30,21 @@ def stands(kernel: Touching, look: Callable[[], Facts], mode: Mode, left: float)
     size = np.sqrt(np.diag(facts.W)[rows])
     held = np.linalg.svd(facts.W[np.ix_(rows, rows)] / size / size[:, None], compute_uv=False)
     return int(np.sum(held > RANK * held[0])) == len(facts.v)
+
+
+def at_rest(
+    t: float, y: np.ndarray, end: float, energy: Callable[[float, np.ndarray], float]
+) -> Piece:
+    """Return a piece in which nothing moves: time alone may change the energy, and supplies it."""
+    before = energy(t, y)
+
+    def evaluate(times: np.ndarray) -> np.ndarray:
+        states = np.tile(y, (len(times), 1))
+        # The last two entries are what was supplied, and what friction has taken.
+        states[:, -2] += [energy(float(time), y) - before for time in times]
+        return states
+
+    return Piece(np.array([t, end]), evaluate, evaluate(np.array([end]))[0], 1, exact=True)
 
 
 @lru_cache(maxsize=64)
