@@ -331,7 +331,9 @@ def test_stating_and_moving_a_system_needs_nothing_late():
         "before = set(sys.modules)\n"
         "x = st.coordinates('x')\n"
         "st.simulate(st.particle(1.0, at=(x, 0)), span=(0, 1), start={x.dot: 1.0}, points=3)\n"
-        "print(sorted(m for m in set(sys.modules) - before if m.startswith('stationary')))"
+        "late = [m.split('.') for m in set(sys.modules) - before if m.startswith('stationary')]\n"
+        # Which engine serves depends on what is installed.
+        "print([parts for parts in late if parts[1:3] != ['lower', 'engines']])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -278,18 +278,20 @@ class Touched(AbstractInertial):
                 some = np.append(early, first)
                 held = self._followed(start, state, self._held(p), some, 1e-14 * _SHORT * sizes)
                 if held is not None:
-                    rest = self._followed(first, held[-1], p, late, 1e-14 * sizes)
+                    # A direction follows its slip the faster, the slower that is.
+                    rest = self._followed(first, held[-1], p, late, 1e-14 * sizes, "Radau")
                     followed = None if rest is None else np.vstack([held[:-1], rest])
             between[before == k] = np.nan if followed is None else followed
         return between
 
     def _followed(
-        self, t: float, y: np.ndarray, p: np.ndarray, times: np.ndarray, small: np.ndarray
-    ) -> np.ndarray | None:
+        self, t: float, y: np.ndarray, p: np.ndarray, times: np.ndarray, small: np.ndarray,
+        method: str = "DOP853",
+    ) -> np.ndarray | None:  # fmt: skip
         """Return states at times after t, in one mode; none where it has no slope."""
         rhs = numeric(self.touching, "rhs")
         followed = solve_ivp(
-            lambda t, y: rhs(t, y, p)[0], (t, times[-1]), y, method="DOP853",
+            lambda t, y: rhs(t, y, p)[0], (t, times[-1]), y, method=method,
             t_eval=times, rtol=1e-12, atol=small + 1e-300,
         )  # fmt: skip
         return followed.y.T if followed.success else None

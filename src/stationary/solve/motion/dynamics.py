@@ -176,9 +176,9 @@ def simulate(
         ).motion(y)
 
     def again(motion: Motion) -> float:
-        """Tell what is left of the digits by more runs: one whose errors are larger, or two."""
-        # Two errors of the same size seldom both come to little by chance.
-        return min(once_more(motion, k) for k in range(2 if motion.method == "Taylor" else 1))
+        """Tell what is left of the digits by two more runs, whose errors are as large or larger."""
+        # Two differences seldom both come to little by chance.
+        return min(once_more(motion, k) for k in range(2))
 
     def once_more(motion: Motion, which: int) -> float:
         start, series = disturbed(motion.y, motion.steps, which), motion.method == "Taylor"
@@ -186,8 +186,10 @@ def simulate(
             start[: 2 * kernel.size] = np.concatenate(
                 projected(graph, values, first, *np.split(start[: 2 * kernel.size], 2))
             )
-        other = Variational(LONGER * method.step) if isinstance(method, Variational) else method
-        looser = (rtol, atol) if series else (LOOSER * rtol, LOOSER * atol)
+        other = method
+        if isinstance(method, Variational):
+            other = Variational(LONGER[which] * method.step)
+        looser = (rtol, atol) if series else (LOOSER[which] * rtol, LOOSER[which] * atol)
         grid = np.linspace(first, motion.t[-1], LOOKS)
         return digits_left(motion, run(start, grid, other, looser, False))
 
