@@ -261,7 +261,8 @@ def test_digits_left_are_those_that_another_statement_of_the_same_motion_shares(
     system, u, v = in_positions()
     more = []
     # Each from another start: on one motion errors of different sign may meet by chance for long.
-    for end, up, low in ((2, 2.0, 1.0), (6, 1.6, 2.1), (8, 2.3, 1.3), (10, 1.3, 1.7), (30, 2.0, 1.0)):
+    runs = (2, 2.0, 1.0), (6, 1.6, 2.1), (8, 2.3, 1.3), (10, 1.3, 1.7), (30, 2.0, 1.0)
+    for end, up, low in runs:
         start = {x: np.sin(up), y: -np.cos(up)}
         start |= {u: np.sin(up) + np.sin(low), v: -np.cos(up) - np.cos(low)}
         one = st.simulate(double_pendulum(), span=(0, end), start={a: up, b: low}, method=method)

@@ -13,7 +13,7 @@ from stationary.lower.kernel import numeric
 from stationary.model.shared_lengths import added
 from stationary.result.motion import Motion
 
-#: Tolerances, and fixed steps, of two more runs over those of the first: of one alone the errors may
+#: Tolerances, and fixed steps, of two more runs over those of the first: errors of one alone may
 #: come to the same by chance.
 LOOSER, LONGER = (10.0, 4.0), (2.0, 3.0)
 
