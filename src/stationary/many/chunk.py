@@ -60,7 +60,8 @@ class Interrupted(Exception):
 
 # Words of answers that are as they were asked for, whatever the question.
 _ANSWERED = frozenset(
-    {"balanced", "moves", "sticks", "collapses", "unlimited", "span", "closed", "points", "away"}
+    {"balanced", "moves", "sticks", "collapses", "unlimited"}
+    | {"span", "closed", "points", "away", "upright"}
 )
 
 

@@ -139,7 +139,7 @@ class Follower:
         status = Status("points", "reached the bound on points")
         home = z.copy()
         while len(trail) < self.most_points:
-            if (far := self._far(z)) is not None:
+            if (far := self._far(trail)) is not None:
                 status = far
                 break
             if time.monotonic() > self.deadline:
@@ -217,9 +217,9 @@ class Follower:
         lowest = min([x for x in folds if lowest - slack < x <= lowest], default=lowest)
         highest = max([x for x in folds if highest <= x < highest + slack], default=highest)
         low, high = self.curve.span
-        if lowest > low:
+        if lowest > low and word != "upright":
             words.append(f"no point of it has {name} below {lowest:.6g}")
-        if highest < high:
+        if highest < high and word != "upright":
             words.append(f"no point of it has {name} above {highest:.6g}")
         return replace(trail, status=Status(word, "; ".join(words)))
 
@@ -229,9 +229,13 @@ class Follower:
         length = np.linalg.norm(move)
         return bool(0.5 * step < length < 2 * step and move @ tangent > 0.9 * length)
 
-    def _far(self, z: np.ndarray) -> Status | None:
-        """Tell whether a branch has left for infinity, inside the span."""
-        n = self.curve.n
+    def _far(self, trail: list[np.ndarray]) -> Status | None:
+        """Tell whether a branch has left for infinity, inside the span, or at one parameter."""
+        n, z = self.curve.n, trail[-1]
+        if np.abs(z - trail[0])[:-1].max(initial=0.0) > _WIDE:
+            if np.ptp([point[-1] for point in trail]) <= _LEVEL:
+                at = f"{self.curve.parameter} = {z[-1] * self.curve.scale[-1]:.6g}"
+                return Status("upright", f"all of it is at {at}: it balances there at any size")
         away = np.abs(z - self.curve.start / self.curve.scale)[:n] * (self.curve.periods[:n] == 0)
         if not len(away) or away.max() < _AWAY:
             return None
@@ -273,7 +277,8 @@ class Follower:
             root = _root(lambda s: self.crossing(at(s), tangent), length)
             if root is not None:
                 self._branch_point(at(root), tangent, leaving)
-        elif tangent[-1] * ahead[-1] < 0:
+        elif tangent[-1] * ahead[-1] < 0 and max(_slope(tangent), _slope(ahead)) > _LEVEL:
+            # A branch that stands upright goes neither way.
             root = _root(lambda s: self.tangent(at(s), tangent)[-1], length)
             if root is not None:
                 self._note("fold", at(root))
