@@ -11,7 +11,7 @@ import numpy as np
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, Signature, lowered
-from stationary.solve.sliding.over_time.power_equations import largest_of
+from stationary.solve.sliding.problem.expressions import Expressions, Here, largest_of, some_of
 from stationary.solve.sliding.problem.question import Question, terms_of
 
 # Up to so many unknowns equations are compiled.
@@ -38,10 +38,7 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     """
     graph = sliding.graph
     n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
-    starts, pressed, _ = terms_of(sliding)
-    terms, ends = len(starts), np.append(starts, rates)
-    wide = [k for k in range(terms) if ends[k + 1] - starts[k] > 1]
-    sizes = sizes_of(sliding)
+    terms, sizes = len(terms_of(sliding)[0]), sizes_of(sliding)
     if sum(sizes) > _MOST_UNKNOWNS or not sliding.slips.is_a("SXFunction"):
         return None
     t, z, rate = ca.SX.sym("t"), ca.SX.sym("z", sum(sizes)), ca.SX.sym("rate", sum(sizes))
@@ -56,43 +53,38 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
     given = ca.SX.sym("given", cuts[-1])
     stuck, sign, works, stays, confined, lengths, whole, clear, least = ca.vertsplit(given, cuts)
 
-    def slipping(place: Any) -> Any:
-        u = lowered(signature, graph.layout, t, place, ca.SX.zeros(n), p, slots)
-        return sliding.slips(t, place, u, p)
+    def there(place: Any) -> Here:
+        return t, place, lowered(signature, graph.layout, t, place, ca.SX.zeros(n), p, slots), p
 
-    u = lowered(signature, graph.layout, t, q, ca.SX.zeros(n), p, slots)
-    here = (t, q, u, p)
-    along, c, B, limits, powers = sliding.slips(*here)
-    if not (powers.is_constant() and np.all(np.array(ca.DM(powers)) == 0)):
+    here = Expressions(sliding, there(q))
+    c, B, b, A, gap, g, G = here.c, here.B, here.b, here.A, here.gap, here.g, here.G
+    if not (here.powers.is_constant() and np.all(np.array(ca.DM(here.powers)) == 0)):
         return None
-    R, b, A, gap, g, G = sliding.holds(*here)
-    f = sliding.pushes(*here)
-    ways, far, apart = (_some(ca.fabs(rows) @ lengths) for rows in (B, A, G))
+    widths = [part.stop - part.start for part in here.parts]
+    wide = [k for k in range(terms) if widths[k] > 1]
+    ways, far, apart = (some_of(ca.fabs(rows) @ lengths) for rows in (B, A, G))
     # In units of ways that matter, and of forces that make one energy of them, all is of size one.
-    constant = [
-        limits[int(starts[k])] * ways[int(starts[k])] for k in range(terms) if pressed[k] < 0
-    ]
-    energy = largest_of(f * lengths, y * ways, lam * far, mu * apart, 1e-3 * least, *constant)
+    firsts = [part.start for part, contact in zip(here.parts, here.pressed) if contact < 0]
+    constant = [here.sizes[first] * ways[first] for first in firsts]
+    energy = largest_of(here.f * lengths, y * ways, lam * far, mu * apart, 1e-3 * least, *constant)
     v = rate[:n]
     w = B @ v + c
     law, law_units, turns, turn_units, margins, shifts = [], [], [], [], [], []
     for k in range(terms):
-        first, part = int(starts[k]), slice(int(starts[k]), int(ends[k + 1]))
-        size, reach, plane = limits[first], largest_of(ways[part]), k in wide
-        held = stuck[k] != 0
-        if pressed[k] >= 0:
-            size = size * mu[int(pressed[k])]
-            held = ca.logic_and(held, works[int(pressed[k])] != 0)
+        part, size, plane = here.parts[k], here.limit(k, mu), k in wide
+        reach, held = largest_of(ways[part]), stuck[k] != 0
+        if here.pressed[k] >= 0:
+            held = ca.logic_and(held, works[here.pressed[k]] != 0)
         strain = reach / energy
         speed = reach / whole + largest_of(c[part])
         resists = ca.norm_2(y[part]) if plane else ca.fabs(y[part])
         if plane:
             line = confined[k] != 0
             moves = ca.logic_and(ca.logic_not(ca.logic_or(held, line)), size > 0)
-            off = along[part] - at[part]
+            off = here.along[part] - at[part]
             s, freely = shift[wide.index(k)], rate[sum(sizes[:4]) + wide.index(k)]
             goes = B[part, :] @ (lengths * way) + c[part] * whole
-            goes = confined[k] * goes / _some(ca.norm_2(goes))
+            goes = confined[k] * goes / some_of(ca.norm_2(goes))
             slide = ca.if_else(line, y[part] - size * goes, off - s * y[part] / size)
             slide = ca.if_else(ca.logic_or(moves, line), slide, y[part])
             law.append(ca.if_else(held, off, slide))
@@ -102,9 +94,9 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
             turn_units.append(ca.if_else(moves, strain, 1 / reach))
             shifts.append(reach)
         else:
-            law.append(ca.if_else(held, along[part] - at[part], y[part] - size * sign[k]))
+            law.append(ca.if_else(held, here.along[part] - at[part], y[part] - size * sign[k]))
             unit, ahead = ca.if_else(held, 1 / reach, strain), w[part] * sign[k]
-        law_units.append(ca.repmat(unit, int(ends[k + 1]) - first))
+        law_units.append(ca.repmat(unit, widths[k]))
         # Friction without a limit, as of what nothing presses, neither holds nor ends anything.
         room = (size - resists) / size + clear * ca.fmax(1, 1 / (strain * size))
         slides = ca.if_else(speed > 0, ahead / speed, 0) + clear
@@ -112,13 +104,12 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
             # What had no limit so far slides nowhere yet.
             slides = ca.if_else(sign[k] != 0, slides, -1)
         margins.append(ca.if_else(size > 0, ca.if_else(stuck[k] != 0, room, slides), 1))
-    balance = f - B.T @ y + A.T @ lam + G.T @ mu
     contacts = ca.if_else(works != 0, gap, mu)
     leads = []
-    sticks = ca.vertcat(*(ca.repmat(stuck[k], int(ends[k + 1] - starts[k])) for k in range(terms)))
+    sticks = ca.vertcat(*(ca.repmat(stuck[k], widths[k]) for k in range(terms)))
     # What nothing presses holds nothing.
-    presses = [works[int(pressed[k])] if pressed[k] >= 0 else 1 for k in range(terms)]
-    grips = [ca.repmat(stuck[k] * presses[k], int(ends[k + 1] - starts[k])) for k in range(terms)]
+    presses = [works[contact] if contact >= 0 else 1 for contact in here.pressed]
+    grips = [ca.repmat(stuck[k] * presses[k], widths[k]) for k in range(terms)]
     if wide:
         turned, holds = way - aim, (ca.SX.ones(rows), works, ca.vertcat(*grips))
         for keep, matrix, drift, reach, on in zip(
@@ -128,7 +119,7 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
             turned += matrix.T @ keep
             leads.append(ca.if_else(on != 0, matrix @ way + drift * whole / reach, keep))
         leads = [turned, *leads]
-    residual = ca.vertcat(balance, *law, R, contacts, *turns, *leads)
+    residual = ca.vertcat(here.unbalanced(y, lam, mu), *law, here.R, contacts, *turns, *leads)
     ones = ca.SX.ones(sum(sizes[5:]))
     units = ca.vertcat(lengths, energy / ways, energy / far, energy / apart, *shifts, ones)
     each = ca.vertcat(
@@ -136,18 +127,14 @@ def _equations(sliding: Sliding, signature: Signature) -> Compiled | None:
         *turn_units, ones,
     )  # fmt: skip
     margins.append(ca.if_else(works != 0, mu * apart / energy, gap / apart) + clear)
-    taken = ca.dot(y, w)
-    fed = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
-    if graph.fed:
-        fed += ca.sum1(sliding.power(*here, v)[1:]) + sliding.pumped(*here)
     slope = ca.diag(each) @ ca.jacobian(residual, z) @ ca.diag(units)
     outputs = [each * residual, ca.vec(slope), each * ca.jacobian(residual, t), units]
     # What slides in a plane starts from the place that is given; what sticks stays where it did.
-    where = ca.if_else(sticks != 0, stays, slipping(origin)[0])
+    where = ca.if_else(sticks != 0, stays, sliding.slips(*there(origin))[0])
     outputs = ca.substitute([ca.densify(x) for x in outputs], [at], [where])
     arguments = [t, z, slots, p, given, origin, aim]
     equations = ca.Function("balance", arguments, outputs, {"cse": True})
-    told = ca.densify(ca.vertcat(taken, fed, *margins))
+    told = ca.densify(ca.vertcat(ca.dot(y, w), here.supplied(v, y, lam, mu), *margins))
     says = ca.Function("says", [*arguments, rate], [told], {"cse": True})
     shifts, aims = (slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in (4, 5))
     return Numeric(equations), Numeric(says), shifts, aims
@@ -160,8 +147,3 @@ def sizes_of(sliding: Sliding) -> list[int]:
     wide = int(np.sum(np.diff(np.append(starts, sliding.rates)) > 1))
     forces = [sliding.rates, rows, gaps]
     return [n, *forces, wide, *([n, rows, gaps, sliding.rates] if wide else [0] * 4)]
-
-
-def _some(sizes: Any) -> Any:
-    """Return sizes, or one where there is none."""
-    return ca.if_else(sizes > 0, sizes, 1)

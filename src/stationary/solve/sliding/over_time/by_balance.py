@@ -26,7 +26,7 @@ from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Question
-from stationary.solve.sliding.telling.along import Told
+from stationary.solve.sliding.telling.along import Told, row_of
 
 _MOST_STEPS = 8
 # From so many unknowns on equations are solved by factors of a slope nearby, refined so often.
@@ -113,7 +113,8 @@ class ByBalance(AbstractPhase):
         #: Whether nothing is free in its plane: what the balance decides at any time by itself.
         self.placed = not np.any((widths > 1) & (numbers.stuck == 0) & (numbers.confined == 0))
         self._factors: tuple[np.ndarray, np.ndarray] | None = None
-        self._sign, self._order = 0.0, np.arange(sum(sizes_of(question.sliding)))
+        sizes = sizes_of(question.sliding)
+        self._sign, self._order, self._last_force = 0.0, np.arange(sum(sizes)), sum(sizes[:4])
         self._latest: tuple[float, np.ndarray, Look] | None = None
 
     def begun(self, look: Look) -> ByBalance:
@@ -339,20 +340,16 @@ class ByBalance(AbstractPhase):
         """Return what is told of many states at once, where no forces are shared."""
         if self.shares:
             return None
-        looks: list[Look | None] = []
-        for a, one in zip(t.tolist(), x):
-            try:
-                looks.append(self._seen(a, one))
-            except Passed:
-                looks.append(None)
-        some = self.known[-1]
-        fine = np.array([look is not None for look in looks])
-        z, rate = (np.array([getattr(look or some, k) for look in looks]) for k in ("z", "rate"))
-        at = self.question.many(t, z[:, : self.n])
-        if at is None:
+        return Told.rowed([self._row(a, one) for a, one in zip(t.tolist(), x)], self.n)
+
+    def _row(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """Return what is kept of a state, with its evidence, where the mode is there."""
+        try:
+            look = self._seen(t, x)
+        except Passed:
             return None
-        forces = z[:, self.n : sum(sizes_of(self.question.sliding)[:4])]
-        return Told.of(self.question, at, rate[:, : self.n], forces, x[:, self.n :], fine)
+        q, v, forces = look.z[: self.n], look.rate[: self.n], look.z[self.n : self._last_force]
+        return row_of(self.question, t, np.concatenate([q, x[self.n :]]), v, forces)
 
     def state_of(self, look: Look, lost: float = 0.0, given: float = 0.0) -> State:
         """Return a look as a state, with its answer."""

@@ -25,8 +25,10 @@ from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
 from stationary.solve.sliding.convex.reduced import NONE, ways_along
 from stationary.solve.sliding.coulomb.pressed import limited
+from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
 from stationary.solve.sliding.problem.numbers import ROLLS, Answer
-from stationary.solve.sliding.problem.question import Place, Question, terms_of
+from stationary.solve.sliding.problem.question import Place, Question
+from stationary.solve.sliding.telling.along import evidence_of
 
 # Up to so many unknowns equations are compiled.
 _MOST_UNKNOWNS = 160
@@ -368,7 +370,7 @@ class Equations:
         q = self._onto(t, x[:n], u, p, mode)
         z, told = newton(t, q, u, p, z, mode, scales)
         forces = z[self._forces]
-        power, evidence = shown(t, q, u, p, z[:n], forces, levers)
+        power, evidence, _ = shown(t, q, u, p, z[:n], forces, levers)
         row = ca.vertcat(q, z[:n], x[n:], power, forces)
         given = [t, x, u, p, here[4], mode, scales, levers]
         return Numeric(ca.Function("tell", given, [row, ca.vertcat(evidence, told[:2])]))
@@ -431,46 +433,34 @@ def equations_of(sliding: Sliding) -> Equations | None:
     n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
     if n + rates + rows + gaps > _MOST_UNKNOWNS or not sliding.slips.is_a("SXFunction"):
         return None
-    t, q = ca.SX.sym("t"), ca.SX.sym("q", n)
-    u, p = ca.SX.sym("u", len(graph.system.inputs)), ca.SX.sym("p", len(graph.system.parameters))
     v, y = ca.SX.sym("v", n), ca.SX.sym("y", rates)
     lam, mu = ca.SX.sym("lam", rows), ca.SX.sym("mu", gaps)
-    here = (t, q, u, p)
-    _, c, B, sizes, powers = sliding.slips(*here)
-    R, b, A, gap, g, G = sliding.holds(*here)
-    f = sliding.pushes(*here)
-    starts, pressed, _ = terms_of(sliding)
-    terms = len(starts)
-    ends = np.append(starts, rates)
+    here = symbols(sliding)
+    at = Expressions(sliding, here)
+    B, A, G, arms, terms = at.B, at.A, at.G, at.arms, len(at.parts)
+    sizes = [at.sizes[part.start] for part in at.parts]
+    powers = [at.powers[part.start] for part in at.parts]
     stuck, sign = ca.SX.sym("stuck", terms), ca.SX.sym("sign", terms)
     works, touches = ca.SX.sym("works", gaps), ca.SX.sym("touches", gaps)
     digits, rooms = ca.SX.sym("digits", gaps), ca.SX.sym("rooms")
-    w, opening = B @ v + c, G @ v + g
+    w, opening = B @ v + at.c, G @ v + at.g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
-    arms = ca.vertcat(*(largest_of(B[:, j]) for j in range(n)))
     slopes = ca.vertcat(*(largest_of(A[:, j], G[:, j]) for j in range(n)))
-    levers = ca.if_else(arms > 0, arms, ca.if_else(slopes > 0, slopes, 1))
-    drags = [k for k in range(terms) if not _is_zero(powers[int(starts[k])])]
-    limits = [k for k in range(terms) if pressed[k] < 0 and k not in drags]
-    force = largest_of(f / levers, *(sizes[int(starts[k])] for k in limits))
+    levers = some_of(arms, some_of(slopes))
+    drags = [k for k in range(terms) if not _is_zero(powers[k])]
+    limits = [sizes[k] for k in range(terms) if at.pressed[k] < 0 and k not in drags]
     # A coefficient of drag is no force, but where there is no other.
-    force = ca.if_else(force > 0, force, largest_of(*(sizes[int(starts[k])] for k in drags)))
-    force = ca.if_else(force > 0, force, 1)
-    dragged = (y[int(starts[k])] for k in drags)
+    dragging = largest_of(*(sizes[k] for k in drags))
+    force = some_of(some_of(largest_of(at.f / levers, *limits), dragging))
+    dragged = (y[at.parts[k].start] for k in drags)
     strength = largest_of(force, lam, mu, slope / levers, *dragged)
-    speed = largest_of(w, 1e-5 * (ca.dot(arms, ca.fabs(v)) + largest_of(c)))
-    speed = ca.if_else(speed > 0, speed, largest_of(v, b))
-    speed = ca.if_else(speed > 0, speed, 1)
+    speed = at.speed(v, ROLLS)
     law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
     taken = ca.dot(slope, v)
     for k in range(terms):
-        part = slice(int(starts[k]), int(ends[k + 1]))
-        first, plane = int(starts[k]), int(ends[k + 1] - starts[k]) > 1
-        size, power = sizes[first], powers[first]
-        contact = int(pressed[k])
-        if contact >= 0:
-            size = size * mu[contact]
+        part, size, power = at.parts[k], at.limit(k, mu), powers[k]
+        plane = part.stop - part.start > 1
         r = ca.norm_2(w[part]) if plane else ca.fabs(w[part])
         if power.is_constant() and float(power) == 0:
             moves = ca.logic_and(stuck[k] == 0, size != 0)
@@ -491,19 +481,16 @@ def equations_of(sliding: Sliding) -> Equations | None:
         law.append(ca.if_else(stuck[k] != 0, w[part], left))
         off.append(largest_of(ca.if_else(stuck[k] != 0, w[part] / speed, left / unit)))
         taken += ca.dot(y[part], w[part])
-    balance = f - B.T @ y - slope + A.T @ lam + G.T @ mu
-    held = A @ v + b
+    balance = at.unbalanced(y, lam, mu) - slope
+    held = A @ v + at.b
     contacts = ca.if_else(works != 0, opening, mu)
     moves = ca.fabs(v) + ca.if_else(arms > 0, speed / arms, 0)
     off.append(largest_of(balance / levers) / strength)
-    off.append(_shares(held, A, moves, b))
-    off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, g))
+    off.append(_shares(held, A, moves, at.b))
+    off.append(_shares(ca.if_else(works != 0, opening, 0), G, moves, at.g))
     margin.append(_least(ca.if_else(works != 0, mu / strength, opening / speed) + 1e-11, touches))
-    margin.append(_least(gap + digits, 1 - touches))
-    given = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
-    if graph.fed:
-        supplied = sliding.power(*here, v)
-        given += ca.sum1(supplied[1:]) + sliding.pumped(*here)
+    margin.append(_least(at.gap + digits, 1 - touches))
+    given = at.supplied(v, y, lam, mu)
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
     told = ca.vertcat(largest_of(*off), _smallest(margin), taken, given)
@@ -515,65 +502,18 @@ def equations_of(sliding: Sliding) -> Equations | None:
         holds[part.places] = part.holonomic
     places = np.flatnonzero(holds).tolist()
     some = ca.vertcat(ca.SX.ones(len(places)), works)
-    normals, off = ca.vertcat(A[places, :], G), ca.vertcat(R[places], gap)
+    normals, off = ca.vertcat(A[places, :], G), ca.vertcat(at.R[places], at.gap)
     sizes_of = ca.sqrt(ca.sum2(normals**2))
     each = ca.if_else(ca.logic_and(some != 0, sizes_of > 0), 1 / sizes_of, 0)
     normals, off = ca.densify(ca.diag(each) @ normals), each * off
     products = ca.densify(normals @ normals.T) + ca.diag(each == 0)
     out = ca.Function("off", [*here, mode], [off, normals, products], {"cse": True})
-    shown = None
-    if not damps and not drags:
-        shown = _shown(sliding, here, v, ca.vertcat(y, lam, mu))
+    shown = None if damps or drags else evidence_of(sliding)
     return Equations(function, slice(n, n + rates + rows + gaps), wide, out, shown)
-
-
-def _shown(sliding: Sliding, here: tuple[Any, ...], v: Any, forces: Any) -> ca.Function:
-    """State the power of friction, what is left over of forces, and the duality gap.
-
-    Both are beside what is at work.
-    """
-    rates, rows = sliding.rates, sliding.graph.layout.multipliers
-    y, lam, mu = ca.vertsplit(forces, [0, rates, rates + rows, rates + rows + sliding.gaps])
-    _, c, B, sizes, _ = sliding.slips(*here)
-    _, b, A, _, g, G = sliding.holds(*here)
-    f, levers = sliding.pushes(*here), ca.SX.sym("levers", v.numel())
-    starts, pressed, _ = terms_of(sliding)
-    ends, w, slips, limits = np.append(starts, rates), B @ v + c, ca.SX(0), []
-    for k, first in enumerate(starts.tolist()):
-        size = sizes[first]
-        if pressed[k] >= 0:
-            size = size * ca.fmax(mu[int(pressed[k])], 0)
-        else:
-            limits.append(size)
-        slips += size * ca.norm_2(w[first : int(ends[k + 1])])
-    pushed, value = ca.dot(f, v), slips - ca.dot(f, v)
-    arms = ca.vertcat(*(largest_of(B[:, j]) for j in range(v.numel())))
-    row_sizes = ca.vertcat(*(largest_of(A[i, :].T / levers) for i in range(rows)))
-    held = lam * ca.if_else(row_sizes > 0, row_sizes, 1) if rows else lam
-    least = _some(largest_of(f / levers, *limits), 1)
-    strength = largest_of(least, held, mu)
-    speed = largest_of(w, ROLLS * (ca.dot(arms, ca.fabs(v)) + largest_of(c)))
-    speed = _some(_some(speed, largest_of(v, b)), 1)
-    left = f - B.T @ y + A.T @ lam + G.T @ mu
-    bound = ca.dot(y, c) - ca.dot(lam, b) - ca.dot(mu, g)
-    scale = slips + ca.fabs(pushed) + ca.fabs(value) + strength * speed
-    evidence = ca.vertcat(largest_of(left / levers) / strength, ca.fabs(value - bound) / scale)
-    outputs = [ca.densify(ca.dot(y, w)), ca.densify(evidence)]
-    return ca.Function("shown", [*here, v, forces, levers], outputs, {"cse": True})
-
-
-def _some(size: Any, else_: Any) -> Any:
-    return ca.if_else(size > 0, size, else_)
 
 
 def _is_zero(x: Any) -> bool:
     return bool(x.is_constant() and float(x) == 0)
-
-
-def largest_of(*parts: Any) -> Any:
-    """Return the largest size of any entry."""
-    entries: list[Any] = [e for x in parts for e in ca.densify(ca.SX(x)).elements()]
-    return reduce(ca.fmax, (ca.fabs(e) for e in entries), ca.SX(0))
 
 
 def _smallest(parts: list[Any]) -> Any:

@@ -176,31 +176,6 @@ class Place:
     digits: np.ndarray
 
 
-@dataclass(frozen=True)
-class Places:
-    """What the graph says at many times and configurations, along a first axis.
-
-    What is not `fine`, as where forces grow with velocity, is to be looked at one by one.
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    f: np.ndarray
-    B: np.ndarray
-    c: np.ndarray
-    size: np.ndarray
-    A: np.ndarray
-    b: np.ndarray
-    G: np.ndarray
-    g: np.ndarray
-    R: np.ndarray
-    gap: np.ndarray
-    levers: np.ndarray
-    #: What is rounded is at least as large.
-    length: np.ndarray | float
-    fine: np.ndarray
-
-
 class Question:
     """A system with values of parameters and inputs, ready to be asked how it slides."""
 
@@ -426,22 +401,6 @@ class Question:
             if len(closed) > len(close):
                 return self.at(t, q, viscous=viscous, touching=closed)
         return place
-
-    def many(self, t: np.ndarray, q: np.ndarray) -> Places | None:
-        """Evaluate everything at many times and configurations; None where that is not worth it."""
-        every = _all_of(self.sliding)
-        dry = self.system.dissipation.is_zero
-        if not isinstance(every, _Dense) or self._levers is None or not dry:
-            return None
-        given = [(a, x, self.inputs(a, x), self.params) for a, x in zip(t.tolist(), q)]
-        _, c, B, size, power, R, b, A, gap, g, G, f = every.many(given)
-        size, power = size[:, self.starts], power[:, self.starts]
-        sums = f.sum(axis=1) + c.sum(axis=1) + size.sum(axis=1) + b.sum(axis=1)
-        most = np.abs(np.hstack([f, size, c, b])).max(axis=1, initial=0.0)
-        dry = np.all(size >= 0, axis=1) & ~power.any(axis=1)
-        fine = np.isfinite(sums) & (most < _MOST) & (most > _LEAST) & dry
-        length = 0.0 if self._scales is None else self._scales.length
-        return Places(t, q, f, B, c, size, A, b, G, g, R, gap, self._levers, length, fine)
 
     def _require(
         self,

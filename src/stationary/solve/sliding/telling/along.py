@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+import casadi as ca
 import numpy as np
 
+from stationary.derive.sliding import Sliding
+from stationary.lower.engines.casadi import Numeric
+from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
 from stationary.solve.sliding.problem.numbers import ROLLS
-from stationary.solve.sliding.problem.question import Places, Question
+from stationary.solve.sliding.problem.question import Question
 
 
 @dataclass(frozen=True)
@@ -25,38 +30,6 @@ class Told:
     fine: np.ndarray
     force: np.ndarray
     gap: np.ndarray
-
-    @classmethod
-    def of(
-        cls, question: Question, at: Places, v: np.ndarray, forces: np.ndarray,
-        energies: np.ndarray, fine: np.ndarray,
-    ) -> Told:  # fmt: skip
-        """Tell velocities and forces: of friction, of constraints and of all contacts."""
-        starts, rubs = question.starts, question.rubs
-        ends = np.cumsum([question.sliding.rates, question.layout.multipliers])
-        y, lam, mu = np.split(forces, ends, axis=1)
-        w = _times(at.B, v) + at.c
-        speeds = np.sqrt(np.add.reduceat(w * w, starts, axis=1)) if len(starts) else w
-        size = at.size.copy()
-        size[:, rubs >= 0] *= mu.clip(0.0)[:, rubs[rubs >= 0]]
-        slips, pushed = (size * speeds).sum(axis=1), (at.f * v).sum(axis=1)
-        # How strong and how fast what is at work is, as one problem tells it.
-        pushes = _most(at.f / at.levers)
-        row_sizes = np.abs(at.A / at.levers).max(axis=2, initial=0.0)
-        held = lam * np.where(row_sizes > 0, row_sizes, 1.0)
-        least = _some(np.maximum(_most(size[:, rubs < 0]), pushes), 1.0)
-        strength = np.maximum(least, np.maximum(_most(held), _most(mu)))
-        rolls = (np.abs(at.B).max(axis=1, initial=0.0) * np.abs(v)).sum(axis=1) + _most(at.c)
-        speed = np.maximum(_most(w), ROLLS * rolls)
-        speed = _some(_some(speed, np.maximum(_most(v), _most(at.b))), 1.0)
-        left = at.f - _over(at.B, y) + _over(at.A, lam) + _over(at.G, mu)
-        value, bound = slips - pushed, (y * at.c).sum(axis=1)
-        bound = bound - (lam * at.b).sum(axis=1) - (mu * at.g).sum(axis=1)
-        scale = slips + np.abs(pushed) + np.abs(value) + strength * speed
-        return cls(
-            at.q, v, energies, (y * w).sum(axis=1), forces, fine & at.fine,
-            _most(left / at.levers) / strength, np.abs(value - bound) / scale,
-        )  # fmt: skip
 
     @classmethod
     def rowed(cls, rows: list[np.ndarray | None], n: int) -> Told | None:
@@ -77,17 +50,50 @@ class Told:
         return np.hstack([self.q, self.v, more, self.energies, self.power[:, None], self.forces])
 
 
-def _times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return (matrices @ vectors[:, :, None])[:, :, 0]
+def row_of(
+    question: Question, t: float, x: np.ndarray, v: np.ndarray, forces: np.ndarray
+) -> np.ndarray | None:
+    """Return what is kept of a state, and its evidence; None where it is to be told by itself.
+
+    `x` is the place and two energies, `forces` are those of friction, constraints and all contacts.
+    """
+    q = x[: len(v)]
+    given = (t, q, question.inputs(t, q), question.params, v, forces, question.levers)
+    power, evidence, least = _numeric(question.sliding)(*given)
+    fine = least[0] >= 0 and np.isfinite(power[0] + evidence.sum())
+    return np.concatenate([q, v, x[len(v) :], power, forces, evidence]) if fine else None
 
 
-def _over(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    return (vectors[:, None, :] @ matrices)[:, 0, :]
+@lru_cache(maxsize=64)
+def _numeric(sliding: Sliding) -> Numeric:
+    return Numeric(evidence_of(sliding))
 
 
-def _most(values: np.ndarray) -> np.ndarray:
-    return np.abs(values).max(axis=1, initial=0.0)
+@lru_cache(maxsize=64)
+def evidence_of(sliding: Sliding) -> ca.Function:
+    """State the power of dry friction, what is left over of forces and the duality gap.
 
-
-def _some(values: np.ndarray, else_: np.ndarray | float) -> np.ndarray:
-    return np.where(values > 0, values, else_)
+    The last two are beside what is at work. The arguments are a time and a place, velocities,
+    forces and levers; the least limit of friction is told as well.
+    """
+    here = symbols(sliding)
+    n, rates, rows = here[1].numel(), sliding.rates, sliding.graph.layout.multipliers
+    v, levers = ca.SX.sym("v", n), ca.SX.sym("levers", n)
+    forces = ca.SX.sym("forces", rates + rows + sliding.gaps)
+    y, lam, mu = ca.vertsplit(forces, [0, rates, rates + rows, forces.numel()])
+    at = Expressions(sliding, here)
+    w, terms = at.B @ v + at.c, range(len(at.parts))
+    sizes = [at.limit(k, ca.fmax(mu, 0)) for k in terms]
+    slips = sum((sizes[k] * ca.norm_2(w[at.parts[k]]) for k in terms), ca.SX(0))
+    pushed = ca.dot(at.f, v)
+    value = slips - pushed
+    row_sizes = ca.vertcat(*(largest_of(at.A[i, :].T / levers) for i in range(rows)))
+    held = lam * some_of(row_sizes) if rows else lam
+    limits = [sizes[k] for k in terms if at.pressed[k] < 0]
+    strength = largest_of(some_of(largest_of(at.f / levers, *limits)), held, mu)
+    left = largest_of(at.unbalanced(y, lam, mu) / levers) / strength
+    scale = slips + ca.fabs(pushed) + ca.fabs(value) + strength * at.speed(v, ROLLS)
+    evidence = ca.vertcat(left, ca.fabs(value - at.driven(y, lam, mu)) / scale)
+    least = ca.mmin(ca.densify(at.sizes)) if sizes else ca.SX(0)
+    outputs = [ca.densify(x) for x in (ca.dot(y, w), evidence, least)]
+    return ca.Function("evidence", [*here, v, forces, levers], outputs, {"cse": True})

@@ -1,0 +1,80 @@
+"""What a system without inertia says at a place as expressions, which compiled equations share."""
+
+from __future__ import annotations
+
+from functools import cached_property, reduce
+from typing import Any
+
+import casadi as ca
+
+from stationary.derive.sliding import Sliding
+from stationary.solve.sliding.problem.question import terms_of
+
+#: Time, coordinates, inputs and parameters.
+Here = tuple[Any, Any, Any, Any]
+
+
+class Expressions:
+    """Rates, limits, what holds and what pushes, at symbols of a time and a place."""
+
+    def __init__(self, sliding: Sliding, here: Here):
+        self.sliding, self.here = sliding, here
+        self.along, self.c, self.B, self.sizes, self.powers = sliding.slips(*here)
+        self.R, self.b, self.A, self.gap, self.g, self.G = sliding.holds(*here)
+        self.f = sliding.pushes(*here)
+        starts, pressed, _ = terms_of(sliding)
+        ends = [*starts[1:].tolist(), sliding.rates]
+        #: The rates of each friction term, and the contact that presses it, or −1.
+        self.parts = [slice(a, b) for a, b in zip(starts.tolist(), ends)]
+        self.pressed: list[int] = pressed.tolist()
+
+    def limit(self, k: int, mu: Any) -> Any:
+        """Return the limit of a friction term under forces that press contacts."""
+        contact, size = self.pressed[k], self.sizes[self.parts[k].start]
+        return size if contact < 0 else size * mu[contact]
+
+    @cached_property
+    def arms(self) -> Any:
+        """How fast what rubs moves with each velocity, at most."""
+        return ca.vertcat(*(largest_of(self.B[:, j]) for j in range(self.B.size2())))
+
+    def speed(self, v: Any, rolls: float) -> Any:
+        """Return the size of the velocities at work: of what rubs, or else of all."""
+        c = self.c
+        rubs = largest_of(self.B @ v + c, rolls * (ca.dot(self.arms, ca.fabs(v)) + largest_of(c)))
+        return some_of(some_of(rubs, largest_of(v, self.b)))
+
+    def unbalanced(self, y: Any, lam: Any, mu: Any) -> Any:
+        """Return what is left over of the forces."""
+        return self.f - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
+
+    def driven(self, y: Any, lam: Any, mu: Any) -> Any:
+        """Return the power of what moves by itself: conveyors, constraints and pushers."""
+        return ca.dot(y, self.c) - ca.dot(lam, self.b) - ca.dot(mu, self.g)
+
+    def supplied(self, v: Any, y: Any, lam: Any, mu: Any) -> Any:
+        """Return the power of loads, pushers and conveyors."""
+        given = self.driven(y, lam, mu)
+        if self.sliding.graph.fed:
+            given += ca.sum1(self.sliding.power(*self.here, v)[1:])
+            given += self.sliding.pumped(*self.here)
+        return given
+
+
+def symbols(sliding: Sliding) -> Here:
+    """Return symbols of a time and a place, with inputs and parameters."""
+    system = sliding.graph.system
+    sizes = (1, system.size, len(system.inputs), len(system.parameters))
+    t, q, u, p = (ca.SX.sym(name, size) for name, size in zip("tqup", sizes))
+    return t, q, u, p
+
+
+def largest_of(*parts: Any) -> Any:
+    """Return the largest size of any entry."""
+    entries: list[Any] = [e for x in parts for e in ca.densify(ca.SX(x)).elements()]
+    return reduce(ca.fmax, (ca.fabs(e) for e in entries), ca.SX(0))
+
+
+def some_of(sizes: Any, else_: Any = 1) -> Any:
+    """Return sizes, or something else where there is none."""
+    return ca.if_else(sizes > 0, sizes, else_)
