@@ -19,9 +19,9 @@ DECIDE = {
     ),
     "coulomb.choice": (("LAW", "_OFF"), ("push",)),
     "over_time.power_equations": (
-        ("_ROUNDING", "_RIGHT", "_SOFT", "_DEPENDENT", "_SINGULAR", "NONE", "_FAR_AHEAD", "JUMP"),
-        ("feet",),
+        ("_ROUNDING", "_RIGHT", "_SOFT", "_DEPENDENT", "_SINGULAR", "NONE", "JUMP"), ("feet",),
     ),
+    "over_time.runge": (("_FAR_AHEAD",), ("feet",)),
     "coulomb.pressed": (("_ROUNDING",), ("push", "feet")),
     "telling.endings": (("_NEARLY", "_NEUTRAL"), ("chain", "plane")),
     "over_time.flow": (("_VANISHING", "_STRAIGHT", "_ADDS"), ("feet", "chain")),

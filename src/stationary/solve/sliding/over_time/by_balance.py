@@ -26,7 +26,7 @@ from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Question
-from stationary.solve.sliding.telling.along import Told, row_of
+from stationary.solve.sliding.telling.along import row_of
 
 _MOST_STEPS = 8
 # From so many unknowns on equations are solved by factors of a slope nearby, refined so often.
@@ -336,14 +336,10 @@ class ByBalance(AbstractPhase):
             look = self.room(look)[0]
         return self.state_of(look, *x[self.n :])
 
-    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
-        """Return what is told of many states at once, where no forces are shared."""
+    def kept(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """Return what is kept of a state, with its evidence, where no forces are shared."""
         if self.shares:
             return None
-        return Told.rowed([self._row(a, one) for a, one in zip(t.tolist(), x)], self.n)
-
-    def _row(self, t: float, x: np.ndarray) -> np.ndarray | None:
-        """Return what is kept of a state, with its evidence, where the mode is there."""
         try:
             look = self._seen(t, x)
         except Passed:

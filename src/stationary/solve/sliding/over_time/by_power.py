@@ -14,12 +14,13 @@ from stationary.solve.sliding.convex.reduced import in_mode, margin, overheld
 from stationary.solve.sliding.convex.settle import Outcome
 from stationary.solve.sliding.instant.least_power import solved
 from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Dense, Passed
-from stationary.solve.sliding.over_time.power_equations import Held, InMode, Tried
+from stationary.solve.sliding.over_time.power_equations import Held, InMode
+from stationary.solve.sliding.over_time.runge import Tried
 from stationary.solve.sliding.over_time.stretch import State, onto, supplied
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import Told
+from stationary.solve.sliding.telling.along import row_of
 from stationary.solve.sliding.telling.endings import Ended, conflict
 from stationary.solve.sliding.telling.step import status_of
 
@@ -49,16 +50,13 @@ class ByPower(AbstractPhase):
         #: Whether several forces would hold what holds and sticks: then it is held as long as any.
         self.shares = several(near)
         self.compiled = InMode.of(question, place, near, not self.shares)
-        #: The least margin of the mode at any stage since it was last set.
-        self.least = np.inf
-        #: The latest answer, the one where the present step began, and the unknowns of compiled
-        #: equations at the latest times.
+        #: The latest answer, the one where the present step began, and at the latest times the
+        #: unknowns of compiled equations, or else velocities and forces of what holds.
         self.last: Answer | None = None
         self.anchor: Answer | None = None
         self.known: list[tuple[float, np.ndarray]] = []
-        #: The latest answers of a search, with their times.
-        self.searched: list[tuple[float, Answer]] = []
-        #: The same by time and place: ends of steps are asked about repeatedly.
+        #: The latest answers of a search by time and place: ends of steps are asked about
+        #: repeatedly.
         self._seen: dict[tuple[float, bytes], tuple[Answer, Place]] = {}
 
     # -- velocities -------------------------------------------------------------------------------
@@ -111,36 +109,30 @@ class ByPower(AbstractPhase):
             self.last = seen[0]
             return seen
         place = place or self._at(t, q)
-        starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
-        ahead = self._ahead(t)
-        if ahead is not None:
-            starts.insert(0, ahead)
-        # Where compiled equations fail there is little hope.
-        for near in starts if self.compiled is None else starts[:1]:
+        for near in self._starts(t):
             answer = in_mode(place.problem, near, lines=True)
             if answer is not None:
-                self.last, self.searched = answer, [*self.searched[1 - _KNOWN :], (t, answer)]
-                seen = answer, replace(place, problem=answer.problem)
+                self.last, seen = answer, (answer, replace(place, problem=answer.problem))
+                if self.compiled is None:
+                    unknowns = np.concatenate([answer.v, answer.lam, answer.mu])
+                    self.known = [*self.known[1 - _KNOWN :], (t, unknowns)]
                 self._seen[t, q.tobytes()] = seen
                 if len(self._seen) > _KNOWN:
                     del self._seen[next(iter(self._seen))]
                 return seen
         raise Passed
 
-    def _ahead(self, t: float) -> Answer | None:
-        """Guess the answer at a time from the two nearest, if it is not far from these."""
-        nearest = sorted(self.searched, key=lambda x: abs(x[0] - t))[:2]
-        if len(nearest) < 2:
-            return None
-        (b, last), (a, first) = nearest
-        if a == b or abs(t - b) > 3 * abs(b - a):
-            return None
-        share = (t - b) / (b - a)
-        v, lam, mu = (
-            y + share * (y - x)
-            for x, y in ((first.v, last.v), (first.lam, last.lam), (first.mu, last.mu))
-        )
-        return replace(last, v=v, lam=lam, mu=mu)
+    def _starts(self, t: float) -> list[Answer]:
+        """Return answers nearby from which to search; what is known at the nearest times leads."""
+        starts = [near for near in (self.last, self.anchor, self.near) if near is not None]
+        if self.compiled is not None:
+            # Where compiled equations fail there is little hope.
+            return starts[:1]
+        if self.known:
+            unknowns, rows = next(self._guesses(t)), len(starts[0].lam)
+            v, lam, mu = np.split(unknowns, [self.n, self.n + rows])
+            starts.insert(0, replace(starts[0], v=v, lam=lam, mu=mu))
+        return starts
 
     def rate(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the rate of a state."""
@@ -175,13 +167,6 @@ class ByPower(AbstractPhase):
             taken += float(place.problem.viscous(answer.v)[1] @ answer.v)
         forces = (answer.y, answer.lam, answer.mu)
         return [taken, supplied(self.question, place, forces, answer.v)]
-
-    def ways(self, t: float, q: np.ndarray) -> np.ndarray:
-        """Return the forces of friction, which tell ways that are too slow to be told."""
-        quick = self._quick(t, q)
-        if quick is None:
-            return self._searched(t, q)[0].y
-        return quick.z[self.n : self.n + len(self.near.y)]
 
     # -- how long it lasts ------------------------------------------------------------------------
 
@@ -282,12 +267,16 @@ class ByPower(AbstractPhase):
             answer = self.last or self.near
         return State(t, place.q, answer.v, answer, place, *x[self.n :])
 
-    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
-        """Return what is told of many states at once, where their equations are compiled."""
-        if self.compiled is None or not self.compiled.tells:
+    def kept(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """Return what is kept of a state, with its evidence, where compiled equations tell that."""
+        forces = None if self.compiled is None else self.compiled.tells
+        if forces is None:
             return None
-        rows = [self.compiled.tell(a, one, next(self._guesses(a))) for a, one in zip(t.tolist(), x)]
-        return Told.rowed(rows, self.n)
+        x = self.onto(t, x)
+        quick = self._quick(t, x[: self.n])
+        if quick is None:
+            return None
+        return row_of(self.question, t, x, quick.z[: self.n], quick.z[forces])
 
     def remembered(self) -> Any:
         """Return what leads on from where it is."""
@@ -347,7 +336,8 @@ class ByPower(AbstractPhase):
             return None
 
         def ways(at: float) -> np.ndarray:
-            return self.ways(at, dense(at)[: self.n])
+            # Forces tell ways that are too slow to be told.
+            return self._searched(at, dense(at)[: self.n])[0].y
 
         def opposed(a: np.ndarray, b: np.ndarray) -> bool:
             return bool(np.any(near.problem.sums(a * b)[wide] < 0))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy.integrate import DOP853
 
-from stationary.solve.sliding.over_time.power_equations import JUMP, Tried
+from stationary.solve.sliding.over_time.power_equations import JUMP
+from stationary.solve.sliding.over_time.runge import Tried, stage_by_stage
 from stationary.solve.sliding.over_time.stretch import State, Stretch, located
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.question import Question
@@ -81,9 +81,13 @@ class AbstractPhase(ABC):
     def state(self, t: float, x: np.ndarray) -> State:
         """Return what is told of a state."""
 
+    @abstractmethod
+    def kept(self, t: float, x: np.ndarray) -> np.ndarray | None:
+        """Return what is kept of a state, with its evidence, where compiled equations tell that."""
+
     def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
         """Return what is told of many states at once, or None where they are told one by one."""
-        return None
+        return Told.rowed([self.kept(a, one) for a, one in zip(t.tolist(), x)], len(x[0]) - 2)
 
     @abstractmethod
     def remembered(self) -> Any:
@@ -255,42 +259,26 @@ class AbstractFlow(ABC, Generic[P]):
         # Moves since the step began are judged beside lengths: how far the origin is, says nothing.
         near = 1e-2 * self.rtol * self.lengths + 8 * np.spacing(np.abs(x[: self.n]))
         small = np.append(near, np.full(2, max(self.rtol * self.energy, 1e-300)))
-        quick = self._quick_step(t, x, h, longest, small)
-        if quick is not None:
-            return quick
-        solver = DOP853(
-            lambda at, moved: self.phase.rate(at, x + moved), t, 0 * x, self.last, rtol=_DIGITS,
-            atol=small, first_step=h, max_step=longest,
-        )  # fmt: skip
-        if solver.step():
-            raise Passed
-        moves = solver.dense_output()
-        return float(solver.t), lambda at: (x + moves(at).T).T, float(solver.h_abs)
-
-    def _quick_step(
-        self, t: float, x: np.ndarray, h: float, longest: float, small: np.ndarray
-    ) -> tuple[float, Dense, float] | None:
-        """Take the same step all at once, or return None where its phase cannot."""
         h, most = min(h, longest), 10.0
         while True:
             end = min(t + h, self.last)
             h = end - t
-            tried = self.phase.tried(t, x, h)
-            if tried is None or h < _VANISHING * self.whole:
-                return None
-            error = tried.error(h, small + _DIGITS * np.abs(tried.path[0]))
+            step = self.phase.tried(t, x, h) or stage_by_stage(self.phase.rate, t, x, h)
+            error = step.error(h, small + _DIGITS * np.abs(step.path[0]))
             growth = 0.9 * max(error, 1e-16) ** (-1 / 8)
             if error < 1:
                 break
             h, most = h * max(1 / 3, growth if most > 1 else growth**2), 1.0
+            if h < 10 * np.spacing(abs(t)):
+                raise Passed
         if self.before is not None:
             # Steps that became shorter go on to.
             length, known = self.before
             growth *= min(1.0, h / length * (known / max(error, 1e-2)) ** (1 / 8))
         self.before = h, max(error, 1e-2)
-        self.phase.accept(tried)
+        self.phase.accept(step)
         ahead = min(h * min(most, growth), longest)
-        return end, lambda at: (x + tried.along((at - t) / h)).T, ahead
+        return end, lambda at: (x + step.along((at - t) / h)).T, ahead
 
     def _located(self, t: float, end: float, dense: Dense) -> tuple[float, bool] | None:
         """Return the time at which the mode ends on a step, and whether it does so smoothly.

@@ -16,19 +16,25 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import DOP853
 from scipy.linalg import lstsq
-from scipy.linalg.lapack import dgesv
 
 from stationary.derive.sliding import Sliding
 from stationary.lower.engines.casadi import Numeric
 from stationary.solve.linear import dense
 from stationary.solve.sliding.convex.reduced import NONE, ways_along
 from stationary.solve.sliding.coulomb.pressed import limited
+from stationary.solve.sliding.over_time.runge import (
+    OFF,
+    PATH,
+    TIMES,
+    WEIGHTS,
+    Tried,
+    foreseen,
+    weighted,
+)
 from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
 from stationary.solve.sliding.problem.numbers import ROLLS, Answer
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import evidence_of
 
 # Up to so many unknowns equations are compiled.
 _MOST_UNKNOWNS = 160
@@ -45,30 +51,6 @@ _FAR = 1e300
 _SINGULAR = 1e-14
 # A mode that ends by and by is not further from holding than that, as a share, where it ends.
 JUMP = 1e-2
-# What is foreseen adds up to so many times what is known at most.
-_FAR_AHEAD = 10.0
-
-
-def _method() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return times and weights of the stages, and the weights of parts of the path they lead along.
-
-    The first part is the whole move; the others vanish at both ends.
-    """
-    count, ends = DOP853.n_stages, np.append(DOP853.B, 0.0)
-    stages = count + 1 + len(DOP853.C_EXTRA)
-    weights = np.zeros((stages, stages))
-    weights[:count, :count], weights[count, :count] = DOP853.A, DOP853.B
-    weights[count + 1 :] = DOP853.A_EXTRA
-    first, last, whole = np.zeros((3, stages))
-    first[0] = last[count] = 1.0
-    whole[: count + 1] = ends
-    path = [whole, first - whole, 2 * whole - first - last, *DOP853.D]
-    return np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), weights, np.array(path)
-
-
-# The method of Dormand and Prince of order eight, with a path of order seven.
-_TIMES, _WEIGHTS, _PATH = _method()
-_STAGES = len(_TIMES)
 
 
 @dataclass(frozen=True)
@@ -89,45 +71,6 @@ class Held:
     margin: float
     taken: float
     given: float
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A step that was tried: it is as good as small what it is `off` by.
-
-    Attributes
-    ----------
-    path : ndarray
-        Of the share s of the step, the factors of s, s (1 − s), s² (1 − s), s² (1 − s)² and so on.
-    off : ndarray
-        Two estimates of what its end is off by, of order five and three, over its length.
-    margin : float
-        The least margin of the mode at any stage.
-    known : list
-        Times and unknowns of stages at which the mode holds.
-    converged : bool
-        Whether all stages were found: what turns fast is not foreseen over a long step.
-    """
-
-    path: np.ndarray
-    off: np.ndarray
-    margin: float
-    known: list[tuple[float, np.ndarray]]
-    converged: bool
-
-    def along(self, share: Any) -> np.ndarray:
-        """Return the moves at shares of the step, one per row where these are many."""
-        share = np.asarray(share)[..., None]
-        turns = np.where(np.arange(len(self.path)) % 2, 1 - share, share)
-        return np.cumprod(turns, axis=-1) @ self.path
-
-    def error(self, h: float, small: np.ndarray) -> float:
-        """Return what a step of this length is off by, beside what is small."""
-        if not self.converged:
-            return np.inf
-        five, three = self.off / small
-        fine, rough = five @ five, three @ three
-        return h * fine / np.sqrt(max((fine + 0.01 * rough) * len(small), 1e-300))
 
 
 class InMode:
@@ -152,42 +95,46 @@ class InMode:
         self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, [rooms]])
         along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
         self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
-        self._soft, total = _softness(place, near), len(self._start)
-        self._forces = slice(p.n * (total + 1), (total - len(wide)) * (total + 1), total + 1)
         # Metres beside radians and beside forces: in these units all unknowns are of one size.
         speed, force = near.speed, near.strength
         sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
                  np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
-        self._units, self._even, self._shares = np.concatenate(sizes), p.even and rooms, not rooms
-        self._scales = None if self._shares else self._scaled(place)
+        self._units = np.concatenate(sizes)
+        #: None where forces are shared.
+        self._scales = self._scaled(place) if rooms else None
 
     @classmethod
     def of(cls, question: Question, place: Place, near: Answer, rooms: bool) -> InMode | None:
         """Return the mode of an answer where its equations are few enough to be compiled."""
         return None if equations_of(question.sliding) is None else cls(question, place, near, rooms)
 
-    def _scaled(self, place: Place) -> np.ndarray | None:
+    def _scaled(self, place: Place) -> np.ndarray:
         """Return units of unknowns, sizes of equations, and what is soft, for all of a mode."""
         given = (place.t, place.q, place.u, self.question.params)
         _, slope, _ = self._equations.every(*given, self._start, self._mode)
         sizes = np.abs(slope.reshape(len(self._start), -1).T * self._units).max(axis=1)
-        if not np.all((sizes > 0) & np.isfinite(sizes)):
-            return None
-        return np.concatenate([self._units, 1 / sizes, self._soft])
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        return np.concatenate([self._units, 1 / sizes, _softness(place, self.near)])
 
     def at(self, t: float, q: np.ndarray, guess: np.ndarray | None = None) -> Held | None:
         """Find velocities and forces at a place, or None where that fails."""
         z: np.ndarray = self._start if guess is None else guess
-        given, best = (t, q, self.question.inputs(t, q), self.question.params), np.inf
-        for _ in range(_MOST_STEPS if self._scales is None else _MOST_STEPS // 6):
-            if self._scales is not None:
-                solved = self._equations.newton.checked(*given, z, self._mode, self._scales)
-                if solved is None or not isfinite(solved[1][0] + solved[1][2] + solved[1][3]):
-                    return None
-                z, told = solved
-                if told[0] <= _RIGHT:
-                    return Held(z, *told[1:])
-                continue
+        given = (t, q, self.question.inputs(t, q), self.question.params)
+        if self._scales is None:
+            return self._shared(given, z)
+        for _ in range(2):
+            solved = self._equations.newton.checked(*given, z, self._mode, self._scales)
+            if solved is None or not isfinite(solved[1][0] + solved[1][2] + solved[1][3]):
+                return None
+            z, told = solved
+            if told[0] <= _RIGHT:
+                return Held(z, *told[1:])
+        return None
+
+    def _shared(self, given: tuple, z: np.ndarray) -> Held | None:
+        """Find velocities and forces of which some are shared: these change least."""
+        best = np.inf
+        for _ in range(_MOST_STEPS):
             left, slope, told = self._equations.every(*given, z, self._mode)
             error = told[0]
             # The largest of numbers passes over what is none.
@@ -195,28 +142,18 @@ class InMode:
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
                 return Held(np.where(np.abs(z) < NONE * self._units, 0.0, z), *told[1:])
-            best = min(best, error)
-            if not self._shares:
-                slope[self._forces] -= self._soft
-            move = self._move(slope.reshape(len(z), len(z)).T, left)
-            if move is None:
-                return None
-            z = z + move
+            best, slope = min(best, error), slope.reshape(len(z), len(z)).T * self._units
+            sizes = np.abs(slope).max(axis=1)
+            rows = 1 / np.where(sizes > 0, sizes, 1.0)
+            move = lstsq(slope * rows[:, None], left * rows, cond=_DEPENDENT)[0]
+            z = z - self._units * move
         return None
 
-    def _move(self, slope: np.ndarray, left: np.ndarray) -> np.ndarray | None:
-        """Return the next move of the unknowns; forces that are shared change least."""
-        if self._even:
-            *_, move, singular = dgesv(slope, -left, True, True)
-            return None if singular else move
-        slope = slope * self._units
-        sizes = np.abs(slope).max(axis=1)
-        rows = 1 / np.where(sizes > 0, sizes, 1.0)
-        slope, left = slope * rows[:, None], left * rows
-        if self._shares:
-            return -self._units * lstsq(slope, left, cond=_DEPENDENT)[0]
-        *_, move, singular = dgesv(slope, -left, True, True)
-        return None if singular else self._units * move
+    @property
+    def tells(self) -> slice | None:
+        """Which unknowns are told as forces, where friction is dry and no forces are shared."""
+        told = self._scales is not None and self._equations.dry
+        return self._equations.forces if told else None
 
     @property
     def steps(self) -> bool:
@@ -231,12 +168,12 @@ class InMode:
         if tried is None:
             return None
         path, off, stages, told = tried
-        errors, margins, *_ = told.reshape(_STAGES, 4).T
+        errors, margins, *_ = told.reshape(len(TIMES), 4).T
         path, off = path.reshape(-1, len(x)), off.reshape(2, len(x))
         wrong = np.flatnonzero(~(errors <= _RIGHT))
         if not isfinite(np.add.reduce(told)) or (len(wrong) and margins[wrong[0]] < -JUMP):
             return None
-        stages = zip((t + h * _TIMES).tolist(), stages.reshape(_STAGES, -1), margins)
+        stages = zip((t + h * TIMES).tolist(), stages.reshape(len(TIMES), -1), margins)
         known = [(at, one) for at, one, margin in stages if margin >= 0]
         return Tried(path, off, float(margins.min()), known, not len(wrong))
 
@@ -245,22 +182,6 @@ class InMode:
         given = (t, q, self.question.inputs(t, q), self.question.params, self._mode)
         moved = self._equations.onto.checked(*given)
         return moved[0] if moved is not None and isfinite(np.add.reduce(moved[0])) else None
-
-    @property
-    def tells(self) -> bool:
-        """Whether what is told is compiled: where friction is dry, and no forces are shared."""
-        return self._scales is not None and self._equations.tells
-
-    def tell(self, t: float, x: np.ndarray, guess: np.ndarray | None) -> np.ndarray | None:
-        """Return what is kept of a state, what is left over of forces, and the duality gap."""
-        q = x[: len(self.near.v)]
-        z: np.ndarray = self._start if guess is None else guess
-        u, levers = self.question.inputs(t, q), self.question.levers
-        given = (t, x, u, self.question.params, z, self._mode, self._scales, levers)
-        kept = self._equations.tell.checked(*given)
-        if kept is None or not (kept[1][2] <= _RIGHT and isfinite(np.add.reduce(kept[0]))):
-            return None
-        return np.append(kept[0], kept[1][:2])
 
     def answer(self, held: Held, place: Place) -> tuple[Answer, Place]:
         """Return what was found as an answer, at its place."""
@@ -293,14 +214,17 @@ class Equations:
         What is left over, its slope, and what velocities and forces say.
     wide : list of int
         The terms of dry friction in a plane.
+    forces : slice
+        Which unknowns are forces: of friction, of constraints and of all contacts.
+    dry : bool
+        Whether no force grows with velocity.
     """
 
     def __init__(
-        self, function: ca.Function, forces: slice, wide: list[int], off: ca.Function,
-        shown: ca.Function | None,
-    ):  # fmt: skip
-        self.every, self.wide, self.tells = Numeric(function), wide, shown is not None
-        self._function, self._forces, self._off, self._shown = function, forces, off, shown
+        self, function: ca.Function, forces: slice, wide: list[int], off: ca.Function, dry: bool
+    ):
+        self.every, self.wide, self.dry = Numeric(function), wide, dry
+        self._function, self.forces, self._off = function, forces, off
 
     @cached_property
     def newton(self) -> Numeric:
@@ -314,7 +238,7 @@ class Equations:
         Beside the arguments of all equations it has units of unknowns, sizes of equations and
         what is soft.
         """
-        f, of_forces = self._function, self._forces
+        f, of_forces = self._function, self.forces
         symbols = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
         z, size = symbols[4], f.size1_in(4)
         left, _, says = f(*symbols)
@@ -359,23 +283,6 @@ class Equations:
         return ca.Function("onto", here, [q])
 
     @cached_property
-    def tell(self) -> Numeric:
-        """Compile what is told of a state: what is kept of it, and its evidence."""
-        newton, shown = self._newton, self._shown
-        assert shown is not None
-        here = [ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in range(newton.n_in())]
-        n = newton.size1_in(1)
-        x, levers = ca.MX.sym("x", n + 2), ca.MX.sym("levers", n)
-        t, _, u, p, z, mode, scales = here
-        q = self._onto(t, x[:n], u, p, mode)
-        z, told = newton(t, q, u, p, z, mode, scales)
-        forces = z[self._forces]
-        power, evidence, _ = shown(t, q, u, p, z[:n], forces, levers)
-        row = ca.vertcat(q, z[:n], x[n:], power, forces)
-        given = [t, x, u, p, here[4], mode, scales, levers]
-        return Numeric(ca.Function("tell", given, [row, ca.vertcat(evidence, told[:2])]))
-
-    @cached_property
     def runge(self) -> Numeric:
         """Compile a step of Runge and Kutta: its path, what it is off by, and its stages."""
         newton = self._newton
@@ -384,42 +291,18 @@ class Equations:
         p, z, mode = (ca.MX.sym(f"i{k}", newton.sparsity_in(k)) for k in (3, 4, 5))
         scales = ca.MX.sym("scales", newton.sparsity_in(6))
         rates, stages, says = [], [], []
-        for k, at in enumerate(_TIMES):
-            moved = h * _sum(_WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
-            guess = _sum(_foreseen(_TIMES[:k], at), stages) if k else z
+        for k, at in enumerate(TIMES):
+            moved = h * weighted(WEIGHTS[k, :k], rates) if k else ca.MX(n + 2, 1)
+            guess = weighted(foreseen(TIMES[:k], at), stages) if k else z
             q = x[:n] + moved[:n]
             unknowns, told = newton(t + at * h, q, ca.MX(0, 1), p, guess, mode, scales)
             rates.append(ca.vertcat(unknowns[:n], told[2:]))
             stages.append(unknowns)
             says.append(told)
-        path = [h * _sum(row, rates) for row in _PATH]
-        off = [_sum(row, rates) for row in (DOP853.E5, DOP853.E3)]
+        path = [h * weighted(row, rates) for row in PATH]
+        off = [weighted(row, rates) for row in OFF]
         outputs = [ca.vertcat(*parts) for parts in (path, off, stages, says)]
         return Numeric(ca.Function("runge", [t, h, x, p, z, mode, scales], outputs))
-
-
-def _sum(weights: np.ndarray, parts: list[Any]) -> Any:
-    """Return a weighted sum."""
-    return reduce(lambda a, b: a + b, (float(w) * x for w, x in zip(weights, parts) if w))
-
-
-def _foreseen(times: np.ndarray, t: float) -> np.ndarray:
-    """Return how much of what is known at some times is expected at another."""
-    weights = np.zeros(len(times))
-    known, first = np.unique(times, return_index=True)
-    nearest = np.argsort(np.abs(known - t), kind="stable")
-    for count in range(1, 5):
-        some = nearest[:count]
-        if len(some) < count:
-            break
-        others = (np.delete(some, k) for k in range(count))
-        of = [np.prod((t - known[o]) / (known[k] - known[o])) for k, o in zip(some, others)]
-        # Far ahead a parabola says less than a line.
-        if np.abs(of).sum() > _FAR_AHEAD:
-            break
-        weights[:] = 0.0
-        weights[first[some]] = of
-    return weights
 
 
 @lru_cache(maxsize=64)
@@ -508,8 +391,7 @@ def equations_of(sliding: Sliding) -> Equations | None:
     normals, off = ca.densify(ca.diag(each) @ normals), each * off
     products = ca.densify(normals @ normals.T) + ca.diag(each == 0)
     out = ca.Function("off", [*here, mode], [off, normals, products], {"cse": True})
-    shown = None if damps or drags else evidence_of(sliding)
-    return Equations(function, slice(n, n + rates + rows + gaps), wide, out, shown)
+    return Equations(function, slice(n, n + rates + rows + gaps), wide, out, not (damps or drags))
 
 
 def _is_zero(x: Any) -> bool:
