@@ -31,7 +31,7 @@ _HOW = {
     "motion is stationary: no small change of the pressure goes further; that none at all does is "
     "searched for, and proven with prove=",
     "line": "f ≥ {low:.1e} on the whole support, with w the one way to go on: beyond this motion "
-    "the power of every pressure rises, so that none goes further",
+    "the power of every pressure rises, so that none that moves like this goes further",
     "cone": "f ≥ {low:.1e} on the whole support: a pressure with this motion has its force at the "
     "edge of the cone of friction or outside, so that none that sticks goes on from here; that "
     "none slides further is searched for, and proven with prove=",
@@ -83,6 +83,10 @@ def certified(rest: Rest, mode: Mode, summit: Summit, functional: np.ndarray | N
         words = (f"not certified: f is as low as {low:.1e}, and conditions are off by {left:.1e}; "
                  "bounded by a search")  # fmt: skip
     scope = _SCOPE.get(kind, "small changes") if good else ""
+    if kind == "line" and mode.cone and good:
+        # What slides has other motions.
+        scope = "small changes"
+        words += "; that none slides further is searched for, and proven with prove="
     return Dual(affine, witness, low, left, mode.name, scope, words)
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
-from stationary.result.least_power import motions
-from stationary.solve.linear import Rows, ways_across
+from stationary.solve.linear import Rows
 from stationary.solve.pressure.certificate import certified
 from stationary.solve.pressure.climb import Climb, End, even, even_load, moved
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.lines import Pencil, beyond, possible
 from stationary.solve.pressure.pairs import last_pairs, pairs
 from stationary.solve.pressure.polish import Atoms, Polisher, Summit, atoms_of, joined
-from stationary.solve.pressure.programs import Programs, cap_of, fields
+from stationary.solve.pressure.programs import Programs, cap_of
 from stationary.solve.pressure.region import Mode, spread_motion
 from stationary.solve.pressure.single import EXACT, ROUGH, Answer, Single
 from stationary.solve.pressure.stick import last_of
-from stationary.solve.pressure.support import REACH, WEIGHT, Rest
+from stationary.solve.pressure.support import WEIGHT, Rest
+from stationary.solve.pressure.vertices import driven, vertices
 
 # How close a search around the border comes before Newton's method takes over.
 _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -27,6 +26,8 @@ _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)
 _CLOSE_BY = 0.05
 # Turns of a search in which programs have shown something beyond.
 _TURNS = 5
+# Mixtures of pressures that are tried where a finger is not known to slip to a side.
+_TRIED = 300
 # How far beyond an extreme programs are asked, as a share of it.
 _BEYOND = 1e-5
 # More than columns that move lower the value of a program.
@@ -52,8 +53,21 @@ class Starts:
         """Motions that pressures have: under one that is spread, and those of pairs."""
         rest, mode = self.rest, self.mode
         spread = even(rest, mode)
-        inner = spread[None] if mode.allows(spread) else np.zeros((0, 3))
-        return inner if rest.feet else np.vstack([inner, self.pairs[0]])
+        known = spread[None] if mode.allows(spread) else np.zeros((0, 3))
+        if not rest.feet:
+            known = np.vstack([known, self.pairs[0]])
+        return known if len(known) else self._mixed()
+
+    def _mixed(self) -> np.ndarray:
+        """Return motions of extreme pressures and of mixtures: some may slip to the right side."""
+        points, loads = vertices(self.rest, _TRIED)
+        rng = np.random.default_rng(0)
+        pair = rng.integers(len(loads), size=(_TRIED, 2))
+        share = rng.uniform(size=(_TRIED, 1))
+        points = np.hstack([points[pair[:, 0]], points[pair[:, 1]]])
+        loads = np.hstack([share * loads[pair[:, 0]], (1 - share) * loads[pair[:, 1]]])
+        twists = driven(self.mode, points, loads)
+        return twists[[bool(np.isfinite(t).all()) and self.mode.allows(t) for t in twists]]
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -130,39 +144,13 @@ class Extremes:
 
     def _vertex(self, functional: np.ndarray) -> Summit | None:
         """Return the best pressure of as few feet as bear the weight."""
-        count = len(self.programs.frame) + 1
-        chosen = np.array(list(combinations(range(len(self.rest.corners)), count)))
-        points = self.rest.corners[chosen]
-        level = self.programs.frame @ points.transpose(0, 2, 1)
-        rows = np.concatenate([np.ones((len(chosen), 1, count)), level], axis=1)
-        good = np.abs(np.linalg.det(rows)) > 1e-9 * REACH ** (count - 1)
-        points, rows = points[good], rows[good]
-        loads = np.linalg.inv(rows)[:, :, 0]
-        good = loads.min(axis=1) >= 0
-        points, loads = points[good], loads[good]
-        twists = self._motions(points, loads)
+        points, loads = vertices(self.rest)
+        twists = driven(self.mode, points, loads)
         allowed = [bool(np.isfinite(t).all()) and self.mode.allows(t) for t in twists]
         if not any(allowed):
             return None
         k = int(np.where(allowed, twists @ functional, -np.inf).argmax())
         return Summit(twists[k], points[k], loads[k])
-
-    def _motions(self, points: np.ndarray, loads: np.ndarray) -> np.ndarray:
-        """Return the motions of pressures that are in balance, or about a foot that holds."""
-        mode, count = self.mode, len(loads)
-        assert mode.force is not None
-        unit = mode.force / (mode.force @ mode.force)
-        free = ways_across(mode.force)
-        z, still = motions(points, loads, np.tile(unit, (count, 1)), np.tile(free, (count, 1, 1)))
-        twists = unit + z @ free.T
-        e = fields(twists, points)
-        e /= np.maximum(np.linalg.norm(e, axis=2, keepdims=True), 1e-300)
-        turn = points[..., 0] * e[..., 1] - points[..., 1] * e[..., 0]
-        wrench = np.stack([(loads * k).sum(axis=1) for k in (e[..., 0], e[..., 1], turn)], 1)
-        off = np.abs(wrench @ free).max(axis=1) > 1e-9 * WEIGHT
-        twists[off & (still < 0)] = np.nan
-        plane = mode.normal
-        return twists * ((plane @ mode.base) / (twists @ plane))[:, None]
 
     def _only(self, functional: np.ndarray) -> Summit | None:
         """Return the extreme where the set has no inside: about a foot, or the one motion."""
@@ -317,7 +305,7 @@ class Extremes:
             line = self._on(pencil, answer)
             reached, twist, step = float(functional @ line), line, 1.5 * step
             points, masses = joined(np.array(answer.points).T, np.array(answer.masses))
-            motion = self._motions(points[None], masses[None])[0]
+            motion = driven(self.mode, points[None], masses[None])[0]
             if np.isfinite(motion).all() and self.mode.allows(motion):
                 best = Summit(motion, points, masses)
             summit = self._polished(polisher, line, atoms_of(self.rest, answer))
@@ -364,7 +352,7 @@ class Extremes:
         for _ in range(12):
             places = np.linspace(low, high, 33)
             loads = np.maximum(load + places[:, None] * way, 0.0)
-            every = self._motions(np.tile(points, (33, 1, 1)), loads)
+            every = driven(mode, np.tile(points, (33, 1, 1)), loads)
             allowed = [bool(np.isfinite(t).all()) and mode.allows(t) for t in every]
             if not any(allowed):
                 break

@@ -524,12 +524,14 @@ def atoms_of(rest: Rest, answer: Answer) -> Atoms:
     return Atoms(tuple(kinds), table[:, 0].astype(int), table[:, 1], table[:, 2], table[:, 3])
 
 
-def joined(points: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def joined(
+    points: np.ndarray, masses: np.ndarray, close: float = 1e-12
+) -> tuple[np.ndarray, np.ndarray]:
     """Return atoms that share a place as one, and those without load not at all."""
     places: list[np.ndarray] = []
     loads: list[float] = []
     for x, m in zip(points[masses > 0], masses[masses > 0]):
-        near = [k for k, y in enumerate(places) if np.abs(x - y).max() <= 1e-12 * REACH]
+        near = [k for k, y in enumerate(places) if np.abs(x - y).max() <= close * REACH]
         if near:
             loads[near[0]] += float(m)
         else:

@@ -12,12 +12,11 @@ the least of ⟨|v|⟩ over motions v with f·v = 1, for every pressure, whichev
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import product
 from math import comb
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, nnls
 
 from stationary.result.least_power import motions
 from stationary.solve.linear import extent, ways_across
@@ -25,13 +24,20 @@ from stationary.solve.pressure.certificate import in_balance
 from stationary.solve.pressure.climb import even
 from stationary.solve.pressure.envelope import field
 from stationary.solve.pressure.extremes import Extremes
-from stationary.solve.pressure.polish import Summit
+from stationary.solve.pressure.polish import Summit, joined
 from stationary.solve.pressure.programs import fields
 from stationary.solve.pressure.region import Mode, hull, spread_motion
-from stationary.solve.pressure.support import REACH, Rest
+from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.vertices import EVERY, vertices
 
-# As many extreme pressures are all looked at; of more some are tried.
-_CORNERS, _TRIED = 20000, 1500
+# Of the central path: how near it is gone along, by how much it shrinks, what is left of its value.
+_NEAR, _SHRINKS, _GAP, _STEPS, _SHORT = 1e-3, 30.0, 1e-11, 400, 1e-6
+# Shares of the weight that bear, and of the fastest speed that rest.
+_BEARS, _STILL = (1e-7, 1e-5, 1e-3), 1e-4
+# Atoms so close on a circle, in sizes of the part, are one.
+_ALIKE = 0.1
+# How often a circle is looked at between its samples.
+_TURNS = 8
 # Samples of a circle, from which its closest points are found.
 _ROUND = 360
 
@@ -94,48 +100,74 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
         points = rest.corners
     if not rest.radius and len(points) == len(extent(points)) + 1:
         return _only_power(points, mode)
-    size = mode.free.shape[1]
-    z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0] if size else np.zeros(0)
-    affine, left = np.zeros(3), np.zeros(len(points))
-    for turn in range(8 if rest.radius else 1):
-        A = np.hstack([np.ones((len(points), 1)), points])
-        P, Q, p, q = _velocities(mode, points)
+    z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0]
+    for turn in range(_TURNS if rest.radius else 1):
+        affine, z, masses = _central(mode, points, z)
+        for least, still in product(_BEARS, (False, True)):
+            # What bears almost nothing on the path, or hardly moves, may do so at its end, or not.
+            bears = masses > least
+            settled = _saddle(rest, mode, points, points[bears], affine, z, masses[bears], still)
+            if settled is not None:
+                return settled
+        twist = mode.base + mode.free @ z
+        if rest.radius and turn < _TURNS - 1:
+            points = np.vstack([points, _closest(rest, affine, twist)])
+    bears = masses > _BEARS[0]
+    return Summit(twist, points[bears], masses[bears], affine, -twist, "power")
 
-        def room(u: np.ndarray, A=A, P=P, Q=Q, p=p, q=q) -> np.ndarray:
-            return A @ u[:3] - np.hypot(P + p @ u[3:], Q + q @ u[3:])
 
-        def slope(u: np.ndarray, A=A, P=P, Q=Q, p=p, q=q) -> np.ndarray:
-            x, y = P + p @ u[3:], Q + q @ u[3:]
-            speed = np.maximum(np.hypot(x, y), 1e-300)
-            return np.hstack([A, -(x / speed)[:, None] * p - (y / speed)[:, None] * q])
+def _central(
+    mode: Mode, points: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least λ0 with λ0 + λ·x ≥ |v(x)| at points, with its motion and its pressure.
 
-        top = float(np.hypot(P + p @ z, Q + q @ z).max())
-        first = np.concatenate([[top, 0.0, 0.0], z])
-        aim = np.eye(len(first))[0]
-        optimum = minimize(
-            lambda u: u[0], first, jac=lambda u: aim, method="SLSQP",
-            constraints={"type": "ineq", "fun": room, "jac": slope},
-            options={"maxiter": 200, "ftol": 1e-15},
-        )  # fmt: skip
-        affine, z, left = optimum.x[:3], optimum.x[3:], room(optimum.x)
-        if not rest.radius or turn == 7:
+    Newton's method along the central path of these cones: it sees neither the unit of a direction
+    nor how thin a part is, and corners that rest are like others. The multipliers of the cones are
+    the pressure.
+    """
+    P, Q, p, q = _velocities(mode, points)
+    A, count = np.hstack([np.ones((len(points), 1)), points]), len(points)
+    slopes = np.hstack([A, 0 * p]), np.hstack([0 * A, p]), np.hstack([0 * A, q])
+
+    def cones(u: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, y, far = P + p @ u[3:], Q + q @ u[3:], A @ u[:3]
+        speed = np.hypot(x, y)
+        return far, x, y, np.where(far > speed, (far - speed) * (far + speed), -1.0)
+
+    share = float(np.hypot(P + p @ z, Q + q @ z).max())
+    u = np.concatenate([[2 * share, 0.0, 0.0], z])
+    here, central = cones(u), (u, np.ones(count))
+    for _ in range(_STEPS):
+        far, x, y, room = here
+        # The slope and the bend of −log of the room in each cone.
+        one, two, three = (k[:, None] * s * (2 / room)[:, None] for k, s in zip(here, slopes))
+        g = two + three - one
+        bends = [(s.T * (2 / room)) @ s for s in slopes]
+        H, fall = g.T @ g + bends[1] + bends[2] - bends[0], g.sum(axis=0)
+        fall[0] += 1 / share
+        scale = 1 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+        step = -scale * np.linalg.lstsq(H * scale * scale[:, None], scale * fall, rcond=1e-15)[0]
+        gain, long = -float(fall @ step), 1.0
+        near = count * share < _GAP * abs(u[0])
+        if gain < _NEAR:
+            central = u, far / room
+            if near:
+                break
+            share /= _SHRINKS
+            continue
+        level = u[0] / share - np.log(room).sum()
+        while long > _SHORT:
+            there = cones(u + long * step)
+            if there[3].min() > 0 and (
+                (u + long * step)[0] / share - np.log(there[3]).sum() < level - 0.1 * long * gain
+            ):
+                break
+            long /= 2
+        else:
             break
-        # The circle between its samples: where the affine function is closest to the speed.
-        more = _closest(rest, affine, mode.base + mode.free @ z)
-        points = np.vstack([points, more])
-    twist = mode.base + mode.free @ z
-    close = left <= left.min() + 1e-6
-    bearing = points[close]
-    v = field(twist, bearing)
-    e = v / np.maximum(np.hypot(v[:, 0], v[:, 1]), 1e-300)[:, None]
-    rows = [np.ones(len(bearing)), *bearing.T]
-    rows += [(field(w, bearing) * e).sum(axis=1) for w in mode.free.T]
-    masses, _ = nnls(np.array(rows), np.array([1.0] + [0.0] * (len(rows) - 1)))
-    kept = masses > 1e-9
-    bearing, masses = bearing[kept], masses[kept] / masses[kept].sum()
-    affine, z, masses = _saddle(points, mode, bearing, affine, z, masses)
-    twist = mode.base + mode.free @ z
-    return Summit(twist, bearing, masses, affine, -twist, "power")
+        u, here = u + long * step, there
+    u, masses = central
+    return u[:3], u[3:], masses / masses.sum()
 
 
 def _velocities(mode: Mode, points: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -146,37 +178,75 @@ def _velocities(mode: Mode, points: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _saddle(
-    every: np.ndarray, mode: Mode, points: np.ndarray, affine: np.ndarray, z: np.ndarray,
-    masses: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    rest: Rest, mode: Mode, every: np.ndarray, points: np.ndarray, affine: np.ndarray,
+    z: np.ndarray, masses: np.ndarray, still: bool,
+) -> Summit | None:  # fmt: skip
     """Take a pressure of greatest power on known points to rounding, by Newton's method.
 
     Its conditions: total and centre, a motion of least power, and a speed that is affine in the
-    points. Where they lead to another pressure the given one stays.
+    points, along a circle, too. A point that rests leaves no motion but the one about it. Nothing
+    comes back where they lead to another pressure.
     """
-    (P, Q, p, q), A = _velocities(mode, points), np.hstack([np.ones((len(points), 1)), points])
-    size, given, low = len(z), (affine, z, masses), np.inf
-    speed = np.hypot(P + p @ z, Q + q @ z)
-    small = 1e-9 * float(speed.max())
-    for _ in range(6):
-        x, y = (P + p @ z) / speed, (Q + q @ z) / speed
-        along, across = x[:, None] * p + y[:, None] * q, x[:, None] * q - y[:, None] * p
-        left = np.concatenate([A.T @ masses, along.T @ masses, A @ affine - speed])
-        left[0] -= 1.0
-        low, before = float(np.abs(left).max()), low
-        if not speed.min() > small or not low < before:
+    if rest.radius:
+        order = np.argsort(-masses)
+        points, masses = joined(points[order], masses[order], _ALIKE)
+    speed = np.hypot(*field(mode.base + mode.free @ z, points).T)
+    slow, size, count = int(speed.argmin()), len(z), len(points)
+    still = still and bool(size)
+    if still and not speed[slow] < _STILL * speed.max():
+        return None
+    if still:
+        P, Q, p, q = _velocities(mode, points[slow : slow + 1])
+        z = np.linalg.lstsq(np.vstack([p, q]), -np.append(P, Q), rcond=None)[0]
+    first, arms = np.arctan2(*(points - rest.middle).T[::-1]), np.eye(3)[0]
+    moves = count if rest.radius else 0
+
+    def left(u: np.ndarray) -> np.ndarray:
+        affine, z, masses = u[:3], u[3 : 3 + size], u[3 + size : 3 + size + count]
+        x, y, dx, dy = *points.T, 0.0, 0.0
+        if moves:
+            dy, dx = rest.radius * np.cos(u[-moves:]), -rest.radius * np.sin(u[-moves:])
+            x, y = rest.middle[0] + dy, rest.middle[1] - dx
+        twist = mode.base + mode.free @ z
+        a, b = twist[0] - twist[2] * y, twist[1] + twist[2] * x
+        speed = np.sqrt(a * a + b * b)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, b = np.where(speed == 0, 0, a / speed), np.where(speed == 0, 0, b / speed)
+        wrench = np.array([masses @ a, masses @ b, masses @ (x * b - y * a)])
+        loads = np.array([masses.sum(), masses @ x, masses @ y]) - arms
+        rows = [loads, mode.free.T @ wrench, affine[0] + affine[1] * x + affine[2] * y - speed]
+        if moves:
+            rows.append(affine[1] * dx + affine[2] * dy - twist[2] * (b * dx - a * dy))
+        return np.concatenate(rows)
+
+    u = np.concatenate([affine, z, masses, first[:moves]])
+    # About a point at rest the motion is known, and its force whatever is missing.
+    asked = np.delete(np.arange(len(u)), 3 + np.arange(size * still))
+    tiny, off, long = 1e-200, left(u)[asked], 1.0
+    for _ in range(_STEPS):
+        if long <= _SHORT or np.abs(off).max() < 1e-15:
             break
-        J = np.zeros((len(left), len(left)))
-        J[:3, 3 + size :], J[3 + size :, :3] = A.T, A
-        J[3 : 3 + size, 3 : 3 + size] = across.T @ ((masses / speed)[:, None] * across)
-        J[3 : 3 + size, 3 + size :], J[3 + size :, 3 : 3 + size] = along.T, -along
-        step = np.linalg.lstsq(J, left, rcond=1e-12)[0]
-        affine, z, masses = affine - step[:3], z - step[3 : 3 + size], masses - step[3 + size :]
-        speed = np.hypot(P + p @ z, Q + q @ z)
-    P, Q, p, q = _velocities(mode, every)
-    room = affine[0] + every @ affine[1:] - np.hypot(P + p @ z, Q + q @ z)
-    good = masses.min() >= 0 and room.min() >= -small and low <= 1e-3 * small
-    return (affine, z, masses) if good else given
+        steps = 1j * tiny * np.eye(len(u))[asked]
+        J = np.stack([left(u + k)[asked].imag / tiny for k in steps], axis=1)
+        step = np.linalg.lstsq(J, off, rcond=1e-14)[0]
+        while long > _SHORT:
+            new = u.copy()
+            new[asked] -= long * step
+            after = left(new)[asked]
+            if np.abs(after).max() < (1 - 0.1 * long) * np.abs(off).max():
+                u, off, long = new, after, min(4 * long, 1.0)
+                break
+            long /= 4
+    low = float(np.abs(off).max())
+    affine, z, masses = u[:3], u[3 : 3 + size], u[3 + size : 3 + size + count]
+    if moves:
+        points = _on(rest, u[-moves:])
+        every = _closest(rest, affine, mode.base + mode.free @ z)
+    twist = mode.base + mode.free @ z
+    room = affine[0] + every @ affine[1:] - np.hypot(*field(twist, every).T)
+    good = masses.min() >= 0 and room.min() >= -1e-9 * speed.max() and low <= 1e-9
+    summit = Summit(twist, points, masses, affine, -twist, "power")
+    return summit if good and in_balance(replace(mode, cone=()), summit)[1] < 1e-9 else None
 
 
 def _only_power(points: np.ndarray, mode: Mode) -> Summit:
@@ -199,19 +269,7 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
         z = -np.linalg.pinv(mode.free[:2]) @ mode.base[:2]
         return Summit(mode.base + mode.free @ z, points, masses, kind="least")
     # The centre bears nothing: the best of extreme pressures, each with its own motion.
-    grid, level = rest.columns, extent(rest.columns)
-    rank = len(level) + 1
-    every = comb(len(grid), rank) <= _CORNERS
-    chosen = np.array(list(islice(combinations(range(len(grid)), rank), _CORNERS)))
-    if not every:
-        rng = np.random.default_rng(0)
-        chosen = np.array([rng.choice(len(grid), rank, replace=False) for _ in range(_TRIED)])
-    points = grid[chosen]
-    rows = np.concatenate([np.ones((len(points), 1, rank)), level @ points.transpose(0, 2, 1)], 1)
-    good = np.abs(np.linalg.det(rows)) > 1e-12 * REACH ** (rank - 1)
-    loads = np.linalg.inv(rows[good])[:, :, 0]
-    points = points[good][loads.min(axis=1) >= -1e-12]
-    loads = np.maximum(loads[loads.min(axis=1) >= -1e-12], 0.0)
+    points, loads = vertices(rest)
     size = mode.free.shape[1]
     free = np.broadcast_to(mode.free, (len(points), 3, size))
     z, _ = motions(points, loads, np.tile(mode.base, (len(points), 1)), free)
@@ -219,7 +277,8 @@ def least_power(rest: Rest, mode: Mode) -> Summit:
     v = fields(twists, points)
     k = int((loads * np.hypot(v[..., 0], v[..., 1])).sum(axis=1).argmin())
     bears = loads[k] > 0
-    kind = "vertex" if rest.feet and every else "searched"
+    rank = len(extent(rest.columns)) + 1
+    kind = "vertex" if rest.feet and comb(len(rest.columns), rank) <= EVERY else "searched"
     return Summit(twists[k], points[k][bears], loads[k][bears], kind=kind, count=len(points))
 
 

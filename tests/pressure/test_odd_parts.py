@@ -1,0 +1,92 @@
+"""Slivers, centres next to an edge, notches, many corners: parts that are hard to bound."""
+
+import numpy as np
+import pytest
+
+import stationary as st
+
+
+def sliver(rng):
+    angle = np.sort(rng.uniform(0, 2 * np.pi, 7))
+    corners = np.c_[np.cos(angle), 10.0 ** -rng.uniform(1, 4) * np.sin(angle)]
+    return corners, corners.mean(axis=0)
+
+
+def at_edge(rng):
+    angle = np.sort(rng.uniform(0, 2 * np.pi, 6))
+    corners = np.c_[np.cos(angle), np.sin(angle)]
+    beside = 10.0 ** -rng.uniform(2, 5) * (corners.mean(axis=0) - corners[0])
+    return corners, corners[0] + 0.4 * (corners[1] - corners[0]) + beside
+
+
+def notched(rng):
+    w = rng.uniform(0.1, 0.4)
+    corners = [(-1, -1), (1, -1), (1, 1), (1 - w, 1), (1 - w, w - 1), (w - 1, w - 1), (w - 1, 1),
+               (-1, 1)]  # fmt: skip
+    return np.array(corners, dtype=float), np.array([rng.uniform(-0.6, 0.6), w / 3 - 1])
+
+
+def many(rng):
+    angle = np.linspace(0, 2 * np.pi, int(rng.integers(50, 200)), endpoint=False)
+    far = 1 + 0.2 * np.sin(rng.integers(2, 7) * angle)
+    return far[:, None] * np.c_[np.cos(angle), np.sin(angle)], rng.uniform(-0.4, 0.4, 2)
+
+
+SHAPES = {"sliver": sliver, "at an edge": at_edge, "notched": notched, "many corners": many}
+
+
+def pushed(shape, seed, friction=0.0):
+    """A part in units of its own, turned, and a finger at one of its edges."""
+    rng = np.random.default_rng([seed, list(SHAPES).index(shape)])
+    corners, centre = SHAPES[shape](rng)
+    unit, turn = 10.0 ** rng.uniform(-6, 6), rng.uniform(0, 2 * np.pi)
+    turned = unit * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    corners, centre = corners @ turned.T, centre @ turned.T
+    k = int(rng.integers(len(corners)))
+    a, b = corners[k], corners[(k + 1) % len(corners)]
+    normal = np.array([a[1] - b[1], b[0] - a[0]]) / np.hypot(*(b - a))
+    place = a + rng.uniform(0.2, 0.8) * (b - a)
+    point = tuple(place[i] + unit * normal[i] * st.t for i in range(2))
+    finger = st.Pusher(point=point, edge=(tuple(a), tuple(b)), friction=friction)
+    return st.slider(outline=corners, weight=3.0, centre=tuple(centre), pusher=finger), finger
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed"),
+    [("sliver", 6), ("sliver", 9), ("at an edge", 2), ("at an edge", 5), ("notched", 1),
+     ("notched", 4), ("many corners", 0)],
+)  # fmt: skip
+def test_the_greatest_power_of_odd_parts_is_where_pressure_and_dual_meet(shape, seed):
+    part, finger = pushed(shape, seed)
+    bounds = st.pressure_bounds(part, of="power")
+    dual = bounds.proof.high
+    assert dual is not None and dual.scope == "every pressure"
+    assert dual.lowest > -1e-11 and dual.residual < 1e-8
+    points, weights = bounds.pressures[1]
+    known = st.minimum_power(st.slider(points=points, weights=weights, pusher=finger))
+    assert known.power == pytest.approx(bounds.high, rel=1e-7)
+
+
+@pytest.mark.parametrize("seed", [33, 54, 61, 103, 112])
+def test_feet_under_a_rough_finger_are_bounded_whichever_way_it_slips(seed):
+    # The even pressure may stick where others slide: all of them are within the bounds.
+    rng = np.random.default_rng([115, seed])
+    feet = rng.uniform(-1, 1, (6, 2))
+    share = rng.dirichlet(np.ones(6))
+    centre = share @ feet
+    edge = ((-1, -1.2), (1, -1.2))
+    point = (rng.uniform(-0.8, 0.8) + rng.uniform(-1, 1) * st.t, st.t - 1.2)
+    finger = st.Pusher(point=point, edge=edge, friction=0.3)
+    part = st.slider(points=feet, weight=1.0, centre=tuple(centre), pusher=finger)
+    bounds = st.pressure_bounds(part, of="phi.dot")
+    rows = np.vstack([np.ones(6), feet.T])
+    free = np.linalg.svd(rows)[2][3:]
+    loads = share
+    for _ in range(12):
+        # As far as loads stay positive along a way that leaves total and centre alone.
+        way = rng.normal(size=3) @ free
+        room = (-loads / way)[way < 0].min()
+        loads = np.maximum(loads + rng.uniform(0, 1) * room * way, 0.0)
+        step = st.minimum_power(st.slider(points=feet, weights=loads, pusher=finger))
+        size = 1e-9 * abs(bounds.high - bounds.low)
+        assert bounds.low - size <= step["phi.dot"] <= bounds.high + size
