@@ -130,3 +130,44 @@ def test_a_step_in_time_is_a_kink_that_auto_respects():
     motion = run(st.Piecewise((2.0, st.t < 1), (0.0, True)))
     expected = np.where(motion.t < 1, motion.t**2 / 2, motion.t - 0.5)
     np.testing.assert_allclose(motion[x], expected, rtol=0, atol=1e-9)
+
+
+def carried(k, times, forces):
+    """Go over samples of a force on ẍ + k x by Duhamel's integral between two of them."""
+    place, speed, w = 0.3, 0.0, np.sqrt(k)
+    lengths, forces = np.diff(times), forces[: len(times)]
+    for h, a, slope in zip(lengths, forces, np.diff(forces) / lengths):
+        c, s, versed = np.cos(w * h), np.sin(w * h) / w, 2 * np.sin(w * h / 2) ** 2 / k
+        place, speed = (
+            place * c + speed * s + a * versed + slope * (h - s) / k,
+            speed * c - place * k * s + a * s + slope * versed,
+        )
+    return place, speed
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("sharp", [False, True])
+def test_many_samples_are_met_without_a_new_beginning_at_each(unit, sharp, monkeypatch):
+    rng = np.random.default_rng(3)
+    times = np.append(0, rng.uniform(1e-4, 1e-2, 3000).cumsum())
+    forces = rng.normal(size=3001)
+    spring = st.System(
+        kinetic=x.dot**2 / 2, loads=[st.Load(F / unit**2, on=x)],
+        # What is steep far away has no force here, and every step is looked into for its sake.
+        potential=(2 * x**2 + (st.exp(50 * (x - 99)) if sharp else 0)) / unit**2,
+    )  # fmt: skip
+    begun, pieces = [], st.Taylor.pieces
+    monkeypatch.setattr(
+        st.Taylor, "pieces", lambda *given, **more: (begun.append(0), pieces(*given, **more))[1]
+    )
+    motion = st.simulate(
+        spring, span=(0, times[-1] * unit), start={x: 0.3}, inputs={F: (times * unit, forces)}
+    )
+    place, speed = carried(4.0, times, forces)
+    assert motion[x][-1] == pytest.approx(place, abs=1e-12)
+    assert motion[x.dot][-1] * unit == pytest.approx(speed, abs=1e-12)
+    assert len(begun) == 1 and motion.steps < 3100
+    # Between output times, too.
+    k = 1234
+    place, _ = carried(4.0, times[: k + 1], forces)
+    assert motion.at(times[k] * unit)[x] == pytest.approx(place, abs=1e-12)

@@ -287,6 +287,19 @@ def test_regular_motions_keep_their_digits():
     assert st.simulate(rod, span=(0, 10), start={x: 1.0}).digits > 12
 
 
+@pytest.mark.parametrize("case", range(8))
+def test_what_time_has_no_digits_for_is_not_claimed(case):
+    # A push of 1 by a rectangle: its two instants are known to the last digits of time.
+    rng = np.random.default_rng(case)
+    unit, begin, width = 10.0 ** rng.uniform(-9, 9), rng.uniform(1, 9), 10.0 ** rng.uniform(-9, -4)
+    begin, end = begin * unit, (begin + width) * unit
+    push = st.Piecewise((0, st.t < begin), (1 / (width * unit), st.t < end), (0, True))
+    motion = st.simulate(st.System(kinetic=x.dot**2 / 2, work=push * x), span=(0, 10 * unit))
+    error, last = abs(motion[x.dot][-1] - 1), np.spacing(end) / (width * unit)
+    assert error <= 4 * 10**-motion.digits and error <= 4 * last
+    assert 10**-motion.digits <= 100 * last + 1e-13
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_digits_left_do_not_depend_on_units_or_origin(unit):
     # Hénon and Heiles' star in a chaotic orbit; the place of the origin is not a length.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -66,7 +66,7 @@ class Features:
     high: np.ndarray
     relative: np.ndarray
     least: np.ndarray
-    _looks: Numeric
+    _looks: ca.Function
     _rhs: ca.Function
 
     def __len__(self) -> int:
@@ -85,7 +85,10 @@ class Features:
     def look(
         self, t: np.ndarray, y: np.ndarray, p: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the arguments, their rates and ẏ = f at times and states, one row each."""
+        """Return the arguments, their rates and ẏ = f at times and states, one row each.
+
+        Values p are the same for all, or one row each, too.
+        """
         count = len(self)
         looks = _evaluated(self._looks, 2 * count + y.shape[1], t, y, p)
         return looks[:, :count], looks[:, count : 2 * count], looks[:, 2 * count :]
@@ -101,8 +104,8 @@ class Features:
         return np.where(np.isfinite(lost), lost, 0.0)
 
     @cached_property
-    def _rounding(self) -> Numeric:
-        return Numeric(_rounding(self._rhs).map("roundings", "serial", _AT_ONCE, [2], []))
+    def _rounding(self) -> ca.Function:
+        return _rounding(self._rhs)
 
     def passed(
         self, length: np.ndarray, z: np.ndarray, rate: np.ndarray, after: np.ndarray,
@@ -140,7 +143,7 @@ class Features:
         left: tuple[int, float, float] | None = None
         for _ in range(_MOST_HALVINGS):
             middle = (a + b) / 2
-            zm, rm, _ = self.look(begin[k] + middle, states(k, middle), p)
+            zm, rm, _ = self.look(begin[k] + middle, states(k, middle), p if p.ndim == 1 else p[k])
             steps.append(k)
             instants.append(middle)
             k, a, b = np.tile(k, 2), np.append(a, middle), np.append(middle, b)
@@ -160,17 +163,24 @@ class Features:
 
 
 def _evaluated(
-    mapped: Numeric, width: int, t: np.ndarray, y: np.ndarray, p: np.ndarray
+    one: ca.Function, width: int, t: np.ndarray, y: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
-    """Return what a function of so many states at once gives for any number of them."""
-    values = np.empty((len(t), width))
+    """Return what a function of t, y and p gives for any number of states."""
+    values, mapped = np.empty((len(t), width)), _together(one, p.ndim == 1)
     for first in range(0, len(t), _AT_ONCE):
         here = slice(first, first + _AT_ONCE)
         n = len(t[here])
         padded = np.minimum(np.arange(_AT_ONCE), n - 1)
-        looked = mapped(t[here][padded], y[here][padded].ravel(), p)[0]
+        params = p if p.ndim == 1 else p[here][padded].ravel()
+        looked = mapped(t[here][padded], y[here][padded].ravel(), params)[0]
         values[here] = looked.reshape(_AT_ONCE, -1)[:n]
     return values
+
+
+@lru_cache(maxsize=128)
+def _together(one: ca.Function, shared: bool) -> Numeric:
+    """Return a function of t, y and p at several states at once, which may share p."""
+    return Numeric(one.map(one.name(), "serial", _AT_ONCE, [2] if shared else [], []))
 
 
 def _rounding(rhs: ca.Function) -> ca.Function:
@@ -225,12 +235,11 @@ def features_of(kernel: AbstractKernel) -> Features | None:
     f = kernel.rhs(t, y, p)
     rate = ca.jtimes(z, ca.vertcat(t, y), ca.vertcat(1, f))
     one = ca.Function("looks", [t, y, p], [ca.densify(ca.vertcat(z, rate, f))], {"cse": True})
-    looks = Numeric(one.map("looks", "serial", _AT_ONCE, [2], []))
     low = np.array([_FLAT.get(op, (-np.inf, np.inf))[0] for op in operations])
     high = np.array([_FLAT.get(op, (-np.inf, np.inf))[1] for op in operations])
     relative = np.array([op in _STEEP for op in operations])
     least = np.array([_STEEP.get(op, 0.0) for op in operations])
-    return Features(z, low, high, relative, least, looks, kernel.rhs)
+    return Features(z, low, high, relative, least, one, kernel.rhs)
 
 
 def _statement(kernel: AbstractKernel) -> ca.Function:

@@ -41,16 +41,20 @@ class Drives:
 
     def slots(self, at: float) -> np.ndarray:
         """Run-time values from time `at` on: value, slope and time of the last sample."""
-        values: list[float] = []
+        return self.every(np.array([at]))[0]
+
+    def every(self, at: np.ndarray) -> np.ndarray:
+        """Return the same from each of several times on, one row each."""
+        columns: list[np.ndarray] = []
         for (kind, _), number, tab in zip(self.signature, self.numbers, self.samples):
             if kind == "number":
-                values.append(number)
+                columns.append(np.full(len(at), number))
             elif tab is not None:
                 times, course = tab
-                k = min(max(int(times.searchsorted(at, "right")) - 1, 0), len(times) - 2)
+                k = np.clip(times.searchsorted(at, "right") - 1, 0, len(times) - 2)
                 slope = (course[k + 1] - course[k]) / (times[k + 1] - times[k])
-                values += [course[k], slope, times[k]]
-        return np.array(values)
+                columns += [course[k], slope, times[k]]
+        return np.stack(columns, axis=1) if columns else np.empty((len(at), 0))
 
 
 _UNDRIVEN = Drives((), (), ())

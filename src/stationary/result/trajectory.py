@@ -279,7 +279,8 @@ class AbstractMotion(AbstractShown):
         if count == 0:
             return np.zeros((len(t), 0))
         last = [self.alpha] if self.kernel.rows else []
-        p = np.array([[*self.params, *self.drives.slots(x), *last] for x in t]).T
+        ends = (np.tile(x, (len(t), 1)) for x in (self.params, last))
+        p = np.hstack([next(ends), self.drives.every(t), next(ends)]).T
         return np.asarray(self.kernel.inputs(t[None, :], y.T, p)).reshape(count, -1).T
 
     def _evaluate(self, f: ca.Function) -> np.ndarray:

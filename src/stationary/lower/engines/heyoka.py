@@ -227,6 +227,14 @@ class Code:
             if stepper is self.stepper:
                 self._given = given
 
+    def table(self, p: np.ndarray, sizes: list[float], unit: float) -> np.ndarray:
+        """Return the parameters of an integrator for many rows of p; who sets them has set p."""
+        self._given = b"", sizes, unit
+        values = np.hstack([p, np.tile([*sizes, unit], (len(p), 1))])
+        if self.coefficients is not None:
+            values = np.asarray(self.coefficients(values.T)).T
+        return np.ascontiguousarray(values[:, : len(self.stepper.pars)])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Code, (self.stepper, self.coefficients)
 

@@ -125,7 +125,8 @@ class Series:
             size = np.abs(self.ends[:, part]).max(initial=0.0)
             if np.any(defect[part] * bad > _ROUNDING * size):
                 return False
-        lost = rounding(ode.kernel, "rhs", [self.t[step] + bad, y, ode.p])
+        p = ode.values(self.t[step : step + 1])
+        lost = rounding(ode.kernel, "rhs", [self.t[step] + bad, y, p if p.ndim == 1 else p[0]])
         return lost is not None and bool(np.all(failure.beyond <= _LAST_DIGITS * lost))
 
     @np.errstate(all="ignore")
@@ -146,7 +147,7 @@ class Series:
             f[:-1], f[-1] = self.c[1:, :, 1] / h[1:, None], ode.f(self.t[-1], self.ends[-1])
             passed = np.zeros(steps, dtype=bool)
         else:
-            z, rate, f = features.look(self.t, self.ends, ode.p)
+            z, rate, f = features.look(self.t, self.ends, ode.values(self.t))
             passed = features.passed(h, z[:-1], rate[:-1], z[1:], rate[1:])
             f = f[1:]
         step, since, defect = np.arange(steps), h, np.abs(ended - f)
@@ -156,9 +157,10 @@ class Series:
         passed[int(np.argmax(wrong)) + 1 if wrong.any() else steps :] = False
         if features is not None and passed.any():
             among = np.flatnonzero(passed)
-            inside, at, left = features.inside(ode.p, self.t[:-1], h, z, rate, among, self.states)
+            p = ode.values(self.t[:-1])
+            inside, at, left = features.inside(p, self.t[:-1], h, z, rate, among, self.states)
             t, y = self.t[inside] + at, self.states(inside, at)
-            f = features.look(t, y, ode.p)[2]
+            f = features.look(t, y, ode.values(t))[2]
             missed = np.abs(self.rates(inside, at) - f)
             enough = _DEFECT * (sizes[inside] + np.abs(f)) + floor[inside]
             off = _wrong(ode, missed, enough, t, y, f)
@@ -216,7 +218,7 @@ def _wrong(
                                  y + _LAST_DIGITS * signs * np.spacing(np.abs(y)))  # fmt: skip
             noise = np.maximum(noise, np.abs(changed - f))
         if ode.kernel.features is not None:
-            noise += ode.kernel.features.rounding(t, y, ode.p)
+            noise += ode.kernel.features.rounding(t, y, ode.values(t))
         wrong[here] = ~np.all(defect[here] <= allowed[here] + _LAST_DIGITS * noise, axis=1)
     return wrong
 
@@ -224,5 +226,5 @@ def _wrong(
 def _evaluated(ode: Ode, t: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return f at several states."""
     if ode.kernel.features is not None:
-        return ode.kernel.features.look(t, y, ode.p)[2]
+        return ode.kernel.features.look(t, y, ode.values(t))[2]
     return np.array([ode.f(*at) for at in zip(t, y)])

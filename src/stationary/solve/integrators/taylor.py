@@ -98,7 +98,7 @@ class Taylor(AbstractIntegrator):
             # afar, energy that adds up over the steps is proof enough, unless it does not.
             tiny = ode.kernel.rhs.n_instructions() <= _TINY and ode.kernel.features is None
             compiled = hasattr(stepper.code, "propagate_grid")
-            if tiny and compiled and not dense and not ode.prove:
+            if tiny and compiled and not dense and not ode.prove and ode.course is None:
                 yield from _on_grid(stepper, end, grid, short)
             else:
                 yield from _walk(stepper, end, short, dense)
@@ -211,6 +211,10 @@ class _Stepper:
         self._sizes, self.sizes, self.unit = sizes, np.array(sizes), unit
         self.longest = float(self.ode.longest) / unit
 
+    def table(self, p: np.ndarray) -> np.ndarray:
+        """Return what the integrator takes for parameters, for each row of values p."""
+        return self._code.table(p, self._sizes, self.unit)
+
     def _measure(self, sizes: list[float], others: list[float]) -> None:
         """Take these for the sizes of states that move; powers of two, so that nothing rounds."""
         self.known = [_BELOW < x < _BEYOND for x in sizes]
@@ -302,7 +306,8 @@ def _walk(stepper: _Stepper, end: float, short: float, dense: bool) -> Iterator[
     t, y = stepper.time, stepper.state
     first, mark, failures = t, t, 0
     while t < end:
-        series, lost = _steps(stepper, end, short, count)
+        take = _steps if ode.course is None else _steps_over_knots
+        series, lost = take(stepper, end, short, count)
         if not stepper.settled and stepper.grown(series.ends):
             stepper.put(t, y)
             continue
@@ -360,14 +365,61 @@ def _steps(stepper: _Stepper, end: float, short: float, count: int) -> tuple[Ser
         outcome = code.propagate_until(last, callback=note, write_tc=True, **ahead)[0]
         failed = outcome == stepper.lost
     h = np.array(lengths)
-    t, ends = np.empty(len(h) + 1), np.empty((len(h) + 1, len(y0)))
     # Sums of many lengths keep the digits of time.
-    t[0], t[1:] = t0, t0 + h.cumsum(dtype=np.longdouble)
+    t = np.append(t0, t0 + h.cumsum(dtype=np.longdouble)).astype(float)
     if abs(last - t[-1]) <= np.spacing(abs(last)):
         t[-1] = last
-    c = np.frombuffer(b"".join(taken)).reshape(-1, *series.shape)
-    c = c * powers(h, series.shape[1]).T[:, None]
+    most = min(most, longest, last - t[-1])
+    return _taken(stepper, y0, t, h, taken, most if failed else 0.0, last)
+
+
+def _steps_over_knots(
+    stepper: _Stepper, end: float, short: float, count: int
+) -> tuple[Series, float]:
+    """Take some steps in the same way, none over a knot of the values p."""
+    code, unit, ode = stepper.code, stepper.unit, stepper.ode
+    assert ode.knots is not None
+    y0, times = stepper.state, [code.time]
+    first = int(ode.knots.searchsorted(stepper.time, "right"))
+    ahead = ode.knots[first : first + count]
+    ends = np.append(ahead[ahead < end], end)
+    rows = stepper.table(ode.values(np.append(stepper.time, ends[:-1])))
+    most, longest, failed = short / unit, stepper.longest, False
+    series: np.ndarray = code.tc
+    taken: list[bytes] = []
+    lengths: list[float] = []
+    pars, step, lost, copied = code.pars, code.step, stepper.lost, series.tobytes
+    for until, row in zip((ends / unit).tolist(), rows):
+        pars[:] = row
+        rest = until - times[-1]
+        while rest > 0 and len(taken) < count:
+            failed = step(min(most, longest, rest), True)[0] == lost
+            if failed:
+                break
+            most *= 2
+            taken.append(copied())
+            lengths.append(code.last_h)
+            rest -= code.last_h
+            if rest <= 0:
+                code.time = until
+            times.append(code.time)
+        if failed or rest > 0:
+            break
+    h, t = np.array(lengths), np.array(times)
+    most = min(most, longest, end / unit - t[-1])
+    return _taken(stepper, y0, t, h, taken, most if failed else 0.0, end / unit)
+
+
+def _taken(
+    stepper: _Stepper, y0: np.ndarray, t: np.ndarray, h: np.ndarray, taken: list[bytes],
+    failed: float, last: float,
+) -> tuple[Series, float]:  # fmt: skip
+    """Return steps as they were noted, without those that led nowhere; `failed` is the next."""
+    unit, shape = stepper.unit, stepper.code.tc.shape
+    c = np.frombuffer(b"".join(taken)).reshape(-1, *shape)
+    c = c * powers(h, shape[1]).T[:, None]
     c *= stepper.sizes[:, None]
+    ends = np.empty((len(h) + 1, len(y0)))
     ends[0], ends[1:-1] = y0, c[1:, :, 0]
     if len(h):
         ends[-1] = c[-1].sum(axis=1) if failed else stepper.state
@@ -378,7 +430,7 @@ def _steps(stepper: _Stepper, end: float, short: float, count: int) -> tuple[Ser
         lost = h[kept]
         h, t, c, ends = h[:kept], t[: kept + 1], c[:kept], ends[: kept + 1]
     elif failed:
-        lost = min(most, longest, last - t[-1])
+        lost = failed
     return Series(t * unit, h * unit, c, ends, stepper.sizes), float(lost * unit)
 
 

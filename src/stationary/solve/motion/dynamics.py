@@ -158,8 +158,9 @@ def simulate(
     unforeseen = kernel.sudden and not kernel.graph.scalar
 
     def run(
-        y: np.ndarray, grid: np.ndarray, method: Any, tolerances: tuple[float, float], prove: bool
-    ) -> Motion:
+        y: np.ndarray, grid: np.ndarray, method: Any, tolerances: tuple[float, float], prove: bool,
+        late: int | None = None,
+    ) -> Motion:  # fmt: skip
         smooth = not isinstance(method, Variational)
         legs = Legs(kernel, values, driven, grid, tolerances, unforeseen, smooth, prove)
         return _Run(
@@ -173,6 +174,7 @@ def simulate(
             integrator=_choose(method, kernel if legs.branches is None else legs.branches.now),
             may_change=method == "auto",
             again=again,
+            late=late,
         ).motion(y)
 
     def again(motion: Motion) -> float:
@@ -191,7 +193,7 @@ def simulate(
             other = Variational(LONGER[which] * method.step)
         looser = (rtol, atol) if series else (LOOSER[which] * rtol, LOOSER[which] * atol)
         grid = np.linspace(first, motion.t[-1], LOOKS)
-        return digits_left(motion, run(start, grid, other, looser, False))
+        return digits_left(motion, run(start, grid, other, looser, False, which))
 
     def judged(method: Any, prove: bool) -> Motion:
         grid = _grid(first, last, points)
@@ -228,6 +230,8 @@ class _Run:
     integrator: AbstractIntegrator
     may_change: bool
     again: Callable[[Motion], float]
+    # Every second stop, from this one on, is left too late by the last digit of time.
+    late: int | None = None
     pieces: list[Piece] = field(default_factory=list)
     last: Piece | None = None
     held: int = 0
@@ -265,9 +269,7 @@ class _Run:
             progress.close()
         if not times:
             times, states = [self.grid[:1]], [y[None, :]]
-        several = len(times) > 1
-        t = np.concatenate(times) if several else times[0].copy()
-        y_all = np.concatenate(states) if several else np.ascontiguousarray(states[0])
+        t, y_all = np.concatenate(times), np.concatenate(states)
         y_all[0] = self.legs.extra(float(self.grid[0]), y)
         return self._wrapped(t, y_all, status)
 
@@ -340,7 +342,7 @@ class _Run:
         Inputs, branches and the integrator change between them.
         """
         t = float(self.grid[0])
-        stops = self.legs.stops
+        stops = self.legs.other_stops
         if self.kernel.rows and isinstance(self.stabilize, Projection):
             projecting = frozenset(self.grid[1:].tolist())
             stops = np.union1d(stops, self.grid[1:])
@@ -348,7 +350,9 @@ class _Run:
             # Where constraints move by a jerk, the size of the errors is that of the jerk.
             projecting = self.legs.peaks if self.kernel.rows else frozenset()
         self.legs.seen(y)
-        for end in stops.tolist():
+        for k, end in enumerate(stops.tolist()):
+            if k and self.late is not None and (k + self.late) % 2:
+                t = float(np.nextafter(t, end))
             self.legs.enter(t, end, y)
             if t == self.grid[0]:
                 if not isinstance(self.integrator, Taylor):
@@ -480,7 +484,8 @@ class _Run:
         name = type(self.integrator).__name__
         if not self.used or self.used[-1] != name:
             self.used.append(name)
-        ode, grid = self.legs.begin(t), self._outputs(t, end)
+        ode, end = self.legs.begin(t, end, self.integrator)
+        grid = self._outputs(t, end)
         fixed = isinstance(self.integrator, Variational)
         looks = self._crossings if not fixed else None
         dense = self.watch.awake or self.legs.watching or looks is not None
@@ -572,7 +577,7 @@ class _Run:
             if leg.y is not None and leg.t > t:
                 y = leg.y
             t, grid = begin, ahead[(ahead > begin) & (ahead <= end)]
-            way = self.integrator.pieces(leg.ode, t, y, end, grid=grid, dense=False)
+            way = leg.by.pieces(leg.ode, t, y, end, grid=grid, dense=False)
             for piece in way if t < end else ():
                 inside = grid[(grid > piece.t[0]) & (grid <= piece.t[-1])]
                 if len(inside):

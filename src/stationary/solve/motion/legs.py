@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from stationary.lower.inputs import Drives
 from stationary.lower.kernel import AbstractKernel
 from stationary.lower.rounded_cusps import Rounded, rounded
 from stationary.lower.switches import Switches
+from stationary.solve.integrators.taylor import Taylor
 from stationary.solve.motion.branches import Branches
 from stationary.solve.motion.instants import known_instants
 from stationary.solve.motion.jumps import Jumps
@@ -38,11 +39,12 @@ _ONE = 64
 
 @dataclass
 class Leg:
-    """A stretch with one law: where it begins, and the state there if that has changed."""
+    """A stretch with one law: where it begins, the state there if that has changed, who follows."""
 
     t: float
     ode: Ode
-    y: np.ndarray | None = None
+    y: np.ndarray | None
+    by: AbstractIntegrator
 
 
 class Legs:
@@ -77,6 +79,8 @@ class Legs:
         self.knots = drives.knots(self.first, self.last)
         self._jumps = Jumps(kernel) if kernel.graph.timed else None
         self._switch_times, self._near_peaks = self._known(switches)
+        #: Whether the next leg may pass knots, at which no more than values p change.
+        self.passes_knots = False
         self.branches: Branches | None = None
         # Where methods step over borders themselves, only their instants are of use.
         if smooth and switches is not None and switches.borders and not switches.loose:
@@ -94,9 +98,18 @@ class Legs:
     @cached_property
     def stops(self) -> np.ndarray:
         """Instants to be met exactly, the last one included."""
-        if not (len(self.knots) or len(self._switch_times) or len(self._near_peaks)):
+        return self._stops(self.knots)
+
+    @cached_property
+    def other_stops(self) -> np.ndarray:
+        """Those of them at which a leg ends even where it may pass knots."""
+        plain = self.branches is None and self._jumps is None
+        return self._stops(np.empty(0)) if plain else self.stops
+
+    def _stops(self, knots: np.ndarray) -> np.ndarray:
+        if not (len(knots) or len(self._switch_times) or len(self._near_peaks)):
             return np.array([self.last])
-        stops = np.append(self.knots, self.last)
+        stops = np.append(knots, self.last)
         for more in (self._switch_times, self._near_peaks):
             if len(more):
                 room = _ONE * np.spacing(np.maximum(np.abs(more), np.abs(self.last)))
@@ -119,9 +132,20 @@ class Legs:
         last = [self.alpha] if self.kernel.rows else []
         return np.concatenate([self.params, self.drives.slots(t), last])
 
+    def _course(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the vector p from several times on, one row each, as a function of these."""
+        params, last = self.params, np.array([self.alpha] if self.kernel.rows else [])
+
+        def course(t: np.ndarray) -> np.ndarray:
+            fixed = (np.tile(x, (len(t), 1)) for x in (params, last))
+            return np.hstack([next(fixed), self.drives.every(t), next(fixed)])
+
+        return course
+
     def ode(self, t: float) -> Ode:
         """Return the equation that holds from time t on."""
         p, kernel = self.values(t), self.kernel
+        passing = self.passes_knots and bool(len(self.knots))
         stride = None
         if self.branches is not None:
             p, kernel = self.branches.values(p), self.branches.now
@@ -130,7 +154,8 @@ class Legs:
         return Ode(
             kernel, p, *self._tolerances, self._longest, self._prove, stride,
             extent=self._extent, peaks=peaks if peaks is None or len(peaks) else None,
-            last=self.last,
+            last=self.last, course=self._course() if passing else None,
+            knots=self.knots if passing else None,
         )  # fmt: skip
 
     def seen(self, y: np.ndarray) -> None:
@@ -168,12 +193,17 @@ class Legs:
         self.changed = y
         return shown, y
 
-    def begin(self, t: float) -> Ode:
-        """Note a leg, and return its equation."""
+    def begin(self, t: float, end: float, by: AbstractIntegrator) -> tuple[Ode, float]:
+        """Note a leg, and return its equation and its end; only series pass knots."""
+        plain = self.branches is None and self._jumps is None
+        self.passes_knots = plain and isinstance(by, Taylor)
         ode = self.ode(t)
-        self.done.append(Leg(t, ode, self.changed))
+        self.done.append(Leg(t, ode, self.changed, by))
         self.changed = None
-        return ode
+        if len(self.knots) and not self.passes_knots:
+            k = int(self.knots.searchsorted(t, "right"))
+            end = min(end, float(self.knots[k])) if k < len(self.knots) else end
+        return ode, end
 
     def cut(
         self, piece: Piece, ode: Ode, integrator: AbstractIntegrator

@@ -22,7 +22,8 @@ class Ode:
     more steps than `stride`. What f is summed from may leave it a `floor` of rounding. `extent` is
     how far places have gone before, and how large all else has been; `peaks` are instants to come
     at which forces that depend on time may be largest, none after the `last` of the motion. Who is
-    not `patient` soon gives up what becomes hard: a singular configuration may be near.
+    not `patient` soon gives up what becomes hard: a singular configuration may be near. Values p
+    that change at `knots`, where f bends, have a `course`.
     """
 
     kernel: AbstractKernel
@@ -37,6 +38,12 @@ class Ode:
     peaks: np.ndarray | None = None
     last: float = np.inf
     patient: bool = True
+    course: Callable[[np.ndarray], np.ndarray] | None = None
+    knots: np.ndarray | None = None
+
+    def values(self, t: np.ndarray) -> np.ndarray:
+        """Return p, or its rows at several times where it has a course."""
+        return self.p if self.course is None else self.course(t)
 
     def after(self, states: np.ndarray) -> Ode:
         """Return the same for what comes after states, which tell how large they become."""
@@ -47,7 +54,9 @@ class Ode:
     @cached_property
     def f(self) -> Callable[[float, np.ndarray], np.ndarray]:
         """The right-hand side as a function of time and state."""
-        rhs, p = numeric(self.kernel, "rhs"), self.p
+        rhs, p, course = numeric(self.kernel, "rhs"), self.p, self.course
+        if course is not None:
+            return lambda t, y: rhs(t, y, course(np.array([t]))[0])[0]
         return lambda t, y: rhs(t, y, p)[0]
 
 

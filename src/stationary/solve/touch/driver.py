@@ -290,8 +290,7 @@ class Driver:
             yield at_rest(t, y, end, self._energy)
             return
         integrator = self.integrator
-        ode, grid = self.legs.begin(t), self._outputs(t, end)
-        self.legs.done.clear()
+        ode, grid = self.legs.ode(t), self._outputs(t, end)
         ode = replace(ode, floor=self._floor, stride=1, extent=self.extent)
         for piece in trusted(integrator.pieces(ode, t, y, end, grid=grid, dense=True)):
             piece, border = self.legs.cut(piece, ode, integrator)
