@@ -33,9 +33,10 @@ _ROOMS = (
     "model.drawing", "model.slider", "model.space.rotation", "model.space.shapes", "model.symbols",
     "model.system", "model.terms", "lower.inputs",
     "result.changes", "result.diagram", "result.equilibrium", "result.limits", "result.modes",
-    "result.motion", "result.multipliers", "result.pressure", "result.slide",
+    "result.fields", "result.motion", "result.multipliers", "result.pressure", "result.slide",
     "result.state", "result.statespace", "result.step", "result.touched", "result.quadrics",
-    "result.weighed", "model.push", "solve.rest.equilibria",
+    "result.weighed", "model.push", "solve.rest.equilibria", "solve.sliding.limits.speed",
+    "many.design", "many.runs",
 )  # fmt: skip
 
 _CONSTANTS = {
@@ -146,13 +147,17 @@ class Encoder:
 
     def _array(self, value: np.ndarray, name: str) -> Any:
         plain = value.every if isinstance(value, Multipliers) else np.asarray(value)
+        if plain.dtype.kind == "O":
+            entries = [self(v, f"{name}_{i}") for i, v in enumerate(plain.ravel())]
+            return {"several": entries, "shape": list(plain.shape)}
+        name = name or "values"
         description: dict[str, Any] = {"dtype": plain.dtype.str, "shape": list(plain.shape)}
         if type(value) is not np.ndarray:
             description["is"] = type(value).__name__
             description["of"] = self(value.layout if hasattr(value, "layout") else value.modes)  # pyright: ignore[reportAttributeAccessIssue]
         if plain.dtype.kind not in "biufc":
             raise StatementError(
-                "an array of objects cannot be saved.", f"Found {name}.", "Save numbers."
+                "an array of words cannot be saved.", f"Found {name}.", "Save numbers."
             )
         if plain.size:
             while name in self.arrays:
@@ -225,6 +230,11 @@ class Decoder:
         if "s" in data:
             word, message, direction, names = map(self, data["s"])
             return Status(word, message, direction, names)
+        if "several" in data:
+            entries = np.empty(len(data["several"]), dtype=object)
+            for i, entry in enumerate(data["several"]):
+                entries[i] = self(entry)
+            return entries.reshape(tuple(data["shape"]))
         return self._array(data)
 
     def _once(self, table: str, i: int, make: Any) -> Any:
@@ -283,7 +293,9 @@ class Decoder:
             return sp.Rational(int(rest[0]), int(rest[1]))
         if kind == "Float":
             sign, mantissa, exponent, bits = map(int, rest[0])
-            return sp.Float((sign, mantissa, exponent, bits), precision=int(rest[1]))
+            # Of nothing SymPy would make the whole number.
+            value = (sign, mantissa, exponent, bits) if bits else 0.0
+            return sp.Float(value, precision=int(rest[1]))
         if kind == "constant":
             return _CONSTANTS[rest[0]]
         if kind == "name":

@@ -29,14 +29,15 @@ from stationary.model.continuum import Continuum
 from stationary.model.symbols import Coordinate, Input, Parameter
 from stationary.model.system import System
 from stationary.model.views import show
+from stationary.result.views import AbstractTravels
 
 #: Every table and key at the top of a model file.
 TOP = ("name", "about", "coordinates", "rotations", "inputs", "parameters", "definitions",
        "energies", *statement.TABLES, *continua.TABLES, "start", *questions.QUESTIONS)  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
-class Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(AbstractTravels):
     """A system together with where it starts and what is asked of it: a model file, read.
 
     Attributes

@@ -13,6 +13,7 @@ import numpy as np
 
 from stationary.errors import StatementError, did_you_mean
 from stationary.model.layout import name_of, number
+from stationary.result.views import AbstractTravels
 
 #: Kinds of designs that `samples` makes.
 KINDS = ("sobol", "latin", "random", "grid", "halton")
@@ -22,7 +23,7 @@ SAMPLE = "sample"
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class Axis(AbstractTravels):
     """One direction of a design: what it is called, and the names that vary together along it."""
 
     name: str
@@ -38,7 +39,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(AbstractTravels):
     """The runs of a sweep: every combination of what stands along its axes.
 
     ``design["k"]`` are the values of one name along its axis.

@@ -62,7 +62,7 @@ def _space_time(field: FieldFunction) -> Any:
     """Draw position to the right, time upwards, and values as colours with zero in the middle."""
     import matplotlib.pyplot as plt
 
-    x, t = _places(field), field.states(None)[0]
+    x, t = _places(field), field.of.t
     kept = np.unique(np.linspace(0, len(t) - 1, min(len(t), _TIMES)).astype(int))
     values = field(x)[:, kept]
     largest = float(np.abs(values).max()) or 1.0
@@ -105,7 +105,7 @@ def animate(field: FieldFunction, path: Any = None, *, fps: int = 25) -> Any:
             "Use plot(), or animate the field of a motion.",
         )
     save = saver(path)
-    t = field.states(None)[0]
+    t = field.of.t
     first, last = float(t[0]), float(t[-1])
     length = float(np.clip(last - first, SHORTEST, LONGEST))
     times = np.linspace(first, last, round(length * fps) + 1)

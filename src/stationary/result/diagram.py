@@ -18,11 +18,11 @@ from stationary.model.system import System
 from stationary.result.multipliers import Multipliers
 from stationary.result.stability import Stability
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import AbstractShown, AbstractTravels, show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Branch:
+class Branch(AbstractTravels):
     """A curve of equilibria, in the order in which it was followed.
 
     ``branch[x]`` is a coordinate along it, ``branch[expression]`` any expression of coordinates and
@@ -110,7 +110,7 @@ def along(e: Any, layout: Layout, name: str, params: Mapping[str, float]) -> ca.
 
 
 @dataclass(frozen=True, eq=False)
-class Special:
+class Special(AbstractTravels):
     """A point where something happens: "fold", "pitchfork", "branch" or "hopf"."""
 
     kind: str

@@ -141,10 +141,7 @@ class Equilibrium(AbstractShown):
         FieldFunction
             ``rest.field(u)(x)`` for positions x; ``rest.field(u).integral()``.
         """
-        layout = self.graph.layout
-        states = np.array([self.t]), self.q[None, :], np.zeros((1, len(self.q)))
-        e = checked(layout, u)
-        return FieldFunction(layout, e, self.params, lambda t: states, False, self.system.name)
+        return FieldFunction(self, checked(self.graph.layout, u), moves=False)
 
     def as_start(self) -> dict[str, float]:
         """Return the coordinates by name, to be passed on as ``start=``."""

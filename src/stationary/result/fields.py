@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ import sympy as sp
 from stationary.derive.from_sympy import Translator
 from stationary.errors import StatementError
 from stationary.lower.inputs import translate
+from stationary.lower.kernel import graph_of
 from stationary.model.fields import Field, Position, fields_in
 from stationary.model.interpolation import (
     Interpolation,
@@ -26,7 +26,7 @@ from stationary.model.interpolation import (
 from stationary.model.layout import Layout
 from stationary.model.symbols import Coordinate, Parameter, Velocity
 from stationary.model.symbols import t as time
-from stationary.result.views import show
+from stationary.result.views import AbstractTravels, show
 
 # Points of Gauss's rule in each element, and in the whole interval where there are none.
 _POINTS, _POINTS_OF_SHAPES = 6, 96
@@ -36,7 +36,7 @@ States = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FieldFunction:
+class FieldFunction(AbstractTravels):
     """A field of a result, or an expression of fields such as a stress or a moment.
 
     Call it with positions, and with times if it moves: ``motion.field(u)(x, t)`` has one row per
@@ -44,9 +44,11 @@ class FieldFunction:
 
     Attributes
     ----------
+    of : Motion, Slide or Equilibrium
+        The result whose field it is.
     expression : expression
-    values : ndarray
-        Of the parameters.
+    moves : bool
+        Whether it changes with time.
 
     Examples
     --------
@@ -60,12 +62,31 @@ class FieldFunction:
     (array([0.375, 0.5  ]), 0.5)
     """
 
-    layout: Layout
+    of: Any
     expression: sp.Expr
-    values: np.ndarray
-    states: Callable[[np.ndarray | None], States]
-    moves: bool
-    name: str = ""
+    moves: bool = True
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where every name stands."""
+        return graph_of(self.of.system).layout
+
+    def _states(self, times: np.ndarray | None) -> States:
+        """Return times, coordinates and velocities: of what rests, those of one time."""
+        if not np.ndim(self.of.t):
+            return np.array([self.of.t]), self.of.q[None, :], np.zeros((1, len(self.of.q)))
+        motion = self.of if times is None else self.of.at(times)
+        return motion.t, motion.q, motion.v
+
+    @property
+    def values(self) -> np.ndarray:
+        """Values of the parameters."""
+        return self.of.params
+
+    @property
+    def name(self) -> str:
+        """Name of the system."""
+        return self.of.system.name
 
     # -- where it is known ------------------------------------------------------------------------
 
@@ -149,7 +170,7 @@ class FieldFunction:
 
     def _evaluate(self, places: np.ndarray, times: np.ndarray | None) -> np.ndarray:
         """Return values, shape (positions, times)."""
-        states = self.states(times)
+        states = self._states(times)
         jets = sorted(fields_in(self.expression), key=str)
         values = {f: self._jet(f, places, states) for f in jets}
         if self.expression in values:

@@ -16,7 +16,7 @@ from stationary.result.line_contact import edges, keeps, motion_cone
 from stationary.result.multipliers import Multipliers
 from stationary.result.quadrics import FittedSurface, fit_limit_surface
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import AbstractShown, AbstractTravels, show
 
 
 class Velocities(np.ndarray):
@@ -47,7 +47,7 @@ class Velocities(np.ndarray):
 
 
 @dataclass(frozen=True, eq=False)
-class LimitEnd:
+class LimitEnd(AbstractTravels):
     """One end of the load factors at which a system rests.
 
     Attributes

@@ -19,7 +19,7 @@ from stationary.model.space.rotation import Orientation
 from stationary.model.system import System
 from stationary.result.equilibrium import Equilibrium
 from stationary.result.fields import checked, matrix
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import AbstractShown, AbstractTravels, show
 
 # Squares of frequencies within this many roundings of zero are zero.
 _TO_SPARE = 4.0
@@ -66,8 +66,8 @@ class Shapes(np.ndarray):
         return super().__getitem__(key)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ModeFunction:
+@dataclass(frozen=True, eq=False)
+class ModeFunction(AbstractTravels):
     """A field of one mode, or of several, as a function of position."""
 
     modes: Modes

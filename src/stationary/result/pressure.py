@@ -9,11 +9,11 @@ import numpy as np
 
 from stationary.model.system import System
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import AbstractShown, AbstractTravels, show
 
 
 @dataclass(frozen=True, eq=False)
-class Pressure:
+class Pressure(AbstractTravels):
     """A pressure of a few atoms: ``points, weights = pressure``.
 
     ``st.slider(points=p.points, weights=p.weights)`` is a part that rests on the table like that.
@@ -41,7 +41,7 @@ class Pressure:
 
 
 @dataclass(frozen=True, eq=False)
-class Dual:
+class Dual(AbstractTravels):
     """Why a bound holds: f(x) = λ₀ + λ·x + w(x)·v̂(x) is nowhere negative on the support.
 
     v̂(x) is the direction in which x moves, w a rigid motion on which the finger does no work. The
@@ -84,7 +84,7 @@ class Dual:
 
 
 @dataclass(frozen=True, eq=False)
-class Cover:
+class Cover(AbstractTravels):
     """Duals along a line of motions that together prove a bound.
 
     Attributes
@@ -107,7 +107,7 @@ class Cover:
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class Proof(AbstractTravels):
     """The duals of both ends, and Mason's vote on the sense of turning.
 
     Attributes

@@ -14,6 +14,7 @@ from scipy.optimize import least_squares
 
 from stationary.errors import StatementError
 from stationary.result.line_contact import keeps, motion_cone
+from stationary.result.views import AbstractTravels
 
 _LOWER = np.tril_indices(3)
 _FORMS = {"ellipsoid": 1, "quartic": 3}
@@ -21,7 +22,7 @@ _STEPS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedSurface:
+class FittedSurface(AbstractTravels):
     """A convex function H of the wrench with H = 1 on the limit surface.
 
     Attributes

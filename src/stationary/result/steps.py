@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stationary.result.views import AbstractTravels
+
 
 @dataclass(frozen=True, eq=False)
-class Taken:
+class Taken(AbstractTravels):
     """One step on velocities and impulses.
 
     Attributes

@@ -30,10 +30,10 @@ from stationary.model.symbols import (
 from stationary.model.symbols import t as time
 from stationary.model.system import System
 from stationary.model.terms import vector
-from stationary.result.fields import FieldFunction, States, checked
+from stationary.result.fields import FieldFunction, checked
 from stationary.result.multipliers import Multipliers
 from stationary.result.status import Status
-from stationary.result.views import STAYS, AbstractShown, show
+from stationary.result.views import STAYS, AbstractShown, AbstractTravels, show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -301,14 +301,7 @@ class AbstractMotion(AbstractShown):
         FieldFunction
             ``motion.field(u)(x, t)`` has one row per position and one column per time.
         """
-        layout = self.kernel.layout
-        return FieldFunction(layout, checked(layout, u), self.params, self._states, True,
-                             self.system.name)  # fmt: skip
-
-    def _states(self, t: np.ndarray | None) -> States:
-        motion = self if t is None else self.at(t)
-        assert isinstance(motion, AbstractMotion)
-        return motion.t, motion.q, motion.v
+        return FieldFunction(self, checked(self.kernel.layout, u))
 
     @cached_property
     def _energies(self) -> np.ndarray:
@@ -467,7 +460,7 @@ class AbstractInertial(AbstractMotion):
 
 
 @dataclass(frozen=True, eq=False)
-class AbstractInstant:
+class AbstractInstant(AbstractTravels):
     """A motion at one time: the same keys, numbers instead of arrays over time."""
 
     motion: Any

@@ -51,8 +51,8 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-class AbstractShown:
-    """A result: it shows itself in a notebook, travels to other processes, and compares by value.
+class AbstractTravels:
+    """A result, or a part of one: it travels to other processes, and compares by value.
 
     What travels are the fields of the dataclass: arrays, the statement, words. Graphs are built
     again where they arrive. A field that is only a convenience of the process that made it has
@@ -69,6 +69,10 @@ class AbstractShown:
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, getattr(self, "system", None)))
+
+
+class AbstractShown(AbstractTravels):
+    """A result: it shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>" + self._drawn() + self._moving()

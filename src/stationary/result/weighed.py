@@ -11,14 +11,14 @@ import numpy as np
 from stationary.model.push import Push
 from stationary.model.system import System
 from stationary.result.status import Status
-from stationary.result.views import AbstractShown, show
+from stationary.result.views import AbstractShown, AbstractTravels, show
 
 # Loads few enough to be printed one by one.
 _FEW = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Identifiable:
+class Identifiable(AbstractTravels):
     """Which loads the pushes tell: true if all, an entry for each, and the directions they miss.
 
     Attributes

@@ -184,12 +184,13 @@ class EquilibriumCurve(AbstractCurve):
         for decades in (_DECADES, _ALL_DECADES):
             some = np.random.default_rng(6).choice([-1.0, 1.0], n)
             far = _where(lambda s: self._change([z, *ends], sizes, units, s * some), decades)
-            if np.isfinite(far):
+            if np.isfinite(far) and far > 0:
                 units[:n] *= far
                 bent = np.array([
                     _where(lambda s, e=e: self._change([z, *ends], sizes, units, s * e), _DECADES)
                     for e in np.eye(n)
                 ])  # fmt: skip
+                bent = np.where(bent > 0, bent, np.inf)
                 break
         # Where nothing bends, by how far the parameter moves it over the span.
         units[n:-1] = self._pulls(sizes, units)
@@ -198,12 +199,30 @@ class EquilibriumCurve(AbstractCurve):
             K, known = J[:, :-1] * units[:-1] / rows[:, None], J[:, -1] * units[-1] / rows
             away = np.abs(np.linalg.lstsq(K, known, rcond=1e-10)[0])[:n]
         away = np.where(np.isfinite(away) & (away > 1e-9 * away.max(initial=0.0)), away, 0.0)
-        other = np.max([x for x in (*bent, *away) if np.isfinite(x)], initial=0.0) or 1.0
+        other = np.max([x for x in (*bent, *away) if np.isfinite(x)], initial=0.0)
+        other = other or self._balancing(some * units[:n], units[-1])
         units[:n] *= np.where(np.isfinite(bent), bent, np.where(away > 0, away, other))
         for places in self.kinematics.quaternions:
             units[places] = units[places].max()
         units[n:-1] = np.maximum(self._pulls(sizes, units), np.abs(z[n:-1]))
         return units
+
+    def _balancing(self, way: np.ndarray, span: float) -> float:
+        """Return how many times a move changes forces as much as the parameter does in its span.
+
+        At a fold that nothing bends, as that of x² = μ, it is the only length there is.
+        """
+        z = self.start
+        F, J = self.raw(z)
+        most = np.linalg.norm(J[:, -1]) * span
+
+        def change(s: float) -> float:
+            there = z + np.append(s * way, np.zeros(len(z) - len(way)))
+            with np.errstate(all="ignore"):
+                return float(np.nan_to_num(np.linalg.norm(self.raw(there)[0] - F) / most))
+
+        times = _where(change, _ALL_DECADES) if most > 0 else np.inf
+        return times if np.isfinite(times) and times > 0 else 1.0
 
     def _pulls(self, sizes: np.ndarray, units: np.ndarray) -> np.ndarray:
         """Return multipliers that do as much as the stiffness, in these units of coordinates."""
@@ -320,13 +339,16 @@ def _where(change: Callable[[float], float], decades: int) -> float:
     """Return the least move at which something has changed by its own size; infinite if none.
 
     It is twice the one at which it has changed by half of that, or by half of what it ever changes:
-    a cosine beside a larger constant never makes that another one, but bends all the same.
+    a cosine beside a larger constant never makes that another one, but bends all the same. Where
+    the least move that is looked at does so already, it is 0.
     """
     moves = 10.0 ** (np.arange(-3 * decades, 3 * decades + 1) / 3)
     changes = np.array([change(move) for move in moves])
     half = min(float(changes.max()), 1.0) / 2
     if half < _STRAIGHT:
         return np.inf
+    if changes[0] >= half:
+        return 0.0
     high = float(moves[np.argmax(changes >= half)])
     low = high / 10 ** (1 / 3)
     for _ in range(6):

@@ -11,6 +11,7 @@ from stationary.lower.rounding import rounding
 from stationary.result.equilibrium import Equilibrium
 from stationary.solve.gate.finding import Finding
 from stationary.solve.gate.state import State
+from stationary.solve.linear import stiffnesses
 
 # Systems of more coordinates take longer to look at than to solve.
 _LARGEST = 60
@@ -42,10 +43,9 @@ def curvature(rest: Equilibrium, state: State) -> list[Finding]:
     if len(state.lam):
         bent = numeric(balance, "curvature")(*at, state.lam)[0].toarray()
     # In moves that count alike: those that bend the stiffest spring by one force.
-    stiff = np.sqrt(np.maximum(np.diag(np.abs(K) + np.abs(bent)), 1e-300))
-    scale = np.where(
-        stiff > 1e-6 * stiff.max(initial=0.0), 1 / stiff, 1 / stiff.max(initial=1e-150)
-    )
+    stiff = np.sqrt(stiffnesses(np.abs(K) + np.abs(bent)))
+    stiffest = stiff.max(initial=0.0) or 1.0
+    scale = 1 / np.where(stiff > 1e-6 * stiffest, stiff, stiffest)
     H = scale[:, None] * ((K - bent) + (K - bent).T) / 2 * scale
     A = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)[holds | touching] * scale
     lengths = np.linalg.norm(A, axis=1, keepdims=True)

@@ -47,8 +47,12 @@ _FADED = 1e5
 # How far beyond the search it is looked whether the energy still goes down, in powers of ten.
 _DECADES = 7
 
-# Decades over which a length is looked for where nothing tells one: all that units may make of it.
-_UNITS = 30
+# Decades over which a length is looked for where nothing tells one: all that units may make of it;
+# and the part of a stiffness by which what is straight may change.
+_UNITS, _STRAIGHT = 30, 1e-6
+
+# Coordinates without stiffness whose lengths are looked for one by one.
+_FEW = 8
 
 
 def search_of(
@@ -122,9 +126,10 @@ class Search(AbstractAtRest):
         """Find out by what steps are measured: energy where there is one, else forces."""
         self.start = q
         with np.errstate(all="ignore"):
-            bend = scales_of(self.balance.graph, self.params, self.t, q, u=self.inputs(q)).bend
-            self.bend = self._alike(np.where(np.isfinite(bend) & (bend > 0), bend, 0.0))
-            self.metric = self._alike(self._metric(q), 1.0)
+            scales = scales_of(self.balance.graph, self.params, self.t, q, u=self.inputs(q))
+            bend = np.where(np.isfinite(scales.bend) & (scales.bend > 0), scales.bend, 0.0)
+            self.bend = self._alike(bend)
+            self.metric = self._alike(self._metric(q, scales.length), 1.0)
         self.stated = self.has_energy(q)
         self.descends = self.kind == "minimum" and (self.stated or self.conservative(q))
 
@@ -141,11 +146,11 @@ class Search(AbstractAtRest):
                 evened[some] = np.clip(lengths[some], uneven * typical, typical / uneven)
         return evened
 
-    def _metric(self, q: np.ndarray) -> np.ndarray:
+    def _metric(self, q: np.ndarray, ways: np.ndarray) -> np.ndarray:
         """Return moves of the coordinates that count alike.
 
         Those that constraints bend have their radius; others move alike where that takes the same
-        energy.
+        energy. What is not stiff either has the `ways` of the statement, as to a floor.
         """
         K = abs(self.tangent(q))
         stiff = stiffnesses(K)
@@ -163,26 +168,46 @@ class Search(AbstractAtRest):
             energy = self._turning(q, rigid) ** 2 or 1.0
         soft = np.sqrt(np.divide(energy, stiff, out=np.zeros(len(q)), where=good))
         moves = np.where(bent, self.bend, soft)
+        moves = np.where(moves > 0, moves, ways)
+        unknown = np.flatnonzero(moves == 0)
+        for some in unknown[:, None] if len(unknown) <= _FEW else [unknown]:
+            moves[some] = self._steepening(q, some)
         typical = float(np.median(moves[moves > 0])) if np.any(moves > 0) else 1.0
         return np.where(moves > 0, moves, typical)
 
     def _turning(self, q: np.ndarray, moves: np.ndarray) -> float:
         """Return how many times some moves make the stiffness another one; 0 where none do.
 
-        It is looked for over all decades, for nothing is known of units.
+        It is looked for over all decades, for nothing is known of units. Where they never do, as a
+        cosine beside something stiffer, it is where they have done half of what they can.
         """
         way = moves * np.random.default_rng(5).standard_normal(len(q))
         K = self.stiffnesses(q)
         size = np.linalg.norm(K)
         if not size > 0 or not np.any(way):
             return 0.0
-        for decade in range(-_UNITS, _UNITS + 1):
-            step = 10.0**decade * way
-            for side in (step, -step):
-                change = np.linalg.norm(self.stiffnesses(q + side) - K)
-                if not change < 0.3 * size:
-                    return 10.0**decade
-        return 0.0
+        sizes, changes = 10.0 ** np.arange(-_UNITS, _UNITS + 1.0), []
+        for times in sizes:
+            both = [self.stiffnesses(q + side * times * way) - K for side in (1.0, -1.0)]
+            changes.append(np.max([np.linalg.norm(x) for x in both]) / size)
+            if not changes[-1] < 0.3:
+                return float(times)
+        most = np.max(changes)
+        return float(sizes[np.argmax(changes >= most / 2)]) if most > _STRAIGHT else 0.0
+
+    def _steepening(self, q: np.ndarray, some: np.ndarray) -> float:
+        """Return the move of some coordinates beyond which the stiffness grows by another power.
+
+        It is 0 where none is. So long is what has no stiffness where it stands: of x³ + x⁴ one
+        power counts before it, the other after it.
+        """
+        way = np.bincount(some, minlength=len(q)).astype(float)
+        K, sizes = self.stiffnesses(q), 10.0 ** np.arange(-_UNITS, _UNITS + 1.0)
+        changes = [np.linalg.norm(self.stiffnesses(q + s * way) - K) for s in sizes]
+        clear = np.array(changes) > _STRAIGHT * np.linalg.norm(K)
+        powers = np.diff(np.log10(np.array(changes)[clear]))
+        other = np.flatnonzero(~(np.abs(powers - powers[:1]) < 0.5))
+        return float(sizes[clear][other[0]]) if len(other) else 0.0
 
     def examined(self, q: np.ndarray, lam: np.ndarray, active: np.ndarray) -> Examination:
         """Return what can be said of a point."""

@@ -13,7 +13,7 @@ from stationary.errors import DerivationError, DidNotConverge, StatementError, s
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import name_of
 from stationary.model.system import System
-from stationary.result.views import show
+from stationary.result.views import AbstractShown, show
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.instant.least_power import failure, require_still, solved, step_of
@@ -24,7 +24,7 @@ _MOST_TRIALS = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpeedLimit:
+class SpeedLimit(AbstractShown):
     """How far inertia changes a motion, at different speeds.
 
     Attributes

@@ -1,0 +1,294 @@
+"""Any statement in other units, and whether questions about it have the same answers there.
+
+A length counts L of the new units from another origin, an energy E, a time T: the statement is
+rewritten by substitution, so that its parameters keep their values. What stands in a sine is an
+angle and stays one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import stationary as st
+from stationary.model.built_once import opened
+from stationary.model.layout import Layout
+from stationary.model.system import System, written_out
+
+_ROUND = (sp.sin, sp.cos, sp.tan, sp.atan2)
+_LARGEST = 30
+
+
+class NotRestated(Exception):
+    """What this file does not know how to write in other units."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """How many of the new units a length, an energy and a time of the old count, and the origin."""
+
+    L: float
+    E: float
+    T: float
+    origin: float = 0.0
+
+
+class Restated:
+    """One statement in other units."""
+
+    def __init__(self, system: Any, units: Units):
+        if not isinstance(system, System) or system.size > _LARGEST or system.fields:
+            raise NotRestated
+        if not Layout(system).kinematics.plain or system.mechanism is not None:
+            raise NotRestated
+        self.units, self.old = units, system
+        plain = written_out(system)
+        names = {c.name for c in plain.coordinates}
+        angles = {
+            c.name
+            for _, e in plain.expressions()
+            for f in opened(e).atoms(*_ROUND)
+            for c in f.free_symbols & set(plain.coordinates)
+        }
+        self.scale = np.array([1.0 if c.name in angles else units.L for c in plain.coordinates])
+        self.shift = np.array(
+            [0.0 if c.name in angles else units.origin for c in plain.coordinates]
+        )
+        self.shift = self.shift * units.L
+        self.coordinates = plain.coordinates
+        places = dict(zip(plain.coordinates, zip(self.scale.tolist(), self.shift.tolist())))
+        self.swap: dict[Any, Any] = {st.t: st.t / units.T}
+        for c, (s, o) in places.items():
+            self.swap |= {c: (c - o) / s, c.dot: c.dot * units.T / s}
+        self.system = self._statement(plain)
+        assert {c.name for c in self.system.coordinates} == names
+
+    def put(self, e: Any) -> Any:
+        """Return an expression in the new coordinates, its value in the old units."""
+        return opened(sp.S(e)).xreplace(self.swap)
+
+    def _statement(self, plain: System) -> System:
+        u, kept = self.units, plain.apply(self.put)
+        for kind in ("kinetic", "potential", "work"):
+            kept[kind] = u.E * kept[kind]
+        kept["dissipation"] = u.E / u.T * kept["dissipation"]
+
+        def times(values: Any, factor: float) -> Any:
+            return (
+                tuple(factor * v for v in values) if isinstance(values, tuple) else factor * values
+            )
+
+        def term(x: Any) -> Any:
+            if isinstance(x, st.Load):
+                return replace(x, force=times(x.force, u.E / u.L), on=times(x.on, u.L))
+            if isinstance(x, st.Friction):
+                static = None if x.static is None else x.static * u.E / u.L
+                return replace(x, limit=x.limit * u.E / u.L, static=static, on=times(x.on, u.L))
+            if isinstance(x, st.Drag):
+                return replace(
+                    x, eta=x.eta * u.E / u.L * (u.T / u.L) ** x.power, on=times(x.on, u.L)
+                )
+            if isinstance(x, st.Contact):
+                slip = None if x.slip is None else times(x.slip, u.L)
+                return replace(x, gap=x.gap * u.L, slip=slip)
+            return x
+
+        for kind in ("loads", "friction", "contacts"):
+            kept[kind] = tuple(map(term, kept[kind]))
+        kept["parts"] = ()
+        return System(**kept)
+
+    # -- arguments --------------------------------------------------------------------------------
+
+    def state(self, start: Any, params: Any, moving: bool = True) -> dict:
+        """Return a start in the new units, every coordinate named."""
+        if hasattr(start, "as_start"):
+            start = start.as_start()
+        layout = Layout(self.old)
+        q, v = layout.state(start or {}, layout.values(params))
+        q, v = q * self.scale + self.shift, v * self.scale / self.units.T
+        out: dict = dict(zip(self.coordinates, q.tolist()))
+        return out | (dict(zip((c.dot for c in self.coordinates), v.tolist())) if moving else {})
+
+    def rest(self, rest: Any) -> Any:
+        """Return an equilibrium in the new units: what was found there is found again."""
+        names = [p.name for p in rest.system.parameters]
+        start = dict(zip(self.coordinates, (rest.q * self.scale + self.shift).tolist()))
+        return st.statics(
+            self.system, start=start, params=dict(zip(names, rest.params.tolist())), kind="any",
+            inputs=self.inputs(rest.inputs), t=rest.t * self.units.T,
+        )  # fmt: skip
+
+    def inputs(self, inputs: Any) -> Any:
+        if inputs is None:
+            return None
+        if not all(isinstance(v, (int, float, sp.Basic)) for v in inputs.values()):
+            raise NotRestated
+        return {k: self.put(v) if isinstance(v, sp.Basic) else v for k, v in inputs.items()}
+
+    def events(self, events: Any) -> list:
+        every = list(events) if isinstance(events, (list, tuple)) else [events]
+
+        def value(c: Any, e: Any) -> Any:
+            k = [x.name for x in self.coordinates].index(getattr(c, "coordinate", c).name)
+            rate = c is not self.coordinates[k]
+            s, o = self.scale[k], self.shift[k]
+            return s / self.units.T * self.put(e) if rate else s * self.put(e) + o
+
+        out = []
+        for e in every:
+            if not isinstance(e, st.Event) or e.action is not None:
+                raise NotRestated
+            out.append(replace(e, expr=self.put(e.expr)))
+        return out
+
+    def known(self, given: dict, place: str | None, moving: bool) -> dict:
+        """Return keywords of a verb in the new units."""
+        out = {}
+        for key, value in given.items():
+            if key in ("params", "points", "repair", "throw", "kind", "count", "rtol", "unique"):
+                out[key] = value
+            elif key == place and isinstance(value, st.Equilibrium):
+                out[key] = self.rest(value)
+            elif key == place:
+                out[key] = self.state(value, given.get("params"), moving)
+            elif key == "inputs":
+                out[key] = self.inputs(value)
+            elif key == "span":
+                out[key] = tuple(float(x) * self.units.T for x in value)
+            elif key == "t":
+                out[key] = float(value) * self.units.T
+            elif key == "events":
+                out[key] = self.events(value)
+            elif key == "method" and (
+                value == "auto" or value in (st.BDF(), st.Runge(), st.Taylor())
+            ):
+                out[key] = value
+            elif key == "within":
+                out[key] = {}
+                for c, ends in value.items():
+                    k = [x.name for x in self.coordinates].index(getattr(c, "name", c))
+                    out[key][c] = tuple(float(x) * self.scale[k] + self.shift[k] for x in ends)
+            else:
+                raise NotRestated(key)
+        if place is not None:
+            out.setdefault(place, self.state(None, given.get("params"), moving))
+        return out
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def q(self, q: Any) -> np.ndarray:
+        return (np.asarray(q) - self.shift) / self.scale
+
+    def v(self, v: Any) -> np.ndarray:
+        return np.asarray(v) * self.units.T / self.scale
+
+
+def _in_order(points: Any) -> np.ndarray:
+    points = np.atleast_2d(points)
+    return points[np.lexsort(np.round(points, 6).T)]
+
+
+def _parts(verb: str, result: Any, new: Any, r: Restated | None, old: Any):
+    """Yield (name, numbers or words) of a result; in the old units."""
+
+    def q(x):
+        return np.asarray(x) if r is None else r.q(x)
+
+    def v(x):
+        return np.asarray(x) if r is None else r.v(x)
+
+    T, E = (1.0, 1.0) if r is None else (r.units.T, r.units.E)
+    if verb in ("simulate", "quasistatics"):
+        yield "status", str(result.status)
+        yield "t", np.asarray(result.t) / T
+        yield "q", q(result.q)
+        if verb == "simulate":
+            yield "v", v(result.v)
+        if hasattr(result, "changes"):
+            yield "changes", [c.kind for c in result.changes]
+    elif verb == "statics":
+        yield "words", [str(result.status), str(result.stable), str(result.inertia)]
+        yield "q", q(result.q)
+    elif verb == "equilibria":
+        yield "words", [len(result), sorted(str(e.stable) for e in result)]
+        yield "q", _in_order([q(e.q) for e in result]) if len(result) else np.zeros((0, 1))
+    elif verb == "continuation":
+        yield "words", [s.kind for s in result.special] + [len(result.branches)]
+        yield "parameter", np.array([s.parameter for s in result.special])
+        yield "q", np.array([q(s.q) for s in result.special])
+    elif verb == "linearize":
+        yield "words", [str(result.stability)]
+        values = np.asarray(result.eigenvalues) * T
+        size = 1e-6 * (np.abs(values).max(initial=0.0) or 1.0)
+        key = np.round(values / size)
+        yield "eigenvalues", values[np.lexsort([key.real, key.imag])]
+    elif verb == "modes":
+        yield "frequencies", np.asarray(result.frequencies) * T
+    elif verb in ("minimum_power", "newton", "minimum_dissipation"):
+        yield "words", [str(result.status), str(result.unique)]
+        yield "v", v(result.v)
+        yield "power", np.array([result.power * T / E])
+    elif verb == "limit_load":
+        yield "words", [str(result.status)]
+        yield "interval", np.array(result.interval)
+    elif verb == "consistent":
+        yield "q", q(result.q)
+        yield "v", v(result.v)
+
+
+#: Verbs, and under which keyword each takes a state, with velocities or without.
+VERBS = {
+    "simulate": ("start", True), "statics": ("start", False), "equilibria": (None, False),
+    "continuation": ("start", False), "linearize": ("at", True), "modes": ("at", False),
+    "minimum_power": ("at", False), "newton": ("at", False), "minimum_dissipation": ("at", False),
+    "quasistatics": ("start", False), "limit_load": ("at", False), "consistent": ("start", True),
+}  # fmt: skip
+
+
+def ask_again(verb: str, ask: Any, system: Any, given: dict, result: Any, units: Units):
+    """Ask in other units; return (name, error or words) of what differs, the largest error first.
+
+    `result` is an answer, or an error that it ended with.
+    """
+    r = Restated(system, units)
+    place, moving = VERBS[verb]
+    extra = {}
+    if verb == "continuation":
+        extra = {"parameter": given["parameter"], "span": given["span"]}
+        given = {k: v for k, v in given.items() if k not in extra}
+    if verb == "limit_load":
+        if not isinstance(given["load"], (str, sp.Symbol)):
+            raise NotRestated
+        extra = {"load": given["load"]}
+        given = {k: v for k, v in given.items() if k not in extra}
+    known = r.known(given, place, moving) | extra
+    try:
+        new = ask(r.system, **known)
+    except st.StationaryError as error:
+        new = error
+    if isinstance(result, Exception) or isinstance(new, Exception):
+        if type(result) is type(new) or (
+            isinstance(result, Exception) and isinstance(new, Exception)
+        ):
+            return []
+        return [("ended", f"{str(result)[:300]!r} against {str(new)[:300]!r}")]
+    differs = []
+    for (name, a), (_, b) in zip(
+        _parts(verb, result, new, None, system), _parts(verb, new, new, r, system)
+    ):
+        if isinstance(a, np.ndarray):
+            if a.shape != b.shape:
+                differs.append((name, f"shapes {a.shape} {b.shape}"))
+                continue
+            good = np.isfinite(a) & np.isfinite(b)
+            if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+                differs.append((name, "not finite"))
+            size = max(np.abs(a[good]).max(initial=0.0), 1e-3)
+            differs.append((name, float(np.abs(a - b)[good].max(initial=0.0) / size)))
+        elif a != b:
+            differs.append((name, f"{a} against {b}"))
+    return differs
