@@ -261,3 +261,29 @@ def test_friction_in_a_plane_beside_a_rough_floor_slips_where_each_is_overcome(l
     then = begins + brentq(pull, 0.01, 1.0, xtol=1e-15)
     assert motion.changes.of("slip", "floor").t[0] == pytest.approx(then, rel=1e-10)
     assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]
+
+
+@pytest.mark.parametrize("long", [1.0, 1e-6])
+def test_the_first_stretch_of_a_slip_is_as_accurate_as_the_rest(long):
+    # A rough floor holds y: the direction of the slip is known at once, and its speed is not.
+    F, stiff, rate = 0.5 * long, 9.0, 0.6 * long
+    z = st.coordinates("z")
+    limit, bumps = F + (x - long) ** 2 / long, long**2 * st.cos(2 * x / long) / 2
+    part = st.System(
+        kinetic=(x.dot**2 + y.dot**2 + z.dot**2) / 2,
+        potential=stiff * (x - rate * st.t) ** 2 / 2 + bumps + G * z * long,
+        friction=[st.Friction(limit, on=(x, y), name="plane")],
+        contacts=[st.Contact(z, friction=5.0, slip=y, name="floor")],
+    )  # fmt: skip
+    motion = st.simulate(part, span=(0, 1), points=11)
+    begins = 1.5 / (stiff * 0.6)
+    assert motion.changes[0].t == pytest.approx(begins, rel=1e-11)
+
+    def f(t, s):
+        pull = 9 * (0.6 * t - s[0]) + np.sin(2 * s[0])
+        return [s[1], pull - 0.5 - (s[0] - 1) ** 2]
+
+    times = motion.t[motion.t > begins]
+    own = solve_ivp(f, (begins, 1), [0, 0], "DOP853", times, rtol=1e-13, atol=1e-15).y[0]
+    assert motion[x][motion.t > begins] / long == pytest.approx(own, abs=1e-11)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]

@@ -72,8 +72,11 @@ def begun(
     for _ in range(_HALVINGS):
         if t + h <= t:
             return None
-        rates = _collocated(kernel, rubs, t, y, p, h)
-        if rates is not None and _resolved(rates, h, floor):
+        n = kernel.size
+        # What is rounding of accelerations is that of velocities once it has added up.
+        rounding = np.concatenate([h * floor[n : 2 * n], floor[n:]])
+        rates = _collocated(kernel, rubs, t, y, p, h, rounding)
+        if rates is not None and _resolved(rates, rounding):
             return _piece(t, h, y, rates)
         h /= 2
     return None
@@ -94,18 +97,16 @@ def _piece(t: float, h: float, y: np.ndarray, rates: np.ndarray) -> Piece:
     return Piece(np.array([t, t + h]), evaluate, last, 1, exact=True)
 
 
-def _resolved(rates: np.ndarray, h: float, floor: np.ndarray) -> bool:
+def _resolved(rates: np.ndarray, floor: np.ndarray) -> bool:
     """Tell whether the points of a stretch resolve ẏ there, and not the directions alone."""
-    n = (len(floor) - 2) // 2
-    # What is rounding of accelerations is that of velocities once it has added up.
-    floor = np.concatenate([h * floor[n : 2 * n], floor[n:]])
     tail = np.abs((_points()[2] @ rates)[-2:]).max(axis=0)
     return bool(np.all(tail <= _RESOLVED * np.abs(rates).max(axis=0) + floor))
 
 
 def _collocated(
-    kernel: Touching, rubs: tuple[int, ...], t: float, y: np.ndarray, p: np.ndarray, h: float
-) -> np.ndarray | None:
+    kernel: Touching, rubs: tuple[int, ...], t: float, y: np.ndarray, p: np.ndarray, h: float,
+    floor: np.ndarray,
+) -> np.ndarray | None:  # fmt: skip
     """Return ẏ at the points of a stretch, where Newton's method finds directions they resolve."""
     function, places = _known(kernel, rubs)
     x, upto, coefficients = _points()
@@ -148,6 +149,9 @@ def _collocated(
         # What has length one is not found by steps that are many times longer.
         if not (turned <= _LONG and np.all(np.isfinite(step))):
             return None
+        moved, way = np.abs(step[:, :n]).max(axis=0), np.abs(Y - y).max(axis=0)
+        if np.any(moved > _ENDED * way + h * floor + 4 * np.spacing(np.abs(Y).max(axis=0))):
+            continue
         # Steps that do not become smaller any more are rounding.
         if turned <= _ENDED or before / 2 <= turned <= _ROUGH:
             tail = np.abs((coefficients @ D)[-2:]).max()
