@@ -173,3 +173,16 @@ def test_a_rod_pinned_at_a_rough_foot_jams_where_it_is_stretched(length, force, 
     assert caught.value.kind == "jammed"
     assert slide.t[-1] == pytest.approx(1.0, abs=1e-6)
     assert slide.lost[-1] == pytest.approx(2 * force * length * lean, rel=1e-3)
+
+
+@pytest.mark.parametrize("units", [(1, 1, 1), (1e-9, 1e3, 1e-6), (1e7, 1e-4, 1e3), (1e-3, 1, 1e3)])
+@pytest.mark.parametrize("power", [0.5, 1, 2, 3])
+@pytest.mark.parametrize("over", [1e-1, 1e-3, 1e-5])
+def test_drag_takes_what_dry_friction_leaves_however_little_that_is(over, power, units):
+    length, force, time = units
+    drag = st.Drag(force * (time / length) ** power, power, on=x)
+    load = st.Load(2 * force * (1 + over), on=x)
+    block = st.System(friction=[st.Friction(2 * force, on=x), drag], loads=[load])
+    speed = (2 * over) ** (1 / power) * length / time
+    for verb in (st.minimum_dissipation, st.newton):
+        assert verb(block)[x.dot] == pytest.approx(speed, rel=1e-9)

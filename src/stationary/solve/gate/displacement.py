@@ -10,6 +10,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from stationary.result.slide import Slide
 from stationary.solve.gate.finding import Finding
 from stationary.solve.scales import Scales
+from stationary.solve.sliding.problem.known_times import known_times
+from stationary.solve.sliding.problem.question import sliding_of
 
 # Kronrod's five nodes on (−1, 1) with their weights, and those of Gauss's two among them: what both
 # rules differ by is not known.
@@ -42,7 +44,10 @@ def way(slide: Slide, rtol: float, scales: Scales) -> list[Finding]:
     # What hardly moves is measured by what bends.
     lengths = np.maximum(scales.length, 1e-3 * np.where(np.isfinite(scales.bend), scales.bend, 0.0))
     rounding = 16 * np.spacing(np.abs(q).max(axis=0))
-    events = np.sort(np.concatenate([np.zeros(0), *map(np.ravel, slide.events)]))
+    # What is stated in time may switch or peak between two times.
+    sliding = sliding_of(slide.system)
+    known = known_times(sliding, slide.drives, slide.params, float(t[0]), float(t[-1])).stops
+    events = np.unique(np.concatenate([known, *map(np.ravel, slide.events)]))
     off, doubt, seen = [], [], np.zeros(len(t) - 1, dtype=bool)
     ends = np.zeros(0, dtype=int)
     for rule, beside in _RULES:

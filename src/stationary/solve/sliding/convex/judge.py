@@ -41,16 +41,17 @@ class Verdict:
         return self.word in ("accelerates", "jammed")
 
 
-def judged(problem: Problem, *, slow: bool = False) -> Verdict:
+def judged(problem: Problem, *, slow: bool = False, speed: float | None = None) -> Verdict:
     """Find the minimum by an interior-point method, or a certificate that there is none.
 
     Forces and velocities are scaled to one, so that tolerances mean the same in any units. Drag
-    is expected to move with what is imposed; or, if `slow`, as other forces drive it.
+    is expected to move with what is imposed; or, if `slow`, as other forces drive it; or at a
+    `speed` that is known.
     """
     if not problem.even:
-        return _in_units_of(problem, judged(problem.in_own_units(), slow=slow))
+        return _in_units_of(problem, judged(problem.in_own_units(), slow=slow, speed=speed))
     K, n = problem.terms, problem.n
-    force, speed = problem.force, problem.imposed
+    force, speed = problem.force, speed or problem.imposed
     size = problem.size * speed**problem.power / force
     dry = (problem.power == 0) & (size > 0)
     viscous = (problem.power == 1) & (size > 0)

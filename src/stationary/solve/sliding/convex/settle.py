@@ -48,18 +48,22 @@ def settled(problem: Problem, guess: Answer | None = None) -> Outcome:
         near = refined(problem, guess)
         if near is not None and near.right():
             return Outcome("moves", near)
+    speed = None
     if not problem.driven and (problem.dry or np.any((problem.power == 0) & (problem.size > 0))):
         rest = at_rest(problem)
         # What friction does not hold may follow a contact that recedes, as a hand that lowers it.
         follows = not problem.dry or bool(np.any(problem.g > 0))
         if rest.word == "sticks" or not follows:
             return rest
+        if rest.rest is not None and 0 < rest.rest.static < 1:
+            # Drag takes what dry friction does not hold.
+            speed = problem.dragged((1 - rest.rest.static) * problem.force)
     # In a large system something is at rest, nearly always: the judge finds out what at once.
     if guess is None and problem.dense:
         fresh = _fresh(problem)
         if fresh is not None:
             return Outcome("moves", _at_kink(fresh))
-    verdict = judged(problem)
+    verdict = judged(problem, speed=speed)
     answer = None if verdict.answer is None else _polished(problem, verdict.answer)
     if problem.drags and not (verdict.proved if answer is None else answer.right(1e-6)):
         # Where imposed motions meet strong drag, what follows them may feel little of it.

@@ -101,7 +101,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         n, share = self.n, max(self.rtol, 16 * self.digits)
         small = share * np.append(self.lengths, [self.energy, self.energy])
         while h >= _SHORT * self.whole:
-            end = min(t + h, self.last)
+            end = min(t + h, self.until)
             times = t + (end - t) * (1 + _NODES) / 2
             looks, near = [], x[:n]
             for at, later in zip((*times[:-1], end), (*times[1:], end)):
@@ -184,7 +184,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
     ) -> tuple[ByBalance, Look] | None:
         """Turn what does not fit a little later into its opposite, until all fits."""
         for share in _AHEAD:
-            first, later = self._here(numbers, look), look.t + share * self.whole
+            first, later = self._here(numbers, look), look.t + share * self.scale
             trials, seen = [first if wrong is None else self._turned(first, look, wrong)], []
             while trials and len(seen) < _ROUNDS:
                 trial = trials.pop(0)
@@ -218,7 +218,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
 
     def _lasts(self, phase: ByBalance, now: Look) -> bool:
         """Tell whether what moves is not held by more than it can be but for this instant."""
-        later = now.t + _AHEAD[-1] * self.whole
+        later = now.t + _AHEAD[-1] * self.scale
         if not phase.shares or not np.any(now.rate[: self.n]):
             return True
         return phase.look(later, now.led(later)[: self.n], now) is not None

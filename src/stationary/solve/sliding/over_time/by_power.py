@@ -18,7 +18,7 @@ from stationary.solve.sliding.over_time.power_equations import Held, InMode
 from stationary.solve.sliding.over_time.runge import Tried
 from stationary.solve.sliding.over_time.stretch import State, onto, supplied
 from stationary.solve.sliding.problem.mode import Mode
-from stationary.solve.sliding.problem.numbers import Answer
+from stationary.solve.sliding.problem.numbers import Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
 from stationary.solve.sliding.telling.along import row_of
 from stationary.solve.sliding.telling.endings import Ended, conflict
@@ -379,6 +379,8 @@ class PowerFlow(AbstractFlow[ByPower]):
         t, x = self.t, np.concatenate([q, [0.0, 0.0]])
         self.lengths = self.question.lengths(self.question.at(t, q))
         self.phase = self._begun(t, q, None, None)
+        near = self.phase.near
+        self.energy = near.strength * largest(self.lengths * near.problem.levers)
         state, moment = self.phase.state(t, x), 1e-9 * self.whole
         if not np.any(self.phase.near.v):
             later = self._begun(t + moment, q, None, None)
@@ -420,21 +422,17 @@ class PowerFlow(AbstractFlow[ByPower]):
         That shows a hair ahead, or a thicker one where changes are slow. If the new mode exists at
         its very beginning it begins there, else a hair later.
         """
-        old = self.phase
+        old, scale = self.phase, self.scale
         place = self.question.at(t, x[: self.n], touching=old.touching)
         closing = np.flatnonzero(place.gap <= self.question.closed(place))
         touching = np.union1d(old.touching[old.closed(place)], closing).astype(int)
-        near, hair = old.carried(touching), _THINNEST * self.whole
+        near, hair = old.carried(touching), _THINNEST * scale
         while True:
             ahead = x + hair * rate
             phase = self._begun(t + hair, ahead[: self.n], touching, near)
             changed, more = phase.mode != old.mode, 4 * hair
-            later = max(more, _THICKEST * self.whole)
-            if (
-                changed
-                and later < _LATEST * self.whole
-                and not phase.lasts(t + later, x + later * rate)
-            ):
+            later = max(more, _THICKEST * scale)
+            if changed and later < _LATEST * scale and not phase.lasts(t + later, x + later * rate):
                 # What holds at an instant only is no mode: another shows later.
                 more = later
             elif changed:
@@ -442,15 +440,15 @@ class PowerFlow(AbstractFlow[ByPower]):
                 if phase.begins(t, x):
                     return
                 # What starts slowly shows what it is a little later.
-                late = more > _LATEST * self.whole
+                late = more > _LATEST * scale
                 if late or (phase.near.right() and phase.begins(t + hair, ahead)):
                     self.t, self.x = t + hair, phase.onto(t + hair, ahead)
                     return
             elif phase.goes_on(t + hair, ahead) and phase.goes_on(
-                t + _THICKEST * self.whole, x + _THICKEST * self.whole * rate
+                t + _THICKEST * scale, x + _THICKEST * scale * rate
             ):
                 break
-            elif more > (_THICKEST if phase.holds(t + hair, ahead) >= 0 else _LATEST) * self.whole:
+            elif more > (_THICKEST if phase.holds(t + hair, ahead) >= 0 else _LATEST) * scale:
                 # What has clearly ended, though that does not show yet, shows a little later.
                 break
             hair = more

@@ -126,6 +126,7 @@ def quasistatics(
         state = repaired(graph, question.params, first, q, np.zeros_like(q), repair=repair)
         moved, q = float(np.abs(state.q - q).max()), state.q
     require_outside(question, question.at(first, q))
+    _require_joined(question, question.at(first, q))
     grid = np.linspace(first, last, count(points))
     run = _Run(question, grid, tolerance("rtol", rtol), step)
     chosen = method
@@ -149,6 +150,24 @@ def quasistatics(
     if throw and not slide.success:
         raise run.error(slide)
     return slide
+
+
+def _require_joined(question: Question, place: Place) -> None:
+    """Refuse constraints that jump in time: no velocity leads from one place to the other."""
+    room = question.known.room
+    for t in question.known.switches.tolist():
+        before, after = (
+            question.evaluate("holds", replace(place, t=x, u=question.inputs(x, place.q)))[0]
+            for x in (t - room, t + room)
+        )
+        off = np.where(question.holonomic, np.abs(after - before), 0.0)
+        if np.any(off > question.held(place, 1e-6)):
+            worst = int(np.argmax(off))
+            raise StatementError(
+                f"constraint '{question.layout.row_name(worst)}' jumps at t = {t:.6g}.",
+                f"Found R to change by {off[worst]:.3g} at once: no velocity leads there.",
+                "State a drive without jumps, as a ramp that is short.",
+            )
 
 
 #: A row of what is kept, what is left over of the forces, and the duality gap.

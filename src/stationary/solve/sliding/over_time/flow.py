@@ -129,7 +129,7 @@ class AbstractFlow(ABC, Generic[P]):
     first_step = 0.01
 
     def __init__(self, question: Question, span: tuple[float, float], rtol: float):
-        self.question, self.rtol = question, rtol
+        self.question, self.rtol, self.known = question, rtol, question.known
         self.n, self.last = question.system.size, span[1]
         self.whole = span[1] - span[0]
         self.steps, self.h = 0, self.whole / 100
@@ -154,36 +154,65 @@ class AbstractFlow(ABC, Generic[P]):
     def jam(self, t: float, x: np.ndarray) -> Ended:
         """Return the end of a motion whose velocities grow without bound."""
 
+    @property
+    def until(self) -> float:
+        """Up to where a step may lead: where what is stated in time switches or peaks."""
+        return min(self.known.after(self.t)[0], self.last)
+
+    @property
+    def scale(self) -> float:
+        """The time in which things change: the span, or less within a pulse."""
+        return min(self.whole, _LEAST_STEPS * self.known.apart(self.t))
+
     def went(self) -> None:
         """Note that a step has ended in its mode."""
 
     def stretch(self, until: float) -> Stretch:
         """Take a step in the present mode, and find the next one where it ends; `until` is free."""
-        first, phase = self.t, self.phase
+        first, phase, planned = self.t, self.phase, self.h
+        stop, switches = self.known.after(first)
         end, dense, self.h, ends = self._stretch(first, self.x)
         self.steps += 1
         known, change = phase.remembered(), None
         self.t, self.x = end, self._onto(end, dense(end))
-        x, rate = self.x, 0 * self.x
+        x, rate, came = self.x, 0 * self.x, (end, self.x)
+        if end >= stop:
+            # The length of a step that ends at a time known before tells nothing of the next.
+            self.h, self.before = max(self.h, planned), None
         if ends and end < self.last:
             rate = phase.last_rate(end, x)
-            self.change(end, x, rate)
+        elif switches and end >= stop:
+            # Over the switch on the way it went: beyond it another mode may hold.
+            rate, over = phase.last_rate(end, x), 2 * self.known.room
+            self.t, self.x = end, x = end + over, x + over * rate
+            ends = phase.holds(end, x) < 0
+            self.h = min(self.h, self.first_step * self.scale)
+        if ends and end < self.last:
+            try:
+                self.change(end, x, rate)
+            except Ended:
+                # Beyond a switch there may be no motion: it has come as far as to there.
+                self.t, self.x = came
+                raise
             self.before = None
             change = end if self.phase.mode != phase.mode else None
-            self.h = min(max(self.h, self.whole / 1000), self.first_step * self.whole)
+            self.h = min(max(self.h, self.scale / 1000), self.first_step * self.scale)
         elif not ends:
             self.went()
         after = self.phase
 
         def at(t: float) -> State:
-            if t > end:
-                return after.state(t, x + (t - end) * rate)
+            if t > came[0]:
+                there = x + (t - end) * rate
+                # At a switch itself the statement says on which side that is.
+                before = t <= end and after.holds(t, there) < 0 <= phase.holds(t, there)
+                return (phase if before else after).state(t, there)
             # What was known where the step ended leads to any other time of it.
             phase.recall(known)
             return phase.state(t, dense(t))
 
         def many(t: np.ndarray) -> Told | None:
-            if t[-1] > end:
+            if t[-1] > came[0]:
                 return None
             phase.recall(known)
             return phase.told(t, dense(t).T)
@@ -195,28 +224,28 @@ class AbstractFlow(ABC, Generic[P]):
 
         Return its end, the states along it, the length of the next one, and that.
         """
-        phase, last, h = self.phase, self.last, self.h
-        longest = self.whole / _LEAST_STEPS
+        phase, last, h = self.phase, self.until, self.h
+        scale, longest = self.scale, self.whole / _LEAST_STEPS
         while True:
             phase.least = np.inf
             try:
-                left = phase.foreseen(t, x, h, self.whole)
-                if left < _STRAIGHT * self.whole:
+                left = phase.foreseen(t, x, h, scale)
+                if left < _STRAIGHT * scale:
                     return self._straight(t, x, min(left, last - t))
                 h = min(h, 0.95 * left)
                 end, dense, ahead = self._step(t, x, min(h, last - t), longest)
             except Passed:
-                left = phase.left(t, x, h, self.whole)
-                if h < _VANISHING * self.whole:
-                    raise self.jam(t, x) from None
-                if left < _STRAIGHT * self.whole:
+                left = phase.left(t, x, h, scale)
+                if h < _VANISHING * scale:
+                    return self._over_leap(t, x)
+                if left < _STRAIGHT * scale:
                     return self._straight(t, x, min(left, last - t))
                 h = min(h / 4, 0.95 * left)
                 continue
-            if ahead < _VANISHING * self.whole and end < last:
-                raise self.jam(end, dense(end))
+            if ahead < _VANISHING * scale and end < last:
+                return self._over_leap(t, x)
             if phase.least >= 0 and phase.holds(end, dense(end)) >= 0:
-                turned = phase.turned(t, end, dense, self.whole)
+                turned = phase.turned(t, end, dense, scale)
                 ends = None if turned is None else (turned, self._smoothly(turned, dense))
             else:
                 ends = self._located(t, end, dense)
@@ -226,8 +255,8 @@ class AbstractFlow(ABC, Generic[P]):
             if smoothly:
                 return there, dense, ahead, True
             # Stages beyond a jump have spoilt the step: up to it by shorter ones.
-            left = min(there - t, phase.left(t, x, there - t, self.whole))
-            if left < _STRAIGHT * self.whole:
+            left = min(there - t, phase.left(t, x, there - t, scale))
+            if left < _STRAIGHT * scale:
                 return self._straight(t, x, left)
             h = longest = 0.95 * left
 
@@ -240,7 +269,7 @@ class AbstractFlow(ABC, Generic[P]):
 
     def _smoothly(self, t: float, dense: Dense) -> bool:
         """Tell whether a mode that ends is still there beyond its end, as smooth as before."""
-        later = t + 1e-9 * self.whole
+        later = t + 1e-9 * self.scale
         return -1e-6 < self.phase.holds(later, dense(later)) < 1e-6
 
     def _straight(self, t: float, x: np.ndarray, left: float) -> tuple[float, Dense, float, bool]:
@@ -250,7 +279,42 @@ class AbstractFlow(ABC, Generic[P]):
         def along(at: Any) -> np.ndarray:
             return (x + np.multiply.outer(at - t, rate)).T
 
-        return t + max(left, 4e-16 * abs(t)), along, self.whole / 1000, True
+        return t + max(left, 4e-16 * abs(t)), along, self.scale / 1000, True
+
+    def _over_leap(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
+        """Go up to a kink of the statement, beyond which all may be otherwise, or tell of a jam."""
+        leap = self._leap(t, x)
+        if leap is None:
+            raise self.jam(t, x)
+        return self._straight(t, x, leap - t)
+
+    def _leap(self, t: float, x: np.ndarray) -> float | None:
+        """Return the time at which velocities leap a moment later, as at a kink of the statement.
+
+        None where they do not: where they grow without bound they do so by and by.
+        """
+        rate, low, high = self.phase.last_rate(t, x), t, t + _STRAIGHT * self.scale
+
+        def off(at: float) -> float:
+            try:
+                ahead = self.phase.rate(at, x + (at - t) * rate)
+            except Passed:
+                return np.inf
+            return float(np.max(np.abs(ahead - rate)[: self.n] / self.lengths))
+
+        far = off(high)
+        finest = max(4 * np.finfo(float).eps * max(abs(low), abs(high)), 1e-300)
+        while high - low > finest:
+            middle = (low + high) / 2
+            if off(middle) < far / 2:
+                low = middle
+            else:
+                high = middle
+        return self._short_of(low, t) if off(high) > off(low) + far / 2 else None
+
+    def _short_of(self, leap: float, first: float) -> float:
+        """Return a time before a leap: at the last one rounding decides on which side of it."""
+        return max(leap - self.known.room, first)
 
     def _step(
         self, t: float, x: np.ndarray, h: float, longest: float
@@ -261,7 +325,7 @@ class AbstractFlow(ABC, Generic[P]):
         small = np.append(near, np.full(2, max(self.rtol * self.energy, 1e-300)))
         h, most = min(h, longest), 10.0
         while True:
-            end = min(t + h, self.last)
+            end = min(t + h, self.until)
             h = end - t
             step = self.phase.tried(t, x, h) or stage_by_stage(self.phase.rate, t, x, h)
             error = step.error(h, small + _DIGITS * np.abs(step.path[0]))
@@ -316,6 +380,6 @@ class AbstractFlow(ABC, Generic[P]):
                 high, left = middle, there
         # All the fall within next to no time is a jump.
         if left == -np.inf or holds - left > 0.5 * fall:
-            return low, False
+            return self._short_of(low, first), False
         root = located(lambda t: phase.holds(t, dense(t)), low, high, finest)
         return root, self._smoothly(root, dense)

@@ -33,7 +33,7 @@ from stationary.solve.sliding.over_time.runge import (
     weighted,
 )
 from stationary.solve.sliding.problem.expressions import Expressions, largest_of, some_of, symbols
-from stationary.solve.sliding.problem.numbers import ROLLS, Answer
+from stationary.solve.sliding.problem.numbers import ROLLS, Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
 
 # Up to so many unknowns equations are compiled.
@@ -92,11 +92,14 @@ class InMode:
         works, touches = np.zeros(gaps), np.zeros(gaps)
         mu[place.touching], touches[place.touching] = near.mu, 1.0
         works[place.touching] = near.working
-        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, [rooms]])
+        # What is slower than rounding beside the motion that is asked about does not move.
+        natural = largest(question.lengths(place) * p.levers) / (question.span or 1.0)
+        speed, force = max(near.moving, natural) or 1.0, near.strength
+        told = [rooms, NONE * speed]
+        self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, told])
         along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
         self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
         # Metres beside radians and beside forces: in these units all unknowns are of one size.
-        speed, force = near.speed, near.strength
         sizes = [speed / p.levers, np.full(len(p.c), force), force / p.row_sizes,
                  np.full(gaps, force), np.full(len(wide), speed / force)]  # fmt: skip
         self._units = np.concatenate(sizes)
@@ -141,12 +144,13 @@ class InMode:
             if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
-                return Held(np.where(np.abs(z) < NONE * self._units, 0.0, z), *told[1:])
+                return Held(z, *told[1:])
             best, slope = min(best, error), slope.reshape(len(z), len(z)).T * self._units
             sizes = np.abs(slope).max(axis=1)
             rows = 1 / np.where(sizes > 0, sizes, 1.0)
             move = lstsq(slope * rows[:, None], left * rows, cond=_DEPENDENT)[0]
             z = z - self._units * move
+            z = np.where(np.abs(z) < NONE * self._units, 0.0, z)
         return None
 
     @property
@@ -255,6 +259,8 @@ class Equations:
         for _ in range(2):
             left, slope = equations(*here[:4], at, *here[5:])
             at = at - here[6][:size] * ca.solve(slope, left, "qr", {"eps": _SINGULAR})
+        # Beside all that is at work a last digit of it is none.
+        at = ca.if_else(ca.fabs(at) < NONE * here[6][:size], 0, at)
         twice = ca.Function("twice", here, [at, told(*here[:4], at, *here[5:])])
         says = ca.MX.sym("says", 4)
         stays = ca.Function("stays", [*here, says], [here[4], says])
@@ -263,9 +269,7 @@ class Equations:
         after = twice(*here)
         for _ in range(2):
             after = more(after[1][0] > _ROUNDING, *here[:4], after[0], *here[5:], after[1])
-        # Beside all that is at work a last digit of it is none.
-        none = ca.fabs(after[0]) < NONE * here[6][:size]
-        return ca.Function("newton", here, [ca.if_else(none, 0, after[0]), after[1]])
+        return ca.Function("newton", here, list(after))
 
     @cached_property
     def onto(self) -> Numeric:
@@ -310,7 +314,8 @@ def equations_of(sliding: Sliding) -> Equations | None:
     """Compile what is left over, its slope, and what velocities and forces say; None if too many.
 
     The arguments are t, q, u, p, unknowns and the mode: what sticks, signs along lines, what holds,
-    what touches, by how much gaps may be off, and whether limits of what sticks count.
+    what touches, by how much gaps may be off, whether limits of what sticks count, and which speed
+    is next to none.
     """
     graph = sliding.graph
     n, rates, rows, gaps = graph.system.size, sliding.rates, graph.layout.multipliers, sliding.gaps
@@ -325,7 +330,7 @@ def equations_of(sliding: Sliding) -> Equations | None:
     powers = [at.powers[part.start] for part in at.parts]
     stuck, sign = ca.SX.sym("stuck", terms), ca.SX.sym("sign", terms)
     works, touches = ca.SX.sym("works", gaps), ca.SX.sym("touches", gaps)
-    digits, rooms = ca.SX.sym("digits", gaps), ca.SX.sym("rooms")
+    digits, rooms, least = ca.SX.sym("digits", gaps), ca.SX.sym("rooms"), ca.SX.sym("least")
     w, opening = B @ v + at.c, G @ v + at.g
     damps = not graph.system.dissipation.is_zero
     slope = sliding.viscous(*here, v)[1] if damps else ca.SX.zeros(n)
@@ -338,7 +343,7 @@ def equations_of(sliding: Sliding) -> Equations | None:
     force = some_of(some_of(largest_of(at.f / levers, *limits), dragging))
     dragged = (y[at.parts[k].start] for k in drags)
     strength = largest_of(force, lam, mu, slope / levers, *dragged)
-    speed = at.speed(v, ROLLS)
+    speed = at.speed(v, ROLLS, least)
     law, off, margin, along, turns, wide = [], [], [ca.SX(_FAR)], [], [], []
     taken = ca.dot(slope, v)
     for k in range(terms):
@@ -377,7 +382,7 @@ def equations_of(sliding: Sliding) -> Equations | None:
     z = ca.vertcat(v, y, lam, mu, *along)
     residual = ca.vertcat(balance, *law, held, contacts, *turns)
     told = ca.vertcat(largest_of(*off), _smallest(margin), taken, given)
-    mode = ca.vertcat(stuck, sign, works, touches, digits, rooms)
+    mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
     holds = np.zeros(rows, dtype=bool)

@@ -48,6 +48,8 @@ _CLOSE = 1e-6
 _SMALL = 60
 # So many changes are located; some of them tell how many there will be in all.
 _MANY, _SOME = 50, 6
+# A move of so many last digits is none.
+_STILL = 16 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Strides:
         """Take a stride: to a time, to a change, or as far as one may lead."""
         while True:
             here = self.here
-            length = self._length(here.t, until)
+            length = self._length(here.t, min(until, self.question.known.after(here.t)[0]))
             try:
                 stride = self._stride(here, length, self.v, self.guess)
             except Failed as why:
@@ -247,6 +249,9 @@ class Strides:
             dry = self.question.system.dissipation.is_zero and not place.problem.drags
             share = 1 / 3 if dry else 1.0
             taken, fed = (x + share * (x - w) for x, w in zip((taken, fed), whole))
+        # What has moved by rounding's worth has not.
+        size = np.maximum(np.abs(q), self.question.lengths(place))
+        v = np.where(np.abs(v) * stride.whole.step <= _STILL * size, 0.0, v)
         return State(t, q, v, answer, place, here.lost + taken, here.given + fed, forces)
 
     def _balances(self, end: Increment, v: np.ndarray, forces: Forces) -> bool:

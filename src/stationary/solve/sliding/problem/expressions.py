@@ -38,11 +38,11 @@ class Expressions:
         """How fast what rubs moves with each velocity, at most."""
         return ca.vertcat(*(largest_of(self.B[:, j]) for j in range(self.B.size2())))
 
-    def speed(self, v: Any, rolls: float) -> Any:
-        """Return the size of the velocities at work: of what rubs, or else of all."""
+    def speed(self, v: Any, rolls: float, least: Any = 0) -> Any:
+        """Return the size of the velocities at work, of what rubs or else of all, and some."""
         c = self.c
         rubs = largest_of(self.B @ v + c, rolls * (ca.dot(self.arms, ca.fabs(v)) + largest_of(c)))
-        return some_of(some_of(rubs, largest_of(v, self.b)))
+        return some_of(ca.fmax(some_of(rubs, largest_of(v, self.b)), least))
 
     def unbalanced(self, y: Any, lam: Any, mu: Any) -> Any:
         """Return what is left over of the forces."""

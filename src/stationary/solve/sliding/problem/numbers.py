@@ -238,10 +238,22 @@ class Problem:
         force = max(self.size[limits].max(initial=0.0), largest(self.f / self.levers))
         return force or float(self.size[self.power > 0].max(initial=0.0)) or 1.0
 
-    @property
+    @cached_property
     def imposed(self) -> float:
-        """The size of the velocities that are imposed."""
-        return max(map(largest, (self.b, self.c, self.g))) or 1.0
+        """The size of the velocities that are imposed, or that forces have against drag."""
+        return max(map(largest, (self.b, self.c, self.g))) or self.dragged(self.force) or 1.0
+
+    def dragged(self, force: float) -> float:
+        """Return the speed at which drag or damping takes a force; zero where neither does."""
+        grows, speed = (self.power > 0) & (self.size > 0), np.inf
+        if not self.dry and np.any(self.f):
+            with np.errstate(all="ignore"):
+                speeds = (force / self.size[grows]) ** (1 / self.power[grows])
+                if self.viscous is not None:
+                    felt = abs(sparse.csc_matrix(self.viscous(1 / self.levers)[2])).diagonal()
+                    speeds = np.append(speeds, force * self.levers**2 / felt)
+            speed = speeds[np.isfinite(speeds) & (speeds > 0)].min(initial=np.inf)
+        return float(speed) if speed < np.inf else 0.0
 
     @cached_property
     def driven(self) -> bool:
@@ -434,7 +446,8 @@ class Answer:
         p = self.problem
         excess = self.resists - p.size
         if not p.dry:
-            excess = excess[p.power == 0]
+            # Drag has no force at rest.
+            excess = np.where(p.power == 0, excess, np.where(self.speeds == 0, self.resists, 0.0))
         enters = pulls = rate = 0.0
         _, A, G = p.matrices
         if len(p.b):
@@ -460,14 +473,19 @@ class Answer:
             held.append(largest(self.y))
         return max(self.problem.force, *held)
 
-    @cached_property
+    @property
     def speed(self) -> float:
+        """The size of the velocities at work, or of those that might be where nothing moves."""
+        return self.moving or self.problem.imposed
+
+    @cached_property
+    def moving(self) -> float:
         """The size of the velocities at work: of what rubs, or else of all."""
         # Coordinates and constraints may have other units than what rubs. Where all of it rolls, it
         # is the rounding of motions that cancel.
         p = self.problem
         rubs = max(largest(self.rates), ROLLS * (float(p.arms @ np.abs(self.v)) + largest(p.c)))
-        return rubs or max(largest(self.v), largest(self.problem.b)) or 1.0
+        return rubs or max(largest(self.v), largest(self.problem.b))
 
     @cached_property
     def moves(self) -> np.ndarray:

@@ -22,6 +22,7 @@ from stationary.model.system import System
 from stationary.model.terms import Contact
 from stationary.solve.inertia import require_system
 from stationary.solve.scales import Scales, scales_of
+from stationary.solve.sliding.problem.known_times import KnownTimes, known_times
 from stationary.solve.sliding.problem.numbers import DENSE_UP_TO, Problem
 
 # A length this much shorter than what it is tied to is none of its own.
@@ -30,6 +31,9 @@ _NEXT_TO_NONE = 1e-3
 _TOUCHING = 1e-8
 # Positions are sums, rounded as such: so many last digits are granted.
 _DIGITS = 64
+
+# So many times of the span tell how far it goes, and so many of those that are known to matter.
+_LOOKS, _MOST_LOOKS = 9, 256
 
 # Sizes of forces and rates whose products are numbers.
 _LEAST, _MOST = 1e-140, 1e140
@@ -193,7 +197,7 @@ class Question:
         first, last = span
         span = (first, last if last > first else float(np.nextafter(first, np.inf)))
         self.drives: Drives = drives(self.layout, inputs, span)
-        self.span = last - first
+        self.span, self._ends = last - first, (first, last)
         self._scales: Scales | None = None
         self._lengths: np.ndarray | None = None
         self._levers: np.ndarray | None = None
@@ -217,6 +221,11 @@ class Question:
             return np.zeros(0)
         return self._inputs(t, q, self.params, self.drives.slots(t))[0]
 
+    @cached_property
+    def known(self) -> KnownTimes:
+        """When what is stated in time switches or peaks within the span."""
+        return known_times(self.sliding, self.drives, self.params, *self._ends)
+
     @property
     def levers(self) -> np.ndarray:
         """What makes forces of the forces on coordinates, as where it was first asked."""
@@ -237,13 +246,61 @@ class Question:
             slopes, reach = place.problem.arms, float(np.maximum(c, wide).max(initial=0.0))
             travel = np.divide(reach, slopes, out=np.zeros(len(slopes)), where=slopes > 0)
             travel = np.maximum(travel, self._deflections(place))
+            driven, dragged = self._travels(place)
+            travel = np.maximum(travel, driven)
             scales = scales_of(
                 self.sliding.graph, self.params, place.t, place.q,
                 u=place.u, span=self.span, travel=travel,
             )  # fmt: skip
-            # What bends soon may still go far: links are short beside their rope.
-            self._scales = replace(scales, length=np.maximum(scales.length, travel))
+            # What bends soon may still go far: links are short beside their rope. What nothing else
+            # tells of goes as far as drag lets it.
+            length = np.maximum(scales.length, travel)
+            self._scales = replace(scales, length=np.where(length > 0, length, dragged))
         return self._scales
+
+    def _travels(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far what is stated in time takes each coordinate, and forces against drag."""
+        far, dragged = np.zeros((2, place.problem.n))
+        if not self.span:
+            return far, dragged
+        (first, last), stops = self._ends, self.known.stops
+        some = stops[:: 1 + len(stops) // _MOST_LOOKS]
+        times = np.unique(np.concatenate([np.linspace(first, last, _LOOKS), some]))
+        before = None
+        for t in times.tolist():
+            with np.errstate(all="ignore"):
+                now = [np.where(np.isfinite(x), x, 0.0) for x in self._speeds(t, place)]
+            if before is not None:
+                ways = [(t - before[0]) / 2 * (a + b) for a, b in zip(now, before[1])]
+                far, dragged = far + ways[0], dragged + ways[1]
+            before = t, now
+        return far, dragged
+
+    def _speeds(self, t: float, place: Place) -> tuple[np.ndarray, np.ndarray]:
+        """Return how fast what is stated at a time moves coordinates, and forces against drag."""
+        n, u = place.problem.n, self.inputs(t, place.q)
+        given = (t, place.q, u, self.params)
+        _, c, B, size, power, _, b, A, _, g, G, f = _all_of(self.sliding)(*given)
+        driven, dragged = np.zeros(n), np.full(n, np.inf)
+        for rate, rows in ((b, A), (c, B), (g, G)):
+            if rate.any():
+                entries = sparse.coo_matrix(rows)
+                i, j, slope = entries.row, entries.col, np.abs(entries.data)
+                np.maximum.at(driven, j[slope > 0], (np.abs(rate)[i] / slope)[slope > 0])
+        drags = (power > 0) & (size > 0)
+        if drags.any() and f.any():
+            entries = sparse.coo_matrix(B)
+            some = drags[entries.row] & (entries.data != 0)
+            i, j, slope = entries.row[some], entries.col[some], np.abs(entries.data[some])
+            speed = (np.abs(f[j]) / slope / size[i]) ** (1 / power[i]) / slope
+            np.minimum.at(dragged, j, speed)
+        if not self.system.dissipation.is_zero and f.any():
+            # A dissipation is as large as its square for want of more.
+            second = evaluated(self.sliding, "viscous")(*given, np.ones(n))[2]
+            second = np.abs(np.asarray(sparse.csc_matrix(second).diagonal()))
+            slow = np.divide(np.abs(f), second, out=np.full(n, np.inf), where=second > 0)
+            dragged = np.minimum(dragged, slow)
+        return driven, np.where(np.isfinite(dragged), dragged, 0.0)
 
     def _deflections(self, place: Place) -> np.ndarray:
         """Return how far each coordinate gives way to friction, and to what changes in the span."""

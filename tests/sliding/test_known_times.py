@@ -1,0 +1,92 @@
+"""What is stated in time is not stepped over: pulses, kinks and samples, in any units."""
+
+import numpy as np
+import pytest
+from scipy.special import erf
+
+import stationary as st
+
+x, y = st.coordinates("x y")
+F = st.inputs("F")
+UNITS = [(1.0, 1.0, 1.0), (1e-9, 1e3, 1e-6), (1e7, 1e-4, 1e3)]
+
+
+def pulse(width, units):
+    """Return a pulse of height 1 in the middle of a span."""
+    return st.exp(-(((st.t / units[2] - 0.537) / width) ** 2))
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("width", [1e-1, 1e-3, 1e-6])
+def test_a_short_pulse_is_followed(width, units):
+    # There and back along a drive; beyond a limit against drag; a spring that stays behind.
+    length, force, time = units
+    span, there = (0, time), pulse(width, units)
+    block = [st.Friction(2 * force, on=x)]
+    driven = st.System(friction=block, constraints=[x - 0.1 * length * there])
+    slide = st.quasistatics(driven, span=span, points=5)
+    assert slide.lost[-1] == pytest.approx(0.4 * length * force, rel=1e-8)
+    assert slide.events[0][-1] == pytest.approx(0.537 * time, rel=1e-6)
+
+    drag = st.Drag(force * time / length, 1, on=x)
+    pushed = st.System(friction=[*block, drag], loads=[st.Load(5 * force * there, on=x)])
+    slide = st.quasistatics(pushed, span=span, points=5)
+    b = np.sqrt(np.log(2.5))
+    far = width * (5 * np.sqrt(np.pi) * erf(b) - 4 * b)
+    assert slide[x][-1] == pytest.approx(length * far, rel=1e-7) and slide.method == "events"
+    off = (0.537 + width * b) * time
+    assert slide.events[0] == pytest.approx([2 * 0.537 * time - off, off], rel=1e-6)
+
+    spring = 50 * force / length
+    pulled = st.System(potential=spring * (x - 0.1 * length * there) ** 2 / 2, friction=block)
+    slide = st.quasistatics(pulled, span=span, points=5)
+    assert slide[x][-1] == pytest.approx(0.04 * length, rel=1e-7) and len(slide.events[0]) == 3
+
+
+@pytest.mark.parametrize(
+    "drive, way",
+    [
+        (abs(st.t - 0.37), 1.0),
+        (st.Piecewise((st.t, st.t < 0.41), (3 * st.t - 0.82, True)), 2.18),
+        (st.Max(0, st.t - 0.6), 0.4),
+        (st.Piecewise((0, st.t < 0.5), (1e3 * (st.t - 0.5), st.t <= 0.501), (1, True)), 1.0),
+    ],
+)
+def test_a_drive_with_kinks_is_followed_by_events(drive, way):
+    feet = [(0, 0), (1, 0.2), (0.3, 0.9)]
+    part = st.slider(points=feet, weights=[1, 2, 0.7])
+    px, py, turn = part.coordinates
+    held = [px - drive + drive.subs(st.t, 0), py, turn]
+    slide = st.quasistatics(part + st.System(constraints=held), span=(0, 1), points=5)
+    assert slide.method == "events"
+    assert slide.lost[-1] == pytest.approx(3.7 * way, rel=1e-9)
+
+
+def test_samples_are_followed_from_one_to_the_next():
+    rng = np.random.default_rng(0)
+    times, values = np.linspace(0, 1, 21), rng.uniform(0, 3, 21)
+    held = [st.Friction(1.0, on=x), st.Drag(1.0, 1, on=x)]
+    pushed = st.System(friction=held, loads=[st.Load(F, on=x)])
+    slide = st.quasistatics(pushed, span=(0, 1), inputs={F: (times, values)}, points=3)
+    over = values - 1
+    # Between samples on different sides of the limit a triangle counts.
+    pairs = zip(over, over[1:])
+    far = sum(
+        (a + b) / 2 if min(a, b) >= 0 else max(a, b, 0) ** 2 / 2 / abs(b - a) for a, b in pairs
+    )
+    assert slide[x][-1] == pytest.approx(far / 20, rel=1e-9) and slide.method == "events"
+
+
+def test_a_drive_that_jumps_is_refused_by_name():
+    jumps = st.Constraint(x - st.Piecewise((0, st.t < 0.5), (1, True)), name="drive")
+    block = st.System(friction=[st.Friction(2.0, on=x)], constraints=[jumps])
+    with pytest.raises(st.StatementError, match="'drive' jumps at t = 0.5"):
+        st.quasistatics(block, span=(0, 1))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-12, 1e9])
+def test_how_far_drag_leads_is_as_exact_in_any_unit(size):
+    load = st.sin(7 * st.t) ** 2 * st.exp(st.sin(20 * st.t))
+    moves = st.System(friction=[st.Drag(1.0, 1, on=x)], loads=[st.Load(size * load, on=x)])
+    slide = st.quasistatics(moves, span=(0, 3), points=3)
+    assert slide[x][-1] / size == pytest.approx(1.97007241332, rel=1e-9)
