@@ -94,8 +94,8 @@ class InMode:
         works[place.touching] = near.working
         # What is slower than rounding beside the motion that is asked about does not move.
         natural = largest(question.lengths(place) * p.levers) / (question.span or 1.0)
-        speed, force = max(near.moving, natural) or 1.0, near.strength
-        told = [rooms, NONE * speed]
+        speed, force = near.moving or natural or 1.0, near.strength
+        told = [rooms, NONE * natural]
         self._mode = np.concatenate([near.stuck, sign, works, touches, place.digits, told])
         along = near.speeds / np.where(near.problem.size > 0, near.problem.size, np.inf)
         self._start = np.concatenate([near.v, near.y, near.lam, mu, along[wide]])
@@ -144,13 +144,12 @@ class InMode:
             if not (error < _FAR and isfinite(np.add.reduce(left) + told[2] + told[3])):
                 return None
             if error <= _ROUNDING or (error <= _RIGHT and error >= 0.1 * best):
-                return Held(z, *told[1:])
+                return Held(np.where(np.abs(z) < NONE * self._units, 0.0, z), *told[1:])
             best, slope = min(best, error), slope.reshape(len(z), len(z)).T * self._units
             sizes = np.abs(slope).max(axis=1)
             rows = 1 / np.where(sizes > 0, sizes, 1.0)
             move = lstsq(slope * rows[:, None], left * rows, cond=_DEPENDENT)[0]
             z = z - self._units * move
-            z = np.where(np.abs(z) < NONE * self._units, 0.0, z)
         return None
 
     @property
@@ -259,8 +258,6 @@ class Equations:
         for _ in range(2):
             left, slope = equations(*here[:4], at, *here[5:])
             at = at - here[6][:size] * ca.solve(slope, left, "qr", {"eps": _SINGULAR})
-        # Beside all that is at work a last digit of it is none.
-        at = ca.if_else(ca.fabs(at) < NONE * here[6][:size], 0, at)
         twice = ca.Function("twice", here, [at, told(*here[:4], at, *here[5:])])
         says = ca.MX.sym("says", 4)
         stays = ca.Function("stays", [*here, says], [here[4], says])
@@ -269,7 +266,9 @@ class Equations:
         after = twice(*here)
         for _ in range(2):
             after = more(after[1][0] > _ROUNDING, *here[:4], after[0], *here[5:], after[1])
-        return ca.Function("newton", here, list(after))
+        # Beside all that is at work a last digit of it is none.
+        none = ca.fabs(after[0]) < NONE * here[6][:size]
+        return ca.Function("newton", here, [ca.if_else(none, 0, after[0]), after[1]])
 
     @cached_property
     def onto(self) -> Numeric:
