@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.solve.sliding.over_time import power_equations
 from stationary.solve.sliding.over_time.by_power import PowerFlow
 from stationary.solve.sliding.problem.question import Question
 
@@ -45,3 +46,33 @@ def test_a_step_beyond_reach_is_not_taken():
     assert not slide.success
     assert slide.t[-1] == pytest.approx(1, abs=1e-6)
     assert slide[y][-1] == pytest.approx(slide.t[-1], abs=1e-9)
+
+
+def swung(hand, weights):
+    """A part on four feet, held by a hand aside of its middle."""
+    part = st.slider(points=[(-0.9, -0.4), (0.9, -0.4), (0.9, 0.4), (-0.9, 0.4)], weights=weights)
+    x, y, phi = part.coordinates
+    return part + st.System(constraints=[x + 0.3 * st.cos(phi), y + 0.3 * st.sin(phi) - hand])
+
+
+@pytest.mark.parametrize("kind", ["swung", "pushed"])
+def test_a_search_at_every_stage_leads_where_compiled_equations_do(monkeypatch, request, kind):
+    # Too many unknowns to be compiled: then velocities of least power are searched for.
+    part = swung(st.sin(st.t), [0.2, 0.3, 0.1, 0.4])
+    span = (0, 3) if kind == "swung" else (0, 0.4)
+    if kind == "pushed":
+        pusher = st.Pusher(
+            point=(0.5 + 0.3 * st.t, st.t - 0.55), edge=((-1, -0.5), (1, -0.5)), friction=0.3
+        )
+        feet = [(-0.9, -0.4), (0.9, -0.4), (0.9, 0.4), (-0.9, 0.4), (0, 0.1)]
+        part = st.slider(points=feet, weights=[0.2, 0.3, 0.1, 0.25, 0.15], pusher=pusher)
+    start = {part.coordinates[0]: -0.3} if kind == "swung" else {}
+    compiled = st.quasistatics(part, span=span, start=start, points=5)
+    request.addfinalizer(power_equations.equations_of.cache_clear)
+    monkeypatch.setattr(power_equations, "_MOST_UNKNOWNS", 0)
+    power_equations.equations_of.cache_clear()
+    searched = st.quasistatics(part, span=span, start=start, points=5)
+    assert searched.method == compiled.method == "events"
+    assert searched.y == pytest.approx(compiled.y, abs=2e-8)
+    assert searched.lost == pytest.approx(compiled.lost, rel=2e-8)
+    assert searched.events[0] == pytest.approx(compiled.events[0], abs=1e-7)

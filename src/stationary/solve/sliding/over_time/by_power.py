@@ -13,7 +13,7 @@ from stationary.solve.sliding.convex.judge import roomiest, several
 from stationary.solve.sliding.convex.reduced import in_mode, margin, overheld
 from stationary.solve.sliding.convex.settle import Outcome
 from stationary.solve.sliding.instant.least_power import solved
-from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Dense, Passed
+from stationary.solve.sliding.over_time.flow import AbstractFlow, AbstractPhase, Passed
 from stationary.solve.sliding.over_time.power_equations import Held, InMode
 from stationary.solve.sliding.over_time.runge import Tried
 from stationary.solve.sliding.over_time.stretch import State, onto, supplied
@@ -51,7 +51,7 @@ class ByPower(AbstractPhase):
         self.shares = several(near)
         self.compiled = InMode.of(question, place, near, not self.shares)
         #: The latest answer, the one where the present step began, and at the latest times the
-        #: unknowns of compiled equations, or else velocities and forces of what holds.
+        #: unknowns of compiled equations, or else velocities and forces.
         self.last: Answer | None = None
         self.anchor: Answer | None = None
         self.known: list[tuple[float, np.ndarray]] = []
@@ -114,7 +114,7 @@ class ByPower(AbstractPhase):
             if answer is not None:
                 self.last, seen = answer, (answer, replace(place, problem=answer.problem))
                 if self.compiled is None:
-                    unknowns = np.concatenate([answer.v, answer.lam, answer.mu])
+                    unknowns = np.concatenate([answer.v, *answer.forces])
                     self.known = [*self.known[1 - _KNOWN :], (t, unknowns)]
                 self._seen[t, q.tobytes()] = seen
                 if len(self._seen) > _KNOWN:
@@ -129,9 +129,9 @@ class ByPower(AbstractPhase):
             # Where compiled equations fail there is little hope.
             return starts[:1]
         if self.known:
-            unknowns, rows = next(self._guesses(t)), len(starts[0].lam)
-            v, lam, mu = np.split(unknowns, [self.n, self.n + rows])
-            starts.insert(0, replace(starts[0], v=v, lam=lam, mu=mu))
+            ends = np.cumsum([self.n, len(starts[0].y), len(starts[0].lam)])
+            v, y, lam, mu = np.split(next(self._guesses(t)), ends)
+            starts.insert(0, replace(starts[0], v=v, y=y, lam=lam, mu=mu))
         return starts
 
     def rate(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -174,6 +174,13 @@ class ByPower(AbstractPhase):
         left = margin(answer, rooms=not self.shares)
         if len(self.touching) < len(place.gap):
             left = min(left, float(np.delete(place.gap + place.digits, self.touching).min()))
+        if self.compiled is None and self.anchor is not None:
+            # What turns round at once in a plane, as all does where what drives it does, has been
+            # at rest: forces tell ways that are too slow to be told.
+            p, before = answer.problem, self.anchor
+            wide = (p.widths > 1) & (p.power == 0) & ~answer.stuck
+            sizes = np.maximum(answer.resists * before.resists, 1e-300)
+            left = min(left, (p.sums(answer.y * before.y) / sizes)[wide].min(initial=np.inf))
         return left
 
     def holds(self, t: float, x: np.ndarray) -> float:
@@ -288,7 +295,7 @@ class ByPower(AbstractPhase):
         # What is told is found to the last digit, from what is known.
         self._seen = {}
 
-    # -- what comes to rest or turns --------------------------------------------------------------
+    # -- what comes to rest -----------------------------------------------------------------------
 
     def foreseen(self, t: float, x: np.ndarray, h: float, whole: float) -> float:
         """Begin a step; return how long the mode lasts if something in it is about to rest.
@@ -322,42 +329,6 @@ class ByPower(AbstractPhase):
                 return h
             return float((before[slows] * moment / (before - after)[slows]).min())
         return 0.0
-
-    def turned(self, t: float, end: float, dense: Dense, whole: float) -> float | None:
-        """Return the time at which something in a plane turns round at once, if it does.
-
-        What goes round a curve turns by and by: then halves of the way turn by less.
-        """
-        if self.compiled is not None:
-            return None
-        near = self.near
-        wide = (near.problem.widths > 1) & (near.problem.power == 0) & ~near.stuck
-        if not wide.any():
-            return None
-
-        def ways(at: float) -> np.ndarray:
-            # Forces tell ways that are too slow to be told.
-            return self._searched(at, dense(at)[: self.n])[0].y
-
-        def opposed(a: np.ndarray, b: np.ndarray) -> bool:
-            return bool(np.any(near.problem.sums(a * b)[wide] < 0))
-
-        try:
-            low, high, a, b = t, end, ways(t), ways(end)
-            if not opposed(a, b):
-                return None
-            while high - low > 1e-12 * whole:
-                middle = (low + high) / 2
-                c = ways(middle)
-                if opposed(a, c):
-                    high, b = middle, c
-                elif opposed(c, b):
-                    low, a = middle, c
-                else:
-                    return None
-        except Passed:
-            return None
-        return low
 
 
 class PowerFlow(AbstractFlow[ByPower]):

@@ -112,10 +112,6 @@ class AbstractPhase(ABC):
         """Foresee how long the mode lasts where a step of length h has passed its end."""
         return h
 
-    def turned(self, t: float, end: float, dense: Dense, whole: float) -> float | None:
-        """Return the time at which something turns round at once on a step, if it does."""
-        return None
-
 
 P = TypeVar("P", bound=AbstractPhase)
 
@@ -244,11 +240,8 @@ class AbstractFlow(ABC, Generic[P]):
                 continue
             if ahead < _VANISHING * scale and end < last:
                 return self._over_leap(t, x)
-            if phase.least >= 0 and phase.holds(end, dense(end)) >= 0:
-                turned = phase.turned(t, end, dense, scale)
-                ends = None if turned is None else (turned, self._smoothly(turned, dense))
-            else:
-                ends = self._located(t, end, dense)
+            lasts = phase.least >= 0 and phase.holds(end, dense(end)) >= 0
+            ends = None if lasts else self._located(t, end, dense)
             if ends is None:
                 return end, dense, ahead, False
             there, smoothly = ends
