@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stationary as st
+from stationary.solve.pressure.pushed import Scene
 
 
 def sliver(rng):
@@ -32,7 +33,13 @@ def many(rng):
     return far[:, None] * np.c_[np.cos(angle), np.sin(angle)], rng.uniform(-0.4, 0.4, 2)
 
 
-SHAPES = {"sliver": sliver, "at an edge": at_edge, "notched": notched, "many corners": many}
+def feet(rng):
+    corners = rng.uniform(-1, 1, (int(rng.integers(4, 9)), 2))
+    return corners, rng.dirichlet(np.ones(len(corners))) @ corners
+
+
+SHAPES = {"sliver": sliver, "at an edge": at_edge, "notched": notched, "many corners": many,
+          "feet": feet}  # fmt: skip
 
 
 def pushed(shape, seed, friction=0.0):
@@ -48,7 +55,8 @@ def pushed(shape, seed, friction=0.0):
     place = a + rng.uniform(0.2, 0.8) * (b - a)
     point = tuple(place[i] + unit * normal[i] * st.t for i in range(2))
     finger = st.Pusher(point=point, edge=(tuple(a), tuple(b)), friction=friction)
-    return st.slider(outline=corners, weight=3.0, centre=tuple(centre), pusher=finger), finger
+    given = {"points": corners} if shape == "feet" else {"outline": corners}
+    return st.slider(**given, weight=3.0, centre=tuple(centre), pusher=finger), finger
 
 
 @pytest.mark.parametrize(
@@ -90,3 +98,44 @@ def test_feet_under_a_rough_finger_are_bounded_whichever_way_it_slips(seed):
         step = st.minimum_power(st.slider(points=feet, weights=loads, pusher=finger))
         size = 1e-9 * abs(bounds.high - bounds.low)
         assert bounds.low - size <= step["phi.dot"] <= bounds.high + size
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed"), [("sliver", 0), ("sliver", 3), ("feet", 2), ("feet", 5), ("at an edge", 5)]
+)
+def test_ends_at_kinks_are_certified_by_duals_for_every_way_a_corner_begins_to_move(shape, seed):
+    part, _ = pushed(shape, seed)
+    bounds = st.pressure_bounds(part, of="phi.dot")
+    scene = Scene.of(part, None, None, 0.0)
+    kinks = 0
+    for sign, dual, motion in ((-1, bounds.proof.low, bounds.motions[0]),
+                               (1, bounds.proof.high, bounds.motions[1])):  # fmt: skip
+        assert dual is not None and dual.scope
+        if not len(dual.several):
+            continue
+        kinks += 1
+        # Motions beyond the end on which the finger advances as fast, a little aside in turn and in
+        # where they turn about: at each of them one of the duals is positive on all of the border.
+        twist = np.linalg.solve(scene.rates, motion)
+        mode = scene.modes[0]
+        corners = scene.rest.corners
+        border = corners
+        if shape != "feet":
+            share = np.linspace(0, 1, 2000, endpoint=False)[:, None, None]
+            share = np.concatenate([share, 10.0 ** np.linspace(-9, -3, 60)[:, None, None]])
+            share = np.concatenate([share, 1 - share[-60:]])
+            border = (corners + share * (np.roll(corners, -1, axis=0) - corners)).reshape(-1, 2)
+        rng = np.random.default_rng(0)
+        for _ in range(40):
+            step = mode.free @ rng.normal(size=2)
+            step *= sign * np.sign(step[2])
+            near = twist + 1e-7 * np.abs(twist).max() * step / np.linalg.norm(step)
+            v = near[:2] + near[2] * border[:, ::-1] * [-1, 1]
+            v /= np.hypot(*v.T)[:, None]
+            least = []
+            for affine, w in dual.several:
+                w = w - (mode.force @ w) / (mode.force @ near) * near
+                least.append(((w[:2] + w[2] * border[:, ::-1] * [-1, 1]) * v).sum(axis=1)
+                             + border @ affine[1:])  # fmt: skip
+            assert max(float(k.min()) for k in least) > 0
+    assert kinks

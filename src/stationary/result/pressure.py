@@ -67,6 +67,9 @@ class Dual(AbstractTravels):
         is not certified.
     how : str
         What is proven, or how the end was bounded instead.
+    several : ndarray, shape (count, 2, 3)
+        Where the part turns about a corner or a foot that bears load: λ and w for each of some
+        ranges of directions in which that begins to move. One dual says nothing there, and is zero.
     """
 
     affine: np.ndarray
@@ -76,6 +79,7 @@ class Dual(AbstractTravels):
     mode: str
     scope: str = ""
     how: str = ""
+    several: np.ndarray = field(default_factory=lambda: np.zeros((0, 2, 3)))
 
     @property
     def certified(self) -> bool:

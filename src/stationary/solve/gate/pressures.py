@@ -73,23 +73,27 @@ def _proves(
     `motion` is the twist of the centre and how fast the fastest load moves.
     """
     twist, fastest = motion
-    size = max(float(np.abs(dual.affine).max()), float(np.abs(dual.witness).max()))
+    duals = dual.several if len(dual.several) else np.stack([dual.affine, dual.witness])[None]
+    size = float(np.abs(duals).max())
     points, load = np.atleast_2d(pressure.points), np.asarray(pressure.weights)
     x = (np.concatenate([points, looked]) @ scene.turned.T - scene.arm) / scene.size
     across = x[:, ::-1] * [-1, 1]
-    moved, witness = (w[:2] + w[2] * across for w in (twist, dual.witness))
+    moved = twist[:2] + twist[2] * across
     speed = np.hypot(moved[:, 0], moved[:, 1])
     clear = speed > rtol * max(fastest, scene.speed)
     ways = moved / np.where(clear, speed, 1.0)[:, None]
-    values = dual.affine[0] + x @ dual.affine[1:] + (witness * ways).sum(axis=1)
-    values[~clear] = 0.0  # nobody knows which way they go
-    low = float(-np.min(values[len(points) :], initial=0.0))
-    off = float(load @ np.abs(values[: len(points)])) / scene.support.weight
+    every = np.array([
+        affine[0] + x @ affine[1:] + ((w[:2] + w[2] * across) * ways).sum(axis=1)
+        for affine, w in duals
+    ])  # fmt: skip
+    every[:, ~clear] = 0.0  # nobody knows which way they go
+    low = float(-np.min(every[:, len(points) :], initial=0.0))
     where = f"at the {name} end"
-    return [
-        Finding("the dual is nowhere negative", where, low, rtol * size),
-        Finding("the dual vanishes where loads are", where, off, rtol * size),
-    ]
+    claims = [Finding("the dual is nowhere negative", where, low, rtol * size)]
+    if not len(dual.several):
+        off = float(load @ np.abs(every[0, : len(points)])) / scene.support.weight
+        claims.append(Finding("the dual vanishes where loads are", where, off, rtol * size))
+    return claims
 
 
 @lru_cache(maxsize=8)

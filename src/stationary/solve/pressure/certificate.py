@@ -18,6 +18,7 @@ import numpy as np
 
 from stationary.result.pressure import Dual
 from stationary.solve.pressure.envelope import centre_of, field
+from stationary.solve.pressure.kink import kinked
 from stationary.solve.pressure.lowest import lowest_over
 from stationary.solve.pressure.polish import Summit
 from stationary.solve.pressure.region import Mode
@@ -30,6 +31,10 @@ _HOW = {
     "extreme": "f ≥ {low:.1e} on the whole support and f = 0 where the pressure sits, and the "
     "motion is stationary: no small change of the pressure goes further; that none at all does is "
     "searched for, and proven with prove=",
+    "kink": "about a corner or a foot that bears load, {count} duals, each for some of the "
+    "directions in which it may begin to move, are f ≥ {low:.1e} on the whole support: no small "
+    "change of the pressure goes further; that none at all does is searched for, and proven with "
+    "prove=",
     "line": "f ≥ {low:.1e} on the whole support, with w the one way to go on: beyond this motion "
     "the power of every pressure rises, so that none that moves like this goes further",
     "cone": "f ≥ {low:.1e} on the whole support: a pressure with this motion has its force at the "
@@ -67,6 +72,12 @@ def certified(rest: Rest, mode: Mode, summit: Summit, functional: np.ndarray | N
         words = _HOW[kind].format(count=summit.count)
         scope = "every pressure" if left <= _LEFT else ""
         return Dual(affine, witness, np.nan, left, mode.name, scope, words)
+    if not kind and functional is not None and left <= _LEFT:
+        kink = kinked(rest, mode, summit.twist, functional)
+        if kink is not None:
+            duals, low = kink
+            words = _HOW["kink"].format(low=low, count=len(duals))
+            return Dual(affine, witness, low, left, mode.name, "small changes", words, duals)
     if kind not in _HOW or not size > 0:
         words = _NOT.get(kind, _NOT[""]).format(count=summit.count)
         low = lowest_over(rest, summit.twist, witness, affine) / size if size > 0 else np.nan

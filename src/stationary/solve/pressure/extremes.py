@@ -26,12 +26,16 @@ _CLOSE = (1e-2, 1e-3, 1e-4, 1e-5)
 _CLOSE_BY = 0.05
 # Turns of a search in which programs have shown something beyond.
 _TURNS = 5
+# How often a freedom of loads is looked at more closely.
+_ZOOMS = 12
 # Mixtures of pressures that are tried where a finger is not known to slip to a side.
 _TRIED = 300
 # How far beyond an extreme programs are asked, as a share of it.
 _BEYOND = 1e-5
 # More than columns that move lower the value of a program.
 _ROOM = 0.05
+# Atoms closer than this, in sizes of the part, may be one.
+_NEIGHBOURS = (0.12, 0.01, 1e-6)
 # What a pressure that holds its atom at rest firmly may lose of an extreme, as a share of it.
 _LOSS = 5e-7
 
@@ -57,6 +61,29 @@ class Starts:
         if not rest.feet:
             known = np.vstack([known, self.pairs[0]])
         return known if len(known) else self._mixed()
+
+    @cached_property
+    def family(self) -> tuple[np.ndarray, ...] | None:
+        """Feet, loads and their one freedom, with places along it and the motions there."""
+        points = self.rest.corners
+        rows = np.vstack([np.ones(len(points)), self.programs.frame @ points.T])
+        if len(points) != len(rows) + 1:
+            return None
+        held = Rows(rows)
+        way, load = held.tangent[:, -1], held.correction(-np.eye(len(rows))[0])
+        with np.errstate(divide="ignore"):
+            ends = -load / way
+        low, high = ends[way > 0].max(), ends[way < 0].min()
+        # A foot without load says nothing about its motion: fewer feet are looked at on their own.
+        places = np.linspace(low, high, 52)[1:-1]
+        self._along = points, load, way
+        return points, load, way, places, self.of_family(places)
+
+    def of_family(self, places: np.ndarray) -> np.ndarray:
+        """Return the motions at places along the freedom of the loads."""
+        points, load, way = self._along
+        loads = np.maximum(load + places[:, None] * way, 0.0)
+        return driven(self.mode, np.tile(points, (len(places), 1, 1)), loads)
 
     def _mixed(self) -> np.ndarray:
         """Return motions of extreme pressures and of mixtures: some may slip to the right side."""
@@ -155,7 +182,10 @@ class Extremes:
     def _only(self, functional: np.ndarray) -> Summit | None:
         """Return the extreme where the set has no inside: about a foot, or the one motion."""
         if self.rest.feet:
-            return self._family(functional) or self._vertex(functional)
+            both = (
+                s for s in (self._vertex(functional), self._family(functional)) if s is not None
+            )
+            return max(both, key=lambda s: float(functional @ s.twist), default=None)
         if self.mode.guard is not None:
             return None
         summit = self.balanced(self.start, functional)
@@ -191,8 +221,7 @@ class Extremes:
             value = float(functional @ twist)
             for answer in (end.answer, None):
                 answer = answer or climb.exact(end)
-                atoms = atoms_of(self.rest, answer)
-                summit = self._polished(polisher, twist, atoms)
+                summit = self._polished(polisher, twist, answer)
                 if summit is not None and not self.mode.allows(summit.twist):
                     # The finger sticks before that.
                     return value, None, twist
@@ -308,7 +337,7 @@ class Extremes:
             motion = driven(self.mode, points[None], masses[None])[0]
             if np.isfinite(motion).all() and self.mode.allows(motion):
                 best = Summit(motion, points, masses)
-            summit = self._polished(polisher, line, atoms_of(self.rest, answer))
+            summit = self._polished(polisher, line, answer)
             if (
                 summit is not None and self.mode.allows(summit.twist)
                 and functional @ (summit.twist - line) >= -1e-9 * abs(reached)
@@ -316,14 +345,20 @@ class Extremes:
                 return polisher.firm(summit, _LOSS)
         return best
 
-    def _polished(self, polisher: Polisher, twist: np.ndarray, atoms: Atoms) -> Summit | None:
+    def _polished(self, polisher: Polisher, twist: np.ndarray, answer: Answer) -> Summit | None:
         """Return the extreme next to a motion; or, of what rests at an edge, the one along it."""
-        loaded = atoms.loaded(1e-4)
-        starts = [atoms] if len(loaded.kinds) == len(atoms.kinds) else [atoms, loaded]
-        for start in starts:
-            summit = polisher.summit(twist, start)
-            if summit is not None:
-                return summit
+        tried: list[Atoms] = []
+        for near in _NEIGHBOURS:
+            # Columns around one place are one atom; where corners are close, they may be several.
+            atoms = atoms_of(self.rest, answer, near)
+            for start in (atoms, atoms.loaded(1e-4)):
+                if any(len(start.kinds) == len(k.kinds) for k in tried):
+                    continue
+                tried.append(start)
+                summit = polisher.summit(twist, start)
+                if summit is not None:
+                    return summit
+        loaded = atoms_of(self.rest, answer, _NEIGHBOURS[0]).loaded(1e-4)
         edge = polisher.edge_beside(twist) if "still" in loaded.kinds else -1
         if edge >= 0:
             summit = polisher.summit(twist, loaded, edge)
@@ -337,28 +372,24 @@ class Extremes:
 
     def _family(self, functional: np.ndarray) -> Summit | None:
         """Return the extreme of feet whose loads have one freedom, as those of four feet have."""
-        points, mode = self.rest.corners, self.mode
-        rows = np.vstack([np.ones(len(points)), self.programs.frame @ points.T])
-        if len(points) != len(rows) + 1:
+        if self.known.family is None:
             return None
-        held = Rows(rows)
-        way, load = held.tangent[:, -1], held.correction(-np.eye(len(rows))[0])
-        with np.errstate(divide="ignore"):
-            ends = -load / way
-        low, high = ends[way > 0].max(), ends[way < 0].min()
-        # A foot without load says nothing about its motion.
-        low, high = low + 1e-8 * (high - low), high - 1e-8 * (high - low)
-        best = None
-        for _ in range(12):
-            places = np.linspace(low, high, 33)
-            loads = np.maximum(load + places[:, None] * way, 0.0)
-            every = driven(mode, np.tile(points, (33, 1, 1)), loads)
-            allowed = [bool(np.isfinite(t).all()) and mode.allows(t) for t in every]
+        points, load, way, places, every = self.known.family
+        best, value = None, -np.inf
+        for _ in range(_ZOOMS):
+            allowed = [bool(np.isfinite(t).all()) and self.mode.allows(t) for t in every]
             if not any(allowed):
                 break
-            k = int(np.where(allowed, every @ functional, -np.inf).argmax())
-            best = Summit(every[k], points, loads[k])
-            low, high = places[max(k - 1, 0)], places[min(k + 1, 32)]
+            values = np.where(allowed, every @ functional, -np.inf)
+            k = int(values.argmax())
+            # What is flat around its top is known to rounding before its place is.
+            gain, value = values[k] - value, max(values[k], value)
+            if best is not None and gain <= 1e-15 * abs(value):
+                break
+            best = Summit(every[k], points, load + places[k] * way)
+            low, high = places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)]
+            places = np.linspace(low, high, 18)[1:-1]
+            every = self.known.of_family(places)
         return best
 
     def _about_corner(self, functional: np.ndarray, low: float) -> Summit | None:

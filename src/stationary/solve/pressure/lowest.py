@@ -181,7 +181,8 @@ def _shape(c, A, B, G, C, E, D):
     """Return f and its slope at places of edges."""
     rho = np.maximum(np.hypot(D, c), 1e-300)
     value = A + B * c + G * rho + (C + E * c) / rho
-    return value, B + G * c / rho + (E * D**2 - C * c) / rho**3
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return value, B + G * c / rho + (E * D**2 - C * c) / rho**3
 
 
 def _between(low, high, terms) -> np.ndarray:

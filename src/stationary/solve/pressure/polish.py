@@ -490,7 +490,7 @@ def lowest_on(rest: Rest, twist, witness, affine):
     return lowest, where
 
 
-def atoms_of(rest: Rest, answer: Answer) -> Atoms:
+def atoms_of(rest: Rest, answer: Answer, near: float) -> Atoms:
     """Return the atoms of a rough pressure, those that are neighbours as one."""
     kinds: list[str] = []
     rows: list[list[float]] = []
@@ -511,7 +511,7 @@ def atoms_of(rest: Rest, answer: Answer) -> Atoms:
             places.append((inf, inf))
             continue
         close = [
-            row for row, (a, b) in zip(rows, places) if not rest.feet and hypot(a - x, b - y) < 0.12
+            row for row, (a, b) in zip(rows, places) if not rest.feet and hypot(a - x, b - y) < near
         ]
         if close:
             close[0][3] += mass

@@ -27,7 +27,7 @@ from stationary.solve.pressure.extremes import Extremes
 from stationary.solve.pressure.polish import Summit, joined
 from stationary.solve.pressure.programs import fields
 from stationary.solve.pressure.region import Mode, hull, spread_motion
-from stationary.solve.pressure.support import Rest
+from stationary.solve.pressure.support import WEIGHT, Rest
 from stationary.solve.pressure.vertices import EVERY, vertices
 
 # Of the central path: how near it is gone along, by how much it shrinks, what is left of its value.
@@ -224,7 +224,7 @@ def _saddle(
     asked = np.delete(np.arange(len(u)), 3 + np.arange(size * still))
     tiny, off, long = 1e-200, left(u)[asked], 1.0
     for _ in range(_STEPS):
-        if long <= _SHORT or np.abs(off).max() < 1e-15:
+        if long <= _SHORT or np.abs(off).max() < 1e-15 * WEIGHT:
             break
         steps = 1j * tiny * np.eye(len(u))[asked]
         J = np.stack([left(u + k)[asked].imag / tiny for k in steps], axis=1)
