@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from stationary.result.pressure import Pressure, PressureBounds
     from stationary.result.quadrics import FittedSurface, fit_limit_surface
     from stationary.result.slide import Slide
+    from stationary.result.speed_limit import SpeedLimit
     from stationary.result.statespace import StateSpace
     from stationary.result.step import Step
     from stationary.result.touched import Touched
@@ -109,7 +110,7 @@ if TYPE_CHECKING:
     from stationary.solve.sliding.instant.force_balance import newton
     from stationary.solve.sliding.instant.least_power import minimum_dissipation, minimum_power
     from stationary.solve.sliding.limits.load import limit_load, limit_surface
-    from stationary.solve.sliding.limits.speed import SpeedLimit, quasistatic_error
+    from stationary.solve.sliding.limits.speed import quasistatic_error
     from stationary.solve.sliding.over_time.evolution import quasistatics
     from stationary.solve.small_motions.linearize import linearize
     from stationary.solve.small_motions.modes import modes
@@ -150,7 +151,8 @@ LATE = {
         "stationary.solve.sliding.over_time.evolution": "quasistatics",
         "stationary.solve.sliding.limits.load": "limit_load limit_surface",
         "stationary.solve.sliding.instant.least_power": "minimum_dissipation minimum_power",
-        "stationary.solve.sliding.limits.speed": "SpeedLimit quasistatic_error",
+        "stationary.result.speed_limit": "SpeedLimit",
+        "stationary.solve.sliding.limits.speed": "quasistatic_error",
         "stationary.solve.small_motions.linearize": "linearize",
         "stationary.solve.rest.statics": "statics",
         "stationary.browser.page": "live",

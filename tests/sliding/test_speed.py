@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import examples
 import stationary as st
@@ -69,12 +71,81 @@ def test_left_out_the_way_is_as_long_as_the_system():
     asked = {"speed": V, "within": (0.03, 0.3), "count": 40}
     said = st.quasistatic_error(card(), travel=way, **asked)
     assert st.quasistatic_error(card(), **asked).speed == pytest.approx(said.speed, rel=1e-12)
-    # One point has no length: it goes by 1.
-    block = st.System(
-        kinetic=x.dot**2 / 2, friction=[st.Friction(1.0, on=x)], constraints=[x - st.sin(V * st.t)]
+
+
+def shaken(unit):
+    """A block that is shaken, in some units of length, force and time."""
+    length, force, time = unit
+    m, W = st.parameters(m=force * time**2 / length, W=1.0)
+    drive = x - length * st.sin(W * st.t / length)
+    return W, st.System(
+        kinetic=m * x.dot**2 / 2, friction=[st.Friction(force, on=x)], constraints=[drive]
     )
-    found = st.quasistatic_error(block, speed=V, within=(0.05, 2))
-    assert found.speed == pytest.approx(np.sqrt(0.1 / np.sin(1.0)), rel=0.02)
+
+
+@pytest.mark.parametrize("unit", [(1.0, 1.0, 1.0), (1e-9, 1e3, 1e-6), (1e6, 1e-5, 1e3)])
+def test_left_out_speeds_are_searched_for_around_those_of_the_statement(unit):
+    W, block = shaken(unit)
+    found = st.quasistatic_error(block, speed=W, travel=1.5 * unit[0])
+    speed = np.sqrt(0.1 / np.sin(1.5)) * unit[0] / unit[2]
+    assert found.speed == pytest.approx(speed, rel=0.01)
+    # One point has no length.
+    with pytest.raises(st.StatementError, match=r"how far it travels is not known.\n.*\n.*travel="):
+        st.quasistatic_error(block, speed=W)
+
+
+def with_inertia(V, count=301):
+    """Integrate two feet pinned to a hand that goes round a bend: the errors of leaving it out.
+
+    Written here by Newton's law for the angle alone, which is all that is free.
+    """
+    feet, weights = np.array([(-0.7, 0.2), (-0.1, -0.5)]), np.array([0.6, 0.9])
+    mass, turning = 2.0, 0.8
+
+    def parts(t, turn):
+        c, s = np.cos(turn), np.sin(turn)
+        hand = np.array([np.cos(V * t), np.sin(V * t)])
+        speed, pull = V * np.array([-hand[1], hand[0]]), -(V**2) * hand
+        arms = feet @ np.array([[c, s], [-s, c]])
+        return arms, np.stack([-arms[:, 1], arms[:, 0]], axis=1), speed, pull
+
+    # The middle is the hand's place: the mass of the part is there.
+    def moment(t, turn, rate):
+        arms, across, speed, _ = parts(t, turn)
+        v = speed + rate * across
+        return -np.sum((weights / np.linalg.norm(v, axis=1))[:, None] * v * across), v
+
+    def quasistatic(t, turn):
+        return brentq(lambda r: moment(t, turn, r)[0], -10 * V, 10 * V, xtol=1e-14)
+
+    first = quasistatic(0.0, 0.0)
+    path = solve_ivp(
+        lambda t, z: [z[1], moment(t, *z)[0] / turning], (0, 1 / V), [0.0, first], rtol=1e-10,
+        atol=1e-12, dense_output=True,
+    )  # fmt: skip
+    forces, velocities = 0.0, 0.0
+    for t in np.linspace(0, 1 / V, count):
+        turn, rate = path.sol(t)
+        M, v = moment(t, turn, rate)
+        _, _, speed, pull = parts(t, turn)
+        F = -np.sum((weights / np.linalg.norm(v, axis=1))[:, None] * v, axis=0)
+        inertia = mass * (pull @ pull) + M**2 / turning
+        forces = max(forces, inertia / (F @ F / mass + M**2 / turning))
+        still = quasistatic(t, turn)
+        off = turning * (rate - still) ** 2 / (mass * (speed @ speed) + turning * still**2)
+        velocities = max(velocities, off)
+    return np.sqrt(max(forces, velocities))
+
+
+def test_the_errors_of_a_part_on_two_feet_are_those_of_its_dynamics():
+    part = st.slider(points=[(-0.7, 0.2), (-0.1, -0.5)], weights=[0.6, 0.9])
+    px, py, turn = part.coordinates
+    bend = [px - st.cos(V * st.t), py - st.sin(V * st.t)]
+    mass = (2.0 * (px.dot**2 + py.dot**2) + 0.8 * turn.dot**2) / 2
+    driven = part + st.System(kinetic=mass, constraints=bend)
+    found = st.quasistatic_error(driven, speed=V, travel=1.0, start={px: 1.0}, count=60)
+    for speed, error in zip(found.speeds, found.errors):
+        assert error == pytest.approx(with_inertia(speed), rel=0.03)
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -18,6 +18,7 @@ from stationary.solve.gate.state import State
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.pushed import Scene
 from stationary.solve.scales import scales_of
+from tests.solve.speeds_told import towed_speed
 
 UNITS = [1e-6, 1.0, 1e6]
 
@@ -514,11 +515,15 @@ def fit_pressure(unit):
     yield Answer(fit, wrong, {"pushes": measured, "weight": 1.4})
 
 
+def quasistatic_error(unit):
+    yield Answer(*towed_speed(unit))
+
+
 #: Every verb with an answer that claims something.
 ASKED = {f.__name__: f for f in (
     statics, equilibria, continuation, linearize, modes, simulate, minimum_power, newton,
     minimum_dissipation, quasistatics, limit_load, discretize, pressure_bounds, fit_pressure,
-    consistent, limit_surface,
+    consistent, limit_surface, quasistatic_error,
 )}  # fmt: skip
 
 

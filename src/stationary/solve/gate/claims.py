@@ -18,6 +18,7 @@ from stationary.result.modes import Modes
 from stationary.result.motion import Motion
 from stationary.result.pressure import PressureBounds
 from stationary.result.slide import Slide
+from stationary.result.speed_limit import SpeedLimit
 from stationary.result.state import State as Consistent
 from stationary.result.statespace import StateSpace
 from stationary.result.step import Step
@@ -34,6 +35,7 @@ from stationary.solve.gate.early_end import Reason, reason
 from stationary.solve.gate.equation import energy, equation, stepped
 from stationary.solve.gate.finding import Finding, refuted, worst
 from stationary.solve.gate.friction import friction
+from stationary.solve.gate.inertia_beside import inertia_beside
 from stationary.solve.gate.nearest import nearest
 from stationary.solve.gate.pressures import attained
 from stationary.solve.gate.run import accounted, kept
@@ -214,6 +216,11 @@ def _(limit: LimitLoad, *, at: Callable[[float], Place]) -> list[Finding]:
 @findings.register
 def _(limit: LimitSurface, *, params: np.ndarray) -> list[Finding]:
     return surface(limit, params, _REST)
+
+
+@findings.register
+def _(limit: SpeedLimit, *, within: tuple[float, float]) -> list[Finding]:
+    return list(inertia_beside(limit, within, _SLIDING))
 
 
 @findings.register

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from stationary.errors import DerivationError, DidNotConverge, StatementError, s
 from stationary.lower.kernel import graph_of, numeric
 from stationary.model.layout import name_of
 from stationary.model.system import System
-from stationary.result.views import AbstractShown, show
+from stationary.result.speed_limit import Beside, SpeedLimit
+from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
 from stationary.solve.progress import Progress
 from stationary.solve.sliding.instant.least_power import failure, require_still, solved, step_of
@@ -23,55 +24,6 @@ from stationary.solve.sliding.problem.question import Question
 _MOST_TRIALS = 40
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SpeedLimit(AbstractShown):
-    """How far inertia changes a motion, at different speeds.
-
-    Attributes
-    ----------
-    speed : float
-        Where the error reaches `level`; infinite if it never does within the range.
-    level : float
-    speeds, errors : ndarray
-        What was tried, in ascending order, and the largest error at each: the force of inertia
-        relative to friction, or the difference between velocities with and without inertia at the
-        same place, whichever is larger, in the metric of the masses.
-
-    Examples
-    --------
-    >>> x, (m, V) = st.coordinates("x"), st.parameters(m=1.0, V=1.0)
-    >>> wave = st.System(
-    ...     kinetic=m * x.dot**2 / 2, friction=[st.Friction(1.0, on=x)],
-    ...     constraints=[x - st.sin(V * st.t)],
-    ... )
-    >>> found = st.quasistatic_error(wave, speed=V, travel=1.5, within=(0.1, 1), count=100)
-    >>> round(found.speed, 1)  # where V² = 0.1
-    0.3
-    """
-
-    system: System
-    parameter: str
-    speed: float
-    level: float
-    speeds: np.ndarray
-    errors: np.ndarray
-
-    def plot(self):
-        """Draw the error over the speed.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
-        return show("speed limit", "plot")(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"{self.system.name or 'The system'} moves quasistatically, but for "
-            f"{100 * self.level:g} %, up to {self.parameter} = {self.speed:.4g}"
-        )
-
-
 def quasistatic_error(
     system: System,
     *,
@@ -79,7 +31,7 @@ def quasistatic_error(
     travel: float | None = None,
     start: Mapping[Any, Any] | None = None,
     params: Mapping[Any, float] | None = None,
-    within: tuple[float, float] = (1e-4, 1e2),
+    within: tuple[float, float] | None = None,
     level: float = 0.1,
     count: int = 200,
 ) -> SpeedLimit:
@@ -97,13 +49,14 @@ def quasistatic_error(
         The parameter: the speed of a pusher, a hand or a conveyor.
     travel : float, optional
         How far the driver goes. Left out, as far as the system is long: the diagonal of the box
-        around all points on which friction acts at the start, or 1 if there is only one.
+        around all points on which friction acts at the start; one point alone has no length.
     start : dict, optional
         The configuration at the start; it sets off with the quasistatic velocity.
     params : dict, optional
         Values of the other parameters.
-    within : tuple
-        Range of speeds to search.
+    within : tuple, optional
+        Range of speeds to search. Left out, six decades around the speed at which inertia would be
+        as strong as friction.
     level : float
         The error that is still accepted.
     count : int
@@ -148,10 +101,13 @@ def quasistatic_error(
             f"Parameters: {known}.",
             "State what drives the system with it, as in a constraint x - V*st.t.",
         )
+    long = _length(system, params, start) if travel is None else travel
     try:
-        low, high = (float(x) for x in within)
-        level, count = float(level), int(count)
-        way = _length(system, params, start) if travel is None else float(travel)
+        level, count, way = float(level), int(count), float(long)
+        if within is None and 0 < way < np.inf:
+            slowly = Question(system, {**(params or {}), name: 1.0}, None, (0.0, way))
+            within = _range(slowly, start)
+        low, high = (float(x) for x in within or ())
         sensible = 0 < low < high < np.inf and 0 < way < np.inf and level > 0 and count >= 10
     except (TypeError, ValueError):
         sensible, low, high, way = False, 0.0, 0.0, 0.0
@@ -161,25 +117,27 @@ def quasistatic_error(
             f"Found within={within}, travel={travel}, level={level}, count={count}.",
             "Give 0 < low < high, positive travel and level, and ten steps or more.",
         )
-    tried: dict[float, float] = {}
+    tried: dict[float, Beside] = {}
     progress = Progress("quasistatic error")
 
     def error(V: float) -> float:
         if V not in tried:
             run = Question(system, {**(params or {}), name: V}, None, (0.0, way / V))
-            tried[V] = _difference(run, start, way / V, count)
+            tried[V] = _beside(run, V, start, way / V, count)
             progress.show(len(tried) / _MOST_TRIALS)
-        return tried[V]
+        return tried[V].error
 
     crossing = _crossing(error, low, high, level)
     progress.close()
     speeds = np.array(sorted(tried))
-    errors = np.array([tried[V] for V in speeds])
-    return SpeedLimit(system, name, crossing, level, speeds, errors)
+    errors = np.array([tried[V].error for V in speeds])
+    beside = tried.get(crossing) or tried[speeds[-1]]
+    limit = SpeedLimit(system, name, crossing, level, speeds, errors, beside)
+    return passed(limit, "quasistatic_error", within=(low, high))
 
 
 def _length(system: System, params: Any, start: Any) -> float:
-    """Return the diagonal of the box around the points on which friction acts, or 1."""
+    """Return the diagonal of the box around the points on which friction acts."""
     question = Question(system, params, None, (0.0, 0.0))
     place = question.at(0.0, question.layout.state(start)[0])
     problem, longest = place.problem, 0.0
@@ -187,7 +145,28 @@ def _length(system: System, params: Any, start: Any) -> float:
         points = place.along[(problem.widths == width)[problem.term]].reshape(-1, width)
         if len(points):
             longest = max(longest, float(np.linalg.norm(np.ptp(points, axis=0))))
-    return longest or 1.0
+    if not longest > 0:
+        raise StatementError(
+            "how far it travels is not known.",
+            "Found friction on one point, or along lines alone, which has no length of its own.",
+            "Give travel=…: how far the driver goes.",
+        )
+    return longest
+
+
+def _range(question: Question, start: Any) -> tuple[float, float] | None:
+    """Return speeds around the one at which inertia over the travel is as strong as friction."""
+    q, _ = question.layout.state(start)
+    graph, close = question.sliding.graph, question.at(0.0, q).touching
+    power, inertia = 0.0, 0.0
+    for t in question.span * np.linspace(1e-9, 1, 5):
+        answer, v = _least(question, float(t), q, None, close)
+        M, _ = numeric(graph, "dynamics")(t, q, v, question.inputs(t, q), question.params)
+        power, inertia = power + answer.dissipated, inertia + float(v @ (M @ v))
+    if not (power > 0 and inertia > 0):
+        return None
+    same = float(np.sqrt(power * question.span / inertia))
+    return 1e-4 * same, 1e2 * same
 
 
 def _crossing(error: Any, low: float, high: float, level: float) -> float:
@@ -212,14 +191,15 @@ def _crossing(error: Any, low: float, high: float, level: float) -> float:
     return V
 
 
-def _difference(question: Question, start: Any, duration: float, count: int) -> float:
-    """Follow the motion with inertia; return the largest error of leaving inertia out."""
+def _beside(question: Question, speed: float, start: Any, duration: float, count: int) -> Beside:
+    """Follow the motion with inertia; compare it with the one without at every step."""
     graph, t, h = question.sliding.graph, 0.0, duration / count
     q, _ = question.layout.state(start)
     every = np.arange(len(question.at(t, q).gap))
     close = question.at(t, q).touching
     least, v = _least(question, t + 1e-9 * h, q, None, close)
-    worst, near = 0.0, None
+    worst, near, path = 0.0, None, [(t, q, v)]
+    forces, still, holding = [], [], []
     for _ in range(count):
         place = question.at(t, q)
         now = place.problem
@@ -259,7 +239,15 @@ def _difference(question: Question, start: Any, duration: float, count: int) -> 
         # The velocity of a step is that of its middle.
         least, without = _least(question, t - h / 2, q - h / 2 * v, least, close)
         worst = max(worst, _ratio(v - without, without, M.__matmul__))
-    return worst
+        path.append((t, q, v))
+        forces.append(np.concatenate(near.forces))
+        still.append(without)
+        mu = np.zeros(len(every))
+        mu[close] = least.mu
+        holding.append(np.concatenate([least.y, least.lam, mu]))
+    ways = (np.array(x) for x in zip(*path))
+    told = (np.array(x) for x in (forces, still, holding))
+    return Beside(speed, worst, question.params, *ways, *told)
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray, metric: Any) -> float:
