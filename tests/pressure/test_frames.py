@@ -87,6 +87,36 @@ OFF = {
 
 
 @pytest.mark.parametrize(
+    ("feet", "words"),
+    [
+        ([(0.05, 0.03), (-0.05, 0.03), (-0.05, -0.03), (0.05, -0.03)],
+         ["mirrored (y", "mirrored (x", "turned by 180°"]),
+        ([(0.05, 0.03), (-0.04, 0.02), (-0.04, -0.02), (0.05, -0.03)], ["mirrored (y"]),
+        ([(0.05, 0.03), (-0.04, 0.02), (-0.05, -0.02), (0.05, -0.04)], []),
+    ],
+)  # fmt: skip
+def test_what_a_symmetric_part_cannot_tell_is_said(feet, words):
+    # A record that is seen like that fits exactly as well, with the loads of the images.
+    rng, feet = np.random.default_rng(3), np.array(feet)
+    pushes = noisy(measured(rng, feet, LOADS, 12), rng)
+    part = st.slider(points=feet, weight=1.0)
+    fit = st.fit_pressure(part, pushes=pushes, noise=ERRORS)
+    assert [w for w in ("mirrored (y", "mirrored (x", "turned by 180°") if w in fit.untold] == words
+    assert bool(fit.untold) == bool(words) == ("not told" in str(fit))
+    signs = {"mirrored (y": (1, -1), "mirrored (x": (-1, 1), "turned by 180°": (-1, -1)}
+    for way in map(signs.__getitem__, words[:2]):
+        seen = [{"point": p["point"] * way, "normal": p["normal"] * way,
+                 "motion": p["motion"] * [*way, way[0] * way[1]]} for p in pushes]  # fmt: skip
+        other = st.fit_pressure(part, pushes=seen, noise=ERRORS)
+        assert other.scatter == pytest.approx(fit.scatter, rel=1e-6)
+        image = np.hypot(*(feet[:, None] * way - feet[None]).transpose(2, 0, 1)).argmin(axis=1)
+        np.testing.assert_allclose(other.weights[image], fit.weights, atol=1e-6)
+    if words:
+        told = st.slider(points=feet, weight=1.0, centre=tuple(fit.centre))
+        assert not st.fit_pressure(told, pushes=pushes, noise=ERRORS).untold
+
+
+@pytest.mark.parametrize(
     "words", [next(iter(OFF)), *(pytest.param(w, marks=SLOW) for w in [*OFF][1:])]
 )
 def test_frames_that_are_off_are_told(words):

@@ -85,6 +85,9 @@ class FittedPressure(AbstractShown):
     centre_interval : ndarray, shape (2, 2)
         95 % intervals, of x and of y each on its own; infinite where the pushes do not tell it. A
         stated centre has none.
+    untold : str
+        In which other ways the record may have been seen that would fit as well, with other loads:
+        a part that looks the same in a mirror, or turned, does not tell. Empty where there is none.
 
     Examples
     --------
@@ -118,6 +121,7 @@ class FittedPressure(AbstractShown):
     cells: np.ndarray
     centre: np.ndarray
     centre_interval: np.ndarray
+    untold: str = ""
 
     def plot(self):
         """Draw the loads on the part, with their intervals.
@@ -156,6 +160,8 @@ class FittedPressure(AbstractShown):
             lines.append(
                 "  frame        as given: one that is turned or shifted only centre= can tell"
             )
+        if self.untold:
+            lines.append(f"  not told     {self.untold}")
         if np.isfinite(self.finger):
             lines.append("  finger       friction {:.4g} in {:.4g} … {:.4g}".format(
                 self.finger, *self.finger_interval))  # fmt: skip

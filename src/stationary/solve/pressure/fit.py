@@ -18,6 +18,7 @@ from stationary.result.status import Status
 from stationary.result.weighed import FittedPressure, Identifiable
 from stationary.solve.gate.claims import passed
 from stationary.solve.inertia import require_system
+from stationary.solve.pressure.alike import looks_alike
 from stationary.solve.pressure.apart import beside
 from stationary.solve.pressure.measured import Measured
 from stationary.solve.pressure.mistaken import likely
@@ -357,7 +358,21 @@ def _told(
         float(finger), (float(around[0]), float(around[1])), covariance, rms, each,
         next_push(part, search, fitted, known), status, tuple(sorted(out)),
         measured.cells, centre, np.stack([centre - off, centre + off], axis=1),
+        _not_told(part, search, measured.points, weights, np.stack([low, high], axis=1)),
     )  # fmt: skip
+
+
+def _not_told(
+    part: System, search: Search, points: np.ndarray, weights: np.ndarray, intervals: np.ndarray
+) -> str:
+    """Say what no push of this part can tell, whatever its readings."""
+    if search.centre is not None:
+        return ""
+    support = next((p.support for p in part.parts if p.support is not None), None)
+    corners = points
+    if support is not None and search.measured.bends is not None:
+        corners = np.array(support.points).reshape(-1, 2)
+    return looks_alike(corners, points, weights, intervals)
 
 
 def _untold(directions: np.ndarray, count: int, total: float, smooth: bool) -> str:

@@ -36,6 +36,8 @@ _NEAR, _SHRINKS, _GAP, _STEPS, _SHORT = 1e-3, 30.0, 1e-11, 400, 1e-6
 _BEARS, _STILL = (1e-7, 1e-5, 1e-3), 1e-4
 # Atoms so close on a circle, in sizes of the part, are one.
 _ALIKE = 0.1
+# Steps of Newton's method that take a pressure from there to rounding.
+_NEWTON = 20
 # How often a circle is looked at between its samples.
 _TURNS = 8
 # Samples of a circle, from which its closest points are found.
@@ -103,7 +105,8 @@ def greatest_power(rest: Rest, mode: Mode, start: np.ndarray) -> Summit:
     z = np.linalg.lstsq(mode.free, start - mode.base, rcond=None)[0]
     for turn in range(_TURNS if rest.radius else 1):
         affine, z, masses = _central(mode, points, z)
-        for least, still in product(_BEARS, (False, True)):
+        counts = {int((masses > least).sum()): least for least in _BEARS}
+        for least, still in product(counts.values(), (False, True)):
             # What bears almost nothing on the path, or hardly moves, may do so at its end, or not.
             bears = masses > least
             settled = _saddle(rest, mode, points, points[bears], affine, z, masses[bears], still)
@@ -223,7 +226,7 @@ def _saddle(
     # About a point at rest the motion is known, and its force whatever is missing.
     asked = np.delete(np.arange(len(u)), 3 + np.arange(size * still))
     tiny, off, long = 1e-200, left(u)[asked], 1.0
-    for _ in range(_STEPS):
+    for _ in range(_NEWTON):
         if long <= _SHORT or np.abs(off).max() < 1e-15 * WEIGHT:
             break
         steps = 1j * tiny * np.eye(len(u))[asked]
