@@ -240,3 +240,34 @@ def test_counts_are_the_same_in_every_unit_and_from_every_origin(length, mass, s
     assert found.complete and len(found) == 3
     assert places(found, x)[:, 0] / length - shift == pytest.approx(exact, abs=1e-8)
     assert [rest.stable for rest in found] == [True, False, False]
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0])
+@pytest.mark.parametrize("stiffness", [1e6, 1e8, 1e10])
+def test_a_pendulum_on_a_stiff_spring_hangs_or_stands(stiffness, unit):
+    # Along the ring forces are next to nothing beside those across it: it is no family.
+    energy = stiffness * (st.sqrt(x**2 + y**2) / unit - 1) ** 2 / 2 + y / unit
+    box = {x: (-2 * unit, 2 * unit), y: (-2 * unit, 2.1 * unit)}
+    rests = st.equilibria(st.System(potential=energy), within=box)
+    assert [rest.family for rest in rests] == [0, 0]
+    expected = [(0, -1 - 1 / stiffness), (0, 1 - 1 / stiffness)]
+    np.testing.assert_allclose([rest.q / unit for rest in rests], expected, atol=1e-6)
+    assert [rest.stable for rest in rests] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "energy, dimensions",
+    [
+        ((x * y) ** 2, [1]),
+        (((x - y) * (x + y - 0.5)) ** 2, [1]),
+        (((x**2 + y**2) ** 2 - (x**2 - y**2)) ** 2, [0, 1, 0]),
+        ((x * y * z) ** 2, [2]),
+    ],
+    ids=str,
+)
+def test_families_that_cross_in_the_middle_of_the_box_have_their_own_dimension(
+    energy, dimensions, little_work
+):
+    within = {c: (-2, 2) for c in (x, y, z) if energy.has(c)}
+    rests = st.equilibria(st.System(potential=energy), within=within)
+    assert [rest.family for rest in rests] == dimensions

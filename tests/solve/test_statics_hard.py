@@ -324,3 +324,24 @@ def test_eigenvalues_of_a_row_that_crowd_have_their_least_and_their_signs(sign, 
     assert rest.inertia == ((n, 0, 0) if sign > 0 else (0, n, 0))
     assert rest.eigenvalues[0] == pytest.approx(sign * unit, rel=1e-8)
     assert bool(rest.stable) == (sign > 0)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
+@pytest.mark.parametrize("stiffness", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("start", [(1, 0), (-0.1, 2), (0.5, 0.5)])
+def test_a_pendulum_on_a_stiff_spring_hangs_from_any_start(start, stiffness, unit):
+    energy = stiffness * (st.sqrt(x**2 + y**2) / unit - 1) ** 2 / 2 + y / unit
+    rest = st.statics(st.System(potential=energy), start={x: start[0] * unit, y: start[1] * unit})
+    # A force of one unit of rounding turns it by the inverse of the smaller stiffness.
+    turned = 64 * np.finfo(float).eps * max(stiffness, 1.0)
+    assert abs(rest[x]) <= turned * unit
+    np.testing.assert_allclose(rest[y], -(1 + 1 / stiffness) * unit, atol=turned**2 * unit)
+    assert rest.stable and rest.steps < 150
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
+def test_rows_that_hold_what_has_no_stiffness_at_all_leave_it_flat(unit):
+    z = st.coordinates("z")
+    energy = sum((q / unit) ** 4 for q in (x, y, z))
+    flat = st.System(potential=energy, constraints=[(x + 2 * y - z) / unit])
+    assert st.statics(flat).inertia == (0, 0, 2)

@@ -50,6 +50,10 @@ _LOOKS = (1.0, 0.5, 0.75, 0.25, 0.875, 0.625, 0.375, 0.125)
 _BENDS = 0.5
 _MOST_CORRECTIONS = 60
 
+# Directions this many times as stiff as a step's own bend it as a rod does; by at most this share,
+# and how often they are corrected.
+_RIGID, _DRIFTS, _MOST_DRIFTS = 30.0, 0.5, 12
+
 # Rounding of an energy, relative to what it is summed of.
 _NOISE = 1e-13
 
@@ -393,15 +397,16 @@ class Descent:
         """Return a lower place, or None where nothing is lower by more than rounding."""
         ways = self._small(place) if place.frame.small else self._large(place)
         noise = self._noise(place)
-        for d in ways:
+        for d, modes in ways:
             if not np.all(np.isfinite(d)):
                 continue
             slope = float(place.force @ d)
             if -slope <= 4 * noise or self.reached(place.q, d):
                 return None
-            if not self._agrees(place, d, noise):
-                continue
-            there = self.onto(place, d)
+            if self._agrees(place, d, noise):
+                there = self.onto(place, d)
+            else:
+                there = self._round_a_bend(place, d, modes, noise)
             if there is None:
                 continue
             if self.rise(place.q, there) <= 1e-4 * slope + noise:
@@ -430,7 +435,7 @@ class Descent:
         stiff = np.maximum(stiff, least)
         self.stiffer = self.stiffer / 64 if self.stiffer > stiff.min() else 0.0
         for _ in range(60):
-            yield -vectors @ (slopes / np.maximum(stiff, self.stiffer))
+            yield -vectors @ (slopes / np.maximum(stiff, self.stiffer)), (stiff, vectors)
             self.stiffer = 4 * max(self.stiffer, float(stiff.min()))
 
     def _large(self, place: Place):
@@ -451,7 +456,7 @@ class Descent:
                 d = trial.solve(-place.force, nothing)[0]
                 self.stiffer, self.model, self.at = by, trial, place.q
                 for _ in range(4):
-                    yield d
+                    yield d, None
                     d = d / 2
             by = 8 * by if by else max(1e-4 * own, 1e-6 * most)
 
@@ -475,6 +480,51 @@ class Descent:
             if share < 1 and slope > max(foretold, 0.0) + noise:
                 return False
         return True
+
+    def _round_a_bend(self, place: Place, d: np.ndarray, modes, noise: float) -> np.ndarray | None:
+        """Return where a step ends that keeps to a narrow valley, as one of a stiff rod's length.
+
+        What is far stiffer than the step's own way is balanced again at its end. Along the whole of
+        it energies are as the model says, so that no hill is stepped over.
+        """
+        if modes is None:
+            return None
+        first, second = float(place.left @ d), float(d @ (place.H @ d))
+        rigid = modes[0] > _RIGID * max(-first, second) / float(np.sum((d / self.lengths) ** 2))
+        if not rigid.any() or rigid.all():
+            return None
+        ends = None
+        for share in (1.0, 0.5, 0.75, 0.25):
+            there = self._followed(place, share * d, modes[0][rigid], modes[1][:, rigid])
+            if there is None:
+                return None
+            rise, model = self.rise(place.q, there), share * first + share**2 / 2 * second
+            expected = share * abs(first) + share**2 / 2 * abs(second)
+            if not abs(rise - model) <= _AGREES * expected + noise:
+                return None
+            ends = there if ends is None else ends
+        return ends
+
+    def _followed(self, place: Place, d, stiff, vectors) -> np.ndarray | None:
+        """Return the end of a step with what is stiff in balance there.
+
+        None where corrections do not become shorter, or bend the step by too much.
+        """
+        longest, added = _DRIFTS * float(np.linalg.norm(d / self.lengths)), np.zeros_like(d)
+        enough = 1e-3 * longest**2
+        for _ in range(_MOST_DRIFTS):
+            q = self.onto(place, d + added)
+            there = None if q is None else Place(place.still, q, place.lam, place.active)
+            if there is None or not there.finite:
+                return None
+            move = -vectors @ ((vectors.T @ there.with_multipliers().left) / stiff)
+            size = float(np.linalg.norm(move / self.lengths))
+            if not size <= longest:
+                return None
+            added, longest = added + move, _DRIFTS * size
+            if size <= enough:
+                return self.onto(place, d + added)
+        return None
 
     def onto(self, place: Place, d: np.ndarray) -> np.ndarray | None:
         """Return where a step ends on the constraints; None where it does not follow their bend."""

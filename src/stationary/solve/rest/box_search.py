@@ -17,6 +17,7 @@ from stationary.solve.rest.many_starts import Swarm, graph_at_rest
 from stationary.solve.rest.search import Search
 from stationary.solve.rest.subdivision import Proof, Subdivision
 from stationary.solve.rest.symmetry import images
+from stationary.solve.rest.valley import walked
 
 # Starts for each coordinate searched, and the most of all.
 _STARTS_EACH, _MOST_STARTS = 64, 768
@@ -40,6 +41,13 @@ _LEFT = 192
 # Most members of families that are looked at, how many neighbours each is moved to, and most
 # groups of them that are tried in pairs.
 _MEMBERS, _NEIGHBOURS, _GROUPS = 96, 3, 16
+
+# How far beside where families cross the directions of each are looked for, and how near to it
+# they are followed: there nothing is stiff.
+_ASIDE, _NEARLY = 1e-3, 1e-2
+
+# Valleys that are walked along at a time, and how near to one that was a place is on it.
+_SEEDS, _BESIDE = 6, 0.02
 
 # Most coordinates for which a proof is tried.
 _PROVEN_UP_TO = 8
@@ -106,6 +114,8 @@ class Hunt:
         self.complete, self.lacks = False, []
         self._unknown = np.zeros(0, int)
         self.boxes = self.tried = self.converged = self.deflated = 0
+        self._beside: dict[bytes, np.ndarray] = {}
+        self._passed = np.zeros((0, len(self.swarm.home)))
         #: Places found, in units of the box: by themselves, and on families with their dimension.
         self.single: list[np.ndarray] = []
         self.families: list[tuple[np.ndarray, int]] = []
@@ -285,6 +295,11 @@ class Hunt:
         w = self.swarm.least(self.swarm.corrected(w, 60))
         w = w[self.swarm.settled(w) & self.box.inside(w[:, : self.swarm.n] * self.box.size, _SAME)]
         dimensions = self.swarm.flat_directions(w)
+        weak = (dimensions == 0) & self.swarm.null_directions(w)[1].any(axis=1)
+        weak[weak] = ~self.swarm.vanishes(w[weak])
+        if weak.any():
+            self._valleys(w[weak])
+            w, dimensions = w[~weak], dimensions[~weak]
         w[dimensions == 0] = self.swarm.centred(w[dimensions == 0])
         fresh: list[tuple[np.ndarray, int]] = []
         for place, d in zip(w, dimensions):
@@ -294,6 +309,24 @@ class Hunt:
                 self.single.append(place)
         if fresh:
             self._group(fresh)
+
+    def _valleys(self, w: np.ndarray) -> None:
+        """Walk along valleys that are new, and note where they are level."""
+        if len(self._passed):
+            away = np.abs(w[:, None] - self._passed)[:, :, : self.swarm.n].max(axis=2).min(axis=1)
+            w = w[away > _BESIDE]
+        if not len(w):
+            return
+
+        def inside(places: np.ndarray) -> np.ndarray:
+            return self.box.inside(places[:, : self.swarm.n] * self.box.size, _BESIDE)
+
+        zeros, passed = walked(self.swarm, _spread(w, _SEEDS), inside)
+        self._passed = np.vstack([self._passed, passed])
+        for place in zeros:
+            within = self.box.inside(place[: self.swarm.n] * self.box.size, _SAME)
+            if within and not self._known(place) and len(self.single) < _MOST_FOUND:
+                self.single.append(place)
 
     @property
     def _written(self) -> list[np.ndarray]:
@@ -311,6 +344,8 @@ class Hunt:
 
     def _group(self, fresh: list[tuple[np.ndarray, int]]) -> None:
         """Put members of families together that can be moved to each other, one for each family."""
+        places, sizes = (np.array(part) for part in zip(*fresh)) if fresh else ((), ())
+        fresh = list(zip(*self.swarm.off_crossings(places, sizes))) if fresh else []
         for d in sorted({d for _, d in fresh}):
             some = np.array([w for w, k in fresh if k == d])
             known = [w for w, k in self.families if k == d]
@@ -321,7 +356,12 @@ class Hunt:
             self.families = [(w, k) for w, k in self.families if k != d]
             some = np.vstack([*known, _spread(some, _MEMBERS)])
             for group in self._connected(some):
-                self.families.append((self._representative(some[group]), d))
+                nearest = self._representative(some[group])
+                away = some[group[-1]] - nearest
+                aside = nearest + _ASIDE * away / np.maximum(np.abs(away).max(), 1e-300)
+                n = self.swarm.n
+                self._beside[nearest.tobytes()] = self.swarm.slid(some[group[-1:]], aside[:n])[0]
+                self.families.append((nearest, d))
 
     def _connected(self, w: np.ndarray) -> list[list[int]]:
         """Return which members are on one family: neighbours that can be moved to each other."""
@@ -395,13 +435,23 @@ class Hunt:
         # Where families cross, a place by itself is on all of them: the largest comes first.
         families = sorted(self.families, key=lambda family: -family[1])
         for w, d in [*families, *((w, 0) for w in self.single)]:
+            if not d and self._on_a_family(w):
+                continue
             rest = self._rounded(w, d > 0)
             if rest is None or any(self.box.same(rest.q, other.q) for other in kept):
                 continue
-            if d and rest.family != d:
+            if rest.family != d:
                 rest = replace(rest, free=self._free(w, d))
             kept.append(rest)
         return kept
+
+    def _on_a_family(self, w: np.ndarray) -> bool:
+        """Tell whether a place without stiffness is one at which families meet."""
+        if not self.families or not self.swarm.null_directions(w[None])[1].any():
+            return False
+        members = np.array([member for member, _ in self.families])
+        away = self.swarm.slid(members, w[: self.swarm.n]) - w
+        return bool(np.abs(away[:, : self.swarm.n]).max(axis=1).min() <= _NEARLY)
 
     def _rounded(self, w: np.ndarray, family: bool) -> Equilibrium | None:
         search, n = self.search, self.swarm.n
@@ -440,6 +490,9 @@ class Hunt:
     def _free(self, w: np.ndarray, d: int) -> np.ndarray:
         """Return directions of a family, one per row."""
         rows, flat = self.swarm.null_directions(w[None])
+        if flat.sum() > d and len(beside := self._beside.get(w.tobytes(), ())):
+            # Families cross there: one of them has its directions beside the crossing.
+            rows, flat = self.swarm.null_directions(beside[None])
         ways = rows[0][flat[0]][:, : self.swarm.n] * self.box.size
         _, _, basis = np.linalg.svd(ways, full_matrices=False)
         return basis[:d]

@@ -14,6 +14,7 @@ import numpy as np
 
 from stationary.lower.engines.casadi import Numeric
 from stationary.lower.inputs import SLOTS, lowered
+from stationary.lower.rounding import rounding
 from stationary.model.system import System
 from stationary.solve.newton import iterated_together
 from stationary.solve.rest.at_rest import balance_of
@@ -31,6 +32,9 @@ FLAT = 1e-8
 # A zero whose equations change this little in some direction has next to no stiffness.
 _WEAK = 1e-4
 
+# Forces this small, beside those of the box, are none; and so are this many roundings.
+_NOTHING, _ROUNDINGS = 1e-14, 64
+
 # Newton's steps this short, beside the box, have come to a zero.
 _SETTLED = 1e-9
 
@@ -39,6 +43,9 @@ _ASTRAY = 1e6
 
 # Members of a family that are this close are one place; a look along it goes this far.
 _MET, _AHEAD = 1e-6, 1e-3
+
+# Ways between several flat directions that are looked along.
+_MIXTURES = 4
 
 # The longest step along a family, and how far, beside itself, it may be off it.
 _STRIDE, _BENT = 0.02, 0.05
@@ -123,6 +130,21 @@ class Swarm:
         # Never less than what is next to nothing in the whole box.
         typical[:, :n] = typical[:, :n].max(axis=1, keepdims=True, initial=1e-4)
         return np.all(np.isfinite(F), axis=1) & np.all(np.abs(F) <= rtol * typical, axis=1)
+
+    def vanishes(self, w: np.ndarray) -> np.ndarray:
+        """Tell where the equations hold to their last digits, or are nothing beside the box."""
+        F, J = self.values(w)
+        lost = np.einsum("kij,kj->ki", np.abs(J), np.abs(w)) * np.finfo(float).eps
+        good = np.all(np.abs(F) <= _NOTHING + _ROUNDINGS * lost, axis=1)
+        graph, search = self.search.balance, self.search
+        # Terms may be larger than what is left of them: what these lose is dear to find out.
+        for k in np.flatnonzero(~good & self.is_zero(w)):
+            q = w[k, : self.n] * self.scale[: self.n]
+            terms = rounding(graph, "forces", [search.t, q, search.inputs(q), search.params])
+            if terms is not None:
+                lost[k, : self.n] += terms * self.weights[: self.n]
+                good[k] = np.all(np.abs(F[k]) <= _NOTHING + _ROUNDINGS * lost[k])
+        return good
 
     def settled(self, w: np.ndarray) -> np.ndarray:
         """Tell which zeros another of Newton's steps leaves where they are."""
@@ -216,7 +238,8 @@ class Swarm:
         _, J = self.values(w)
         J[~np.all(np.isfinite(J), axis=(1, 2))] = 0.0
         _, sizes, rows = np.linalg.svd(J)
-        return rows, sizes <= FLAT * np.maximum(sizes[:, :1], 1e-300)
+        # Where nothing is stiff, beside what is next to nothing in the whole box.
+        return rows, sizes <= FLAT * np.maximum(sizes[:, :1], _WEAK)
 
     def flat_directions(self, w: np.ndarray) -> np.ndarray:
         """Return in how many directions each zero can be moved a little and still is one."""
@@ -233,8 +256,33 @@ class Swarm:
         ahead = w[which] + _AHEAD * ahead / np.abs(ahead[:, : self.n]).max(axis=1, keepdims=True)
         there = self.corrected(ahead, 12)
         moved = np.abs(there - w[which])[:, : self.n].max(axis=1) > _AHEAD / 2
-        np.add.at(count, which[moved & self.is_zero(there, 1e-10)], 1)
+        moved[moved] = self.vanishes(there[moved])
+        np.add.at(count, which[moved], 1)
         return count
+
+    def off_crossings(self, w: np.ndarray, dimensions: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return members of families beside where these cross, and the dimensions they have there.
+
+        Where families cross a place slides along each of them, and between them it does not.
+        """
+        w, dimensions = w.copy(), dimensions.copy()
+        for k in np.flatnonzero(dimensions > 1):
+            # From where many cross to where fewer do.
+            for _ in range(self.n):
+                rows, flat = self.null_directions(w[k : k + 1])
+                ways = rows[0][flat[0]]
+                mixed = np.random.default_rng(6).standard_normal((_MIXTURES, len(ways))) @ ways
+                ahead = np.vstack([mixed, ways, -ways])
+                size = np.abs(ahead[:, : self.n]).max(axis=1, keepdims=True)
+                ahead = w[k] + _AHEAD * ahead / np.maximum(size, 1e-300)
+                there = self.corrected(ahead, 12)
+                slides = np.abs(there - ahead)[:, : self.n].max(axis=1) <= 0.1 * _AHEAD
+                slides[slides] = self.vanishes(there[slides])
+                if slides[:_MIXTURES].all() or not slides.any():
+                    break
+                less = self.flat_directions(there[slides])
+                w[k], dimensions[k] = there[slides][np.argmin(less)], less.min()
+        return w, dimensions
 
     def slid(self, w: np.ndarray, aim: np.ndarray) -> np.ndarray:
         """Move along families as close to places as possible, each to its own or all to one."""
