@@ -287,3 +287,23 @@ def test_the_first_stretch_of_a_slip_is_as_accurate_as_the_rest(long):
     own = solve_ivp(f, (begins, 1), [0, 0], "DOP853", times, rtol=1e-13, atol=1e-15).y[0]
     assert motion[x][motion.t > begins] / long == pytest.approx(own, abs=1e-11)
     assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.6, 0.95])
+@pytest.mark.parametrize(("long", "heavy"), [(1.0, 1.0), (1e-6, 1e3)])
+def test_what_two_frictions_hold_together_slips_where_both_are_full(long, heavy, part):
+    # The plane's friction holds a load along y; what that leaves helps a rough floor along x.
+    F, mu, k, rate = 0.5 * heavy * long, 0.05, 9.0 * heavy, 0.6 * long
+    z = st.coordinates("z")
+    system = st.System(
+        kinetic=heavy * (x.dot**2 + y.dot**2 + z.dot**2) / 2,
+        potential=k * (x - rate * st.t) ** 2 / 2 + heavy * G * z * long, work=part * F * y,
+        friction=[st.Friction(F, on=(x, y), name="plane")],
+        contacts=[st.Contact(z, friction=mu, slip=x, name="floor")],
+    )  # fmt: skip
+    motion = st.simulate(system, span=(0, 1), points=21)
+    holds = mu * heavy * G * long + F * np.sqrt(1 - part**2)
+    slips = motion.changes.of("slip")
+    assert {c.name for c in slips[:2]} == {"plane", "floor"}
+    assert slips.t[:2] == pytest.approx(holds / (k * rate), rel=1e-10)
+    assert np.abs(motion.balance).max() < 1e-12 * motion.work[-1]

@@ -103,23 +103,33 @@ class Instant:
         lost: frozenset[int], away: frozenset[int], struck: bool,
     ) -> tuple[Mode, Answer]:  # fmt: skip
         """Return the mode that follows, and its forces; what has ended does not go on."""
-        before, ended, any_ = self.before, lost or away, Barred(rough=self.rough)
-        if before.redundant and ended and not struck:
+        before, any_ = self.before, Barred(rough=self.rough)
+        barred = [any_]
+        if lost or away:
+            barred.insert(
+                0, Barred(lost, away, self._ways(facts, self.forces(y), away), self.rough)
+            )
+        if before.redundant and (lost or away) and not struck:
             # Of forces that are not unique, others may still do.
             try:
                 following = next_mode(facts, before, where, still, any_, self.prefer, same=True)
-                values, noise = standing(facts, following[0], following[1].z)
-                if np.all(values[causes] > self.more * noise[causes]):
+                z, gaps = following[1].z, facts.touch.gaps
+                values, noise = standing(facts, following[0], z)
+                ended = values <= self.more * noise
+                if not ended[causes].any():
                     return following
+                # Where none are left, all that is at its limit begins to slide at once.
+                full = np.flatnonzero(before.sticks * ended[gaps:].reshape(-1, 2).any(axis=1))
+                full = away | frozenset(full.tolist())
+                barred.insert(0, Barred(lost, full, self._ways(facts, z, full), self.rough))
             except Undecided:
                 pass
-        barred = Barred(lost, away, self._ways(facts, y, away), self.rough)
-        try:
-            return next_mode(facts, before, where, still, barred, self.prefer)
-        except Undecided as undecided:
-            if undecided.kind == "several" or not ended:
-                raise
-            return next_mode(facts, before, where, still, any_, self.prefer)
+        while True:
+            try:
+                return next_mode(facts, before, where, still, barred.pop(0), self.prefer)
+            except Undecided as undecided:
+                if undecided.kind == "several" or not barred:
+                    raise
 
     def _rested(
         self, y: np.ndarray, facts: Facts, near: np.ndarray, struck: bool, slow: np.ndarray
@@ -240,13 +250,10 @@ class Instant:
 
     # -- the mode -------------------------------------------------------------------------------
 
-    def _ways(
-        self, facts: Facts, y: np.ndarray, away: frozenset[int]
-    ) -> dict[int, tuple[float, ...]]:
+    @staticmethod
+    def _ways(facts: Facts, z: np.ndarray, away: frozenset[int]) -> dict[int, tuple[float, ...]]:
         """Return against which forces things begin to slide; others by what moves them then."""
-        if not away:
-            return {}
-        z, first, ways = self.forces(y), facts.fixed + facts.touch.gaps, {}
+        first, ways = facts.fixed + facts.touch.gaps, {}
         for j in away:
             k = facts.touch.rubs[j].entries[0]
             if facts.rest[k] > facts.moving[k]:

@@ -11,6 +11,9 @@ import numpy as np
 # The smallest tolerance that the solver of linear programs takes: not a choice.
 _SHARP = 1e-10
 
+# This part of the room that there could be is enough.
+_ENOUGH = 0.9
+
 # Tangents of discs that are tried: each leaves a quarter of what the one before left outside.
 _CUTS = 40
 
@@ -27,11 +30,12 @@ class Limit:
         """Return the limit along one way of the slips: a row, and last what it may be."""
         return np.append(way @ self.slips - self.push, self.most)
 
-    def outside(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the limit that forces violate which keep to it along every axis, if they do."""
+    def nearer(self, x: np.ndarray, room: float) -> np.ndarray | None:
+        """Return the limit that forces are nearer to than a room, if they are, along their way."""
         z = self.slips @ x
         size = float(np.linalg.norm(z))
-        if len(z) < 2 or size - self.push @ x - self.most <= 4 * np.finfo(float).eps * size:
+        least = _ENOUGH * room if room > 0 else -4 * np.finfo(float).eps * size
+        if len(z) < 2 or size == 0 or self.push @ x + self.most - size >= least:
             return None
         return self.along(z / size)
 
@@ -64,17 +68,17 @@ def furthest_inside(limits: list[Limit], x: np.ndarray, loose: np.ndarray) -> np
         rows += [limit.along(way) for way in ways]
     inside = x
     for _ in range(_CUTS if rows else 0):
-        inside = _met(np.array(rows), x, loose)
-        # In a plane forces have a disc: where they leave it, its tangent is one more limit.
-        cuts = [cut for limit in limits if (cut := limit.outside(inside)) is not None]
+        inside, room = _met(np.array(rows), x, loose)
+        # In a plane forces have a disc: where they come near to it, its tangent is one more limit.
+        cuts = [cut for limit in limits if (cut := limit.nearer(inside, room)) is not None]
         if not cuts:
             break
         rows += cuts
     return inside
 
 
-def _met(rows: np.ndarray, x: np.ndarray, loose: np.ndarray) -> np.ndarray:
-    """Return the forces that are furthest inside linear limits."""
+def _met(rows: np.ndarray, x: np.ndarray, loose: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the forces that are furthest inside linear limits, and how far."""
     from scipy.optimize import linprog
 
     count, size = len(loose), max(float(np.abs(x).max()), 1e-300)
@@ -86,7 +90,7 @@ def _met(rows: np.ndarray, x: np.ndarray, loose: np.ndarray) -> np.ndarray:
     sharp = {"primal_feasibility_tolerance": _SHARP, "dual_feasibility_tolerance": _SHARP}
     optimum = linprog(cost, A_ub=A, b_ub=known, bounds=bounds, method="highs", options=sharp)
     if optimum.x is None:
-        return x
+        return x, 0.0
     # The solver meets limits to its own tolerance: those that decide are met to rounding, and so
     # are those that are missed then. One that is near without deciding need not be met.
     best, met = optimum.x, optimum.ineqlin.marginals < 0
@@ -96,4 +100,4 @@ def _met(rows: np.ndarray, x: np.ndarray, loose: np.ndarray) -> np.ndarray:
         if not missed.any():
             break
         met = met | missed
-    return x + size * (best[:count] @ loose)
+    return x + size * (best[:count] @ loose), size * float(best[-1])
