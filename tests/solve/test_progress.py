@@ -51,9 +51,14 @@ def test_a_notebook_shows_a_bar_and_takes_it_away(monkeypatch):
     shown = types.ModuleType("IPython.display")
     monkeypatch.setattr(shown, "HTML", str, raising=False)
     monkeypatch.setattr(shown, "display", lambda page, display_id: Place(), raising=False)
-    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    shell = types.SimpleNamespace(kernel=None)
+    package = types.ModuleType("IPython")
+    monkeypatch.setattr(package, "get_ipython", lambda: shell, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", package)
     monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    run("outside of a kernel")
+    assert not pages
+    shell.kernel = object()
     run("<a> & b")
     assert pages[0].startswith('&lt;a&gt; &amp; b <progress value="0.000"')
     assert "100%" in pages[-2] and pages[-1] == ""

@@ -90,7 +90,9 @@ class Line(Protocol):
 
 
 def _line(title: str) -> Line | None:
-    if "ipykernel" in sys.modules:
+    # A kernel that is only imported, as by a cluster or a test, shows nothing.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if getattr(shell, "kernel", None) is not None:
         return _InNotebook(title)
     return _InTerminal(title) if sys.stderr.isatty() else None
 
