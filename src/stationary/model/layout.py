@@ -146,6 +146,12 @@ class Layout:
         return tuple(rows)
 
     @cached_property
+    def holonomic(self) -> np.ndarray:
+        """Which rows hold places, and not rates alone."""
+        holds = [np.full(rows.places.size, rows.holonomic) for rows in self.rows]
+        return np.concatenate([np.zeros(0, dtype=bool), *holds])
+
+    @cached_property
     def gaps(self) -> tuple[Rows, ...]:
         """The contacts: where their gaps and forces stand, counted from zero."""
         gaps, first = [], 0

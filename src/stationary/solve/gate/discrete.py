@@ -96,10 +96,9 @@ def _facts(kernel: AbstractKernel, count: int) -> Numeric:
     facts = [graph.momenta(*before)[0], graph.momenta(*after)[0], *graph.momenta(*middle)]
     if kernel.rows:
         rows = list(kernel.rows)
-        holonomic = np.zeros(kernel.layout.multipliers, dtype=bool)
-        for some in kernel.layout.rows:
-            holonomic[some.places] = some.holonomic
-        held, rolled = ([r for r in rows if holonomic[r] == one] for one in (True, False))
+        held, rolled = (
+            [r for r in rows if kernel.layout.holonomic[r] == one] for one in (True, False)
+        )
         _, rate, A, _, drive = graph.constraints(*after)
         rolling = graph.constraints(*middle)[2][rolled, :]
         facts += [ca.vertcat(graph.constraints(*before)[2][held, :], rolling),

@@ -206,9 +206,7 @@ class _Symbols:
         self.roots = self.c[self.own : self.own + self.n]
         self.rounding, self.pull, self.reach = (self.c[k] for k in range(-4, -1))
         self.q, self.v = self.x[1 : self.n + 1], self.x[self.n + 1 : 2 * self.n + 1]
-        holonomic = np.zeros(kernel.layout.multipliers, dtype=bool)
-        for rows in kernel.layout.rows:
-            holonomic[rows.places] = rows.holonomic
+        holonomic = kernel.layout.holonomic
         self.held = [r for r in kernel.rows if holonomic[r]]
         self.rolled = [r for r in kernel.rows if not holonomic[r]]
 

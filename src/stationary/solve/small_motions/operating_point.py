@@ -400,10 +400,7 @@ class OperatingPoint:
 
     def _holonomic(self) -> np.ndarray:
         """Tell for every enforced row whether it is one on coordinates."""
-        holonomic = np.zeros(self.kernel.layout.multipliers, dtype=bool)
-        for r in self.kernel.layout.rows:
-            holonomic[r.places] = r.holonomic
-        return holonomic[list(self.kernel.rows)]
+        return self.kernel.layout.holonomic[list(self.kernel.rows)]
 
     def _observed(self, outputs, kept, basis, states):
         n, layout = self.n, self.kernel.layout

@@ -218,7 +218,7 @@ def _beside(question: Question, speed: float, start: Any, duration: float, count
             later.problem,
             f=push,
             size=size,
-            b=np.where(question.holonomic, moved, later.problem.b),
+            b=np.where(question.layout.holonomic, moved, later.problem.b),
             g=later.gap / h - later.problem.G @ v,
             viscous=inertia,
         )

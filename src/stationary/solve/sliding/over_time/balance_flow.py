@@ -43,7 +43,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
         All friction is to be dry, and constraints are to hold places.
         """
         question = self.question
-        dry = question.holonomic.all() and question.system.dissipation.is_zero
+        dry = question.layout.holonomic.all() and question.system.dissipation.is_zero
         if not dry or equations_of(question) is None:
             return False
         self.lengths, self.digits = question.lengths(here.place), 0.0

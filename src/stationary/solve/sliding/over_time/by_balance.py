@@ -26,7 +26,7 @@ from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Question
-from stationary.solve.sliding.telling.along import row_of
+from stationary.solve.sliding.telling.along import Kept, kept_of
 
 _MOST_STEPS = 8
 # From so many unknowns on equations are solved by factors of a slope nearby, refined so often.
@@ -336,7 +336,7 @@ class ByBalance(AbstractPhase):
             look = self.room(look)[0]
         return self.state_of(look, *x[self.n :])
 
-    def kept(self, t: float, x: np.ndarray) -> np.ndarray | None:
+    def kept(self, t: float, x: np.ndarray) -> Kept | None:
         """Return what is kept of a state, with its evidence, where no forces are shared."""
         if self.shares:
             return None
@@ -345,7 +345,7 @@ class ByBalance(AbstractPhase):
         except Passed:
             return None
         q, v, forces = look.z[: self.n], look.rate[: self.n], look.z[self.n : self._last_force]
-        return row_of(self.question, t, np.concatenate([q, x[self.n :]]), v, forces)
+        return kept_of(self.question, t, np.concatenate([q, x[self.n :]]), v, forces)
 
     def state_of(self, look: Look, lost: float = 0.0, given: float = 0.0) -> State:
         """Return a look as a state, with its answer."""

@@ -20,7 +20,7 @@ from stationary.solve.sliding.over_time.stretch import State, onto, supplied
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.numbers import Answer, largest
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import row_of
+from stationary.solve.sliding.telling.along import Kept, kept_of
 from stationary.solve.sliding.telling.endings import Ended, conflict
 from stationary.solve.sliding.telling.step import status_of
 
@@ -237,17 +237,6 @@ class ByPower(AbstractPhase):
         far = place.gap > 10 * self.question.closed(place)
         return self.near.working | ~far[self.touching]
 
-    def carried(self, touching: np.ndarray) -> Answer:
-        """Return its answer as one about other contacts that touch."""
-        old, near = self.touching, self.near
-        if np.array_equal(touching, old):
-            return near
-        mu, working = np.zeros(len(touching)), np.zeros(len(touching), dtype=bool)
-        places = np.searchsorted(touching, old)
-        kept = np.isin(old, touching)
-        mu[places[kept]], working[places[kept]] = near.mu[kept], near.working[kept]
-        return replace(near, mu=mu, working=working)
-
     # -- states -----------------------------------------------------------------------------------
 
     def _onto(self, t: float, x: np.ndarray) -> Place:
@@ -274,7 +263,7 @@ class ByPower(AbstractPhase):
             answer = self.last or self.near
         return State(t, place.q, answer.v, answer, place, *x[self.n :])
 
-    def kept(self, t: float, x: np.ndarray) -> np.ndarray | None:
+    def kept(self, t: float, x: np.ndarray) -> Kept | None:
         """Return what is kept of a state, with its evidence, where compiled equations tell that."""
         forces = None if self.compiled is None else self.compiled.tells
         if forces is None:
@@ -283,7 +272,7 @@ class ByPower(AbstractPhase):
         quick = self._quick(t, x[: self.n])
         if quick is None:
             return None
-        return row_of(self.question, t, x, quick.z[: self.n], quick.z[forces])
+        return kept_of(self.question, t, x, quick.z[: self.n], quick.z[forces])
 
     def remembered(self) -> Any:
         """Return what leads on from where it is."""
@@ -397,7 +386,7 @@ class PowerFlow(AbstractFlow[ByPower]):
         place = self.question.at(t, x[: self.n], touching=old.touching)
         closing = np.flatnonzero(place.gap <= self.question.closed(place))
         touching = np.union1d(old.touching[old.closed(place)], closing).astype(int)
-        near, hair = old.carried(touching), _THINNEST * scale
+        near, hair = old.near.about(old.touching, touching), _THINNEST * scale
         while True:
             ahead = x + hair * rate
             phase = self._begun(t + hair, ahead[: self.n], touching, near)
@@ -441,8 +430,7 @@ class PowerFlow(AbstractFlow[ByPower]):
         kept = self.phase.closed(place)
         if not kept.all():
             there = self.question.at(t, x[: self.n], viscous=True, touching=touching[kept])
-            mu, working = near.mu[kept], near.working[kept]
-            near = replace(near, problem=there.problem, mu=mu, working=working)
+            near = replace(near.about(touching, touching[kept]), problem=there.problem)
             self.phase = ByPower(self.question, near, there)
 
     def jam(self, t: float, x: np.ndarray) -> Ended:

@@ -33,6 +33,7 @@ from stationary.solve.sliding.over_time.strides import Strides
 from stationary.solve.sliding.problem.measure import Measure, rests
 from stationary.solve.sliding.problem.numbers import Answer
 from stationary.solve.sliding.problem.question import Place, Question
+from stationary.solve.sliding.telling.along import Kept, row_of
 from stationary.solve.sliding.telling.endings import Ended, Pace
 from stationary.solve.sliding.telling.step import failure, step_of
 
@@ -160,7 +161,7 @@ def _require_joined(question: Question, place: Place) -> None:
             question.evaluate("holds", replace(place, t=x, u=question.inputs(x, place.q)))[0]
             for x in (t - room, t + room)
         )
-        off = np.where(question.holonomic, np.abs(after - before), 0.0)
+        off = np.where(question.layout.holonomic, np.abs(after - before), 0.0)
         if np.any(off > question.held(place, 1e-6)):
             worst = int(np.argmax(off))
             raise StatementError(
@@ -168,10 +169,6 @@ def _require_joined(question: Question, place: Place) -> None:
                 f"Found R to change by {off[worst]:.3g} at once: no velocity leads there.",
                 "State a drive without jumps, as a ramp that is short.",
             )
-
-
-#: A row of what is kept, what is left over of the forces, and the duality gap.
-_Kept = tuple[np.ndarray, float, float]
 
 
 @dataclass
@@ -301,7 +298,7 @@ class _Run:
         strides = Strides(self.question, self.grid, self.step, self.rtol, self.events)
         t, lost, given = float(self.grid[0]), 0.0, 0.0
         if self.reached is not None:
-            n, fed = len(q), len(self._fed)
+            n, fed = len(q), int(self.question.sliding.graph.fed)
             t, row = self.reached
             q, (lost, given) = row[:n], row[2 * n + fed :][:2]
         here = strides.begin(t, q, lost, given)
@@ -357,14 +354,11 @@ class _Run:
         for t, kept in zip(asked, self._told(stretch, np.minimum(asked, stretch.last))):
             self._keep(float(t), *kept)
 
-    def _told(self, stretch: Stretch, t: np.ndarray) -> list[_Kept]:
+    def _told(self, stretch: Stretch, t: np.ndarray) -> list[Kept]:
         """Return what is kept of times of a stretch, in their order."""
-        told = stretch.told(t)
-        if told is None:
-            return [self._kept(stretch.at(x)) for x in t.tolist()]
-        kept = zip(told.rows(bool(self._fed)), told.force, told.gap)
-        every = zip(t.tolist(), told.fine, kept)
-        return [one if fine else self._kept(stretch.at(x)) for x, fine, one in every]
+        several = stretch.kept is not None and len(t)
+        kept = stretch.kept(t) if several else [None] * len(t)  # pyright: ignore[reportOptionalCall]
+        return [one or self._kept(stretch.at(x)) for x, one in zip(t.tolist(), kept)]
 
     def _changed(self, t: float, apart: float) -> None:
         """Note a change; end where they are too many to be followed one by one."""
@@ -385,10 +379,6 @@ class _Run:
 
     # -- results ----------------------------------------------------------------------------------
 
-    @property
-    def _fed(self) -> list[float]:
-        return [0.0] if self.question.sliding.graph.fed else []
-
     def keep(self, state: State) -> None:
         """Keep what is known at one time."""
         self._keep(state.t, *self._kept(state))
@@ -399,7 +389,7 @@ class _Run:
         for name, share in (("force", force), ("gap", gap)):
             self.evidence[name] = max(self.evidence[name], float(share))
 
-    def _kept(self, state: State) -> _Kept:
+    def _kept(self, state: State) -> Kept:
         """Return what is kept of a state, what is left over of its forces, and its duality gap."""
         answer = state.answer
         if answer is None:
@@ -411,15 +401,15 @@ class _Run:
         return self._row(state), answer.imbalance, answer.gap if compares else 0.0
 
     def _row(self, state: State) -> np.ndarray:
-        """Return what is kept of a state: coordinates, velocities, energies, power and forces."""
+        """Return what is kept of a state."""
         layout, answer, place = self.question.layout, state.answer, state.place
         mu = np.zeros(self.question.sliding.gaps)
         y, lam, power = np.zeros(self.question.sliding.rates), np.zeros(layout.multipliers), 0.0
         if answer is not None:
             y, lam, mu[place.touching] = state.forces or answer.forces
             power = float(y @ place.problem.rates(state.v))
-        energies = [state.lost, state.given, power]
-        return np.concatenate([state.q, state.v, self._fed, energies, y, lam, mu])
+        energies, forces = np.array([state.lost, state.given]), np.concatenate([y, lam, mu])
+        return row_of(self.question, state.q, state.v, energies, power, forces)
 
     def wrapped(self, status: Status, moved: float) -> Slide:
         """Return what there is as a motion."""

@@ -13,7 +13,7 @@ from stationary.solve.sliding.over_time.runge import Tried, stage_by_stage
 from stationary.solve.sliding.over_time.stretch import State, Stretch, located
 from stationary.solve.sliding.problem.mode import Mode
 from stationary.solve.sliding.problem.question import Question
-from stationary.solve.sliding.telling.along import Told
+from stationary.solve.sliding.telling.along import Kept
 from stationary.solve.sliding.telling.endings import Ended
 
 # A step so short that velocities grow beyond all bounds, of the whole span.
@@ -82,12 +82,8 @@ class AbstractPhase(ABC):
         """Return what is told of a state."""
 
     @abstractmethod
-    def kept(self, t: float, x: np.ndarray) -> np.ndarray | None:
+    def kept(self, t: float, x: np.ndarray) -> Kept | None:
         """Return what is kept of a state, with its evidence, where compiled equations tell that."""
-
-    def told(self, t: np.ndarray, x: np.ndarray) -> Told | None:
-        """Return what is told of many states at once, or None where they are told one by one."""
-        return Told.rowed([self.kept(a, one) for a, one in zip(t.tolist(), x)], len(x[0]) - 2)
 
     @abstractmethod
     def remembered(self) -> Any:
@@ -207,13 +203,12 @@ class AbstractFlow(ABC, Generic[P]):
             phase.recall(known)
             return phase.state(t, dense(t))
 
-        def many(t: np.ndarray) -> Told | None:
-            if t[-1] > came[0]:
-                return None
+        def kept(t: np.ndarray) -> list[Kept | None]:
             phase.recall(known)
-            return phase.told(t, dense(t).T)
+            every = zip(t.tolist(), dense(t).T)
+            return [None if at > came[0] else phase.kept(at, one) for at, one in every]
 
-        return Stretch(first, self.t, at, change, known=True, many=many)
+        return Stretch(first, self.t, at, change, known=True, kept=kept)
 
     def _stretch(self, t: float, x: np.ndarray) -> tuple[float, Dense, float, bool]:
         """Take a step in the present mode, up to its end; tell whether it ends there.

@@ -102,11 +102,9 @@ def everywhere(question: Question, place: Place, answer: Answer) -> Answer:
     """Return an answer as one about all contacts, those included that are open."""
     if len(place.touching) == len(place.gap):
         return answer
-    mu, working = np.zeros(len(place.gap)), np.zeros(len(place.gap), dtype=bool)
-    mu[place.touching], working[place.touching] = answer.mu, answer.working
+    answer = answer.about(place.touching, np.arange(len(place.gap)))
     there = question.with_all_contacts(place.t, place.q)
-    problem = limited(there.problem, question.rubs, mu)
-    return replace(answer, problem=problem, mu=mu, working=working)
+    return replace(answer, problem=limited(there.problem, question.rubs, answer.mu))
 
 
 def at_rest(question: Question, place: Place, answer: Answer) -> np.ndarray:
@@ -153,7 +151,7 @@ def _at_once(
     # What touches is expected to push.
     touches = np.zeros(len(start.gap))
     touches[start.touching] = start.problem.force
-    held = question.holonomic
+    held = question.layout.holonomic
     forces = near or (np.zeros(len(start.problem.c)), np.zeros(len(start.R)), touches)
     end, part = end_of_increment(question, start, h, start.q + h * v, held, forces, same=same), h
     while end is None and not same and part > _LEAST_PART * h and not start.problem.dense:
@@ -222,7 +220,7 @@ def _over(
         now,
         c=place.along - start.along,
         size=now.size * h ** (-now.power),
-        b=np.where(question.holonomic, place.R, now.A @ moved + h * now.b),
+        b=np.where(question.layout.holonomic, place.R, now.A @ moved + h * now.b),
         g=place.gap,
         viscous=potential if K.nnz or drag is not None else None,
     )

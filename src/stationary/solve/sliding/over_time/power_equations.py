@@ -384,10 +384,7 @@ def equations_of(sliding: Sliding) -> Equations | None:
     mode = ca.vertcat(stuck, sign, works, touches, digits, rooms, least)
     outputs = [ca.densify(x) for x in (residual, ca.vec(ca.jacobian(residual, z)), told)]
     function = ca.Function("in_mode", [*here, z, mode], outputs, {"cse": True})
-    holds = np.zeros(rows, dtype=bool)
-    for part in graph.layout.rows:
-        holds[part.places] = part.holonomic
-    places = np.flatnonzero(holds).tolist()
+    places = np.flatnonzero(graph.layout.holonomic).tolist()
     some = ca.vertcat(ca.SX.ones(len(places)), works)
     normals, off = ca.vertcat(A[places, :], G), ca.vertcat(at.R[places], at.gap)
     sizes_of = ca.sqrt(ca.sum2(normals**2))

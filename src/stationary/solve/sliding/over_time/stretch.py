@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from stationary.solve.sliding.convex.reduced import least_move
 from stationary.solve.sliding.problem.numbers import Answer, stacked
 from stationary.solve.sliding.problem.question import Place, Question
-from stationary.solve.sliding.telling.along import Told
+from stationary.solve.sliding.telling.along import Kept
 
 #: Forces of friction, of constraints and of contacts.
 Forces = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -49,20 +49,12 @@ class Stretch:
     at: Callable[[float], State]
     change: float | None = None
     known: bool = False
-    #: What many of its times tell at once, where they do.
-    many: Callable[[np.ndarray], Told | None] | None = None
+    #: What is kept of its times, where these are told together; None of one is told by itself.
+    kept: Callable[[np.ndarray], list[Kept | None]] | None = None
 
     def until(self, t: float) -> Stretch:
         """Return the part of it up to a time."""
         return replace(self, last=min(self.last, t))
-
-    def tells(self, t: float) -> bool:
-        """Tell whether it knows the state at any time up to its end, and at this one."""
-        return self.known and self.first <= t <= self.last
-
-    def told(self, t: np.ndarray) -> Told | None:
-        """Return what times of it tell at once, or None where they are told one by one."""
-        return self.many(t) if self.many is not None and len(t) else None
 
 
 class Stepper(Protocol):
@@ -119,7 +111,7 @@ def onto(
         p = place.problem
         B, A, G = p.matrices
         rows, rates = [A, G[working]], [p.b, p.g[working]]
-        off = [np.where(question.holonomic, place.R, 0.0), place.gap[touching][working]]
+        off = [np.where(question.layout.holonomic, place.R, 0.0), place.gap[touching][working]]
         if stuck is not None and along is not None:
             held = stuck[p.term]
             rows, rates = [*rows, B[held]], [*rates, p.c[held]]

@@ -358,14 +358,6 @@ class Question:
         return np.maximum(digits, share * _rows(p.A, self.lengths(place)))
 
     @cached_property
-    def holonomic(self) -> np.ndarray:
-        """Which constraints hold positions, and not rates alone."""
-        holonomic = np.zeros(self.layout.multipliers, dtype=bool)
-        for rows in self.layout.rows:
-            holonomic[rows.places] = rows.holonomic
-        return holonomic
-
-    @cached_property
     def fed(self) -> bool:
         """Whether energies or loads push."""
         system = self.system

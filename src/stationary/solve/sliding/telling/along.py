@@ -1,8 +1,7 @@
-"""What is told at many times of a phase at once: places, velocities, forces, and their evidence."""
+"""What is kept of a state over time, and its evidence: at many times by compiled expressions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import casadi as ca
@@ -14,54 +13,39 @@ from stationary.solve.sliding.problem.expressions import Expressions, largest_of
 from stationary.solve.sliding.problem.numbers import ROLLS
 from stationary.solve.sliding.problem.question import Question
 
-
-@dataclass(frozen=True)
-class Told:
-    """What is told at many times, one after the other; what is not `fine` is told one by one.
-
-    `force` is what is left over of forces and `gap` the duality gap, relative to what is at work.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    energies: np.ndarray
-    power: np.ndarray
-    forces: np.ndarray
-    fine: np.ndarray
-    force: np.ndarray
-    gap: np.ndarray
-
-    @classmethod
-    def rowed(cls, rows: list[np.ndarray | None], n: int) -> Told | None:
-        """Tell rows of what is kept, each with its evidence at its end; None is not fine."""
-        some = next((row for row in rows if row is not None), None)
-        if some is None:
-            return None
-        fine = np.array([row is not None for row in rows])
-        table = np.array([some if row is None else row for row in rows])
-        q, v, energies, power, forces, evidence = np.split(
-            table, [n, 2 * n, 2 * n + 2, 2 * n + 3, len(some) - 2], axis=1
-        )
-        return cls(q, v, energies, power[:, 0], forces, fine, *evidence.T)
-
-    def rows(self, fed: bool) -> np.ndarray:
-        """Return what is kept of each time, with room for the energy that is fed where it is."""
-        more = np.zeros((len(self.q), int(fed)))
-        return np.hstack([self.q, self.v, more, self.energies, self.power[:, None], self.forces])
+#: A row of what is kept, what is left over of the forces, and the duality gap.
+Kept = tuple[np.ndarray, float, float]
 
 
 def row_of(
+    question: Question,
+    q: np.ndarray,
+    v: np.ndarray,
+    energies: np.ndarray,
+    power: float,
+    forces: np.ndarray,
+) -> np.ndarray:
+    """Return what is kept of a state: coordinates, velocities, energies, power and forces.
+
+    There is room for the energy that is fed, where it is.
+    """
+    fed = np.zeros(int(question.sliding.graph.fed))
+    return np.concatenate([q, v, fed, energies, [power], forces])
+
+
+def kept_of(
     question: Question, t: float, x: np.ndarray, v: np.ndarray, forces: np.ndarray
-) -> np.ndarray | None:
-    """Return what is kept of a state, and its evidence; None where it is to be told by itself.
+) -> Kept | None:
+    """Return what is kept of a state under dry friction; None where it is to be told by itself.
 
     `x` is the place and two energies, `forces` are those of friction, constraints and all contacts.
     """
-    q = x[: len(v)]
+    q, energies = np.split(x, [len(v)])
     given = (t, q, question.inputs(t, q), question.params, v, forces, question.levers)
     power, evidence, least = _numeric(question.sliding)(*given)
-    fine = least[0] >= 0 and np.isfinite(power[0] + evidence.sum())
-    return np.concatenate([q, v, x[len(v) :], power, forces, evidence]) if fine else None
+    if not (least[0] >= 0 and np.isfinite(power[0] + evidence.sum())):
+        return None
+    return row_of(question, q, v, energies, power[0], forces), *evidence.tolist()
 
 
 @lru_cache(maxsize=64)
