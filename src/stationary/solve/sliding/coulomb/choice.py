@@ -282,19 +282,6 @@ class Choice:
         costs = np.concatenate([A, B[self.rubs[p.term]]])
         return independent(costs.T) and independent(self.held[0] / np.maximum(p.arms, 1e-300))
 
-    def determined(self) -> Answer | None:
-        """Return the answer where velocities follow from what holds, and forces from balance."""
-        p, (held, rate) = self.problem, self.held
-        if held.shape[0] != held.shape[1] or self.rubs.any():
-            return None
-        unknown, _ = self._unknown_forces([])
-        try:
-            v = np.linalg.solve(held, -rate)
-            x = np.linalg.solve(_columns(unknown), unknown.f)
-        except np.linalg.LinAlgError:
-            return None
-        return self._with(v, x, np.zeros(len(p.c)), [])
-
     def forces(self, v: np.ndarray) -> Answer | None:
         """Find forces that balance and keep to their cones, at a known velocity.
 

@@ -196,14 +196,3 @@ def _chosen(problem: Problem, cone: np.ndarray, answer: Answer) -> Choice | None
         word = STUCK if abs(slip) <= near else AHEAD if slip > 0 else BACK
         choice.append(OPEN if opens else word)
     return Choice(problem, cone, term, tuple(choice))
-
-
-def same_mode(problem: Problem, cone: np.ndarray, guess: Answer) -> Answer | None:
-    """Return the answer in the mode of one nearby, where that determines velocities and forces.
-
-    Whether the mode is real is for others to judge.
-    """
-    if len(guess.problem.g) != len(problem.g) or len(guess.problem.b) != len(problem.b):
-        return None
-    mode = _chosen(problem, cone, guess)
-    return None if mode is None else mode.determined()

@@ -19,7 +19,7 @@ from stationary.solve.sliding.convex.cones import End
 from stationary.solve.sliding.convex.judge import Strength, Verdict, balanced
 from stationary.solve.sliding.convex.reduced import refined
 from stationary.solve.sliding.convex.settle import Outcome, at_rest, settled
-from stationary.solve.sliding.coulomb.modes import motions, only, same_mode
+from stationary.solve.sliding.coulomb.modes import motions, only
 from stationary.solve.sliding.problem.numbers import Answer, Problem
 from stationary.solve.sliding.problem.question import Place, Question
 
@@ -31,16 +31,14 @@ _ROUNDING = 1e-12
 _MEMORY = 6
 
 
-def pressed(
-    question: Question, place: Place, guess: Answer | None = None, *, thorough: bool = True
-) -> tuple[Outcome, Place]:
-    """Find velocities and normal forces that belong together; `thorough` until it is decided."""
-    outcome = _pressed(place.problem, question.pressed(place), guess, thorough)
+def pressed(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
+    """Find velocities and normal forces that belong together."""
+    outcome = _pressed(place.problem, question.pressed(place), guess)
     problem = outcome.problem if outcome.answer is None else outcome.answer.problem
     return outcome, replace(place, problem=problem or place.problem)
 
 
-def _pressed(problem: Problem, cone: np.ndarray, guess: Answer | None, thorough: bool) -> Outcome:
+def _pressed(problem: Problem, cone: np.ndarray, guess: Answer | None) -> Outcome:
     if not problem.driven and problem.dry and np.any(problem.f):
         rest = at_rest(problem, cone)
         if rest.answer is None:
@@ -52,7 +50,7 @@ def _pressed(problem: Problem, cone: np.ndarray, guess: Answer | None, thorough:
     near = _near(problem, cone, guess) if moved else only(problem, cone)
     if near is None:
         near = only(problem, cone) if moved else _near(problem, cone, guess)
-    if near is None and guess is not None and thorough:
+    if near is None and guess is not None:
         # Of several motions the one that goes on as it went.
         before, every = guess.v, motions(problem, cone, _FEW_MODES) or []
         near = min(every, key=lambda x: float(np.abs(x.v - before).max(initial=0.0)), default=None)
@@ -64,16 +62,12 @@ def _pressed(problem: Problem, cone: np.ndarray, guess: Answer | None, thorough:
     outcome = _repeated(problem, cone, N, guess)
     # Without what presses a contact nothing may hold what it holds: that proves nothing.
     decided = outcome.word in ("moves", "sticks", "jammed")
-    return outcome if decided or not problem.dry or not thorough else _decided(problem, cone)
+    return outcome if decided or not problem.dry else _decided(problem, cone)
 
 
 def _near(problem: Problem, cone: np.ndarray, guess: Answer | None) -> Answer | None:
     """Find velocities and forces by Newton's method, from a guess or as if contacts were smooth."""
-    if guess is not None and len(guess.mu) == len(problem.g) and len(guess.lam) == len(problem.b):
-        same = same_mode(problem, cone, guess)
-        if same is not None and same.right(1e-11):
-            return same
-    else:
+    if guess is None or len(guess.mu) != len(problem.g) or len(guess.lam) != len(problem.b):
         smooth = settled(limited(problem, cone, np.zeros(len(problem.g))))
         if smooth.word != "moves" or smooth.answer is None:
             return None

@@ -217,46 +217,8 @@ class Law:
         balance = force - self.drag * v - self.B.T @ y + self.A.T @ lam + self.G.T @ mu
         J[:a, :n], J[:a, a:b] = (slope.toarray() - self.drag * np.eye(n)) / F, -self.B.T / F
         J[:a, b:c], J[:a, c:] = self.A.T / F, self.G.T / F
-        size, press = self.sizes(mu)
-        w = self.B @ v + p.c
-        law, works = np.zeros(m), np.abs(y) + size[p.term]
-        for k in range(p.terms):
-            i, d = p.part(k), int(p.widths[k])
-            at = slice(a + i.start, a + i.stop)
-            if p.power[k] != 0:
-                if p.power[k] < 1:
-                    # Infinitely steep at rest: the speed as a function of the force is smooth.
-                    back, bend = _inverse(y[i], size[k], p.power[k])
-                    law[i] = scale[k] * (w[i] - back)
-                    J[at, :n] = scale[k] * self.B[i] / F
-                    J[at, at] = -scale[k] * bend / F
-                    works[i] = scale[k] * (np.abs(self.B[i]) @ np.abs(v) + np.abs(p.c[i]))
-                    continue
-                r = np.linalg.norm(w[i])
-                unit = w[i] * r ** (p.power[k] - 1) if r > 0 else np.zeros(d)
-                law[i] = y[i] - size[k] * unit
-                works[i] = np.abs(y[i]) + size[k] * np.abs(unit)
-                bend = np.zeros((d, d))
-                if r > 0:
-                    bend = np.eye(d) * r ** (p.power[k] - 1)
-                    bend += (p.power[k] - 1) * r ** (p.power[k] - 3) * np.outer(w[i], w[i])
-                J[at, :n] = -size[k] * bend @ self.B[i] / F
-                J[at, at] = np.eye(d) / F
-                continue
-            # The force is the projection of itself, pushed along the slip, onto what is possible.
-            x = y[i] + scale[k] * w[i]
-            r = np.linalg.norm(x)
-            if r <= size[k] or size[k] == 0 and r == 0:
-                law[i] = scale[k] * w[i]
-                J[at, :n] = scale[k] * self.B[i] / F
-                continue
-            u = x / r
-            law[i] = y[i] - size[k] * u
-            P = size[k] / r * (np.eye(d) - np.outer(u, u))
-            J[at, :n] = -scale[k] * P @ self.B[i] / F
-            J[at, at] = (np.eye(d) - P) / F
-            if self.pressed[k] >= 0:
-                J[at, c + self.pressed[k]] = -press[k] * u / F
+        law, works, ways, own, by_press = self._sharp_law(v, y, mu, scale)
+        J[a:b, :n], J[a:b, a:b], J[a:b, c:] = ways / F, own / F, by_press / F
         held = self.soft * lam + self.A @ v + p.b
         J[b:c, :n] = self.A / self.speed
         J[b:c, b:c] = np.eye(rows) * self.soft / self.speed
@@ -273,6 +235,47 @@ class Law:
             np.where(closed, opens, np.abs(mu) / F),
         ])  # fmt: skip
         return residual, J, share
+
+    def _sharp_law(self, v: np.ndarray, y: np.ndarray, mu: np.ndarray, scale: np.ndarray):
+        """Return what is left of the law of friction, what adds up in it, and its slopes.
+
+        These are in v, y and μ. Dry friction is the projection of itself, pushed along the slip,
+        onto what is possible: inside that sticks. Drag of a power below 1 is infinitely steep at
+        rest, but the speed as a function of the force is smooth.
+        """
+        p, term, w = self.problem, self.problem.term, self.B @ v + self.problem.c
+        (size, press), m = self.sizes(mu), len(y)
+        dry, steep = p.power == 0, (p.power > 0) & (p.power < 1)
+        x = np.where(dry[term], y + scale[term] * w, np.where(steep[term], y, w))
+        r = p.speeds(x)
+        some = np.where(r > 0, r, 1.0)
+        u, sticks = x / some[term], dry & (r <= size)
+        slides, order = dry & ~sticks, 1 / np.where(steep, p.power, 1.0)
+        share = np.where(slides, size / some, 0.0)
+        # The speed under which drag resists with y, over y; and the drag at w, over w.
+        back = np.where(steep & (size > 0), (r / np.where(size > 0, size, 1.0)) ** order / some, 0)
+        drag = np.where(dry | steep, 0.0, size * some ** (p.power - 1))
+        kinds, held = [sticks, slides, steep], scale[term]
+
+        def each(*values: Any) -> np.ndarray:
+            return np.select(kinds, values[:3], values[3])[term]
+
+        law = np.select(
+            [kind[term] for kind in kinds],
+            [held * w, y - size[term] * u, held * (w - back[term] * y)], y - drag[term] * w,
+        )  # fmt: skip
+        adds = np.abs(y) + np.where(dry, size, 0.0)[term] + drag[term] * np.abs(w)
+        moves = held * (np.abs(self.B) @ np.abs(v) + np.abs(p.c))
+        # Slopes are of one size across u, and of another along it.
+        along = p.sums(u[:, None] * self.B)[term]
+        ways = each(scale, -scale * share, scale, -drag)[:, None] * self.B
+        ways += (each(0, scale * share, 0, (1 - p.power) * drag) * u)[:, None] * along
+        own = np.where(term[:, None] == term, np.outer(u, u), 0.0)
+        own *= each(0, share, -scale * back * (order - 1), 0)[:, None]
+        own += np.diag(each(0, 1 - share, -scale * back, 1))
+        by_press, follows = np.zeros((m, self.gaps)), (slides & (self.pressed >= 0))[term]
+        by_press[follows, self.pressed[term[follows]]] = -(press[term] * u)[follows]
+        return law, np.where(steep[term], moves, adds), ways, own, by_press
 
     def solve(self, v: np.ndarray) -> Answer | None:
         """Sharpen the corners step by step, then solve with sharp ones."""
@@ -332,17 +335,6 @@ class Law:
         stuck = problem.speeds(problem.c) <= 1e-9 * self.speed
         rest = replace(answer, v=np.zeros(n), stuck=stuck)
         return rest if creeps and rest.right(1e-10) else answer
-
-
-def _inverse(y: np.ndarray, size: float, power: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rate under which drag resists with y, and its slope in y."""
-    strength, order = np.linalg.norm(y), 1 / power
-    if strength == 0 or size == 0:
-        return np.zeros_like(y), np.zeros((len(y), len(y)))
-    speed = (strength / size) ** order
-    u = y / strength
-    bend = speed / strength * (np.eye(len(y)) + (order - 1) * np.outer(u, u))
-    return speed * u, bend
 
 
 def _least(J: np.ndarray, r: np.ndarray) -> np.ndarray:

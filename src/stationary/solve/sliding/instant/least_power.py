@@ -274,12 +274,10 @@ def _require_guess(system: System, guess: Any) -> None:
     )
 
 
-def solved(
-    question: Question, place: Place, guess: Answer | None = None, *, thorough: bool = True
-) -> tuple[Outcome, Place]:
+def solved(question: Question, place: Place, guess: Answer | None = None) -> tuple[Outcome, Place]:
     """Answer the question at a place; what presses contacts with friction is found as well."""
     if np.any(question.rubs >= 0):
-        return pressed(question, place, guess, thorough=thorough)
+        return pressed(question, place, guess)
     return settled(place.problem, guess), place
 
 

@@ -273,17 +273,13 @@ class Equations:
     @cached_property
     def onto(self) -> Numeric:
         """Compile moves onto all that holds: by rounding's worth."""
-        return Numeric(self._onto)
-
-    @cached_property
-    def _onto(self) -> ca.Function:
         here = [ca.MX.sym(f"i{k}", self._off.sparsity_in(k)) for k in range(self._off.n_in())]
         q = here[1]
         for _ in range(2):
             if self._off.size1_out(0):
                 off, rows, products = self._off(here[0], q, *here[2:])
                 q = q - rows.T @ ca.solve(products, off, "qr", {"eps": _SINGULAR})
-        return ca.Function("onto", here, [q])
+        return Numeric(ca.Function("onto", here, [q]))
 
     @cached_property
     def runge(self) -> Numeric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import isfinite
 
 import casadi as ca
 import numpy as np
@@ -40,10 +41,10 @@ def kept_of(
 
     `x` is the place and two energies, `forces` are those of friction, constraints and all contacts.
     """
-    q, energies = np.split(x, [len(v)])
+    q, energies = x[: len(v)], x[len(v) :]
     given = (t, q, question.inputs(t, q), question.params, v, forces, question.levers)
     power, evidence, least = _numeric(question.sliding)(*given)
-    if not (least[0] >= 0 and np.isfinite(power[0] + evidence.sum())):
+    if not (least[0] >= 0 and isfinite(power[0] + evidence[0] + evidence[1])):
         return None
     return row_of(question, q, v, energies, power[0], forces), *evidence.tolist()
 
