@@ -229,42 +229,60 @@ def test_springs_that_resist_nothing_are_told(between, about, words):
         assert words in str(error.value) and len(str(error.value).splitlines()) == 3
 
 
-def test_a_bicycle_has_the_published_small_motions():
+@pytest.mark.parametrize(
+    "metre, kilogram, second",
+    [(1e-6, 1, 1e-3), pytest.param(1e3, 1e3, 1, marks=pytest.mark.slow)],
+)
+def test_a_bicycle_has_the_published_small_motions(metre, kilogram, second):
     """Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) 1955: the benchmark."""
-    wheelbase, trail, tilt, rear_radius, front_radius = 1.02, 0.08, np.pi / 10, 0.3, 0.35
+    wheelbase, trail, tilt = 1.02 * metre, 0.08 * metre, np.pi / 10
+    rear_radius, front_radius = 0.3 * metre, 0.35 * metre
+    gravity, inertia = G * metre / second**2, kilogram * metre**2
     x, y, z, yaw, roll, pitch, steer, rear, front = st.coordinates(
         "x y z yaw roll pitch steer rear front"
     )
     frame = st.Frame().move((x, y, z)).turn("z", yaw).turn("x", roll).turn("y", pitch)
-    body = [[9.2, 0, -2.4], [0, 11, 0], [-2.4, 0, 2.8]]
-    fork = [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]]
+    body = np.array([[9.2, 0, -2.4], [0, 11, 0], [-2.4, 0, 2.8]]) * inertia
+    fork = np.array([[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]]) * inertia
     # Places are told from the point where the rear wheel touches, and from where the axis of the
     # fork meets the ground.
     foot = frame.move((0, 0, -rear_radius))
     head = foot.move((wheelbase + trail, 0, 0)).turn((-np.sin(tilt), 0, np.cos(tilt)), steer)
     ahead = head.move((-wheelbase - trail, 0, 0))
     wheels = frame.turn("y", rear), ahead.move((wheelbase, 0, front_radius)).turn("y", front)
-    bicycle = st.body(85, inertia=body, at=(0.3, 0, 0.9), frame=foot, gravity=G)
-    bicycle += st.body(4, inertia=fork, at=(0.9, 0, 0.7), frame=ahead, gravity=G)
-    bicycle += st.body(2, inertia=(0.0603, 0.12, 0.0603), frame=wheels[0], gravity=G)
-    bicycle += st.body(3, inertia=(0.1405, 0.28, 0.1405), frame=wheels[1], gravity=G)
-    bicycle += st.rolling("disc", wheels[0], radius=rear_radius, axis="y", name="rear")
+    parts = [
+        (85, body.tolist(), (0.3, 0, 0.9), foot),
+        (4, fork.tolist(), (0.9, 0, 0.7), ahead),
+        (2, tuple(inertia * np.array([0.0603, 0.12, 0.0603])), (0, 0, 0), wheels[0]),
+        (3, tuple(inertia * np.array([0.1405, 0.28, 0.1405])), (0, 0, 0), wheels[1]),
+    ]
+    bicycle = st.rolling("disc", wheels[0], radius=rear_radius, axis="y", name="rear")
     bicycle += st.rolling("disc", wheels[1], radius=front_radius, axis="y", name="front")
+    for mass, matrix, place, on in parts:
+        at = tuple(metre * c for c in place)
+        bicycle += st.body(mass * kilogram, inertia=matrix, at=at, frame=on, gravity=gravity)
     # M q̈ + v C₁ q̇ + (g K₀ + v² K₂) q = 0 of lean and steer, as printed there.
     M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
     K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
     K2 = np.array([[0, 76.59734589573222], [0, 2.65431523794604]])
     C1 = np.array([[0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
-    for speed, upright in ((1.0, False), (5.0, True), (7.0, False)):
-        rates = {x.dot: speed, rear.dot: speed / rear_radius, front.dot: speed / front_radius}
-        lin = st.linearize(bicycle, at={z: rear_radius, **rates})
+    # It cannot fall over by itself between 4.292 and 6.024 m/s.
+    words = {0.0: "saddle", 1.0: "flutter", 4.29: "flutter", 4.2923826: "", 5.0: "", 6.0243: None}
+    for speed, grows in words.items():
+        pace = speed * metre / second
+        rates = {x.dot: pace, rear.dot: pace / rear_radius, front.dot: pace / front_radius}
         pull, drag = -np.linalg.solve(M, G * K0 + speed**2 * K2), -np.linalg.solve(M, speed * C1)
         A = np.block([[np.zeros((2, 2)), np.eye(2)], [pull, drag]])
-        found = lin.eigenvalues[np.abs(lin.eigenvalues) > 1e-3]
         expected = np.sort_complex(np.linalg.eigvals(A))
-        assert np.sort_complex(found) == pytest.approx(expected, rel=1e-9)
-        # It cannot fall over by itself between 4.3 and 6.0 m/s.
-        assert bool(np.max(np.real(found)) < 0) is upright
+        lin = st.linearize(bicycle, at={z: rear_radius, **rates}, states=[roll, steer])
+        found = np.sort_complex(lin.eigenvalues * second)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-11)
+        if grows is not None:
+            whole = st.linearize(bicycle, at={z: rear_radius, x.dot: pace})
+            assert (grows in whole.stability) if grows else whole.stability == "marginally stable"
+            assert (grows in lin.stability) if grows else lin.stability == "asymptotically stable"
+    with pytest.raises(st.StatementError, match="the operating point violates constraints"):
+        st.linearize(bicycle, at={z: rear_radius, **rates, rear.dot: 1.03 * pace / rear_radius})
 
 
 def test_a_disc_rolls_on_curved_ground():

@@ -296,10 +296,12 @@ class _Place:
         """
         drive = self._constraints(self.t, q, v, self.u, self.p)[4]
         terms = abs(A) @ np.abs(v) + np.abs(drive)
-        slopes = np.asarray(abs(A).max(axis=1).todense() if sparse.issparse(A) else abs(A).max(1))
-        slopes = slopes.ravel()
-        speeds = np.divide(terms, slopes, out=np.zeros_like(terms), where=slopes > 0)
-        return np.maximum(terms, 1e-6 * slopes * speeds.max(initial=0.0))
+        # As lengths and turns count alike: a wheel in millimetres turns no slower than in metres.
+        sizes = self.sizes()
+        moves = np.asarray(abs(A) @ sizes).ravel()
+        pace = np.divide(terms, moves, out=np.zeros_like(terms), where=moves > 0)
+        fastest = max(pace.max(initial=0.0), np.max(np.abs(v) / sizes, initial=0.0))
+        return np.maximum(terms, 1e-6 * moves * fastest)
 
     def scales(self, q: np.ndarray) -> Scales:
         """Return the statement's own sizes at one place."""

@@ -26,6 +26,9 @@ _ROUNDING = 1e-13
 # Products of bases that cancel to this part of their terms are zero.
 _CANCELS = 16 * np.finfo(float).eps
 
+# Slopes this much smaller than the largest beside them are those of rounding.
+_LEAST = 1e-12
+
 # Velocities this many times smaller than the largest are none.
 _DRIFT = 1e-9
 
@@ -161,6 +164,16 @@ class OperatingPoint:
         return np.where(roots > 1e-12 * typical, roots, typical)
 
     @cached_property
+    def units(self) -> np.ndarray:
+        """Weights of freedoms and of speeds: what moves at the pace of the system counts alike."""
+        scaled = np.abs(self.matrices(self.y)[1]) * np.outer(
+            *[np.concatenate([x, x]) for x in (self.weights, 1 / self.weights)]
+        )
+        by_q, by_v = scaled[self.f :, : self.f], scaled[self.f :, self.f :]
+        pace = max(float(np.sqrt(by_q.max(initial=0.0))), float(by_v.max(initial=0.0))) or 1.0
+        return np.concatenate([pace * self.weights, self.weights])
+
+    @cached_property
     def drifting(self) -> np.ndarray:
         """Freedoms that move at the operating point, and are no states.
 
@@ -189,19 +202,21 @@ class OperatingPoint:
             )
         first = self._asked(asked, labels, kept)
         chosen = self._chosen(tangent, kept, first)
-        units = np.concatenate([self.weights] * 2)[kept]
+        units = self.units[kept]
         back = np.linalg.inv(tangent[chosen])
         basis = tangent @ back
         # Entries of vectors of length one are known to rounding: what is below it is none.
         basis[np.abs(basis) <= _CANCELS * np.abs(back).sum(axis=0)] = 0.0
         basis[chosen] = np.eye(len(chosen))
         basis = basis * units[chosen] / units[:, None]
-        rounding = self._rounding(kept)[chosen] @ np.abs(basis)
         J, B = J[np.ix_(kept, kept)], B[kept]
+        unsure = np.finfo(float).eps * np.abs(back).sum(axis=0) * units[chosen] / units[:, None]
+        unsure[chosen] = 0.0
+        rounding = self._rounding(kept)[chosen] @ np.abs(basis) + np.abs(J[chosen]) @ unsure
         A, B = J[chosen] @ basis, B[chosen]
         if first:
             alone = np.isin(chosen, first)
-            self._require_alone(A, rounding, chosen, alone, [labels[i] for i in kept])
+            self._require_alone(A, rounding, kept[chosen], alone)
             A, B, basis = A[np.ix_(alone, alone)], B[alone], basis[:, alone]
             rounding, chosen = rounding[np.ix_(alone, alone)], chosen[alone]
         states = tuple(labels[kept[i]] for i in chosen)
@@ -270,14 +285,19 @@ class OperatingPoint:
             "Ask for fewer states, or for others.",
         )
 
-    def _require_alone(self, A, rounding, chosen, alone: np.ndarray, labels: list[str]) -> None:
+    def _require_alone(self, A, rounding, chosen: np.ndarray, alone: np.ndarray) -> None:
         """Refuse states that depend on others that were not asked for."""
-        within = np.abs(A[alone]).max(axis=1, initial=0.0, where=alone[None, :])
+        units, fast = np.concatenate([self.weights] * 2)[chosen], chosen >= self.f
+        scaled = np.abs(A) * units[:, None] / units
+        slow, rate = (scaled.max(axis=1, initial=0.0, where=part[None]) for part in (~fast, fast))
+        # In units of mass, and of the pace of each row: below its last digits nothing is known.
+        pace = np.maximum(rate, np.sqrt(slow))[:, None]
+        least = _LEAST * np.where(fast, pace, pace**2) / units[:, None] * units
         others = np.abs(A[np.ix_(alone, ~alone)])
-        tied = others > 64 * rounding[np.ix_(alone, ~alone)] + 1e-12 * within[:, None]
+        tied = others > (64 * rounding + least)[np.ix_(alone, ~alone)]
         if tied.any():
             i, j = np.argwhere(tied)[0]
-            one, other = labels[chosen[alone][i]], labels[chosen[~alone][j]]
+            one, other = self.labels[chosen[alone][i]], self.labels[chosen[~alone][j]]
             raise StatementError(
                 f"'{one}' depends on '{other}', which was not asked for.",
                 f"Found the slope {others[i, j]:.3g} of its rate.",
@@ -288,8 +308,12 @@ class OperatingPoint:
         """Return by how much the last digits of the operating point change ∂ẏ/∂y."""
         chance = np.random.default_rng(0)
         eps, several = np.finfo(float).eps, []
+        # What is zero has last digits, too: those of its length, and of the speeds beside it.
+        scales = scales_of(self.kernel.graph, self.params, self.t, self.q, u=self.u)
+        fastest = np.max(self.weights * np.abs(self.speeds), initial=0.0) / self.weights
+        digits = np.concatenate([scales.rounding, eps * fastest])
         for _ in range(_LOOKS):
-            y = self.y * (1 + eps * chance.integers(-2, 3, len(self.y)))
+            y = self.y + digits * chance.integers(-2, 3, len(self.y))
             several.append(self.matrices(y)[1][np.ix_(kept, kept)])
         middle = several[0]
         return 4 * np.max([np.abs(X - middle) for X in several], axis=0) + eps * np.abs(middle)
@@ -369,7 +393,7 @@ class OperatingPoint:
         normal = self._normal(self.q, self.speeds)
         if not len(normal):
             return np.eye(2 * self.f)[:, np.setdiff1d(np.arange(2 * self.f), self.drifting)]
-        return tangent_basis(normal / np.concatenate([self.weights] * 2))
+        return tangent_basis(normal / self.units)
 
     def _free(self, normal: np.ndarray) -> np.ndarray:
         """Return the projection onto the motions that rows leave free, in units of mass."""
