@@ -458,7 +458,12 @@ def modes(model: st.Model, options: Any) -> Answer:
     ]
     head = ("mode", "ω (rad/s)", "frequency (Hz)", "growth (1/s)")
     note = "dissipation is left out" if modal.damped else ""
-    shown = table(f"{_name(model)}: {len(rows)} modes, the slowest first", head, rows, note)
+    shown = table(
+        f"{_name(model)}: {len(rows)} mode{'s' * (len(rows) != 1)}, the slowest first",
+        head,
+        rows,
+        note,
+    )
     names = _coordinates(model.system)
     known = {"system": model.system.name, "frequencies": modal.frequencies, "growth": modal.growth,
              "stable": modal.stable, "residual": modal.residual, "coordinates": names,
