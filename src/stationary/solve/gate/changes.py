@@ -46,7 +46,8 @@ def _blocks(motion: Touched, record: Record) -> Iterator[tuple[np.ndarray, np.nd
     every = np.vstack(modes)
     for first in range(0, len(times), _TOGETHER):
         some = slice(first, first + _TOGETHER)
-        yield times[some], states[some], vectors_in(motion, times[some], every[some])
+        p = vectors_in(motion, times[some], every[some])
+        yield times[some], states[some], motion.directed(times[some], states[some], p)
 
 
 class _Block:
