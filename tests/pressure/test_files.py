@@ -100,6 +100,11 @@ def test_tracks_of_a_file_are_those_of_arrays(tmp_path):
     assert len(pushes) == len(plain) and pushes.told.count("pushes of about") == 2
     for a, b in zip(pushes, plain):
         np.testing.assert_allclose(a.twist, b.twist, rtol=1e-6, atol=1e-9)
+    for stamp in ("2026-01-02T03:04:{:06.3f}", "2026-01-02 03:04:{:06.3f}+01:00", "03:04:{:06.3f}"):
+        dated = [(k, stamp.format(t), *rest) for k, t, *rest in rows]
+        write(file, "track,timestamp,x,y,phi,tip_x,tip_y", dated)
+        for a, b in zip(st.Push.from_csv(file, outline=OUTLINE), pushes, strict=True):
+            np.testing.assert_allclose(a.twist, b.twist, rtol=1e-5, atol=1e-8)
 
 
 # Names and units as others write them, what is between columns, and a row of units.

@@ -267,6 +267,27 @@ def test_contradictory_and_bad_pushes_are_refused_in_three_parts():
         assert str(error.value).count("\n") == 2
 
 
+@pytest.mark.parametrize("share", [0.2, 0.35, 0.5])
+def test_many_forces_that_are_lost_are_left_out_or_told(share):
+    # Up to a quarter of the pushes are mistakes; more of them contradict the others.
+    rng = np.random.default_rng(9)
+    feet, loads = rng.uniform(-0.05, 0.05, (4, 2)), np.array([0.1, 0.2, 0.3, 0.4])
+    pushes = measured(rng, feet, loads, 20)
+    for k, p in enumerate(pushes):
+        v = p["motion"][:2] + p["motion"][2] * np.stack([-feet[:, 1], feet[:, 0]], axis=1)
+        q = p["motion"][:2] + p["motion"][2] * np.array([-p["point"][1], p["point"][0]])
+        p["force"] = float(loads @ np.hypot(*v.T) / (q @ p["normal"])) + 1e-3 * rng.normal()
+        p["force"] *= rng.uniform(0.75, 0.9) if k < share * len(pushes) else 1.0
+    try:
+        fit = st.fit_pressure(
+            st.slider(points=feet, weight=1.0), pushes=noisy(pushes, rng), noise=(*NOISE[1:], 0.001)
+        )
+        assert share > 0.25 or set(fit.left_out) == set(range(4))
+        assert share < 0.25 or fit.status == "scatters"
+    except st.StatementError as error:
+        assert share > 0.25 and str(error).count("\n") == 2
+
+
 MEANT = {
     "given in degrees": lambda p: {"motion": p["motion"] * [1, 1, 180 / np.pi]},
     "count clockwise": lambda p: {"motion": p["motion"] * [1, 1, -1]},

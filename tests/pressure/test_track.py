@@ -68,7 +68,7 @@ def test_loads_come_from_tracks_with_errors_jumps_and_gaps(tracks, unit):
         found = st.Push.from_track(poses * [unit, unit, 1], tip * unit, outline=OUTLINE * unit)
         pushes += found
         told.append(found.told)
-    assert "2 jumps of the pose, at reading 90, 91" in told[1] and "3 readings not" in told[2]
+    assert "1 readings off those beside them, at 90" in told[1] and "3 readings not" in told[2]
     assert all("without contact" in words for words in told)
     part = st.slider(points=FEET * unit, weight=1.0)
     fit = st.fit_pressure(part, pushes=pushes, friction=0.0)
@@ -134,6 +134,30 @@ def test_a_mirrored_track_is_named():
     tip = np.array([p[:2] + turn(p[2]) @ own for p in poses])
     with pytest.raises(st.StatementError, match="poses and tip are mirrored"):
         st.Push.from_track(poses * [1, -1, -1], tip * [1, -1], outline=corners)
+
+
+def test_a_finger_whose_radius_was_forgotten_is_named():
+    way = np.linspace(0, 0.02, 60)
+    poses = np.stack([way, 0.3 * way, np.linspace(0.3, 0.5, 60)], axis=1)
+    tip = np.array([p[:2] + turn(p[2]) @ (-0.067, 0.01) for p in poses])
+    with pytest.raises(st.StatementError, match=r"radius of 0.007: give radius="):
+        st.Push.from_track(poses, tip, outline=OUTLINE)
+    assert len(st.Push.from_track(poses, tip, outline=OUTLINE, radius=0.007))
+
+
+def test_wild_readings_are_left_out_without_cutting_a_track(tracks):
+    poses, tip = tracks[1]
+    rng = np.random.default_rng(5)
+    plain = st.Push.from_track(poses, tip, outline=OUTLINE)
+    poses, tip = poses.copy(), tip.copy()
+    wild = rng.choice(len(poses) // 3 - 1, 6, replace=False) * 3 + 1
+    poses[wild[:4], :2] += rng.uniform(0.02, 0.3, (4, 2))
+    tip[wild[4:]] -= 0.1
+    pushes = st.Push.from_track(poses, tip, outline=OUTLINE)
+    assert "6 readings off those beside them" in pushes.told and "jump" not in pushes.told
+    assert len(pushes) == len(plain)
+    for p, q in zip(pushes, plain):
+        np.testing.assert_allclose(p.twist, q.twist, atol=0.1 * np.abs(q.twist).max())
 
 
 @pytest.mark.parametrize(("late", "named"), [(0, False), (12, True), (-12, True)])

@@ -9,6 +9,8 @@ _UNITS = {1e3: "1000", 1e-3: "1/1000", 1e2: "100", 1e-2: "1/100", 25.4: "25.4", 
 
 # Gaps that are smaller, in sizes of the part, are as good as none.
 _CLOSE = 1e-3
+# Fingers are no thicker, in sizes of the part.
+_THICK = 0.5
 
 
 def contact(corners: np.ndarray, poses: np.ndarray, tip: np.ndarray, radius: float):
@@ -72,5 +74,12 @@ def meant(
     # Readings of a part that is like its mirror image may be as good as each other.
     every = np.maximum(apart, _CLOSE)
     good = [k for k in np.argsort(every, kind="stable") if every[k] < 2 * every.min()]
+    # A finger that is as far from the part all the time is one of another radius.
+    gap = contact(corners, poses, tip, radius)[3]
+    middle = float(np.median(gap))
+    uneven = float(np.quantile(np.abs(gap - middle), 0.8))
+    size = float(np.hypot(*(corners - corners.mean(axis=0)).T).max())
+    if 0 < middle < _THICK * size and max(uneven / size, _CLOSE) < 0.5 * every.min():
+        return f"the finger has a radius of {radius + middle:.3g}: give radius="
     clear = every.min() <= near and len(good) <= 2
     return ", or if ".join(others[k][0] for k in good) if clear else ""

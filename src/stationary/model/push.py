@@ -93,10 +93,11 @@ class Push:
     ) -> Pushes:  # fmt: skip
         """Cut the recorded track of a pushed part into short pushes.
 
-        Rests, lost contact, readings that are not finite and jumps of the pose are left out;
-        `told` of the list says how many. Errors of each push come from the scatter of its readings
-        and from how much the motion changes along it. A track under which the part moves without
-        its finger is refused, and named is what it may have meant: degrees, another unit or frame.
+        Rests, lost contact, readings that are wild or not finite and jumps of the pose are left
+        out; `told` of the list says how many. Errors of each push come from the scatter of its
+        readings and from how much the motion changes along it. A track under which the part moves
+        without its finger is refused, and named is what it may have meant: degrees, another unit,
+        frame or radius.
 
         Parameters
         ----------
@@ -147,7 +148,8 @@ class Push:
         are converted to metres, radians, seconds and newtons, and the outline is in metres then;
         where none is stated, numbers are taken as they are. Semicolons, tabulators or spaces may be
         between the columns; empty entries, "NA" and the like were not measured; lines that begin
-        with "#" or "%" are comments.
+        with "#" or "%" are comments. Times may be dates (``2026-01-02T03:04:05.678``), or
+        times of the day.
 
         Parameters
         ----------

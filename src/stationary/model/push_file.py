@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,8 @@ def _table(path: Any) -> tuple[list[str], np.ndarray, list[str]]:
     for k, (row, line) in enumerate(lines):
         for j, entry in enumerate(line[: len(head)]):
             number = _number(entry, between)
+            if number is None and head[j] == "t":
+                number = _instant(entry.strip())
             if head[j] == "track" and entry.strip():
                 # Tracks are named as they like.
                 name = entry.strip() if number is None else number
@@ -154,6 +157,20 @@ def _number(entry: str, between: str) -> float | None:
         return float(entry)
     except ValueError:
         return None
+
+
+def _instant(entry: str) -> float | None:
+    """Return a date and time, or a time of the day, in seconds."""
+    try:
+        when = datetime.fromisoformat(entry)
+    except ValueError:
+        try:
+            clock = time.fromisoformat(entry)
+        except ValueError:
+            return None
+        when = datetime.combine(date(1970, 1, 1), clock)
+    # A clock that names no zone is as good as any: only differences count.
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 def _lines(path: Any) -> tuple[list[tuple[int, list[str]]], str]:

@@ -48,7 +48,10 @@ def cut(
     corners = corners if area(corners) > 0 else corners[::-1]
     given = [poses, tip] + ([] if force is None else [force])
     whole = np.all([np.all(np.isfinite(a), axis=1) for a in given], axis=0)
-    kept = np.flatnonzero(whole)
+    size = float(np.linalg.norm(corners - corners.mean(axis=0), axis=1).max())
+    wild = np.zeros(len(whole), dtype=bool)
+    wild[whole] = _wild(poses[whole], size) | _wild(tip[whole], size)
+    kept = np.flatnonzero(whole & ~wild)
     if len(kept) < _FEW:
         raise StatementError(
             "a track is too short to be cut into pushes.",
@@ -57,7 +60,6 @@ def cut(
         )
     when, poses, tip = when[kept], poses[kept].copy(), tip[kept]
     force = None if force is None else force[kept]
-    size = float(np.hypot(*(corners - corners.mean(axis=0)).T).max())
     read = poses.copy()
     poses[:, 2] = np.unwrap(poses[:, 2])
     place, normal, edge, gap = contact(corners, poses, tip, radius)
@@ -97,10 +99,13 @@ def cut(
             else:
                 fits.append(fit)
     aside = max((abs(fit.gap) for fit in fits), default=0.0)
+    strange = ", ".join(str(k) for k in np.flatnonzero(wild)[:5])
     where = ", ".join(str(int(kept[k + 1])) for k in np.flatnonzero(jumps)[:5])
     words = [
         f"{len(fits)} pushes of about {step:.3g} from {len(whole)} readings",
         f"{int(np.count_nonzero(~whole))} readings not finite" * (not whole.all()),
+        f"{int(np.count_nonzero(wild))} readings off those beside them, at {strange}"
+        * bool(strange),
         f"{lost} without contact" * bool(lost),
         f"{rests} at rest or too short" * bool(rests),
         clock,
@@ -211,6 +216,19 @@ def _scatter(values: np.ndarray) -> float:
     """Return the error of one reading from third differences, which smooth motion hardly has."""
     third = np.diff(values, 3, axis=0)
     return float(np.median(np.abs(third)) / 0.6745 / np.sqrt(20)) if len(third) else 0.0
+
+
+def _wild(values: np.ndarray, size: float) -> np.ndarray:
+    """Tell which readings are far off those beside them, before and after."""
+    if not len(values):
+        return np.zeros(0, dtype=bool)
+    around = np.pad(np.array(values), ((2, 2), (0, 0)), mode="edge")
+    if values.shape[1] == 3:
+        around[:, 2] = size * np.unwrap(around[:, 2])
+    beside = np.median([around[k : k + len(values)] for k in range(5)], axis=0)
+    moved = np.linalg.norm(np.diff(around, axis=0), axis=1)
+    usual = float(np.median(moved[moved > 0])) if np.any(moved > 0) else 0.0
+    return np.linalg.norm(around[2:-2] - beside, axis=1) > _JUMPS * usual + 0.02 * size
 
 
 def _refuse(corners, read, tip, gap, radius: float, size: float) -> None:

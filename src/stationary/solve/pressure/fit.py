@@ -114,9 +114,10 @@ def fit_pressure(
 
     usable, out = _usable(measured(list(range(len(taken)))), weight)
     search = Search(measured(usable), weight, forced)
-    odd, fitted = _mistakes(search, search.fitted())
+    plain = search.fitted()
+    odd, fitted = _mistakes(search, plain)
     if len(out) + len(odd) > _SHARE * len(taken):
-        odd = []
+        odd, fitted = [], plain
     names = [k for j, k in enumerate(usable) if j not in odd]
     if len(odd):
         search = Search(measured(names), weight, forced)
