@@ -283,3 +283,29 @@ def test_what_rests_beside_what_moves_costs_little_and_changes_nothing():
     for part in (a, b, c):
         assert both[part.dot] == pytest.approx(alone[part.dot], rel=1e-9)
     assert abs(both["pb.dot"]) < 1e-12 and both.power == pytest.approx(alone.power, rel=1e-12)
+
+
+@pytest.mark.parametrize("mu, k", [(0.2, 5.0), (0.5, 50.0)])
+@pytest.mark.parametrize("units", [(1.0, 1.0), (1e-6, 1e3)])
+def test_a_bead_on_a_rough_table_that_meets_a_rough_wall_goes_on_along_it(mu, k, units):
+    # It lags behind the hand by 1/k until it touches, rests there, held by table and wall, and goes
+    # on where the spring takes what both resist with: 1 and mu times what presses.
+    length, force = units
+    p, q = st.coordinates("p q")
+    hand, table = (length * st.t, length * (0.3 - st.t / 2)), st.Friction(force, on=(p, q))
+    wall = st.Contact(q, friction=mu, slip=p, name="wall")
+    pulled = force * k / length / 2 * ((p - hand[0]) ** 2 + (q - hand[1]) ** 2)
+    bead = st.System(potential=pulled, friction=[table], contacts=[wall])
+    slide = st.quasistatics(bead, span=(0, 2), start={q: 0.3 * length}, points=21)
+    assert slide.status == "done" and len(slide.events[0]) == 3
+    begins, touches, goes_on = slide.events[0]
+    assert begins == pytest.approx(1 / k / np.sqrt(1.25), rel=1e-6)
+    assert touches == pytest.approx(0.6 + 1 / k / np.sqrt(1.25), rel=1e-6)
+    # Between where it may go on and where nothing holds it any more.
+    earliest, latest = ((0.6 + (h / k - 0.3 * mu)) / (1 - mu / 2) for h in (1, np.hypot(1, mu)))
+    # Increments tell changes roughly.
+    assert earliest - 5e-3 <= goes_on <= latest + 5e-3
+    late = slide.t > latest
+    along = slide.t - 1 / k - mu * (slide.t / 2 - 0.3)
+    np.testing.assert_allclose(slide[p][late] / length, along[late], atol=1e-8)
+    np.testing.assert_allclose(slide[q][late] / length, 0, atol=1e-12)

@@ -12,6 +12,7 @@ from stationary.result.status import Status
 from stationary.solve.sliding.over_time.balance_equations import equations_of, sizes_of
 from stationary.solve.sliding.over_time.by_balance import ByBalance, Look, Numbers
 from stationary.solve.sliding.over_time.flow import AbstractFlow, Passed
+from stationary.solve.sliding.over_time.increment import at_rest
 from stationary.solve.sliding.over_time.stretch import State
 from stationary.solve.sliding.problem.question import evaluated
 from stationary.solve.sliding.telling.endings import Ended, runaway
@@ -37,10 +38,11 @@ class BalanceFlow(AbstractFlow[ByBalance]):
 
     most_steps, first_step = 200_000, 0.05
 
-    def enter(self, here: State) -> bool:
+    def enter(self, here: State, moving: bool = False) -> bool:
         """Find the mode at a state from which it goes on; tell whether there is one.
 
-        All friction is to be dry, and constraints are to hold places.
+        All friction is to be dry, and constraints are to hold places. What is at rest may be held
+        twice where it is known to be `moving`.
         """
         question = self.question
         dry = question.layout.holonomic.all() and question.system.dissipation.is_zero
@@ -48,7 +50,7 @@ class BalanceFlow(AbstractFlow[ByBalance]):
             return False
         self.lengths, self.digits = question.lengths(here.place), 0.0
         self.energy = self._energy(here)
-        entered = self._begin(here)
+        entered = self._begin(here, moving)
         if entered is not None:
             self._enter(*entered, np.array([here.lost, here.given]))
         return entered is not None
@@ -158,26 +160,32 @@ class BalanceFlow(AbstractFlow[ByBalance]):
     def _phase(self, numbers: Numbers) -> ByBalance:
         return ByBalance(self.question, numbers, self.lengths, self.whole, self.energy, self.digits)
 
-    def _begin(self, here: State) -> tuple[ByBalance, Look] | None:
+    def _begin(self, here: State, moving: bool) -> tuple[ByBalance, Look] | None:
         """Return the mode at the start, and the first look."""
         p, answer = here.place.problem, here.answer
         if answer is None or len(answer.mu) != len(here.place.gap):
             return None
         closed = here.place.gap <= self.question.closed(here.place)
         works = (answer.working & closed).astype(float)
-        none, sticks = np.zeros(p.terms), (p.size > 0).astype(float)
-        numbers = Numbers(sticks, none, works, here.place.along.copy(), none)
-        phase = self._phase(numbers)
+        none, rubs = np.zeros(p.terms), p.size > 0
         z = np.concatenate([here.q, *answer.forces])
         z = np.append(z, np.zeros(sum(sizes_of(self.question.sliding)) - len(z)))
         start = Look(here.t, z, 0 * z, np.zeros(0), 0.0, 0.0, 0.0)
+        along = here.place.along.copy()
+        numbers = Numbers(rubs.astype(float), none, works, along, none)
+        phase = self._phase(numbers)
         self.digits = phase.measured(start)[1]
         phase = self._phase(numbers)
         first = phase.look(here.t, here.q, start) if phase.decides(start) else None
-        if first is None:
+        if first is not None:
+            moved = np.abs(first.z[: p.n] - here.q) > 1e-6 * self.lengths
+            return None if moved.any() else self._settled(first, numbers, phase.misfits(first))
+        slides = rubs & ~at_rest(self.question, here.place, answer)
+        if not moving or not slides.any():
             return None
-        moved = np.abs(first.z[: p.n] - here.q) > 1e-6 * self.lengths
-        return None if moved.any() else self._settled(first, numbers, phase.misfits(first))
+        ways = np.where(slides & (p.widths == 1), np.sign(answer.y[p.starts]), 0.0)
+        numbers = Numbers((rubs & ~slides).astype(float), ways, works, along, none)
+        return self._settled(start, numbers, None)
 
     def _settled(
         self, look: Look, numbers: Numbers, wrong: np.ndarray | None

@@ -304,25 +304,22 @@ class _Run:
         here = strides.begin(t, q, lost, given)
         if not self.rows:
             self.keep(here)
-        balance = BalanceFlow(self.question, (here.t, float(self.grid[-1])), self.rtol)
-        if self.step is None and balance.enter(here):
-            # By balance in a mode as far as that leads.
-            self.ways.append("balance")
+        while len(self.rows) < len(self.grid):
+            # By balance in a mode as far as that leads; beyond, until another one is clear.
+            began, here = self._by_balance(here, bool(strides.steps), progress)
+            if len(self.rows) == len(self.grid):
+                break
+            strides.enter(here, began)
+            self._go_by("increments")
             try:
-                self._walk(balance, progress)
-                return
-            except Ended:
-                here = balance.latest() or here
-        strides.enter(here)
-        self.ways.append("increments")
-        try:
-            self._walk(strides, progress)
-        finally:
-            if not strides.steps and len(self.ways) > 1:
-                # They have told why it ends, and led nowhere.
-                self.ways.pop()
-            elif self.step is None:
-                self.evidence["increments"] = strides.changed
+                self._walk(strides, progress)
+            finally:
+                if not strides.steps and len(self.ways) > 1:
+                    # They have told why it ends, and led nowhere.
+                    self.ways.pop()
+                elif self.step is None:
+                    self.evidence["increments"] = strides.changed
+            here = strides.here
         if strides.cuts and self.step is not None:
             times = "once" if strides.cuts == 1 else f"{strides.cuts} times"
             self.remark += (
@@ -330,13 +327,29 @@ class _Run:
                 f"to {strides.shortest:.3g}"
             )
 
+    def _by_balance(self, here: State, moving: bool, progress: Progress) -> tuple[bool, State]:
+        """Go on by balance, as far as that leads; tell whether it did, and where it is."""
+        balance = BalanceFlow(self.question, (here.t, float(self.grid[-1])), self.rtol)
+        if self.step is not None or not balance.enter(here, moving):
+            return False, here
+        self._go_by("balance")
+        try:
+            self._walk(balance, progress)
+        except Ended:
+            return True, balance.latest() or here
+        return True, here
+
     # -- all of them ------------------------------------------------------------------------------
+
+    def _go_by(self, way: str) -> None:
+        if way not in self.ways:
+            self.ways.append(way)
 
     def _walk(self, stepper: Stepper, progress: Progress) -> None:
         """Take stretch after stretch, and keep what they say at the times of the grid."""
-        self.stepper, before = stepper, self.steps
+        self.stepper, before = stepper, self.steps - stepper.steps
         pace = Pace(float(self.grid[0]), stepper.pace * self.whole)
-        while len(self.rows) < len(self.grid):
+        while len(self.rows) < len(self.grid) and not stepper.yields:
             stretch = stepper.stretch(float(self.grid[len(self.rows)]))
             self.steps = before + stepper.steps
             self.stretches.append(stretch)

@@ -24,6 +24,8 @@ _LEAST_STEPS, _LOOKS = 10, 8
 _STRAIGHT = 2e-6
 # What velocities add up to may be off by this share of the lengths.
 _ADDS = 1e-8
+# An energy beside which any is exact.
+_ANY = 1e300
 # Digits of a way that are none.
 _DIGITS = 1e-13
 
@@ -116,7 +118,7 @@ class AbstractFlow(ABC, Generic[P]):
     """The motion as an initial value problem, phase by phase."""
 
     # Changes this close are one; no motion takes more steps, nor so many that lead nowhere.
-    apart, most_steps, pace = 0.0, 20_000, 0.0
+    apart, most_steps, pace, yields = 0.0, 20_000, 0.0, False
     # The longest step behind a change, of the whole span.
     first_step = 0.01
 
@@ -127,10 +129,12 @@ class AbstractFlow(ABC, Generic[P]):
         self.steps, self.h = 0, self.whole / 100
         #: Moves that matter, and energies; these have kinks where something turns round, which say
         #: nothing about the motion.
-        self.lengths, self.energy = np.zeros(self.n), 1e300
+        self.lengths, self.energy = np.zeros(self.n), _ANY
         #: Where it is, in which phase.
         self.t, self.x = span[0], np.zeros(self.n + 2)
         self.phase: P
+        #: Why it goes no further, if it does not.
+        self._ended: Ended | None = None
         #: The length of the latest step, and what it was off by.
         self.before: tuple[float, float] | None = None
 
@@ -161,6 +165,8 @@ class AbstractFlow(ABC, Generic[P]):
 
     def stretch(self, until: float) -> Stretch:
         """Take a step in the present mode, and find the next one where it ends; `until` is free."""
+        if self._ended is not None:
+            raise self._ended
         first, phase, planned = self.t, self.phase, self.h
         stop, switches = self.known.after(first)
         end, dense, self.h, ends = self._stretch(first, self.x)
@@ -182,12 +188,12 @@ class AbstractFlow(ABC, Generic[P]):
         if ends and end < self.last:
             try:
                 self.change(end, x, rate)
-            except Ended:
-                # Beyond a switch there may be no motion: it has come as far as to there.
-                self.t, self.x = came
-                raise
+                change = end if self.phase.mode != phase.mode else None
+            except Ended as why:
+                # No motion leads on from there: it has come as far as to there.
+                (self.t, self.x), self.phase, self._ended = came, phase, why
+                end, x = came
             self.before = None
-            change = end if self.phase.mode != phase.mode else None
             self.h = min(max(self.h, self.scale / 1000), self.first_step * self.scale)
         elif not ends:
             self.went()
@@ -234,6 +240,10 @@ class AbstractFlow(ABC, Generic[P]):
                 h = min(h / 4, 0.95 * left)
                 continue
             if ahead < _VANISHING * scale and end < last:
+                if self.energy < _ANY:
+                    # Forces that grow without bound may be all that does: they end a mode.
+                    self.energy, h = _ANY, scale / 1000
+                    continue
                 return self._over_leap(t, x)
             lasts = phase.least >= 0 and phase.holds(end, dense(end)) >= 0
             ends = None if lasts else self._located(t, end, dense)

@@ -65,6 +65,8 @@ class Stepper(Protocol):
     most_steps: int
     #: How far it has to come in a thousand stretches, of the whole span.
     pace: float
+    #: Whether another way may lead on.
+    yields: bool
 
     def stretch(self, until: float) -> Stretch:
         """Go on, not farther than a time where it cannot look back; raise `Ended` if that fails."""

@@ -95,6 +95,10 @@ class Strides:
         self.mode: Mode | None = None
         self.left: Mode | None = None
         self.aim, self.fresh = np.inf, self.locates
+        #: When another way of following it ended, until it shows whether something changed then.
+        self.taken_over: float | None = None
+        #: Whether a mode has just become clear, so that another way may lead on.
+        self.yields = False
 
     def begin(self, t: float, q: np.ndarray, lost: float, given: float) -> State:
         """Return the state at the start; it must be close to a rest."""
@@ -118,9 +122,12 @@ class Strides:
         except Failed:
             return None
 
-    def enter(self, here: State) -> None:
-        """Go on from a state."""
-        self.here, self.guess, self.v = here, here.answer, here.v
+    def enter(self, here: State, ended: bool = False) -> None:
+        """Go on from a state; from one where another way of following it `ended`, in its mode."""
+        self.here, self.guess, self.v, self.yields = here, here.answer, here.v, False
+        if ended and self.locates and here.answer is not None:
+            self.left, self.taken_over = self._mode(here), here.t
+            self.mode, self.aim, self.fresh = None, np.inf, True
 
     def latest(self) -> State | None:
         """Return where it is."""
@@ -347,6 +354,11 @@ class Strides:
             mode = self._mode(self.here)
             # What starts too slowly to be seen in a hair is seen after a whole step.
             self.mode = None if fresh and mode == self.left else mode
+            # Another way may lead on from here.
+            self.yields = self.mode is not None and self.left is not None
+            if self.taken_over is not None and self.mode is not None:
+                change = self.taken_over if mode != self.left else None
+                self.taken_over = None
         return change
 
     def _mode(self, end: Increment | State) -> Mode:
