@@ -94,9 +94,11 @@ class Restated:
             if isinstance(x, st.Contact):
                 slip = None if x.slip is None else times(x.slip, u.L)
                 return replace(x, gap=x.gap * u.L, slip=slip)
+            if isinstance(x, st.Constraint) and not x.quaternion:
+                return replace(x, R=times(x.R, u.L))
             return x
 
-        for kind in ("loads", "friction", "contacts"):
+        for kind in ("loads", "friction", "contacts", "constraints"):
             kept[kind] = tuple(map(term, kept[kind]))
         kept["parts"] = ()
         return System(**kept)

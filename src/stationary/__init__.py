@@ -12,6 +12,7 @@ Equations of motion
 'done'
 """
 
+import functools
 import importlib
 import os
 import sys
@@ -24,6 +25,7 @@ if typing.TYPE_CHECKING:
     from stationary.public import __all__  # noqa: F401
 
 
+@functools.cache
 def _begin() -> dict[str, str]:
     """Import what is imported at once; return where to find the rest."""
     # Not ``from stationary import public``: that asks `__getattr__` first.

@@ -355,13 +355,9 @@ class Examination:
     def stability(self) -> Status:
         """What small motions do, in a word, and why."""
         K, A = self.hessian, self.limits[1]
-        word = judged(self.search, self.q, K, A, self.minimum, self.frozen)
         above, below, level = self.inertia
-        if not self.conservative or above or level or not below or word != Stability.SADDLE:
-            return word
-        # In the plane of places and velocities it is a saddle; the energy alone has more to say.
-        told = word.message if word.message.startswith("a small motion") else ""
-        return Status(word, f"{told}; " * bool(told) + "the energy has a maximum there")
+        maximum = self.conservative and below > 0 and not above and not level
+        return judged(self.search, self.q, K, A, self.minimum, self.frozen, maximum)
 
     def _potential(self) -> float | None:
         """Return the energy of forces that have one though none is stated: their work from q = 0.

@@ -86,6 +86,7 @@ def judged(
     A: Any,
     minimum: bool | None,
     changes: str | None,
+    maximum: bool = False,
 ) -> Status:
     """Return a word for the stability of a state of rest, and why.
 
@@ -99,7 +100,20 @@ def judged(
         Whether the energy has a minimum there; None where the forces have none.
     changes : str or None
         What changes as time goes on: the motion is then not that of the frozen statement.
+    maximum : bool
+        Whether the energy has a maximum there.
     """
+    word = _judged(still, q, K, A, minimum, changes)
+    if not maximum or word != Stability.SADDLE:
+        return word
+    # In the plane of places and velocities it is a saddle; the energy alone has more to say.
+    told = "the energy has a maximum there"
+    return Status(word, told if word.message == _NO_MINIMUM else f"{word.message}; {told}")
+
+
+def _judged(
+    still: AbstractAtRest, q: np.ndarray, K: Any, A: Any, minimum: bool | None, changes: str | None
+) -> Status:
     M, D = inertia_and_damping(still, q)
     moves = abs(M).max() > 0 if M.nnz else False
     if moves and changes:
@@ -129,10 +143,13 @@ def judged(
     return _by_energy(True, Stability(str(word)))
 
 
+_NO_MINIMUM = "the energy has no minimum there"
+
+
 def _by_energy(minimum: bool, word: Stability) -> Status:
     """Return the word of Lagrange's and Dirichlet's theorem, or of its converse."""
     if not minimum:
-        return Status(Stability.SADDLE, "the energy has no minimum there")
+        return Status(Stability.SADDLE, _NO_MINIMUM)
     more = ", and all small motions die out" if word is Stability.ASYMPTOTIC else ""
     return Status(word, f"the energy has a minimum there{more}")
 

@@ -11,7 +11,7 @@ from stationary.result.changes import Change
 from stationary.solve.motion.ode import Stopped
 from stationary.solve.touch.at_state import DIGITS, Facts
 from stationary.solve.touch.closing_walls import room_ends
-from stationary.solve.touch.laws import FREE, RANK, ROUNDING, Answer
+from stationary.solve.touch.laws import FREE, ROUNDING, Answer
 from stationary.solve.touch.margins import standing
 from stationary.solve.touch.mode import (
     Barred,
@@ -161,8 +161,7 @@ class Instant:
         rows = [*range(facts.fixed), *(facts.fixed + np.flatnonzero(resting)).tolist()]
         a = facts.pulled
         if rows:
-            W = facts.W[np.ix_(rows, rows)]
-            a = a - facts.W[:, rows] @ np.linalg.lstsq(W, a[rows], rcond=RANK)[0]
+            a = a - facts.W[:, rows] @ facts.stopping(rows, a[rows])
         return np.maximum(-a[facts.gaps], 0.0)
 
     def _held(
@@ -181,9 +180,8 @@ class Instant:
             if len(rub.entries) == 1 and gaps + 2 * j in causes and not self.before.sticks[j]:
                 rows.append(gaps + rub.entries[0])
         rows = [*range(facts.fixed), *(facts.fixed + row for row in rows)]
-        W, n, after = facts.W[np.ix_(rows, rows)], len(facts.v), y.copy()
-        left = np.linalg.lstsq(W, facts.rate[rows], rcond=RANK)[0]
-        after[n : 2 * n] -= facts.answers[:, rows] @ left
+        n, after = len(facts.v), y.copy()
+        after[n : 2 * n] -= facts.answers[:, rows] @ facts.stopping(rows, facts.rate[rows])
         return after, self.look(after), slow
 
     # -- impacts --------------------------------------------------------------------------------

@@ -26,6 +26,9 @@ _COMPUTED = 8.0
 # many times what is seen.
 _ASIDE, _SHARED = 3, 4.0
 
+# Singular values this many times smaller than the largest count as zero.
+RANK = 1e-11
+
 # Beyond this many operations, rounding of the numbers in gaps and slips is not looked at.
 _MOST = 10_000
 
@@ -76,6 +79,13 @@ class Looks:
 
         fixed = len(self.kernel.rows)
         return Facts(self.touch, fixed, t, q, v, summed, beside, inverse, M, *parts)
+
+
+def shares(W: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Solve W z = rates; rows that say the same share, and each is measured in its own unit."""
+    size = np.sqrt(np.maximum(np.diag(W), 1e-300))
+    z: np.ndarray = np.linalg.lstsq(W / size / size[:, None], rates / size, rcond=RANK)[0]
+    return z / size
 
 
 @lru_cache(maxsize=64)
@@ -156,6 +166,10 @@ class Facts:
     def W(self) -> np.ndarray:
         """C M⁻¹Cᵀ."""
         return self.C @ self.answers
+
+    def stopping(self, rows: list[int], rates: np.ndarray) -> np.ndarray:
+        """Return the impulses along some rows that change their rates by so much."""
+        return shares(self.W[np.ix_(rows, rows)], rates)
 
     @property
     def gaps(self) -> slice:

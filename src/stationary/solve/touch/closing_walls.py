@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from scipy.optimize import nnls
 
-from stationary.solve.touch.at_state import Facts
-from stationary.solve.touch.laws import FREE, RANK
+from stationary.solve.touch.at_state import RANK, Facts
+from stationary.solve.touch.laws import FREE
 
 # Corrections of the time at which no room is left, by what it may still be off, of what is left.
 _CORRECTIONS, _CLOSE_TO_END = 20, 1e-9
@@ -27,6 +27,8 @@ def room_ends(
     G = facts.C[rows] @ np.linalg.cholesky(facts.inverse)
     if fixed:
         F = facts.C[fixed] @ np.linalg.cholesky(facts.inverse)
+        # Rows of constraints have units of their own.
+        F = F / np.linalg.norm(F, axis=1, keepdims=True)
         G = G - (np.linalg.lstsq(F.T, G.T, rcond=RANK)[0].T) @ F
     size = np.linalg.norm(G, axis=1)
     if not size.all():

@@ -24,7 +24,6 @@ from stationary.solve.touch.at_instant import Instant
 from stationary.solve.touch.at_state import Facts, looks_of
 from stationary.solve.touch.crossings import Fresh, Margins, first_end
 from stationary.solve.touch.free_flight import flight_of
-from stationary.solve.touch.laws import RANK
 from stationary.solve.touch.margins import (
     beginning,
     first_of,
@@ -433,8 +432,7 @@ class Driver:
         held = facts.fixed + np.flatnonzero(self.mode.held)
         rows = [row for j in which for row in self._rows(facts, j)]
         rows = [*range(facts.fixed), *held.tolist(), *rows]
-        W = facts.W[np.ix_(rows, rows)]
-        stops = np.linalg.lstsq(W, facts.rate[rows], rcond=RANK)[0]
+        stops = facts.stopping(rows, facts.rate[rows])
         before = self._energy(end, after)
         after[n : 2 * n] -= facts.answers[:, rows] @ stops
         # Friction turns with what it stops: the rest of what it takes is that of one impulse.

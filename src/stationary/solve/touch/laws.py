@@ -17,15 +17,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from stationary.solve.touch.at_state import RANK, shares
 from stationary.solve.touch.mode_sieve import sieved
 from stationary.solve.touch.sharing import furthest_inside, limits_of
 
 # Forces and accelerations below this part of what they are summed from are zero: forces of many
 # contacts follow from each other, and lose digits on the way. Ten times more or less decides alike.
 ROUNDING = 1e-11
-
-# Singular values this many times smaller than the largest count as zero.
-RANK = 1e-11
 
 # What a row must have of its own, of the square of what it answers, to say something new: a root
 # of last digits, as squares have lost half of them.
@@ -362,7 +360,7 @@ class Law:
         if key not in self._known:
             W, d = self.W, np.array(key[2])
             across, own = W[np.ix_(held, rows)] @ d, float(d @ W[np.ix_(rows, rows)] @ d)
-            pull = np.linalg.lstsq(W[np.ix_(held, held)], across, rcond=RANK)[0]
+            pull = shares(W[np.ix_(held, held)], across)
             rate = float(d @ self.w0[list(rows)] - pull @ self.w0[list(held)])
             self._known[key] = bool(own - across @ pull > FREE * own), rate
         free, rate = self._known[key]

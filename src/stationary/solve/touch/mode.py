@@ -9,7 +9,7 @@ import numpy as np
 
 from stationary.derive.touch import Touch
 from stationary.solve.touch.at_state import Facts
-from stationary.solve.touch.laws import FREE, RANK, Answer, Choice, Law, Unit
+from stationary.solve.touch.laws import FREE, Answer, Choice, Law, Unit
 
 # Refinements of velocities after an impact.
 _REFINED = 2
@@ -183,7 +183,7 @@ def _independent(facts: Facts, held: np.ndarray) -> np.ndarray:
         left = facts.W[row, row]
         if kept:
             across = facts.W[kept, row]
-            left -= across @ np.linalg.lstsq(facts.W[np.ix_(kept, kept)], across, rcond=None)[0]
+            left -= across @ facts.stopping(kept, across)
         if left > FREE * facts.W[row, row]:
             kept.append(row)
             new[k] = 1.0
@@ -239,8 +239,7 @@ def after_impact(
     # What light parts leave in W is large: once more with what is left of the rates.
     for _ in range(_REFINED if held and not answer.redundant else 0):
         left = (facts.C @ v + facts.drive + shift)[held]
-        more = -np.linalg.lstsq(facts.W[np.ix_(held, held)], left, rcond=1e-14)[0]
-        v = v + facts.answers[:, held] @ more
+        v = v - facts.answers[:, held] @ facts.stopping(held, left)
     return v, z, answer.proven
 
 
@@ -265,7 +264,7 @@ def brought_to_rest(
                 if rub.gap == i and np.linalg.norm(facts.rate[slips]) <= last:
                     rows += slips
         z = np.zeros(len(facts.rate))
-        z[rows] = -np.linalg.lstsq(facts.W[np.ix_(rows, rows)], facts.rate[rows], rcond=RANK)[0]
+        z[rows] = -facts.stopping(rows, facts.rate[rows])
         v = facts.v + facts.answers @ z
         if np.any((facts.C @ v + facts.drive)[gaps] < -_LEFT * last):
             # Walls that go on closing leave no room for what bounces between them.

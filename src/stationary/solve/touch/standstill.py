@@ -9,8 +9,7 @@ import numpy as np
 
 from stationary.lower.touching import Touching
 from stationary.solve.motion.ode import Piece
-from stationary.solve.touch.at_state import Facts
-from stationary.solve.touch.laws import RANK
+from stationary.solve.touch.at_state import RANK, Facts
 from stationary.solve.touch.mode import Mode
 
 

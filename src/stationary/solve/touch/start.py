@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from stationary.errors import StatementError
-from stationary.solve.touch.at_state import Facts
-from stationary.solve.touch.laws import RANK
+from stationary.solve.touch.at_state import Facts, shares
 from stationary.solve.touch.margins import ROUNDINGS
 
 # A start is mended that is inside a body by less than these parts of what its coordinates make of
@@ -39,7 +38,7 @@ def outside(
     for _ in range(_STEPS):
         G, value = facts.C[rows], facts.value[rows]
         lengths = np.linalg.solve(facts.M, G.T)
-        step = -lengths @ np.linalg.lstsq(G @ lengths, value, rcond=RANK)[0]
+        step = -lengths @ shares(G @ lengths, value)
         y = np.concatenate([y[:n] + step, y[n:]])
         facts = look(y)
         if np.all(np.abs(facts.value[rows]) <= facts.value_rounding[rows]):
